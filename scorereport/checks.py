@@ -1,0 +1,238 @@
+"""Checks at the public edge: each returns clean arrays or raises one clear sentence.
+
+Kernels trust what comes from here. A refusal says which argument, which rule, what came, where,
+and the way out. Rows are counted from 0. No check has a tolerance, except the sum of class
+probabilities, which floating point cannot keep exactly; its message states the tolerance.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from scorereport.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from scorereport.arrays import FloatArray, IntArray
+
+#: How far the class probabilities of a row may miss one: wide enough for float32 softmax output.
+SUM_TOLERANCE = 1e-6
+_ROWS_SHOWN = 5
+
+
+class Cases(NamedTuple):
+    """Checked outcomes, forecasts and weights of the same length."""
+
+    y_true: FloatArray
+    y_prob: FloatArray
+    weight: FloatArray | None
+
+
+def check_binary(y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None = None) -> Cases:
+    """Binary outcomes, their forecast probabilities and, if given, their weights."""
+    outcome, forecast = check_outcome(y_true), check_probability(y_prob)
+    check_same_length(y_true=outcome, y_prob=forecast)
+    return Cases(outcome, forecast, check_weight(sample_weight, len(outcome)))
+
+
+def check_real(y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None = None) -> Cases:
+    """Real outcomes and real forecasts of their mean."""
+    outcome, forecast = check_finite(y_true, "y_true"), check_finite(y_prob, "y_prob")
+    check_same_length(y_true=outcome, y_prob=forecast)
+    return Cases(outcome, forecast, check_weight(sample_weight, len(outcome)))
+
+
+def check_classes(
+    y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None = None
+) -> tuple[IntArray, FloatArray, FloatArray | None]:
+    """Class indices 0..K-1 and one probability vector per row."""
+    forecast = check_distribution(y_prob)
+    label = check_labels(y_true, "y_true", forecast.shape[1])
+    check_same_length(y_true=label, y_prob=forecast)
+    return label, forecast, check_weight(sample_weight, len(label))
+
+
+def check_outcome(values: ArrayLike, name: str = "y_true") -> FloatArray:
+    """Outcomes that are 0 or 1."""
+    vector = _numbers(values, name)
+    is_binary = (vector == 0) | (vector == 1)
+    if not is_binary.all():
+        _refuse_missing(vector, name)
+        refuse_rows(vector, ~is_binary, f"`{name}` must be 0 or 1")
+    return vector
+
+
+def check_probability(values: ArrayLike, name: str = "y_prob") -> FloatArray:
+    """Probabilities: numbers in [0, 1]."""
+    vector = _numbers(values, name)
+    if not (vector.min() >= 0 and vector.max() <= 1):  # false for NaN as well
+        _refuse_not_finite(vector, name)
+        refuse_rows(vector, (vector < 0) | (vector > 1), f"`{name}` must lie in [0, 1]")
+    return vector
+
+
+def check_finite(values: ArrayLike, name: str) -> FloatArray:
+    """Real numbers."""
+    vector = _numbers(values, name)
+    if not np.isfinite(vector).all():
+        _refuse_not_finite(vector, name)
+    return vector
+
+
+def check_weight(values: ArrayLike | None, n: int, name: str = "sample_weight") -> FloatArray | None:
+    """Case weights: finite, not negative, not all zero; None stays None."""
+    if values is None:
+        return None
+    vector = check_finite(values, name)
+    if len(vector) != n:
+        raise DataError(f"`{name}` must have one value per case; got {len(vector)} for {n} cases.")
+    if vector.min() < 0:
+        refuse_rows(vector, vector < 0, f"`{name}` must not be negative")
+    if vector.max() == 0:
+        raise DataError(f"`{name}` must not be all zero; got 0 in all {n} rows.")
+    return vector
+
+
+def check_distribution(values: ArrayLike, name: str = "y_prob") -> FloatArray:
+    """Rows of K >= 2 probabilities that sum to one."""
+    table = np.asarray(values)
+    if table.ndim != 2 or table.shape[1] < 2:
+        raise DataError(
+            f"`{name}` must have one row per case and one column per class; got shape {table.shape}."
+        )
+    flat = check_probability(table.ravel(), name).reshape(table.shape)
+    total = flat.sum(axis=1)
+    is_off = np.abs(total - 1) > SUM_TOLERANCE
+    if is_off.any():
+        refuse_rows(total, is_off, f"Each row of `{name}` must sum to 1 within {SUM_TOLERANCE:g}")
+    return flat
+
+
+def check_labels(values: ArrayLike, name: str, n_classes: int) -> IntArray:
+    """Class indices 0..n_classes-1."""
+    vector = check_finite(values, name)
+    is_off = (vector < 0) | (vector >= n_classes) | (vector != np.floor(vector))
+    if is_off.any():
+        refuse_rows(vector, is_off, f"`{name}` must hold class indices 0 to {n_classes - 1}")
+    return vector.astype(np.int64)
+
+
+def check_same_length(**vectors: NDArray[Any]) -> None:
+    """Arrays that describe the same cases."""
+    (first, a), *others = vectors.items()
+    for name, b in others:
+        if len(b) != len(a):
+            raise DataError(f"`{first}` ({len(a)}) and `{name}` ({len(b)}) must have the same length.")
+
+
+def check_inside(value: float, name: str, lower: float, upper: float, *, closed: str = "both") -> float:
+    """Check that a parameter lies in an interval; `closed` is "both", "left" or "neither"."""
+    above = value >= lower if closed in {"both", "left"} else value > lower
+    below = value <= upper if closed == "both" else value < upper
+    if not (above and below):
+        brackets = {"both": "[]", "left": "[)", "neither": "()"}[closed]
+        raise UsageError(
+            f"`{name}` must lie in {brackets[0]}{lower:g}, {upper:g}{brackets[1]}; got {value:g}."
+        )
+    return float(value)
+
+
+def check_interval(lower: float, upper: float, *, closed: str = "both") -> tuple[float, float]:
+    """Check a cost interval inside the unit interval, with room between its ends."""
+    check_inside(lower, "lower", 0, 1, closed=closed)
+    check_inside(upper, "upper", 0, 1, closed=closed)
+    if lower >= upper:
+        raise UsageError(f"`lower` must be below `upper`; got {lower:g} and {upper:g}.")
+    return float(lower), float(upper)
+
+
+def check_option(value: str, name: str, allowed: Collection[str]) -> str:
+    """One of a few words."""
+    if value not in allowed:
+        raise UsageError(f"`{name}` must be one of {_quoted(allowed)}; got {value!r}.")
+    return value
+
+
+def _quoted(words: Collection[str]) -> str:
+    return ", ".join(f'"{word}"' for word in words)
+
+
+def _numbers(values: ArrayLike, name: str) -> FloatArray:
+    """Read a non-empty vector as float64, which holds float32, float16 and 0/1 exactly."""
+    array = _plain_array(values)
+    if array.ndim != 1:
+        raise DataError(f"`{name}` must be one-dimensional; got shape {array.shape}.")
+    if array.size == 0:
+        raise DataError(f"`{name}` is empty.")
+    if array.dtype == np.longdouble != np.float64:
+        raise DataError(
+            f"`{name}` is longdouble; round it to float64 yourself, so that no values merge unseen."
+        )
+    if array.dtype.kind not in "biuf":
+        array = _numbers_of_objects(array, name)
+    return array.astype(np.float64, copy=False)
+
+
+def _plain_array(values: ArrayLike) -> NDArray[Any]:
+    """Turn masked and nullable arrays into plain ones, with NaN for what is missing."""
+    if isinstance(values, np.ma.MaskedArray):
+        return np.ma.filled(values.astype(np.float64), np.nan)
+    dtype = getattr(values, "dtype", None)
+    if (
+        hasattr(values, "to_numpy")
+        and not isinstance(dtype, np.dtype)
+        and getattr(dtype, "kind", "O") in "biuf"
+    ):
+        return values.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(values)
+
+
+def _numbers_of_objects(array: NDArray[Any], name: str) -> FloatArray:
+    """Numbers out of an object array; text and dates are refused, not parsed."""
+    items: Sequence[object] = array.tolist()
+    is_number = np.array([isinstance(item, (Real, Decimal)) or _is_missing(item) for item in items])
+    if not is_number.all():
+        refuse_rows(array, ~is_number, f"`{name}` must be numeric")
+    return np.array([np.nan if _is_missing(item) else item for item in items], dtype=np.float64)
+
+
+def _is_missing(item: object) -> bool:
+    return item is None or type(item).__name__ in {"NAType", "NaTType"}
+
+
+def _refuse_not_finite(vector: FloatArray, name: str) -> None:
+    _refuse_missing(vector, name)
+    if np.isinf(vector).any():
+        refuse_rows(vector, np.isinf(vector), f"`{name}` must be finite")
+
+
+def _refuse_missing(vector: FloatArray, name: str) -> None:
+    is_missing = np.isnan(vector)
+    if is_missing.any():
+        refuse_rows(vector, is_missing, f"`{name}` must not be missing", " Drop these rows first.")
+
+
+def refuse_rows(values: NDArray[Any], is_bad: NDArray[np.bool_], rule: str, way_out: str = "") -> NoReturn:
+    """Refuse the rows marked bad, in one sentence."""
+    raise DataError(f"{rule}; got {describe_rows(values, is_bad)}.{way_out}")
+
+
+def describe_rows(values: NDArray[Any], is_bad: NDArray[np.bool_]) -> str:
+    """Name the first offending value, its row, how many there are and where the first of them stand.
+
+    >>> describe_rows(np.array([0.2, 1.03, 0.5, 7.0]), np.array([False, True, False, True]))
+    '1.03 at row 1 (2 of 4 rows: 1, 3)'
+    """
+    rows = np.flatnonzero(is_bad)
+    first = values[rows[0]]
+    shown = repr(first.item() if isinstance(first, np.generic) else first)
+    where = ", ".join(str(row) for row in rows[:_ROWS_SHOWN]) + (", ..." if len(rows) > _ROWS_SHOWN else "")
+    which = f": {where}" if len(rows) > 1 else ""
+    return f"{shown} at row {rows[0]} ({len(rows)} of {len(values)} rows{which})"
