@@ -1,0 +1,98 @@
+"""Scores of probabilistic classifiers: one value per case unless a docstring says otherwise.
+
+Lower is better unless a score's entry in `REGISTRY` says otherwise; `get_score(name)` tells its
+range, direction, propriety, kind and references.
+"""
+
+from scorereport.scores.binary import brier, elementary, log_loss, misclassification, spherical
+from scorereport.scores.bounded import (
+    beta_regret,
+    bounded_brier,
+    bounded_log_loss,
+    bounded_net_benefit,
+    mode_shifted,
+    net_benefit,
+    regret,
+    shifted_brier,
+)
+from scorereport.scores.multiclass import (
+    multiclass_brier,
+    multiclass_log_loss,
+    multiclass_spherical,
+    penalized_brier,
+    penalized_log_loss,
+)
+from scorereport.scores.ordinal import (
+    expected_cost,
+    naive_expected_cost,
+    quadratic_weighted_kappa,
+    rps,
+    sa_rps,
+)
+from scorereport.scores.probability import (
+    ProbabilityScale,
+    ScaleMean,
+    coupled_gaussian_logpdf,
+    coupling_exponent,
+    cross_entropy_probability,
+    decisiveness,
+    divergence_probability,
+    entropy_probability,
+    generalized_mean,
+    probability_accuracy,
+    probability_deviation,
+    probability_scale,
+    robustness,
+)
+from scorereport.scores.ranking import PartialAuc, TopK, partial_auc, roc_auc, top_k
+from scorereport.scores.registry import REGISTRY, Direction, Kind, Propriety, Score, get_score
+
+__all__ = [
+    "REGISTRY",
+    "Direction",
+    "Kind",
+    "PartialAuc",
+    "ProbabilityScale",
+    "Propriety",
+    "ScaleMean",
+    "Score",
+    "TopK",
+    "beta_regret",
+    "bounded_brier",
+    "bounded_log_loss",
+    "bounded_net_benefit",
+    "brier",
+    "coupled_gaussian_logpdf",
+    "coupling_exponent",
+    "cross_entropy_probability",
+    "decisiveness",
+    "divergence_probability",
+    "elementary",
+    "entropy_probability",
+    "expected_cost",
+    "generalized_mean",
+    "get_score",
+    "log_loss",
+    "misclassification",
+    "mode_shifted",
+    "multiclass_brier",
+    "multiclass_log_loss",
+    "multiclass_spherical",
+    "naive_expected_cost",
+    "net_benefit",
+    "partial_auc",
+    "penalized_brier",
+    "penalized_log_loss",
+    "probability_accuracy",
+    "probability_deviation",
+    "probability_scale",
+    "quadratic_weighted_kappa",
+    "regret",
+    "robustness",
+    "roc_auc",
+    "rps",
+    "sa_rps",
+    "shifted_brier",
+    "spherical",
+    "top_k",
+]

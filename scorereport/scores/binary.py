@@ -1,0 +1,141 @@
+"""Scoring rules for the probability of an event: one score per case, lower is better."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.checks import check_binary, check_inside
+from scorereport.scores.references import (
+    BRIER_1950,
+    DIMITRIADIS_2021,
+    EHM_2016,
+    GNEITING_RAFTERY_2007,
+    GOOD_1952,
+)
+from scorereport.scores.registry import Kind, Propriety, score
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from scorereport.arrays import FloatArray
+
+
+@score(
+    label="Brier score",
+    short="Brier",
+    kind=Kind.BINARY,
+    within=(0, 1),
+    propriety=Propriety.STRICT,
+    references=(BRIER_1950, GNEITING_RAFTERY_2007),
+)
+def brier(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
+    """Squared error of a probability: (p - y)², for y in {0, 1} and p in [0, 1].
+
+    >>> brier([1, 0], [0.7, 0.4]).round(2)
+    array([0.09, 0.16])
+    """
+    y, p, _ = check_binary(y_true, y_prob)
+    return (p - y) ** 2
+
+
+@score(
+    label="Log score",
+    short="log",
+    kind=Kind.BINARY,
+    within=(0, np.inf),
+    propriety=Propriety.STRICT,
+    references=(GOOD_1952, GNEITING_RAFTERY_2007),
+    options=("limit",),
+)
+def log_loss(y_true: ArrayLike, y_prob: ArrayLike, *, limit: float = 0.0) -> FloatArray:
+    """Surprise in nats: -log p if the event happened, else -log(1 - p), for p in [0, 1].
+
+    A forecast of 0 for what happened scores infinity, and stays so. A precision `limit`
+    pulls forecasts into [limit, 1 - limit] first; none is applied unless asked for.
+
+    >>> log_loss([1, 0, 1], [0.5, 0.2, 0.0]).round(3)
+    array([0.693, 0.223,   inf])
+    """
+    y, p, _ = check_binary(y_true, y_prob)
+    limit = check_inside(limit, "limit", 0, 0.5, closed="left")
+    return surprise(_probability_of_outcome(y, np.clip(p, limit, 1 - limit)))
+
+
+@score(
+    label="Misclassification",
+    short="misclass.",
+    kind=Kind.BINARY,
+    within=(0, 1),
+    propriety=Propriety.PROPER,
+    references=(DIMITRIADIS_2021,),
+)
+def misclassification(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
+    """1 if the forecast lies on the wrong side of 1/2, and 1/2 if it is exactly there.
+
+    The half at p = 1/2 keeps the score proper. It is the elementary score at θ = 1/2.
+
+    >>> misclassification([1, 1, 0], [0.4, 0.5, 0.4])
+    array([1. , 0.5, 0. ])
+    """
+    y, p, _ = check_binary(y_true, y_prob)
+    return _elementary(y, p, 0.5)
+
+
+@score(
+    label="Spherical score",
+    short="spherical",
+    kind=Kind.BINARY,
+    within=(0, 1),
+    propriety=Propriety.STRICT,
+    references=(GNEITING_RAFTERY_2007,),
+)
+def spherical(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
+    """1 - p_y / √(p² + (1 - p)²), where p_y is the probability given to what happened.
+
+    Turned round from the usual orientation, so that lower is better and 0 is perfect.
+
+    >>> spherical([1, 0], [0.6, 1.0]).round(3)
+    array([0.168, 1.   ])
+    """
+    y, p, _ = check_binary(y_true, y_prob)
+    return 1 - _probability_of_outcome(y, p) / np.hypot(p, 1 - p)
+
+
+@score(
+    label="Elementary score",
+    kind=Kind.BINARY,
+    within=(0, 2),
+    propriety=Propriety.PROPER,
+    references=(EHM_2016, DIMITRIADIS_2021),
+    options=("theta",),
+)
+def elementary(y_true: ArrayLike, y_prob: ArrayLike, *, theta: float) -> FloatArray:
+    """Twice the cost of deciding by p at cost-loss ratio θ in [0, 1].
+
+    2θ if p > θ and y = 0; 2(1 - θ) if p < θ and y = 1; 2θ(1 - θ) if p = θ; else 0.
+    Its integral over θ is the Brier score, and every proper score is a mixture of these.
+
+    >>> elementary([0, 1, 1], [0.3, 0.1, 0.2], theta=0.2)
+    array([0.4 , 1.6 , 0.32])
+    """
+    y, p, _ = check_binary(y_true, y_prob)
+    return _elementary(y, p, check_inside(theta, "theta", 0, 1))
+
+
+def surprise(probability: FloatArray) -> FloatArray:
+    """Give -log p in nats, with infinity for 0 and +0 (never -0) for 1."""
+    with np.errstate(divide="ignore"):
+        return 0.0 - np.log(probability)
+
+
+def _probability_of_outcome(y: FloatArray, p: FloatArray) -> FloatArray:
+    """Pick instead of computing y log p + (1 - y) log(1 - p), which is NaN where p is 0 or 1."""
+    return np.where(y == 1, p, 1 - p)
+
+
+def _elementary(y: FloatArray, p: FloatArray, theta: float) -> FloatArray:
+    false_alarm = 2 * theta * ((p > theta) & (y == 0))
+    missed = 2 * (1 - theta) * ((p < theta) & (y == 1))
+    return false_alarm + missed + 2 * theta * (1 - theta) * (p == theta)

@@ -1,0 +1,357 @@
+"""Nelson's probability scale: generalised means of the probabilities given to what happened.
+
+The arithmetic mean (m = 1) is called decisiveness, the geometric mean (m = 0) accuracy and the
+mean with m = -2/3 robustness. Formulas after Nelson (2017), with the corrections named below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from scorereport.arrays import FloatArray, IntArray, read_only
+from scorereport.checks import (
+    check_binary,
+    check_classes,
+    check_distribution,
+    check_finite,
+    check_inside,
+    check_probability,
+    check_same_length,
+    check_weight,
+)
+from scorereport.errors import UsageError
+from scorereport.scores.multiclass import true_class_probability
+from scorereport.scores.references import NELSON_2017
+from scorereport.scores.registry import Direction, Kind, Propriety, score
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+DECISIVENESS, ACCURACY, ROBUSTNESS = 1.0, 0.0, -2 / 3
+
+_probability_score = partial(
+    score,
+    kind=Kind.PROBABILITY_SCALE,
+    within=(0, 1),
+    propriety=Propriety.NOT_A_RULE,
+    references=(NELSON_2017,),
+    direction=Direction.HIGHER,
+    per_case=False,
+)
+
+
+@_probability_score(label="Decisiveness")
+def decisiveness(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+    """Arithmetic mean of the probabilities given to what happened.
+
+    `y_prob` holds the probability of the event, or one row of K class probabilities per case.
+
+    >>> decisiveness([1, 0], [0.9, 0.4])
+    0.75
+    """
+    return _mean_of_true(y_true, y_prob, sample_weight, DECISIVENESS)
+
+
+@_probability_score(label="Accuracy on the probability scale")
+def probability_accuracy(
+    y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> float:
+    """Geometric mean of the probabilities given to what happened: exp(-mean log score).
+
+    >>> round(probability_accuracy([1, 0], [0.9, 0.6]), 6)
+    0.6
+    """
+    return _mean_of_true(y_true, y_prob, sample_weight, ACCURACY)
+
+
+@_probability_score(label="Robustness")
+def robustness(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+    """Mean with exponent -2/3 of the probabilities given to what happened: small ones weigh most.
+
+    The paper does not derive the -2/3.
+
+    >>> round(robustness([1, 0], [0.9, 0.6]), 4)
+    0.5684
+    """
+    return _mean_of_true(y_true, y_prob, sample_weight, ROBUSTNESS)
+
+
+def generalized_mean(p: ArrayLike, m: float, weights: ArrayLike | None = None) -> float:
+    """(Σ w p^m)^(1/m) for weights that sum to one; exp(Σ w log p) at m = 0; max and min at ±∞.
+
+    For m <= 0 it is 0 as soon as one probability with weight is 0. Increasing in m. It equals
+    exp(-S) for the Rényi-type entropy S = -(1/m) log Σ w p^m.
+
+    Errata: equation 12 has the sum outside the logarithm; equation 18 takes the root twice.
+
+    References
+    ----------
+    Nelson (2017), Entropy 19, doi:10.3390/e19060286
+
+    >>> generalized_mean([0.9, 0.4], 1), round(generalized_mean([0.9, 0.4], 0), 6)
+    (0.65, 0.6)
+    """
+    values = check_probability(p, "p")
+    w = check_weight(weights, len(values), "weights")
+    return _generalized_mean(values, m, np.ones(len(values)) if w is None else w)
+
+
+def probability_deviation(p: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Exponential of the standard deviation of log p: a factor, 1 where all probabilities are equal.
+
+    Errata: equation 10 does not square the mean and has the root outside the exponential; and the
+    text after it must compare the product, not the ratio, of mean and deviation with 1.
+
+    References
+    ----------
+    Nelson (2017), Entropy 19, doi:10.3390/e19060286
+
+    >>> probability_deviation([0.5, 0.5])
+    1.0
+    """
+    values = check_probability(p, "p")
+    w = check_weight(weights, len(values), "weights")
+    with np.errstate(divide="ignore"):
+        logs = np.log(values)
+    if np.isinf(logs).any():
+        return np.inf
+    spread = np.average((logs - np.average(logs, weights=w)) ** 2, weights=w)
+    return float(np.exp(np.sqrt(spread)))
+
+
+def entropy_probability(p: ArrayLike) -> float:
+    """Π p^p: the entropy of a distribution, told as a probability.
+
+    >>> round(entropy_probability([0.5, 0.5]), 6)
+    0.5
+    """
+    return cross_entropy_probability(p, p)
+
+
+def cross_entropy_probability(p: ArrayLike, q: ArrayLike) -> float:
+    """Π q^p: the cross-entropy of model q under source p, told as a probability; 0⁰ = 1.
+
+    >>> round(cross_entropy_probability([0.5, 0.5, 0.0], [0.8, 0.2, 0.0]), 6)
+    0.4
+    """
+    source, model = _check_one_distribution(p, "p"), _check_one_distribution(q, "q")
+    check_same_length(p=source, q=model)
+    return _generalized_mean(model, 0, source)
+
+
+def divergence_probability(p: ArrayLike, q: ArrayLike) -> float:
+    """Π (q/p)^p: the divergence of model q from source p, told as a probability; 1 iff they agree.
+
+    Erratum: the text says that model probability never exceeds source probability. That holds in
+    expectation, as here, but not for the probabilities of a sample.
+
+    >>> divergence_probability([0.5, 0.5], [0.5, 0.5])
+    1.0
+    """
+    return cross_entropy_probability(p, q) / entropy_probability(p)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaleMean:
+    """One generalised mean of the model's probabilities and of the source's, and their ratio."""
+
+    exponent: float
+    model: float
+    source: float
+
+    @property
+    def divergence(self) -> float:
+        """Model over source; NaN if the source is 0."""
+        return self.model / self.source if self.source > 0 else np.nan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ProbabilityScale:
+    """Model against source probabilities over bins, and their three means."""
+
+    decisiveness: ScaleMean
+    accuracy: ScaleMean
+    robustness: ScaleMean
+    n: IntArray
+    events: IntArray
+    model: FloatArray
+    source: FloatArray
+    limit: float
+
+
+def probability_scale(
+    y_true: ArrayLike, y_prob: ArrayLike, *, n_bins: int, limit: float = 0.0
+) -> ProbabilityScale:
+    """Compare the probabilities a model reports with the frequencies that came, on Nelson's scale.
+
+    All pairs (case, class) are sorted by probability and cut into `n_bins` of equal count. In each,
+    `source` is the share of pairs that came true and `model` the geometric mean of their
+    probabilities; the overall means weigh bins by their true pairs. Pairs with the same probability
+    are sorted by whether they came true, so the order of rows does not matter. `limit` pulls
+    probabilities into [limit, 1 - limit] first (the paper uses 0.01).
+
+    Errata: weights 1/B in equations 18 and 19 contradict equations 2, 9 and 17; with the number of
+    true pairs the overall model mean equals that of `generalized_mean`, whatever the bins.
+
+    References
+    ----------
+    Nelson (2017), Entropy 19, doi:10.3390/e19060286
+
+    >>> scale = probability_scale([1, 0, 1, 0], [0.8, 0.3, 0.6, 0.1], n_bins=2)
+    >>> round(scale.accuracy.model, 4), scale.accuracy.source
+    (0.7416, 1.0)
+    """
+    is_true, pairs = _pairs(y_true, y_prob)
+    limit = check_inside(limit, "limit", 0, 0.5, closed="left")
+    if not 1 <= n_bins <= len(pairs):
+        raise UsageError(f"`n_bins` must lie between 1 and the number of pairs, {len(pairs)}; got {n_bins}.")
+    bins = _equal_count_bins(is_true, np.clip(pairs, limit, 1 - limit), n_bins)
+    has_events = bins.events > 0
+    weight, source = bins.events[has_events].astype(np.float64), (bins.events / bins.n)[has_events]
+
+    def mean(m: float) -> ScaleMean:
+        model = _generalized_mean(bins.true_probability, m, np.ones(len(bins.true_probability)))
+        return ScaleMean(exponent=m, model=model, source=_generalized_mean(source, m, weight))
+
+    return ProbabilityScale(
+        decisiveness=mean(DECISIVENESS),
+        accuracy=mean(ACCURACY),
+        robustness=mean(ROBUSTNESS),
+        n=read_only(bins.n),
+        events=read_only(bins.events),
+        model=read_only(bins.model),
+        source=read_only(bins.events / bins.n),
+        limit=limit,
+    )
+
+
+def coupling_exponent(kappa: float, *, dimensions: int = 1) -> float:
+    """Exponent m = 2κ/(1 + dκ) that belongs to a coupling κ in d dimensions.
+
+    >>> coupling_exponent(0.5)
+    0.6666666666666666
+    """
+    return 2 * kappa / (1 + dimensions * kappa)
+
+
+def coupled_gaussian_logpdf(
+    x: ArrayLike, *, mean: ArrayLike = 0.0, scale: ArrayLike = 1.0, kappa: float = 0.0
+) -> FloatArray:
+    """Log density of the coupled Gaussian: Student t for κ > 0 (ν = 1/κ), compact support for κ < 0.
+
+    -(1/κ + d)/2 log(1 + κ r²) - log Z, with r² the squared distance (x - μ)' S⁻¹ (x - μ). For one
+    dimension `x` is a vector and `scale` the standard scale σ; for d dimensions `x` has d columns,
+    `mean` d values and `scale` is the matrix S. Needs κ > -1/d.
+
+    Errata: equation 14 prints a positive exponent; the compact example of Fig. 1 has κ = -0.095.
+
+    References
+    ----------
+    Nelson (2017), Entropy 19, doi:10.3390/e19060286
+
+    >>> coupled_gaussian_logpdf([0.0, 1.3], kappa=0.5).round(6)
+    array([-1.039721, -1.95844 ])
+    """
+    points = np.asarray(x, dtype=np.float64)
+    points = points[:, None] if points.ndim == 1 else points
+    d = points.shape[1]
+    if kappa * d <= -1:
+        raise UsageError(f"`kappa` must be above -1/{d}; got {kappa:g}.")
+    matrix = np.asarray(scale, dtype=np.float64)
+    matrix = np.eye(d) * matrix**2 if matrix.ndim == 0 else matrix
+    shift = points - np.asarray(mean, dtype=np.float64)
+    distance = np.einsum("ij,ij->i", shift, np.linalg.solve(matrix, shift.T).T)
+    log_volume = np.linalg.slogdet(matrix)[1] / 2
+    return _coupled_kernel(distance, kappa, d) - log_volume - _coupled_log_normaliser(kappa, d)
+
+
+def _coupled_kernel(distance: FloatArray, kappa: float, d: int) -> FloatArray:
+    if kappa == 0:
+        return -distance / 2
+    inside = 1 + kappa * distance > 0
+    base = np.where(inside, kappa * distance, 0.0)
+    return np.where(inside, -(1 / kappa + d) / 2 * np.log1p(base), -np.inf)
+
+
+def _coupled_log_normaliser(kappa: float, d: int) -> float:
+    if kappa == 0:
+        return d / 2 * float(np.log(2 * np.pi))
+    reach = 1 / abs(kappa)
+    if kappa > 0:
+        gammas = gammaln(reach / 2) - gammaln((reach + d) / 2)
+    else:
+        gammas = gammaln((reach - d) / 2 + 1) - gammaln(reach / 2 + 1)
+    return float(d / 2 * np.log(np.pi * reach) + gammas)
+
+
+def _mean_of_true(y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None, m: float) -> float:
+    if np.ndim(y_prob) == 1:
+        y, p, weight = check_binary(y_true, y_prob, sample_weight)
+        probability = np.where(y == 1, p, 1 - p)
+    else:
+        label, table, weight = check_classes(y_true, y_prob, sample_weight)
+        probability = true_class_probability(label, table)
+    return _generalized_mean(probability, m, np.ones(len(probability)) if weight is None else weight)
+
+
+def _generalized_mean(p: FloatArray, m: float, weight: FloatArray) -> float:
+    p, weight = p[weight > 0], weight[weight > 0]
+    if np.isinf(m):
+        return float(p.max() if m > 0 else p.min())
+    if m <= 0 and p.min() == 0:
+        return 0.0
+    share = weight / weight.sum()
+    if abs(m) < 0.5:
+        return _mean_near_geometric(p, m, share)
+    with np.errstate(divide="ignore"):  # log 0 = -inf is right for m > 0
+        return float(np.exp(logsumexp(m * np.log(p), b=share) / m))
+
+
+def _mean_near_geometric(p: FloatArray, m: float, share: FloatArray) -> float:
+    """Work relative to the geometric mean, where (Σ w p^m)^(1/m) would lose its digits."""
+    if p.min() == 0:
+        return float((share * p**m).sum() ** (1 / m))
+    logs = np.log(p)
+    centre = (share * logs).sum()
+    if m == 0:
+        return float(np.exp(centre))
+    return float(np.exp(centre + np.log1p((share * np.expm1(m * (logs - centre))).sum()) / m))
+
+
+def _check_one_distribution(values: ArrayLike, name: str) -> FloatArray:
+    return check_distribution(check_finite(values, name)[None, :], name)[0]
+
+
+def _pairs(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """All pairs of case and class: whether the class came, and its probability."""
+    if np.ndim(y_prob) == 1:
+        y, p, _ = check_binary(y_true, y_prob)
+        return np.concatenate([1 - y, y]), np.concatenate([1 - p, p])
+    label, table, _ = check_classes(y_true, y_prob)
+    return (label[:, None] == np.arange(table.shape[1])).ravel().astype(np.float64), table.ravel()
+
+
+class _Bins(NamedTuple):
+    n: IntArray
+    events: IntArray
+    model: FloatArray
+    true_probability: FloatArray
+
+
+def _equal_count_bins(is_true: FloatArray, probability: FloatArray, n_bins: int) -> _Bins:
+    order = np.lexsort((is_true, probability))
+    parts = [part[is_true[part] == 1] for part in np.array_split(order, n_bins)]
+    model = [
+        _generalized_mean(probability[part], 0, np.ones(len(part))) if len(part) else np.nan for part in parts
+    ]
+    return _Bins(
+        n=np.array([len(part) for part in np.array_split(order, n_bins)]),
+        events=np.array([len(part) for part in parts]),
+        model=np.array(model),
+        true_probability=probability[is_true == 1],
+    )

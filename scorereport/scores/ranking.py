@@ -1,0 +1,171 @@
+"""Measures of how well forecasts order the cases: AUC, its parts, and the top K."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.checks import check_binary, check_inside, check_interval
+from scorereport.errors import UsageError
+from scorereport.scores.references import HANLEY_MCNEIL_1982
+from scorereport.scores.registry import Direction, Kind, Propriety, score
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from scorereport.arrays import FloatArray
+    from scorereport.checks import Cases
+
+
+@score(
+    label="AUC",
+    kind=Kind.RANKING,
+    within=(0, 1),
+    propriety=Propriety.NOT_A_RULE,
+    references=(HANLEY_MCNEIL_1982,),
+    direction=Direction.HIGHER,
+    per_case=False,
+)
+def roc_auc(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+    """Probability that a random event has a higher forecast than a random non-event; a tie counts half.
+
+    NaN if only one class is there.
+
+    >>> roc_auc([0, 1, 1, 0], [0.1, 0.4, 0.4, 0.4])
+    0.75
+    """
+    _, events, non_events = _class_weights(check_binary(y_true, y_prob, sample_weight))
+    return area_under_roc(events, non_events)
+
+
+def area_under_roc(events: FloatArray, non_events: FloatArray) -> float:
+    """AUC from the weight of events and non-events at each distinct forecast, ascending."""
+    pairs = events.sum() * non_events.sum()
+    if pairs == 0:
+        return np.nan
+    non_events_below = np.cumsum(non_events) - non_events
+    return float((events * (non_events_below + non_events / 2)).sum() / pairs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialAuc:
+    """The parts of the AUC that decisions with thresholds in [lower, upper] use."""
+
+    lower: float
+    upper: float
+    plus: float
+    minus: float
+    delta_tpr: float
+    delta_fpr: float
+
+    @property
+    def balanced_average_accuracy(self) -> float:
+        """(pAUC+ + pAUC-) / (ΔTPR + ΔFPR); NaN if no case lies in the interval."""
+        width = self.delta_tpr + self.delta_fpr
+        return (self.plus + self.minus) / width if width > 0 else np.nan
+
+
+def partial_auc(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    lower: float,
+    upper: float,
+    sample_weight: ArrayLike | None = None,
+) -> PartialAuc:
+    """Parts of the AUC over the closed interval of thresholds a <= p <= b.
+
+    pAUC+ = ∫ TPR dF0 and pAUC- = ∫ F0 dTPR, with TPR(t) = P(p >= t | 1) and F0(t) = P(p < t | 0):
+    a tied pair counts in pAUC+ only. Over [0, 1] their sum is twice the AUC.
+
+    Erratum: Definition I.8 prints ΔTPR with the opposite sign.
+
+    References
+    ----------
+    Flores et al. (2025), Appendix I, doi:10.48550/arXiv.2504.04528
+
+    >>> partial_auc([0, 1, 1, 0], [0.2, 0.3, 0.7, 0.5], lower=0.25, upper=0.6)
+    PartialAuc(lower=0.25, upper=0.6, plus=0.25, minus=0.25, delta_tpr=0.5, delta_fpr=0.5)
+    """
+    cases = check_binary(y_true, y_prob, sample_weight)
+    a, b = check_interval(lower, upper)
+    level, events, non_events = _class_weights(cases)
+    inside = (level >= a) & (level <= b)
+    with np.errstate(invalid="ignore"):  # one class: every rate of the other is 0/0
+        of_events, of_non_events = events / events.sum(), non_events / non_events.sum()
+    tpr = np.cumsum(of_events[::-1])[::-1]
+    f0 = np.cumsum(of_non_events) - of_non_events
+    return PartialAuc(
+        lower=a,
+        upper=b,
+        plus=float((tpr * of_non_events)[inside].sum()),
+        minus=float((f0 * of_events)[inside].sum()),
+        delta_tpr=float(of_events[inside].sum()),
+        delta_fpr=float(of_non_events[inside].sum()),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopK:
+    """What acting on the k cases with the highest forecasts achieves."""
+
+    k: float
+    cost_ratio: float
+    true_positives: float
+    precision: float
+    recall: float
+    cost: float
+    net_benefit: float
+
+
+def top_k(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    k: float,
+    cost: float,
+    sample_weight: ArrayLike | None = None,
+) -> TopK:
+    """Act on the k highest forecasts; among ties the earlier row goes first.
+
+    With TP events among the k, P events in all n and cost c of a false positive:
+    cost = c k + (1 - c) P - TP, precision = TP/k, recall = TP/P and
+    net benefit = (TP - (k - TP) c/(1 - c))/n. All rank models alike at fixed k and c.
+
+    References
+    ----------
+    Flores et al. (2025), Appendix H, doi:10.48550/arXiv.2504.04528
+
+    >>> top_k([0, 1, 1, 0], [0.2, 0.3, 0.7, 0.5], k=2, cost=0.5).precision
+    0.5
+    """
+    y, p, weight = check_binary(y_true, y_prob, sample_weight)
+    c = check_inside(cost, "cost", 0, 1, closed="left")
+    w = np.ones(len(y)) if weight is None else weight
+    if not 0 < k <= w.sum():
+        raise UsageError(f"`k` must lie between 0 and the number of cases, {w.sum():g}; got {k:g}.")
+    order = np.argsort(-p, kind="stable")
+    before = np.cumsum(w[order]) - w[order]
+    taken = np.clip(k - before, 0, w[order])  # the last case may be taken in part
+    found, events = float((taken * y[order]).sum()), float((w * y).sum())
+    return TopK(
+        k=k,
+        cost_ratio=c,
+        true_positives=found,
+        precision=found / k,
+        recall=found / events if events > 0 else np.nan,
+        cost=c * k + (1 - c) * events - found,
+        net_benefit=(found - (k - found) * c / (1 - c)) / float(w.sum()),
+    )
+
+
+def _class_weights(cases: Cases) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """List the distinct forecasts, ascending, with the weight of events and of non-events at each."""
+    y, p, weight = cases
+    level, position = np.unique(p, return_inverse=True)
+    w = np.ones(len(y)) if weight is None else weight
+    events = np.bincount(position, weights=w * y, minlength=len(level))
+    non_events = np.bincount(position, weights=w * (1 - y), minlength=len(level))
+    return level, events.astype(np.float64), non_events.astype(np.float64)

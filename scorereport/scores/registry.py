@@ -1,0 +1,133 @@
+"""What every score knows of itself: documentation, tables and tests read it here, so it cannot drift."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from inspect import cleandoc
+from typing import Any, TypeVar
+
+from scorereport.errors import UsageError
+
+_F = TypeVar("_F", bound="Callable[..., Any]")
+
+
+class Direction(StrEnum):
+    """Which way is better."""
+
+    LOWER = "lower is better"
+    HIGHER = "higher is better"
+
+
+class Propriety(StrEnum):
+    """Whether telling the truth is the best policy under a score."""
+
+    STRICT = "strictly proper"
+    PROPER = "proper, not strictly"
+    IMPROPER = "not proper"
+    NOT_A_RULE = "not a scoring rule"
+
+
+class Kind(StrEnum):
+    """What a score is a score of."""
+
+    BINARY = "probability of an event"
+    MULTICLASS = "probabilities of unordered classes"
+    ORDINAL = "probabilities of ordered classes"
+    LABELS = "hard class labels"
+    RANKING = "ranking of cases"
+    PROBABILITY_SCALE = "probabilities given to what happened"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """A scoring rule or measure with its metadata."""
+
+    name: str
+    label: str
+    short: str
+    kind: Kind
+    direction: Direction
+    lower: float
+    upper: float
+    propriety: Propriety
+    per_case: bool
+    options: tuple[str, ...]
+    references: tuple[str, ...]
+    function: Callable[..., Any]
+
+    @property
+    def range(self) -> str:
+        """The range as an interval, open where it is infinite."""
+        left = "(-∞" if self.lower == -float("inf") else f"[{self.lower:g}"
+        right = "∞)" if self.upper == float("inf") else f"{self.upper:g}]"
+        return f"{left}, {right}"
+
+    @property
+    def properties(self) -> str:
+        """Range, direction and propriety as one line."""
+        result = "one value per case" if self.per_case else "one number"
+        return f"Range {self.range}; {self.direction}; {self.propriety}; {result}."
+
+
+#: All scores by name.
+REGISTRY: dict[str, Score] = {}
+#: Short names that `decompose` and `skill` take as well.
+ALIASES = {"log": "log_loss"}
+
+
+def score(
+    *,
+    label: str,
+    short: str = "",
+    kind: Kind,
+    within: tuple[float, float],
+    propriety: Propriety,
+    references: tuple[str, ...],
+    direction: Direction = Direction.LOWER,
+    per_case: bool = True,
+    options: tuple[str, ...] = (),
+) -> Callable[[_F], _F]:
+    """Enter a function into the registry and complete its docstring from the entry."""
+
+    def enter(function: _F) -> _F:
+        entry = Score(
+            name=function.__name__,
+            label=label,
+            short=short or label,
+            kind=kind,
+            direction=direction,
+            lower=within[0],
+            upper=within[1],
+            propriety=propriety,
+            per_case=per_case,
+            options=options,
+            references=references,
+            function=function,
+        )
+        REGISTRY[entry.name] = entry
+        if function.__doc__:  # absent under python -OO
+            function.__doc__ = _complete(function.__doc__, entry)
+        return function
+
+    return enter
+
+
+def get_score(name: str) -> Score:
+    """Look up a score by its name or short name.
+
+    >>> get_score("log").properties
+    'Range [0, ∞); lower is better; strictly proper; one value per case.'
+    """
+    known = ALIASES.get(name, name)
+    if known not in REGISTRY:
+        raise UsageError(f"`score` {name!r} is not known; choose one of {', '.join(sorted(REGISTRY))}.")
+    return REGISTRY[known]
+
+
+def _complete(docstring: str, entry: Score) -> str:
+    references = "\n".join(f"- {reference}" for reference in entry.references)
+    return (
+        f"{cleandoc(docstring)}\n\nNotes\n-----\n{entry.properties}\n\nReferences\n----------\n{references}\n"
+    )

@@ -1,0 +1,58 @@
+"""Skill: where a score lies between the prevalence forecast (0) and the perfect forecast (1)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport.checks import check_binary
+from scorereport.errors import UsageError
+from scorereport.scores.registry import Kind, get_score
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from scorereport.arrays import FloatArray
+    from scorereport.scores.registry import Score
+
+
+def skill(
+    name: str, y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | None = None, **options: Any
+) -> float:
+    """(S_prevalence - S)/(S_prevalence - S_perfect) for a score of binary forecasts or the AUC.
+
+    For a loss whose perfect value is 0 this is 1 - S/S_prevalence; for the AUC it is 2 AUC - 1.
+    Options such as `lower=` and `upper=` go to the score. NaN where a constant forecast is perfect.
+
+    References
+    ----------
+    Flores et al. (2025), doi:10.48550/arXiv.2504.04528
+
+    >>> round(skill("brier", [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 3)
+    0.7
+    """
+    entry = get_score(name)
+    if entry.kind not in {Kind.BINARY, Kind.RANKING}:
+        raise UsageError(
+            f'`name` must be a score of binary forecasts or "roc_auc"; {name!r} scores {entry.kind}.'
+        )
+    y, p, weight = check_binary(y_true, y_prob, sample_weight)
+    prevalence = np.full(len(y), np.average(y, weights=weight))
+    score, reference, perfect = (
+        _mean(entry, y, forecast, weight, options) for forecast in (p, prevalence, y)
+    )
+    return relative_skill(score, reference, perfect)
+
+
+def relative_skill(score: float, reference: float, perfect: float) -> float:
+    """Share of the way from the reference to the perfect score; NaN where they are the same."""
+    return (reference - score) / (reference - perfect) if reference != perfect else np.nan
+
+
+def _mean(
+    entry: Score, y: FloatArray, p: FloatArray, weight: FloatArray | None, options: dict[str, Any]
+) -> float:
+    if entry.per_case:
+        return float(np.average(entry.function(y, p, **options), weights=weight))
+    return float(entry.function(y, p, sample_weight=weight, **options))
