@@ -1,0 +1,1 @@
+"""CORP: isotonic recalibration as blocks, and the score decompositions that follow from it."""

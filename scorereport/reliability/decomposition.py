@@ -1,0 +1,182 @@
+"""Score decompositions: CORP's miscalibration, discrimination, uncertainty, and Murphy's classic one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from scorereport.errors import UsageError
+from scorereport.scores.registry import Direction, Kind, Propriety, get_score
+from scorereport.scores.skills import relative_skill
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scorereport.arrays import CountArray, FloatArray
+    from scorereport.checks import Cases
+    from scorereport.reliability.blocks import Blocks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decomposition:
+    """Mean scores of the forecast, the recalibrated, the constant and the perfect forecast.
+
+    The components follow: for losses, score = miscalibration - discrimination + uncertainty.
+    For scores where higher is better miscalibration and discrimination change sign, so that they
+    stay what they are: how much recalibration would gain, and how much it gains over a constant.
+    """
+
+    name: str
+    score: float
+    recalibrated: float
+    reference: float
+    perfect: float
+    n: float
+    infinite_cases: int = 0
+    higher_is_better: bool = False
+
+    DERIVED: ClassVar = ("miscalibration", "discrimination", "uncertainty", "skill")
+
+    @property
+    def miscalibration(self) -> float:
+        """MCB: what recalibration would gain; infinite if the score is."""
+        return self._sign * (self.score - self.recalibrated)
+
+    @property
+    def discrimination(self) -> float:
+        """DSC: what the recalibrated forecast gains over the constant one."""
+        return self._sign * (self.reference - self.recalibrated)
+
+    @property
+    def uncertainty(self) -> float:
+        """UNC: the score of the constant forecast, the mean outcome."""
+        return self.reference
+
+    @property
+    def skill(self) -> float:
+        """0 for the constant forecast, 1 for the perfect one; NaN where they are the same."""
+        return relative_skill(self.score, self.reference, self.perfect)
+
+    @property
+    def note(self) -> str:
+        """What a reader must know of these numbers; empty if nothing."""
+        if not self.infinite_cases:
+            return ""
+        cases = "case has" if self.infinite_cases == 1 else "cases have"
+        return f"{self.infinite_cases} {cases} an infinite {self.name}: what was certain did not happen."
+
+    @property
+    def _sign(self) -> int:
+        return -1 if self.higher_is_better else 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MurphyDecomposition:
+    """Murphy's Brier = reliability - resolution + uncertainty over the distinct forecasts."""
+
+    reliability: float
+    resolution: float
+    uncertainty: float
+
+    DERIVED: ClassVar = ("score",)
+
+    @property
+    def score(self) -> float:
+        """The Brier score, recovered from its parts."""
+        return self.reliability - self.resolution + self.uncertainty
+
+
+def decompose_cases(
+    cases: Cases, blocks: Blocks, score: str | Callable[..., FloatArray], options: dict[str, Any]
+) -> Decomposition:
+    """Decompose the mean score of ordered binary cases whose isotonic fit is `blocks`."""
+    name, function, higher = resolve_score(score, options)
+    measured = np.asarray(function(cases.y_true, cases.y_prob))
+    return Decomposition(
+        name=name,
+        score=weighted_mean(measured, cases.weight),
+        recalibrated=_mean_at(function, blocks.mean, blocks.n, blocks.events),
+        reference=_mean_at(function, *_as_one_block(blocks)),
+        perfect=_mean_at(function, *_as_two_outcomes(blocks)),
+        n=float(blocks.n.sum()),
+        infinite_cases=int(np.isinf(measured).sum()),
+        higher_is_better=higher,
+    )
+
+
+def decompose_real(cases: Cases, blocks: Blocks) -> Decomposition:
+    """Decompose the mean squared error of real outcomes whose isotonic fit is `blocks`."""
+    y, x, weight = cases
+    fitted = blocks.mean[np.searchsorted(blocks.x_max, x)]
+    constant = weighted_mean(y, weight)
+    return Decomposition(
+        name="squared_error",
+        score=weighted_mean((x - y) ** 2, weight),
+        recalibrated=weighted_mean((fitted - y) ** 2, weight),
+        reference=weighted_mean((constant - y) ** 2, weight),
+        perfect=0.0,
+        n=float(blocks.n.sum()),
+    )
+
+
+def decompose_by_value(distinct: Blocks) -> MurphyDecomposition:
+    """Murphy's decomposition over distinct forecasts."""
+    total = distinct.n.sum()
+    base_rate = distinct.events.sum() / total
+    return MurphyDecomposition(
+        reliability=float((distinct.n * (distinct.mean - distinct.x_min) ** 2).sum() / total),
+        resolution=float((distinct.n * (distinct.mean - base_rate) ** 2).sum() / total),
+        uncertainty=float(base_rate * (1 - base_rate)),
+    )
+
+
+def resolve_score(
+    score: str | Callable[..., FloatArray], options: dict[str, Any]
+) -> tuple[str, Callable[[FloatArray, FloatArray], FloatArray], bool]:
+    """Name, function of (outcome, forecast) and orientation of a binary score or a callable."""
+    if callable(score):
+        return getattr(score, "__name__", "score"), lambda y, p: score(y, p, **options), False
+    entry = get_score(score)
+    if entry.kind is not Kind.BINARY:
+        raise UsageError(f"`score` must be a score of binary forecasts; {score!r} scores {entry.kind}.")
+    if entry.propriety is Propriety.IMPROPER:
+        raise UsageError(f"`score` must be proper; the decomposition of {score!r} would mean nothing.")
+    higher = entry.direction is Direction.HIGHER
+    return entry.name, lambda y, p: entry.function(y, p, **options), higher
+
+
+def weighted_mean(values: FloatArray, weight: CountArray | None) -> float:
+    """Mean by pairwise summation: the same on any number of threads."""
+    if weight is None:
+        return float(values.sum() / len(values))
+    return float((values * weight).sum() / weight.sum())
+
+
+def _mean_at(
+    function: Callable[[FloatArray, FloatArray], FloatArray],
+    forecast: FloatArray,
+    n: CountArray,
+    events: CountArray,
+) -> float:
+    """Mean score of grouped cases; an outcome that did not occur has no say, even if infinite."""
+    occurred, absent = events > 0, events < n
+    total = 0.0
+    if occurred.any():
+        p = forecast[occurred]
+        total += (events[occurred] * function(np.ones(len(p)), p)).sum()
+    if absent.any():
+        p = forecast[absent]
+        total += ((n - events)[absent] * function(np.zeros(len(p)), p)).sum()
+    return float(total / n.sum())
+
+
+def _as_one_block(blocks: Blocks) -> tuple[FloatArray, CountArray, CountArray]:
+    n, events = blocks.n.sum(keepdims=True), blocks.events.sum(keepdims=True)
+    return events / n, n, events
+
+
+def _as_two_outcomes(blocks: Blocks) -> tuple[FloatArray, CountArray, CountArray]:
+    n, events = blocks.n.sum(), blocks.events.sum()
+    return np.array([0.0, 1.0]), np.array([n - events, events]), np.array([n - n, events])

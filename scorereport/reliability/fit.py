@@ -1,0 +1,148 @@
+"""`corp()`: the isotonic fit of a forecast to its outcomes, and what can be read from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport.arrays import FloatArray, read_only
+from scorereport.checks import Cases, check_binary, check_finite, check_option, check_real
+from scorereport.errors import UsageError
+from scorereport.reliability.blocks import Blocks, distinct_forecasts, pool_cases
+from scorereport.reliability.decomposition import decompose_by_value, decompose_cases, decompose_real
+from scorereport.reliability.ordering import order_cases
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from scorereport.reliability.decomposition import Decomposition, MurphyDecomposition
+
+#: Forecasts whose distinct values all lie this far apart are called discrete.
+DISCRETE_GAP = 0.01
+
+
+def corp(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    functional: str = "probability",
+) -> Corp:
+    """Fit the outcomes by isotonic regression on the forecasts (CORP); ties are pooled first.
+
+    Parameters
+    ----------
+    y_true : outcomes 0 or 1; any real numbers if `functional="mean"`
+    y_prob : probabilities; any real numbers if `functional="mean"`
+    sample_weight : not negative; integer weights equal repeated rows
+    functional : "probability" of an event, or "mean" of a real outcome
+
+    References
+    ----------
+    Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118
+
+    >>> fit = corp([0, 1, 0, 1, 1], [0.1, 0.3, 0.3, 0.6, 0.5])
+    >>> fit.bins
+       x_min  x_max  n  events  cep
+    0    0.1    0.1  1       0  0.0
+    1    0.3    0.3  2       1  0.5
+    2    0.5    0.6  2       2  1.0
+    >>> round(fit.decompose("brier").miscalibration, 6)
+    0.1
+    """
+    binary = check_option(functional, "functional", ("probability", "mean")) == "probability"
+    given = (check_binary if binary else check_real)(y_true, y_prob, sample_weight)
+    cases = order_cases(given, binary=binary)
+    blocks = pool_cases(cases, binary=binary)
+    return Corp(y_prob=read_only(given.y_prob.copy()), cases=cases, blocks=blocks, functional=functional)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Corp:
+    """An isotonic fit: its blocks, and the cases in canonical order."""
+
+    y_prob: FloatArray
+    cases: Cases
+    blocks: Blocks
+    functional: str
+
+    @cached_property
+    def distinct(self) -> Blocks:
+        """One block for each distinct forecast, with its number of cases and events."""
+        return distinct_forecasts(self.cases, binary=self.functional == "probability")
+
+    @property
+    def n(self) -> float:
+        """Number of cases; with weights, their sum."""
+        return self.blocks.n.sum().item()
+
+    @property
+    def events(self) -> float:
+        """Number of events; with weights, the sum of theirs."""
+        return self.blocks.events.sum().item()
+
+    @property
+    def prevalence(self) -> float:
+        """Share of events; for real outcomes their mean."""
+        return self.events / self.n
+
+    @property
+    def bins(self) -> pd.DataFrame:
+        """The blocks as a table: x_min, x_max, n, events and cep, the recalibrated probability."""
+        import pandas as pd
+
+        b = self.blocks
+        return pd.DataFrame({"x_min": b.x_min, "x_max": b.x_max, "n": b.n, "events": b.events, "cep": b.mean})
+
+    @property
+    def cep(self) -> FloatArray:
+        """Recalibrated probability of each case, in the order the cases were given."""
+        return self.recalibrate(self.y_prob)
+
+    @property
+    def forecast_type(self) -> str:
+        """Either "discrete", if distinct forecasts all lie at least 0.01 apart, or "continuous"."""
+        gaps = np.diff(self.distinct.x_min)
+        return "discrete" if len(gaps) == 0 or gaps.min() >= DISCRETE_GAP else "continuous"
+
+    @property
+    def corners(self) -> tuple[FloatArray, FloatArray]:
+        """The reliability curve: forecast and recalibrated probability at both ends of each block."""
+        b = self.blocks
+        x, cep = np.column_stack([b.x_min, b.x_max]).ravel(), np.repeat(b.mean, 2)
+        keep = np.append(True, np.diff(x) > 0)
+        return x[keep], cep[keep]
+
+    def recalibrate(self, p: ArrayLike) -> FloatArray:
+        """Recalibrate forecasts: along the curve between blocks, flat beyond its ends.
+
+        >>> corp([0, 1], [0.2, 0.6]).recalibrate([0.1, 0.4, 0.9])
+        array([0. , 0.5, 1. ])
+        """
+        return np.interp(check_finite(p, "p"), *self.corners)
+
+    def decompose(self, score: str | Callable[..., FloatArray] = "brier", **options: Any) -> Decomposition:
+        """Split the mean score into miscalibration, discrimination and uncertainty.
+
+        Parameters
+        ----------
+        score : the name of a proper binary score ("brier", "log", "misclassification", "spherical", ...)
+            or a function of (y_true, y_prob) that gives one score per case; ignored for the mean of
+            real outcomes, where it is the squared error
+        options : passed on to the score, such as `theta=` of "elementary"
+        """
+        if self.functional == "mean":
+            if score != "brier":
+                raise UsageError(f"Real outcomes are decomposed by their squared error; got score {score!r}.")
+            return decompose_real(self.cases, self.blocks)
+        return decompose_cases(self.cases, self.blocks, score, options)
+
+    def murphy(self) -> MurphyDecomposition:
+        """Murphy's reliability, resolution and uncertainty of the Brier score, over distinct forecasts."""
+        return decompose_by_value(self.distinct)
