@@ -1,0 +1,32 @@
+"""Curves as data, from a CORP fit: frozen objects with every point, never a drawing.
+
+>>> from scorereport import corp
+>>> fit = corp([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8])
+>>> roc_curve(fit).auc
+1.0
+"""
+
+from scorereport.curves.decision import DecisionCurve, decision_curve
+from scorereport.curves.diagram import Histogram, ReliabilityCurve, forecast_histogram, reliability_curve
+from scorereport.curves.murphy import MurphyCurve, MurphyCurves, RegretCurve, murphy_curves, regret_curve
+from scorereport.curves.retention import RetentionCurve, retention_curve
+from scorereport.curves.roc import RocCurve, roc_curve, roc_hull
+
+__all__ = [
+    "DecisionCurve",
+    "Histogram",
+    "MurphyCurve",
+    "MurphyCurves",
+    "RegretCurve",
+    "ReliabilityCurve",
+    "RetentionCurve",
+    "RocCurve",
+    "decision_curve",
+    "forecast_histogram",
+    "murphy_curves",
+    "regret_curve",
+    "reliability_curve",
+    "retention_curve",
+    "roc_curve",
+    "roc_hull",
+]

@@ -1,0 +1,88 @@
+"""Decision curves: net benefit against threshold, with the policies any model must beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.arrays import FloatArray, read_only
+from scorereport.checks import check_interval, check_option, check_probability
+from scorereport.errors import UsageError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from scorereport.reliability.fit import Corp
+
+#: Between forecasts net benefit is smooth but not straight; these points carry it there.
+_SMOOTHING = np.linspace(0, 1, 101)
+AXES = ("linear", "quadratic", "log")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DecisionCurve:
+    """Net benefit of deciding p >= threshold, of treating all and of treating none.
+
+    `net_benefit` is the value at each threshold, `beyond` the limit from the right, which differs
+    where forecasts equal the threshold.
+    """
+
+    threshold: FloatArray
+    net_benefit: FloatArray
+    beyond: FloatArray
+    treat_all: FloatArray
+    prevalence: float
+
+    @property
+    def treat_none(self) -> FloatArray:
+        """Net benefit of treating nobody: zero."""
+        return np.zeros(len(self.threshold))
+
+    def position(self, axis: str = "linear") -> FloatArray:
+        """Where thresholds stand on a rescaled axis.
+
+        On the "quadratic" axis, -(1 - t)²/2, the area between prevalence and net benefit is the
+        integral of regret over costs, half the bounded Brier difference; on the "log" axis, log t, it is
+        the integral over log-odds, the bounded log difference.
+
+        References
+        ----------
+        Flores et al. (2025), Appendix E, doi:10.48550/arXiv.2504.04528
+        """
+        check_option(axis, "axis", AXES)
+        if axis == "quadratic":
+            return -((1 - self.threshold) ** 2) / 2
+        with np.errstate(divide="ignore"):
+            return self.threshold if axis == "linear" else np.log(self.threshold)
+
+
+def decision_curve(
+    fit: Corp, *, lower: float = 0.0, upper: float = 0.99, thresholds: ArrayLike | None = None
+) -> DecisionCurve:
+    """Net benefit at the thresholds given, or at every forecast and percent between `lower` and `upper`."""
+    if thresholds is None:
+        check_interval(lower, upper, closed="left")
+        candidates = np.concatenate([[lower, upper], _SMOOTHING, fit.distinct.x_min])
+        t = np.unique(candidates[(candidates >= lower) & (candidates <= upper)])
+    else:
+        t = check_probability(thresholds, "thresholds")
+        if t.max() == 1:
+            raise UsageError("`thresholds` must be below 1, where net benefit is not defined.")
+    odds = t / (1 - t)
+    return DecisionCurve(
+        threshold=read_only(t.copy()),
+        net_benefit=read_only(_net_benefit(fit, t, odds, side="left")),
+        beyond=read_only(_net_benefit(fit, t, odds, side="right")),
+        treat_all=read_only(fit.prevalence - (1 - fit.prevalence) * odds),
+        prevalence=fit.prevalence,
+    )
+
+
+def _net_benefit(fit: Corp, t: FloatArray, odds: FloatArray, *, side: str) -> FloatArray:
+    table = fit.distinct
+    first = np.searchsorted(table.x_min, t, side=side)  # type: ignore[call-overload]
+    true = np.append(0.0, np.cumsum(table.events))
+    false = np.append(0.0, np.cumsum(table.n - table.events))
+    return ((true[-1] - true[first]) - (false[-1] - false[first]) * odds) / fit.n

@@ -1,0 +1,116 @@
+"""Murphy curves, of the elementary scores of a forecast and of its components, and the regret curve.
+
+As functions of the cost-loss ratio these curves are straight between the distinct forecasts and
+jump there. Knots with both one-sided limits hold them exactly; nothing is put on a grid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.arrays import CountArray, FloatArray, read_only
+from scorereport.checks import check_probability
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from scorereport.reliability.fit import Corp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _KnottedCurve:
+    """A curve that is straight between its knots and may jump at them."""
+
+    theta: FloatArray
+    left: FloatArray
+    right: FloatArray
+
+    def limits(self, theta: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The points asked for, with the limits of the curve from the left and from the right."""
+        t = check_probability(np.atleast_1d(theta), "theta")
+        after = np.searchsorted(self.theta, t, side="left")
+        before = np.maximum(after - 1, 0)
+        is_knot = self.theta[after] == t
+        span = np.where(is_knot, 1.0, self.theta[after] - self.theta[before])
+        share = (t - self.theta[before]) / span
+        between = self.right[before] * (1 - share) + self.left[after] * share
+        left = np.where(is_knot, self.left[after], between)
+        return t, left, np.where(is_knot, self.right[after], between)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MurphyCurve(_KnottedCurve):
+    """Mean elementary score against θ."""
+
+    def at(self, theta: ArrayLike) -> FloatArray:
+        """The mean elementary score at θ; at a knot, (1 - θ) of the left limit and θ of the right."""
+        t, left, right = self.limits(theta)
+        return (1 - t) * left + t * right
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RegretCurve(_KnottedCurve):
+    """Mean regret against the cost of a false positive, for decisions p >= cost."""
+
+    def at(self, cost: ArrayLike) -> FloatArray:
+        """The mean regret at a cost; a forecast equal to the cost decides for action."""
+        return self.limits(cost)[1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MurphyCurves:
+    """Murphy curves of a score and of its components, on the same knots."""
+
+    score: MurphyCurve
+    miscalibration: MurphyCurve
+    discrimination: MurphyCurve
+    uncertainty: MurphyCurve
+
+
+def murphy_curves(fit: Corp) -> MurphyCurves:
+    """Decompose the mean elementary score at every θ: knots at all forecasts, fits and the mean outcome."""
+    samples = {
+        "score": (fit.distinct.x_min, fit.distinct.n, fit.distinct.events),
+        "recalibrated": (fit.blocks.mean, fit.blocks.n, fit.blocks.events),
+        "reference": (np.array([fit.prevalence]), np.array([fit.n]), np.array([fit.events])),
+    }
+    theta = np.unique(np.concatenate([[0.0, 1.0], *(values for values, _, _ in samples.values())]))
+    limits = {name: _elementary_limits(theta, *sample) for name, sample in samples.items()}
+
+    def curve(left: FloatArray, right: FloatArray) -> MurphyCurve:
+        return MurphyCurve(theta=read_only(theta), left=read_only(left), right=read_only(right))
+
+    def difference(plus: str, minus: str) -> MurphyCurve:
+        return curve(limits[plus][0] - limits[minus][0], limits[plus][1] - limits[minus][1])
+
+    return MurphyCurves(
+        score=curve(*limits["score"]),
+        miscalibration=difference("score", "recalibrated"),
+        discrimination=difference("reference", "recalibrated"),
+        uncertainty=curve(*limits["reference"]),
+    )
+
+
+def regret_curve(fit: Corp) -> RegretCurve:
+    """Mean regret at every cost: half the elementary score, knots at all forecasts."""
+    theta = np.unique(np.append(fit.distinct.x_min, [0.0, 1.0]))
+    left, right = _elementary_limits(theta, fit.distinct.x_min, fit.distinct.n, fit.distinct.events)
+    return RegretCurve(theta=read_only(theta), left=read_only(left / 2), right=read_only(right / 2))
+
+
+def _elementary_limits(
+    theta: FloatArray, forecast: FloatArray, n: CountArray, events: CountArray
+) -> tuple[FloatArray, FloatArray]:
+    """Limits of the mean elementary score of grouped, ascending forecasts, from both sides."""
+    missed = np.append(0.0, np.cumsum(events)) / n.sum()
+    quiet = np.append(0.0, np.cumsum(n - events)) / n.sum()
+
+    def limit(below: NDArray[np.intp]) -> FloatArray:
+        return 2 * (theta * (quiet[-1] - quiet[below]) + (1 - theta) * missed[below])
+
+    left = np.searchsorted(forecast, theta, side="left")
+    right = np.searchsorted(forecast, theta, side="right")
+    return limit(left), limit(right)
