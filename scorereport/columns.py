@@ -1,0 +1,115 @@
+"""Columns of a table as clean arrays: bad values are refused by row, missing ones become NaN, None or NaT."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport.checks import refuse_rows
+from scorereport.errors import DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from scorereport.arrays import FloatArray
+
+_BINARY_TEXT = {"0": 0.0, "0.0": 0.0, "false": 0.0, "1": 1.0, "1.0": 1.0, "true": 1.0}
+
+
+def outcome_values(column: pd.Series[Any], name: str, positive: object) -> FloatArray:
+    """Outcomes as 0, 1 or NaN for missing."""
+    codes, labels = column.factorize()
+    texts = [label_text(label) for label in labels]
+    if positive is None:
+        is_binary = np.array([text.lower() in _BINARY_TEXT for text in texts] + [True])  # -1: missing
+        if not is_binary.all():
+            rule = f"`{name}` must hold 0 and 1, or True and False"
+            refuse_rows(
+                column.to_numpy(),
+                ~is_binary[codes],
+                rule,
+                " For other labels, name the one that counts as `positive`.",
+            )
+        values = [_BINARY_TEXT[text.lower()] for text in texts]
+    else:
+        _check_two_labels(column, codes, texts, name, label_text(positive))
+        values = [float(text == label_text(positive)) for text in texts]
+    return np.array([*values, np.nan])[codes]
+
+
+def _check_two_labels(
+    column: pd.Series[Any], codes: NDArray[np.intp], texts: list[str], name: str, positive: str
+) -> None:
+    shown = ", ".join(repr(text) for text in sorted(texts)[:10])
+    if positive not in texts:
+        raise DataError(f"`{name}` has no label {positive!r} to count as positive; its labels are {shown}.")
+    if len(texts) > 2:
+        n = np.bincount(codes[codes >= 0], minlength=len(texts))
+        n[texts.index(positive)] = 0
+        is_third = (codes >= 0) & (codes != texts.index(positive)) & (codes != n.argmax())
+        rule = f"`{name}` must hold two labels, not {len(texts)} ({shown})"
+        refuse_rows(column.to_numpy(), is_third, rule)
+
+
+def label_text(label: object) -> str:
+    """A label as text; 1.0, which pandas makes of 1 beside a missing value, is again 1."""
+    number = label.item() if isinstance(label, np.generic) else label
+    return str(int(number)) if isinstance(number, float) and number.is_integer() else str(number)
+
+
+def bounded_numbers(column: pd.Series[Any], name: str, *, upper: float) -> FloatArray:
+    """Numbers from 0 to `upper`, NaN for missing. Bounds are checked here, before rows are dropped."""
+    values = _numbers(column, name)
+    if np.isinf(values).any():
+        refuse_rows(values, np.isinf(values), f"`{name}` must be finite")
+    is_outside = (values < 0) | (values > upper)
+    if is_outside.any():
+        rule = "must lie in [0, 1]" if upper == 1 else "must not be negative"
+        refuse_rows(values, is_outside, f"`{name}` {rule}")
+    return values
+
+
+def _numbers(column: pd.Series[Any], name: str) -> FloatArray:
+    """Numbers as float64, which holds float32 exactly; text is refused unless all of it is numeric."""
+    if column.dtype == np.longdouble != np.float64:
+        raise DataError(
+            f"`{name}` is longdouble; round it to float64 yourself, so that no values merge unseen."
+        )
+    if column.dtype.kind in "biuf":
+        return column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
+    items = column.astype(object).where(column.notna(), None).tolist()
+    numbers = [_number(item) for item in items]
+    is_no_number = np.array([number is None for number in numbers])
+    if is_no_number.any():
+        refuse_rows(np.array(items, dtype=object), is_no_number, f"`{name}` must be numeric")
+    return np.array(numbers, dtype=np.float64)
+
+
+def _number(item: Any) -> float | None:
+    """A number out of a number or its text, NaN if missing, None if it is neither."""
+    try:
+        return np.nan if item is None else float(item)
+    except (TypeError, ValueError):
+        return None
+
+
+def label_texts(column: pd.Series[Any]) -> NDArray[Any]:
+    """Labels as text, None for missing."""
+    codes, labels = column.factorize()
+    texts = np.array([*(label_text(label) for label in labels), None], dtype=object)
+    return texts[codes]
+
+
+def dates(column: pd.Series[Any], name: str) -> NDArray[np.datetime64]:
+    """Dates and times, in UTC where a zone is given, NaT for missing."""
+    import pandas as pd
+
+    is_date = pd.api.types.is_datetime64_any_dtype(column)
+    text = column if is_date else column.map(label_text, na_action="ignore")
+    dates = pd.to_datetime(text, errors="coerce", utc=True, format=None if is_date else "ISO8601")
+    is_bad = (dates.isna() & column.notna()).to_numpy()
+    if is_bad.any():
+        refuse_rows(column.to_numpy(), is_bad, f"`{name}` must hold dates such as 2026-11-15")
+    return dates.dt.tz_localize(None).to_numpy(dtype="datetime64[us]")

@@ -1,0 +1,215 @@
+"""`read_predictions()`: outcomes and forecasts out of a table, checked, with a record of every row.
+
+Rows are counted from 0, the first row below a header.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scorereport.arrays import FloatArray, IntArray, read_only
+from scorereport.checks import (
+    check_option,
+    check_outcome,
+    check_probability,
+    check_same_length,
+    check_weight,
+    refuse_rows,
+)
+from scorereport.columns import bounded_numbers, dates, label_text, label_texts, outcome_values
+from scorereport.errors import DataError, UsageError
+from scorereport.sources import describe, read_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DroppedRows:
+    """Rows left out, and why."""
+
+    reason: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFlow:
+    """How many rows were read, which were dropped and why, and how many were kept."""
+
+    read: int
+    kept: int
+    dropped: tuple[DroppedRows, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Predictions:
+    """Binary outcomes with the forecasts of one or more models for the same rows; checked when built."""
+
+    outcome: FloatArray
+    forecasts: Mapping[str, FloatArray]
+    weight: FloatArray | None = None
+    groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    cluster: NDArray[Any] | None = None
+    time: NDArray[np.datetime64] | None = None
+    outcome_name: str = "outcome"
+    positive: str = "1"
+    row_flow: RowFlow = None  # type: ignore[assignment]  # made from the outcomes unless given
+    rows: IntArray | None = None  # where kept rows stood in the source, if some were dropped
+    source: str = "arrays"
+
+    def __post_init__(self) -> None:
+        if not self.forecasts:
+            raise UsageError("`forecasts` must name at least one forecast.")
+        outcome = check_outcome(self.outcome, self.outcome_name)
+        forecasts = {name: check_probability(p, name) for name, p in self.forecasts.items()}
+        weight = check_weight(self.weight, len(outcome), "weight")
+        others = {"cluster": self.cluster, "time": self.time, **self.groups}
+        given = {name: np.asarray(values) for name, values in others.items() if values is not None}
+        check_same_length(**{self.outcome_name: outcome, **forecasts, **given})
+        self._set(
+            outcome=read_only(outcome),
+            forecasts={name: read_only(p) for name, p in forecasts.items()},
+            weight=None if weight is None else read_only(weight),
+            row_flow=self.row_flow or RowFlow(read=len(outcome), kept=len(outcome)),
+        )
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+
+def read_predictions(
+    source: Any,
+    *,
+    outcome: str,
+    forecasts: Sequence[str],
+    weight: str | None = None,
+    group: str | Sequence[str] | None = None,
+    cluster: str | None = None,
+    time: str | None = None,
+    positive: object = None,
+    missing: str = "refuse",
+) -> Predictions:
+    """Read binary outcomes and forecast probabilities from a table.
+
+    Parameters
+    ----------
+    source : a DataFrame (pandas, polars or pyarrow), or the path of a .csv, .csv.gz or .parquet file
+    outcome : the column of outcomes: 0/1, True/False, or two labels of which `positive` names one
+    forecasts : one column of probabilities for each model
+    weight, group, cluster, time : optional columns of case weights, of subgroups (one or several
+        columns), of clusters of dependent rows, and of dates
+    positive : the label that counts as the event
+    missing : "refuse" rows with missing values, or "drop" them and count them in the row flow
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"default": ["no", "yes", "no"], "logit": [0.1, 0.7, None]})
+    >>> p = read_predictions(frame, outcome="default", forecasts=["logit"], positive="yes", missing="drop")
+    >>> p.outcome, p.row_flow
+    (array([0., 1.]), RowFlow(read=3, kept=2, dropped=(DroppedRows(reason='missing `logit`', rows=1),)))
+    """
+    check_option(missing, "missing", ("refuse", "drop"))
+    roles = Roles.of(outcome, forecasts, weight, group, cluster, time)
+    frame = read_columns(source, roles.numbers, roles.labels)
+    columns = _clean(frame, roles, positive)
+    rows, row_flow = _complete_rows(columns, drop=missing == "drop")
+    if row_flow.dropped:
+        columns = {name: values[rows] for name, values in columns.items()}
+    return Predictions(
+        outcome=columns[outcome],
+        forecasts={name: columns[name] for name in roles.forecasts},
+        weight=columns[weight] if weight else None,
+        groups={name: columns[name] for name in roles.groups},
+        cluster=columns[cluster] if cluster else None,
+        time=columns[time] if time else None,
+        outcome_name=outcome,
+        positive="1" if positive is None else label_text(positive),
+        row_flow=row_flow,
+        rows=rows if row_flow.dropped else None,
+        source=describe(source),
+    )
+
+
+class Roles(NamedTuple):
+    """Which column plays which part."""
+
+    outcome: str
+    forecasts: tuple[str, ...]
+    weight: str | None
+    groups: tuple[str, ...]
+    cluster: str | None
+    time: str | None
+
+    @classmethod
+    def of(
+        cls,
+        outcome: str,
+        forecasts: Sequence[str],
+        weight: str | None,
+        group: str | Sequence[str] | None,
+        cluster: str | None,
+        time: str | None,
+    ) -> Roles:
+        """Roles from what a caller names."""
+        if isinstance(forecasts, str) or not forecasts:
+            raise UsageError(f"`forecasts` must be a list of at least one column; got {forecasts!r}.")
+        groups = (group,) if isinstance(group, str) else tuple(group or ())
+        return cls(outcome, tuple(forecasts), weight, groups, cluster, time)
+
+    @property
+    def numbers(self) -> list[str]:
+        """Columns that must hold numbers."""
+        return [*self.forecasts, *([self.weight] if self.weight else [])]
+
+    @property
+    def labels(self) -> list[str]:
+        """Columns whose text must be kept as it is."""
+        return [self.outcome, *self.groups, *(name for name in (self.cluster, self.time) if name)]
+
+
+def _clean(frame: pd.DataFrame, roles: Roles, positive: object) -> dict[str, NDArray[Any]]:
+    """All columns as arrays that obey their rules, missing values apart."""
+    columns: dict[str, NDArray[Any]] = {
+        roles.outcome: outcome_values(frame[roles.outcome], roles.outcome, positive)
+    }
+    for name in roles.numbers:
+        columns[name] = bounded_numbers(frame[name], name, upper=np.inf if name == roles.weight else 1.0)
+    for name in (*roles.groups, *([roles.cluster] if roles.cluster else [])):
+        columns[name] = label_texts(frame[name])
+    if roles.time:
+        columns[roles.time] = dates(frame[roles.time], roles.time)
+    return columns
+
+
+def _complete_rows(columns: dict[str, NDArray[Any]], *, drop: bool) -> tuple[IntArray, RowFlow]:
+    """Rows without missing values; a row that lacks several is counted for the first."""
+    n = len(next(iter(columns.values())))
+    is_kept = np.ones(n, dtype=bool)
+    dropped = []
+    for name, values in columns.items():
+        lacks = _is_missing(values)
+        if lacks.any() and not drop:
+            way_out = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
+            refuse_rows(np.full(n, np.nan), lacks, f"`{name}` must not be missing", way_out)
+        if (newly := lacks & is_kept).any():
+            dropped.append(DroppedRows(reason=f"missing `{name}`", rows=int(newly.sum())))
+        is_kept &= ~lacks
+    if not is_kept.any():
+        raise DataError(f"No row is complete: all {n} rows lack a value in one of {', '.join(columns)}.")
+    return np.flatnonzero(is_kept), RowFlow(read=n, kept=int(is_kept.sum()), dropped=tuple(dropped))
+
+
+def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype == object:
+        return np.array([value is None for value in values.tolist()])
+    return np.isnat(values) if values.dtype.kind == "M" else np.isnan(values)

@@ -1,0 +1,154 @@
+"""Tables from files and frames: which columns there are, and their raw values as pandas columns."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from difflib import get_close_matches
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from scorereport.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+#: Text in a CSV file that stands for a missing number. Labels are missing only where nothing stands.
+MISSING_NUMBERS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
+
+_ENDINGS = {".csv": "CSV", ".csv.gz": "CSV", ".parquet": "Parquet"}
+#: How files of other kinds begin, so that a wrong ending can be told by name.
+_SIGNATURES = {b"PAR1": "Parquet", b"PK\x03\x04": "a zip archive or spreadsheet", b"\x1f\x8b": "gzip"}
+
+
+def read_columns(source: Any, numbers: Sequence[str], labels: Sequence[str]) -> pd.DataFrame:
+    """Read the named columns of a DataFrame, a CSV or a Parquet file; in CSV files labels stay text."""
+    columns = [*numbers, *labels]
+    if isinstance(source, (str, Path)):
+        path = check_file(Path(source))
+        read = {"CSV": _read_csv, "Parquet": _read_parquet}[_ENDINGS[_ending(path)]]
+        frame = read(path, numbers, labels)
+    else:
+        frame = _as_pandas(source)
+        check_columns(columns, list(frame.columns), "The frame")
+    if frame.empty:
+        raise DataError(f"{describe(source)} holds no rows.")
+    return frame[columns].reset_index(drop=True)
+
+
+def describe(source: Any) -> str:
+    """Name a source for messages: the file's name, or "The frame"."""
+    return Path(source).name if isinstance(source, (str, Path)) else "The frame"
+
+
+def check_file(path: Path) -> Path:
+    """A file that exists, holds something, and is what its ending says."""
+    if not path.is_file():
+        raise UsageError(f"{path} is not a file.")
+    if path.stat().st_size == 0:
+        raise DataError(f"{path.name} is empty.")
+    kind, found = _ENDINGS[_ending(path)], _kind_by_content(path)
+    if kind != found:
+        raise DataError(f"{path.name} is named like {kind} but holds {found}.")
+    return path
+
+
+def check_columns(wanted: Sequence[str], present: Sequence[str], where: str) -> None:
+    """Columns that are there, once each, and asked for once each."""
+    for name in wanted:
+        if wanted.count(name) > 1:
+            raise UsageError(f"`{name}` is asked for {wanted.count(name)} times; a column has one role.")
+        if name not in present:
+            close = get_close_matches(name, [str(column) for column in present], n=1)
+            hint = f" Did you mean `{close[0]}`?" if close else ""
+            has = ", ".join(f"`{column}`" for column in present)
+            raise DataError(f"{where} has no column `{name}`; it has {has}.{hint}")
+        if list(present).count(name) > 1:
+            raise DataError(
+                f"{where} has {list(present).count(name)} columns named `{name}`; names must differ."
+            )
+
+
+def _ending(path: Path) -> str:
+    ending = next((known for known in _ENDINGS if path.name.lower().endswith(known)), None)
+    if ending is None:
+        raise UsageError(f"{path.name} must end in {', '.join(_ENDINGS)}.")
+    return ending
+
+
+def _kind_by_content(path: Path) -> str:
+    with path.open("rb") as file:
+        head = file.read(4096)
+    if head.startswith(b"\x1f\x8b") and path.name.lower().endswith(".gz"):
+        return "CSV"
+    known = next((kind for start, kind in _SIGNATURES.items() if head.startswith(start)), None)
+    return known or ("binary data" if b"\0" in head else "CSV")
+
+
+def _as_pandas(source: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    frame = source.to_pandas() if hasattr(source, "to_pandas") else source  # polars, pyarrow
+    if not isinstance(frame, pd.DataFrame):
+        raise UsageError(f"Predictions must be a DataFrame or a file; got {type(source).__name__}.")
+    return frame
+
+
+def _read_parquet(path: Path, numbers: Sequence[str], labels: Sequence[str]) -> pd.DataFrame:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        columns = [*numbers, *labels]
+        check_columns(columns, pq.read_schema(path).names, path.name)
+        return pq.read_table(path, columns=columns).to_pandas(ignore_metadata=True)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataError(f"{path.name} cannot be read as Parquet: {_first_line(error)}") from error
+
+
+def _read_csv(path: Path, numbers: Sequence[str], labels: Sequence[str]) -> pd.DataFrame:
+    import pandas as pd
+
+    try:
+        header, separator = _csv_header(path)
+        check_columns([*numbers, *labels], header, path.name)
+        return pd.read_csv(
+            path,
+            sep=separator,
+            names=header,
+            header=0,
+            usecols=[*numbers, *labels],
+            dtype=dict.fromkeys(labels, "str"),
+            encoding="utf-8-sig",
+            float_precision="round_trip",  # the default parser may be off in the last digit
+            keep_default_na=False,
+            na_values={name: [""] if name in labels else list(MISSING_NUMBERS) for name in header},
+            skipinitialspace=True,
+            index_col=False,
+        )
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path.name} is not UTF-8 text (byte {error.start}).") from error
+    except (pd.errors.ParserError, pd.errors.ParserWarning, csv.Error, OSError, EOFError) as error:
+        raise DataError(f"{path.name} cannot be read as CSV: {_first_line(error)}") from error
+
+
+def _csv_header(path: Path) -> tuple[list[str], str]:
+    """Column names, and the separator: whichever of comma, semicolon and tab the header has most of."""
+    with _open_text(path) as file:
+        line = file.readline()
+        separator = max(",;\t", key=line.count)
+        file.seek(0)
+        header = next(csv.reader(file, delimiter=separator, skipinitialspace=True))
+    return [name.strip() for name in header], separator
+
+
+def _open_text(path: Path) -> IO[str]:
+    if path.name.lower().endswith(".gz"):
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
+    return path.open(encoding="utf-8-sig", newline="")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0].rstrip(".") + "."
