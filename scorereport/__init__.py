@@ -1,0 +1,56 @@
+"""scorereport: show that a probabilistic classifier is good enough to be used.
+
+Proper scores, CORP decompositions and curves, computed exactly. Names are loaded when first used,
+so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scorereport import curves as curves
+    from scorereport import scores as scores
+    from scorereport.errors import DataError as DataError
+    from scorereport.errors import ScoreReportError as ScoreReportError
+    from scorereport.errors import UsageError as UsageError
+    from scorereport.evaluation import Evaluation as Evaluation
+    from scorereport.evaluation import evaluate as evaluate
+    from scorereport.predictions import Predictions as Predictions
+    from scorereport.predictions import read_predictions as read_predictions
+    from scorereport.reliability.fit import Corp as Corp
+    from scorereport.reliability.fit import corp as corp
+    from scorereport.scores.skills import skill as skill
+
+_MODULES = ("curves", "scores")
+_HOMES = {
+    "Corp": "reliability.fit",
+    "DataError": "errors",
+    "Evaluation": "evaluation",
+    "Predictions": "predictions",
+    "ScoreReportError": "errors",
+    "UsageError": "errors",
+    "corp": "reliability.fit",
+    "evaluate": "evaluation",
+    "read_predictions": "predictions",
+    "skill": "scores.skills",
+}
+
+__all__ = ["__version__", *_MODULES, *_HOMES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version(__name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

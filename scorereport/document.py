@@ -1,0 +1,75 @@
+"""Results as JSON documents: written from the records, read back equal, described by a JSON Schema.
+
+JSON has no infinity and no NaN; they are written as the strings "Infinity", "-Infinity" and "NaN".
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import fields, is_dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from scorereport.errors import DataError
+
+_T = TypeVar("_T")
+
+
+def encode(value: Any) -> Any:
+    """A record as plain JSON values; derived numbers that a class names in `DERIVED` are written too."""
+    if is_dataclass(value):
+        names = [field.name for field in fields(value)] + list(getattr(value, "DERIVED", ()))
+        return {name: encode(getattr(value, name)) for name in names}
+    if isinstance(value, dict):
+        return {str(key): encode(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [encode(item) for item in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return encode(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def dump(value: Any) -> str:
+    """A record as JSON text; the same record gives the same bytes."""
+    return json.dumps(encode(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+def load(kind: type[_T], text: str | bytes, name: str) -> _T:
+    """Read a record back from JSON text."""
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(kind).validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the document"
+        more = f" ({error.error_count()} problems)" if error.error_count() > 1 else ""
+        raise DataError(
+            f"{name} is no {kind.__name__.lower()} document: {place}: {first['msg']}{more}."
+        ) from error
+
+
+def json_schema(kind: type, title: str) -> dict[str, Any]:
+    """The JSON Schema of a record's document."""
+    from pydantic import TypeAdapter
+    from pydantic.json_schema import GenerateJsonSchema
+
+    class Schema(GenerateJsonSchema):
+        def float_schema(self, schema: Any) -> dict[str, Any]:
+            return {"anyOf": [super().float_schema(schema), {"enum": ["Infinity", "-Infinity", "NaN"]}]}
+
+        def dataclass_schema(self, schema: Any) -> dict[str, Any]:
+            described = super().dataclass_schema(schema)
+            for name in getattr(schema["cls"], "DERIVED", ()):
+                described["properties"][name] = {
+                    "title": name.title(),
+                    **self.float_schema({"type": "float"}),
+                }
+            return described
+
+    described = TypeAdapter(kind).json_schema(schema_generator=Schema, mode="serialization")
+    return {"$schema": Schema.schema_dialect, **described, "title": title}
