@@ -1,0 +1,55 @@
+"""Numbers to strings, in one place: the same number looks the same in every table."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_FEWEST_DECIMALS, _MOST_DECIMALS = 4, 7
+NOT_DEFINED = "n/d"
+
+
+def format_number(value: float, decimals: int) -> str:
+    """A number with a fixed number of decimals, a true minus, ∞, and n/d for what is not defined.
+
+    >>> [format_number(value, 2) for value in (0.125, -1.5, float("inf"), float("nan"), -0.001)]
+    ['0.12', '−1.50', '∞', 'n/d', '0.00']
+    """
+    if math.isnan(value):
+        return NOT_DEFINED
+    text = "∞" if math.isinf(value) else f"{abs(value):.{decimals}f}"
+    is_zero = not text.strip("0.")
+    return f"−{text}" if value < 0 and not is_zero else text
+
+
+def format_percent(value: float) -> str:
+    """A share in percent.
+
+    >>> format_percent(0.1234), format_percent(-0.5)
+    ('12.3 %', '−50.0 %')
+    """
+    text = format_number(100 * value, 1)
+    return text if text == NOT_DEFINED else f"{text} %"
+
+
+def format_count(value: float) -> str:
+    """A count with thousands apart; sums of fractional weights keep one decimal.
+
+    >>> format_count(20190), format_count(12.5)
+    ('20,190', '12.5')
+    """
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def common_decimals(values: Iterable[float]) -> int:
+    """Decimals for a column: enough that its smallest number keeps two figures, within reason.
+
+    >>> common_decimals([0.2, 0.15]), common_decimals([0.2, 0.00031])
+    (4, 5)
+    """
+    sizes = [abs(value) for value in values if math.isfinite(value) and abs(value) > 10.0**-_MOST_DECIMALS]
+    needed = 1 - math.floor(math.log10(min(sizes))) if sizes else 0
+    return min(max(needed, _FEWEST_DECIMALS), _MOST_DECIMALS)
