@@ -61,7 +61,7 @@ def check_classes(
 
 def check_outcome(values: ArrayLike, name: str = "y_true") -> FloatArray:
     """Outcomes that are 0 or 1."""
-    vector = _numbers(values, name)
+    vector = _vector(values, name)
     is_binary = (vector == 0) | (vector == 1)
     if not is_binary.all():
         _refuse_missing(vector, name)
@@ -71,16 +71,12 @@ def check_outcome(values: ArrayLike, name: str = "y_true") -> FloatArray:
 
 def check_probability(values: ArrayLike, name: str = "y_prob") -> FloatArray:
     """Probabilities: numbers in [0, 1]."""
-    vector = _numbers(values, name)
-    if not (vector.min() >= 0 and vector.max() <= 1):  # false for NaN as well
-        _refuse_not_finite(vector, name)
-        refuse_rows(vector, (vector < 0) | (vector > 1), f"`{name}` must lie in [0, 1]")
-    return vector
+    return _check_unit_interval(_vector(values, name), name)
 
 
 def check_finite(values: ArrayLike, name: str) -> FloatArray:
     """Real numbers."""
-    vector = _numbers(values, name)
+    vector = _vector(values, name)
     if not np.isfinite(vector).all():
         _refuse_not_finite(vector, name)
     return vector
@@ -102,17 +98,17 @@ def check_weight(values: ArrayLike | None, n: int, name: str = "sample_weight") 
 
 def check_distribution(values: ArrayLike, name: str = "y_prob") -> FloatArray:
     """Rows of K >= 2 probabilities that sum to one."""
-    table = np.asarray(values)
+    table = _plain_array(values, name)
     if table.ndim != 2 or table.shape[1] < 2:
         raise DataError(
             f"`{name}` must have one row per case and one column per class; got shape {table.shape}."
         )
-    flat = check_probability(table.ravel(), name).reshape(table.shape)
-    total = flat.sum(axis=1)
+    table = _check_unit_interval(_numbers(table, name), name)
+    total = table.sum(axis=1)
     is_off = np.abs(total - 1) > SUM_TOLERANCE
     if is_off.any():
         refuse_rows(total, is_off, f"Each row of `{name}` must sum to 1 within {SUM_TOLERANCE:g}")
-    return flat
+    return table
 
 
 def check_labels(values: ArrayLike, name: str, n_classes: int) -> IntArray:
@@ -137,10 +133,8 @@ def check_inside(value: float, name: str, lower: float, upper: float, *, closed:
     above = value >= lower if closed in {"both", "left"} else value > lower
     below = value <= upper if closed == "both" else value < upper
     if not (above and below):
-        brackets = {"both": "[]", "left": "[)", "neither": "()"}[closed]
-        raise UsageError(
-            f"`{name}` must lie in {brackets[0]}{lower:g}, {upper:g}{brackets[1]}; got {value:g}."
-        )
+        left, right = {"both": ("[", "]"), "left": ("[", ")"), "neither": ("(", ")")}[closed]
+        raise UsageError(f"`{name}` must lie in {left}{lower:g}, {upper:g}{right}; got {shortest(value)}.")
     return float(value)
 
 
@@ -149,7 +143,7 @@ def check_interval(lower: float, upper: float, *, closed: str = "both") -> tuple
     check_inside(lower, "lower", 0, 1, closed=closed)
     check_inside(upper, "upper", 0, 1, closed=closed)
     if lower >= upper:
-        raise UsageError(f"`lower` must be below `upper`; got {lower:g} and {upper:g}.")
+        raise UsageError(f"`lower` must be below `upper`; got {shortest(lower)} and {shortest(upper)}.")
     return float(lower), float(upper)
 
 
@@ -160,15 +154,30 @@ def check_option(value: str, name: str, allowed: Collection[str]) -> str:
     return value
 
 
+def shortest(value: float) -> str:
+    """A parameter as short as it can be told without changing it.
+
+    >>> shortest(1), shortest(0.25), shortest(1.0000000001)
+    ('1', '0.25', '1.0000000001')
+    """
+    text = f"{value:g}"
+    return text if float(text) == value or np.isnan(value) else repr(float(value))
+
+
 def _quoted(words: Collection[str]) -> str:
     return ", ".join(f'"{word}"' for word in words)
 
 
-def _numbers(values: ArrayLike, name: str) -> FloatArray:
-    """Read a non-empty vector as float64, which holds float32, float16 and 0/1 exactly."""
-    array = _plain_array(values)
+def _vector(values: ArrayLike, name: str) -> FloatArray:
+    """A vector of numbers, with at least one."""
+    array = _plain_array(values, name)
     if array.ndim != 1:
         raise DataError(f"`{name}` must be one-dimensional; got shape {array.shape}.")
+    return _numbers(array, name)
+
+
+def _numbers(array: NDArray[Any], name: str) -> FloatArray:
+    """Numbers as float64, which holds float32, float16 and 0/1 exactly."""
     if array.size == 0:
         raise DataError(f"`{name}` is empty.")
     if array.dtype == np.longdouble != np.float64:
@@ -180,31 +189,41 @@ def _numbers(values: ArrayLike, name: str) -> FloatArray:
     return array.astype(np.float64, copy=False)
 
 
-def _plain_array(values: ArrayLike) -> NDArray[Any]:
+def _plain_array(values: ArrayLike, name: str) -> NDArray[Any]:
     """Turn masked and nullable arrays into plain ones, with NaN for what is missing."""
     if isinstance(values, np.ma.MaskedArray):
-        return np.ma.filled(values.astype(np.float64), np.nan)
+        return np.ma.filled(values.astype(object), np.nan) if np.ma.is_masked(values) else values.data
     dtype = getattr(values, "dtype", None)
-    if (
-        hasattr(values, "to_numpy")
-        and not isinstance(dtype, np.dtype)
-        and getattr(dtype, "kind", "O") in "biuf"
-    ):
-        return values.to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.asarray(values)
+    is_nullable = hasattr(values, "to_numpy") and not isinstance(dtype, np.dtype)
+    if is_nullable and getattr(dtype, "kind", "O") in "biuf":
+        return values.to_numpy(dtype=np.float64, na_value=np.nan)  # type: ignore[union-attr]
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"`{name}` must be an array; got rows of different lengths.") from error
 
 
 def _numbers_of_objects(array: NDArray[Any], name: str) -> FloatArray:
     """Numbers out of an object array; text and dates are refused, not parsed."""
-    items: Sequence[object] = array.tolist()
+    if array.dtype.kind in "mM":
+        refuse_rows(array.astype(str), np.ones(array.shape, dtype=bool), f"`{name}` must be numeric")
+    items: Sequence[object] = array.ravel().tolist()
     is_number = np.array([isinstance(item, (Real, Decimal)) or _is_missing(item) for item in items])
     if not is_number.all():
-        refuse_rows(array, ~is_number, f"`{name}` must be numeric")
-    return np.array([np.nan if _is_missing(item) else item for item in items], dtype=np.float64)
+        refuse_rows(array, ~is_number.reshape(array.shape), f"`{name}` must be numeric")
+    numbers = [np.nan if _is_missing(item) else item for item in items]
+    return np.array(numbers, dtype=np.float64).reshape(array.shape)
 
 
 def _is_missing(item: object) -> bool:
     return item is None or type(item).__name__ in {"NAType", "NaTType"}
+
+
+def _check_unit_interval(numbers: FloatArray, name: str) -> FloatArray:
+    if not (numbers.min() >= 0 and numbers.max() <= 1):  # false for NaN as well
+        _refuse_not_finite(numbers, name)
+        refuse_rows(numbers, (numbers < 0) | (numbers > 1), f"`{name}` must lie in [0, 1]")
+    return numbers
 
 
 def _refuse_not_finite(vector: FloatArray, name: str) -> None:
@@ -230,8 +249,8 @@ def describe_rows(values: NDArray[Any], is_bad: NDArray[np.bool_]) -> str:
     >>> describe_rows(np.array([0.2, 1.03, 0.5, 7.0]), np.array([False, True, False, True]))
     '1.03 at row 1 (2 of 4 rows: 1, 3)'
     """
-    rows = np.flatnonzero(is_bad)
-    first = values[rows[0]]
+    rows = np.flatnonzero(is_bad if is_bad.ndim == 1 else is_bad.any(axis=1))
+    first = values[is_bad][0]
     shown = repr(first.item() if isinstance(first, np.generic) else first)
     where = ", ".join(str(row) for row in rows[:_ROWS_SHOWN]) + (", ..." if len(rows) > _ROWS_SHOWN else "")
     which = f": {where}" if len(rows) > 1 else ""

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
     from scorereport.arrays import FloatArray
 
+#: Text that stands for a missing label; an outcome may be missing by these names too.
+_NO_LABEL = ("",)
+_NO_OUTCOME = ("", "NA", "N/A", "<NA>", "NaN", "nan", "null", "NULL")
 _BINARY_TEXT = {"0": 0.0, "0.0": 0.0, "false": 0.0, "1": 1.0, "1.0": 1.0, "true": 1.0}
 
 
 def outcome_values(column: pd.Series[Any], name: str, positive: object) -> FloatArray:
     """Outcomes as 0, 1 or NaN for missing."""
-    codes, labels = column.factorize()
-    texts = [label_text(label) for label in labels]
+    codes, texts = _factorize(column, _NO_OUTCOME)
     if positive is None:
         is_binary = np.array([text.lower() in _BINARY_TEXT for text in texts] + [True])  # -1: missing
         if not is_binary.all():
@@ -97,9 +99,14 @@ def _number(item: Any) -> float | None:
 
 def label_texts(column: pd.Series[Any]) -> NDArray[Any]:
     """Labels as text, None for missing."""
-    codes, labels = column.factorize()
-    texts = np.array([*(label_text(label) for label in labels), None], dtype=object)
-    return texts[codes]
+    codes, texts = _factorize(column, _NO_LABEL)
+    return np.array([*texts, None], dtype=object)[codes]
+
+
+def _factorize(column: pd.Series[Any], missing: tuple[str, ...]) -> tuple[NDArray[np.intp], list[str]]:
+    """Each value's position in the list of distinct labels; -1 where it is missing."""
+    codes, labels = column.mask(column.isin(missing)).factorize()
+    return codes, [label_text(label) for label in labels]
 
 
 def dates(column: pd.Series[Any], name: str) -> NDArray[np.datetime64]:

@@ -39,10 +39,12 @@ from scorereport.results import (
 from scorereport.scores.ranking import area_under_roc
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import pandas as pd
+    from numpy.typing import NDArray
 
+    from scorereport.arrays import IntArray
     from scorereport.reliability.fit import Corp
 
 VERSION = 1
@@ -121,6 +123,11 @@ class Evaluation:
                 f"{path} has version {evaluation.version}; this scorereport reads version {VERSION}."
             )
         return evaluation
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON Schema of results documents; `scorereport/schemas` holds it as a file."""
+        return document.json_schema(cls, f"scorereport evaluation, version {VERSION}")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Evaluation) and document.encode(self) == document.encode(other)
@@ -213,21 +220,26 @@ def _draw_curves(fit: Corp, points: int) -> ModelCurves:
     )
 
 
-def _evaluate_groups(predictions: Predictions, settings: Settings) -> list[GroupResult]:
-    results = []
+def _evaluate_groups(predictions: Predictions, settings: Settings) -> Iterator[GroupResult]:
     for column, labels in predictions.groups.items():
-        for label in sorted(set(labels.tolist())):
-            rows = np.flatnonzero(labels == label)
+        for label, rows in _rows_by_label(labels):
             fits = {name: _fit(predictions, p, rows) for name, p in predictions.forecasts.items()}
-            results.append(
-                GroupResult(
-                    column=column,
-                    label=label,
-                    sample=_describe_sample(len(rows), next(iter(fits.values()))),
-                    models=tuple(_score_model(name, fit, settings) for name, fit in fits.items()),
-                )
+            any_fit = next(iter(fits.values()))
+            yield GroupResult(
+                column=column,
+                label=label,
+                sample=SampleSummary(rows=len(rows), total=float(any_fit.n), events=float(any_fit.events)),
+                models=tuple(_score_model(name, fit, settings) for name, fit in fits.items()),
             )
-    return results
+
+
+def _rows_by_label(labels: NDArray[Any]) -> Iterator[tuple[str, IntArray]]:
+    """Each label, in order, with its rows; one pass however many labels there are."""
+    import pandas as pd
+
+    codes, names = pd.factorize(labels, sort=True)
+    rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    return zip(names, rows, strict=True)
 
 
 def _describe_data(predictions: Predictions) -> DataSummary:
@@ -241,10 +253,6 @@ def _describe_data(predictions: Predictions) -> DataSummary:
         row_flow=predictions.row_flow,
         sample=SampleSummary(rows=len(predictions), total=float(weight.sum()), events=events),
     )
-
-
-def _describe_sample(rows: int, fit: Corp) -> SampleSummary:
-    return SampleSummary(rows=rows, total=fit.n, events=fit.events)
 
 
 def _describe_forecasts(fit: Corp) -> ForecastSummary:

@@ -59,6 +59,7 @@ class Predictions:
     cluster: NDArray[Any] | None = None
     time: NDArray[np.datetime64] | None = None
     outcome_name: str = "outcome"
+    weight_name: str = "weight"
     positive: str = "1"
     row_flow: RowFlow = None  # type: ignore[assignment]  # made from the outcomes unless given
     rows: IntArray | None = None  # where kept rows stood in the source, if some were dropped
@@ -69,7 +70,7 @@ class Predictions:
             raise UsageError("`forecasts` must name at least one forecast.")
         outcome = check_outcome(self.outcome, self.outcome_name)
         forecasts = {name: check_probability(p, name) for name, p in self.forecasts.items()}
-        weight = check_weight(self.weight, len(outcome), "weight")
+        weight = check_weight(self.weight, len(outcome), self.weight_name)
         others = {"cluster": self.cluster, "time": self.time, **self.groups}
         given = {name: np.asarray(values) for name, values in others.items() if values is not None}
         check_same_length(**{self.outcome_name: outcome, **forecasts, **given})
@@ -133,6 +134,7 @@ def read_predictions(
         cluster=columns[cluster] if cluster else None,
         time=columns[time] if time else None,
         outcome_name=outcome,
+        weight_name=weight or "weight",
         positive="1" if positive is None else label_text(positive),
         row_flow=row_flow,
         rows=rows if row_flow.dropped else None,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-#: Text in a CSV file that stands for a missing number. Labels are missing only where nothing stands.
+#: Text in a CSV file that stands for a missing number.
 MISSING_NUMBERS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
 
 _ENDINGS = {".csv": "CSV", ".csv.gz": "CSV", ".parquet": "Parquet"}
@@ -109,29 +109,28 @@ def _read_parquet(path: Path, numbers: Sequence[str], labels: Sequence[str]) -> 
 
 
 def _read_csv(path: Path, numbers: Sequence[str], labels: Sequence[str]) -> pd.DataFrame:
-    import pandas as pd
+    """Parse by pyarrow: numbers to the last bit, rows of the wrong length refused, on all cores."""
+    import pyarrow as pa
+    from pyarrow import csv as pa_csv
 
     try:
         header, separator = _csv_header(path)
         check_columns([*numbers, *labels], header, path.name)
-        return pd.read_csv(
-            path,
-            sep=separator,
-            names=header,
-            header=0,
-            usecols=[*numbers, *labels],
-            dtype=dict.fromkeys(labels, "str"),
-            encoding="utf-8-sig",
-            float_precision="round_trip",  # the default parser may be off in the last digit
-            keep_default_na=False,
-            na_values={name: [""] if name in labels else list(MISSING_NUMBERS) for name in header},
-            skipinitialspace=True,
-            index_col=False,
+        table = pa_csv.read_csv(
+            pa.input_stream(path, compression="detect"),
+            read_options=pa_csv.ReadOptions(column_names=_unique(header), skip_rows=1),
+            parse_options=pa_csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+            convert_options=pa_csv.ConvertOptions(
+                include_columns=[*numbers, *labels],
+                column_types=dict.fromkeys(labels, pa.string()),
+                null_values=MISSING_NUMBERS,
+            ),
         )
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path.name} is not UTF-8 text (byte {error.start}).") from error
-    except (pd.errors.ParserError, pd.errors.ParserWarning, csv.Error, OSError, EOFError) as error:
+    except (UnicodeDecodeError, pa.ArrowInvalid, csv.Error, OSError, EOFError) as error:
+        if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error):
+            raise DataError(f"{path.name} is not UTF-8 text.") from error
         raise DataError(f"{path.name} cannot be read as CSV: {_first_line(error)}") from error
+    return table.to_pandas()
 
 
 def _csv_header(path: Path) -> tuple[list[str], str]:
@@ -144,6 +143,11 @@ def _csv_header(path: Path) -> tuple[list[str], str]:
     return [name.strip() for name in header], separator
 
 
+def _unique(header: list[str]) -> list[str]:
+    """Other names for repeated columns, which nobody asked for."""
+    return [name if header.index(name) == i else f"{name}\0{i}" for i, name in enumerate(header)]
+
+
 def _open_text(path: Path) -> IO[str]:
     if path.name.lower().endswith(".gz"):
         return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
@@ -151,4 +155,4 @@ def _open_text(path: Path) -> IO[str]:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0].rstrip(".") + "."
+    return str(error).splitlines()[0].removeprefix("CSV parse error: ").rstrip(".") + "."

@@ -47,11 +47,9 @@ def describe_data(evaluation: Evaluation) -> str:
     data, flow, sample = evaluation.data, evaluation.data.row_flow, evaluation.data.sample
     dropped = "".join(f", {format_count(drop.rows)} dropped ({drop.reason})" for drop in flow.dropped)
     weighted = f", total weight {format_count(sample.total)}" if data.weighted else ""
-    return (
-        f"{data.source}: {format_count(flow.read)} rows read{dropped}, {format_count(flow.kept)} kept{weighted}. "
-        f"Outcome {data.outcome} = {data.positive}: {format_count(sample.events)} events, "
-        f"prevalence {format_percent(sample.prevalence)}."
-    )
+    rows = f"{format_count(flow.read)} rows read{dropped}, {format_count(flow.kept)} kept{weighted}"
+    events = f"{format_count(sample.events)} events, prevalence {format_percent(sample.prevalence)}"
+    return f"{data.source}: {rows}. Outcome {data.outcome} = {data.positive}: {events}."
 
 
 def score_table(models: Sequence[ModelScores]) -> Table:

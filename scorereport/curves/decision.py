@@ -62,6 +62,7 @@ def decision_curve(
     fit: Corp, *, lower: float = 0.0, upper: float = 0.99, thresholds: ArrayLike | None = None
 ) -> DecisionCurve:
     """Net benefit at the thresholds given, or at every forecast and percent between `lower` and `upper`."""
+    fit.require_events("A decision curve")
     if thresholds is None:
         check_interval(lower, upper, closed="left")
         candidates = np.concatenate([[lower, upper], _SMOOTHING, fit.distinct.x_min])

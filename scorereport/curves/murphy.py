@@ -72,6 +72,7 @@ class MurphyCurves:
 
 def murphy_curves(fit: Corp) -> MurphyCurves:
     """Decompose the mean elementary score at every θ: knots at all forecasts, fits and the mean outcome."""
+    fit.require_events("A Murphy curve")
     samples = {
         "score": (fit.distinct.x_min, fit.distinct.n, fit.distinct.events),
         "recalibrated": (fit.blocks.mean, fit.blocks.n, fit.blocks.events),
@@ -96,6 +97,7 @@ def murphy_curves(fit: Corp) -> MurphyCurves:
 
 def regret_curve(fit: Corp) -> RegretCurve:
     """Mean regret at every cost: half the elementary score, knots at all forecasts."""
+    fit.require_events("A regret curve")
     theta = np.unique(np.append(fit.distinct.x_min, [0.0, 1.0]))
     left, right = _elementary_limits(theta, fit.distinct.x_min, fit.distinct.n, fit.distinct.events)
     return RegretCurve(theta=read_only(theta), left=read_only(left / 2), right=read_only(right / 2))

@@ -12,7 +12,7 @@ from scorereport.arrays import FloatArray, IntArray, read_only
 from scorereport.checks import check_classes, check_option, check_probability
 from scorereport.errors import UsageError
 from scorereport.scores.ordinal import expected_cost, quadratic_weighted_kappa
-from scorereport.scores.registry import get_score
+from scorereport.scores.registry import Kind, get_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ def retention_curve(
     y, p, _ = check_classes(y_true, y_prob)
     fraction = check_probability(fractions, "fractions")
     label = p.argmax(axis=1)
-    per_case = np.asarray((get_score(score).function if isinstance(score, str) else score)(y, p))
+    per_case = np.asarray((_class_score(score) if isinstance(score, str) else score)(y, p))
     order = np.lexsort((label, y, per_case))
     retained = len(y) - np.floor(fraction * len(y) + _ROUNDING).astype(np.int64)
     if retained.min() == 0:
@@ -80,6 +80,15 @@ def retention_curve(
         score=_name(score),
         metric=_name(metric),
     )
+
+
+def _class_score(name: str) -> Callable[..., FloatArray]:
+    entry = get_score(name)
+    if entry.kind not in {Kind.MULTICLASS, Kind.ORDINAL}:
+        raise UsageError(
+            f"`score` must score class probabilities case by case; {name!r} scores {entry.kind}."
+        )
+    return entry.function
 
 
 def _metric(

@@ -30,15 +30,16 @@ class RocCurve:
 
 def roc_curve(fit: Corp) -> RocCurve:
     """The ROC curve at every distinct forecast, from (0, 0) at threshold infinity to (1, 1)."""
-    return _roc(fit.distinct)
+    return _roc(fit, fit.distinct)
 
 
 def roc_hull(fit: Corp) -> RocCurve:
     """The concave hull of the ROC curve: its corners are those of the isotonic fit."""
-    return _roc(fit.blocks)
+    return _roc(fit, fit.blocks)
 
 
-def _roc(blocks: Blocks) -> RocCurve:
+def _roc(fit: Corp, blocks: Blocks) -> RocCurve:
+    fit.require_events("An ROC curve")
     events, non_events = blocks.events.astype(np.float64), (blocks.n - blocks.events).astype(np.float64)
     return RocCurve(
         threshold=read_only(np.append(np.inf, blocks.x_min[::-1])),

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: Above this total, products of two counts may leave int64.
 _PRODUCTS_FIT = int(np.sqrt(np.iinfo(np.int64).max))
 
+#: Below this total, floats hold every sum of whole weights.
+_FLOATS_ARE_EXACT = 2**53
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Blocks:
@@ -70,7 +73,8 @@ class Blocks:
 
 def distinct_forecasts(cases: Cases, *, binary: bool) -> Blocks:
     """One block for each distinct forecast of cases in canonical order."""
-    return _sum_cases(cases, np.flatnonzero(np.diff(cases.y_prob)) + 1, binary=binary)
+    x = cases.y_prob
+    return _sum_cases(cases, np.flatnonzero(x[1:] != x[:-1]) + 1, binary=binary)
 
 
 def pool_cases(cases: Cases, *, binary: bool) -> Blocks:
@@ -121,9 +125,8 @@ def _sum_cases(cases: Cases, cuts: NDArray[np.intp], *, binary: bool) -> Blocks:
     y, x, weight = cases
     count: CountArray = np.ones(len(y)) if weight is None else weight
     events: CountArray = count * y
-    whole = count.astype(np.int64)
-    if binary and np.array_equal(whole, count):
-        count, events = whole, events.astype(np.int64)
+    if binary and count.sum() < _FLOATS_ARE_EXACT and np.array_equal(count, np.floor(count)):
+        count, events = count.astype(np.int64), events.astype(np.int64)
     return Blocks(
         x_min=x[np.append(0, cuts)],
         x_max=x[np.append(cuts, len(x)) - 1],
@@ -184,7 +187,12 @@ def _pool_exactly(runs: Blocks) -> Blocks:
 
 
 def _for_products(blocks: Blocks) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Counts whose pairwise products cannot overflow: Python integers where int64 is too small."""
-    if blocks.n.dtype.kind == "i" and blocks.n.sum() > _PRODUCTS_FIT:
-        return blocks.n.astype(object), blocks.events.astype(object)
-    return blocks.n, blocks.events
+    """Counts whose pairwise products cannot overflow.
+
+    Python integers where int64 is too small; fractions on a common scale, by a power of two.
+    """
+    n, events = blocks.n, blocks.events
+    if n.dtype.kind == "i":
+        return (n, events) if n.sum() <= _PRODUCTS_FIT else (n.astype(object), events.astype(object))
+    _, exponent = np.frexp(n.max())
+    return np.ldexp(n, -exponent), np.ldexp(events, -exponent)

@@ -141,8 +141,10 @@ def resolve_score(
     entry = get_score(score)
     if entry.kind is not Kind.BINARY:
         raise UsageError(f"`score` must be a score of binary forecasts; {score!r} scores {entry.kind}.")
-    if entry.propriety is Propriety.IMPROPER:
-        raise UsageError(f"`score` must be proper; the decomposition of {score!r} would mean nothing.")
+    improper = [option for option in entry.improper_options if options.get(option) is not None]
+    if entry.propriety is Propriety.IMPROPER or improper:
+        which = f"{score!r}" + "".join(f" with `{option}`" for option in improper)
+        raise UsageError(f"`score` must be proper; the decomposition of {which} would mean nothing.")
     higher = entry.direction is Direction.HIGHER
     return entry.name, lambda y, p: entry.function(y, p, **options), higher
 

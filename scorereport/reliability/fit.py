@@ -94,11 +94,15 @@ class Corp:
 
     @property
     def bins(self) -> pd.DataFrame:
-        """The blocks as a table: x_min, x_max, n, events and cep, the recalibrated probability."""
+        """The blocks as a table: x_min, x_max, n, events and cep, the recalibrated probability.
+
+        For real outcomes the last two are called sum and mean.
+        """
         import pandas as pd
 
         b = self.blocks
-        return pd.DataFrame({"x_min": b.x_min, "x_max": b.x_max, "n": b.n, "events": b.events, "cep": b.mean})
+        total, mean = ("events", "cep") if self.functional == "probability" else ("sum", "mean")
+        return pd.DataFrame({"x_min": b.x_min, "x_max": b.x_max, "n": b.n, total: b.events, mean: b.mean})
 
     @property
     def cep(self) -> FloatArray:
@@ -116,7 +120,7 @@ class Corp:
         """The reliability curve: forecast and recalibrated probability at both ends of each block."""
         b = self.blocks
         x, cep = np.column_stack([b.x_min, b.x_max]).ravel(), np.repeat(b.mean, 2)
-        keep = np.append(True, np.diff(x) > 0)
+        keep = np.append(True, x[1:] > x[:-1])
         return x[keep], cep[keep]
 
     def recalibrate(self, p: ArrayLike) -> FloatArray:
@@ -145,4 +149,10 @@ class Corp:
 
     def murphy(self) -> MurphyDecomposition:
         """Murphy's reliability, resolution and uncertainty of the Brier score, over distinct forecasts."""
+        self.require_events("Murphy's decomposition")
         return decompose_by_value(self.distinct)
+
+    def require_events(self, what: str) -> None:
+        """Refuse what is made of events where outcomes are real numbers."""
+        if self.functional != "probability":
+            raise UsageError(f"{what} needs outcomes 0 and 1; this fit is of the mean of real outcomes.")

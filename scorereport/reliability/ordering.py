@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 def order_cases(cases: Cases, *, binary: bool) -> Cases:
     """Put cases in canonical order; cases without weight leave."""
-    if cases.weight is not None:
-        return _order_weighted(cases.y_true, cases.y_prob, cases.weight)
-    if binary:
-        return _order_binary(cases.y_true, cases.y_prob)
-    order = np.lexsort((-cases.y_true, cases.y_prob))
-    return Cases(cases.y_true[order], cases.y_prob[order], None)
+    y, p, weight = cases
+    if binary and weight is None:
+        return _order_binary(y, p)
+    p = p + 0.0  # turns -0 into 0
+    if weight is None:
+        order = np.lexsort((-y, p))
+        return Cases(y[order], p[order], None)
+    return _order_weighted(y, p, weight)
 
 
 def _order_binary(y: FloatArray, p: FloatArray) -> Cases:

@@ -15,6 +15,7 @@ from scorereport.scores.bounded import (
     regret,
     shifted_brier,
 )
+from scorereport.scores.coupled import coupled_gaussian_logpdf, coupling_exponent
 from scorereport.scores.multiclass import (
     multiclass_brier,
     multiclass_log_loss,
@@ -32,8 +33,6 @@ from scorereport.scores.ordinal import (
 from scorereport.scores.probability import (
     ProbabilityScale,
     ScaleMean,
-    coupled_gaussian_logpdf,
-    coupling_exponent,
     cross_entropy_probability,
     decisiveness,
     divergence_probability,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import betainc, logit
 
-from scorereport.checks import check_binary, check_inside, check_interval, check_option
+from scorereport.checks import check_binary, check_inside, check_interval, check_option, shortest
 from scorereport.errors import UsageError
 from scorereport.scores.binary import surprise
 from scorereport.scores.references import FLORES_2025, HAND_2009, VICKERS_ELKIN_2006
@@ -33,6 +33,7 @@ SCALES = ("regret", "paper", "difference")
     propriety=Propriety.PROPER,
     references=(FLORES_2025,),
     options=("cost", "threshold"),
+    improper_options=("threshold",),
 )
 def regret(
     y_true: ArrayLike, y_prob: ArrayLike, *, cost: float, threshold: float | None = None
@@ -70,7 +71,7 @@ def net_benefit(y_true: ArrayLike, y_prob: ArrayLike, *, threshold: float) -> Fl
     """
     y, p, _ = check_binary(y_true, y_prob)
     threshold = check_inside(threshold, "threshold", 0, 1, closed="left")
-    return np.where(y == 1, 1.0, -threshold / (1 - threshold)) * (p >= threshold)
+    return np.where(p >= threshold, np.where(y == 1, 1.0, 0.0 - threshold / (1 - threshold)), 0.0)
 
 
 @score(
@@ -225,7 +226,7 @@ def beta_regret(y_true: ArrayLike, y_prob: ArrayLike, *, a: float, b: float) -> 
     """
     y, p, _ = check_binary(y_true, y_prob)
     if not (0 < a < np.inf and 0 < b < np.inf):
-        raise UsageError(f"`a` and `b` must be positive and finite; got {a:g} and {b:g}.")
+        raise UsageError(f"`a` and `b` must be positive and finite; got {shortest(a)} and {shortest(b)}.")
     false_alarm = a / (a + b) * betainc(a + 1, b, p)
     missed = b / (a + b) * betainc(b + 1, a, 1 - p)
     return np.where(y == 1, missed, false_alarm)

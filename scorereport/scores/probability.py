@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 
 from scorereport.arrays import FloatArray, IntArray, read_only
 from scorereport.checks import (
@@ -116,10 +116,11 @@ def probability_deviation(p: ArrayLike, weights: ArrayLike | None = None) -> flo
     """
     values = check_probability(p, "p")
     w = check_weight(weights, len(values), "weights")
-    with np.errstate(divide="ignore"):
-        logs = np.log(values)
-    if np.isinf(logs).any():
+    if w is not None:
+        values, w = values[w > 0], w[w > 0]
+    if values.min() == 0:
         return np.inf
+    logs = np.log(values)
     spread = np.average((logs - np.average(logs, weights=w)) ** 2, weights=w)
     return float(np.exp(np.sqrt(spread)))
 
@@ -228,65 +229,6 @@ def probability_scale(
         source=read_only(bins.events / bins.n),
         limit=limit,
     )
-
-
-def coupling_exponent(kappa: float, *, dimensions: int = 1) -> float:
-    """Exponent m = 2κ/(1 + dκ) that belongs to a coupling κ in d dimensions.
-
-    >>> coupling_exponent(0.5)
-    0.6666666666666666
-    """
-    return 2 * kappa / (1 + dimensions * kappa)
-
-
-def coupled_gaussian_logpdf(
-    x: ArrayLike, *, mean: ArrayLike = 0.0, scale: ArrayLike = 1.0, kappa: float = 0.0
-) -> FloatArray:
-    """Log density of the coupled Gaussian: Student t for κ > 0 (ν = 1/κ), compact support for κ < 0.
-
-    -(1/κ + d)/2 log(1 + κ r²) - log Z, with r² the squared distance (x - μ)' S⁻¹ (x - μ). For one
-    dimension `x` is a vector and `scale` the standard scale σ; for d dimensions `x` has d columns,
-    `mean` d values and `scale` is the matrix S. Needs κ > -1/d.
-
-    Errata: equation 14 prints a positive exponent; the compact example of Fig. 1 has κ = -0.095.
-
-    References
-    ----------
-    Nelson (2017), Entropy 19, doi:10.3390/e19060286
-
-    >>> coupled_gaussian_logpdf([0.0, 1.3], kappa=0.5).round(6)
-    array([-1.039721, -1.95844 ])
-    """
-    points = np.asarray(x, dtype=np.float64)
-    points = points[:, None] if points.ndim == 1 else points
-    d = points.shape[1]
-    if kappa * d <= -1:
-        raise UsageError(f"`kappa` must be above -1/{d}; got {kappa:g}.")
-    matrix = np.asarray(scale, dtype=np.float64)
-    matrix = np.eye(d) * matrix**2 if matrix.ndim == 0 else matrix
-    shift = points - np.asarray(mean, dtype=np.float64)
-    distance = np.einsum("ij,ij->i", shift, np.linalg.solve(matrix, shift.T).T)
-    log_volume = np.linalg.slogdet(matrix)[1] / 2
-    return _coupled_kernel(distance, kappa, d) - log_volume - _coupled_log_normaliser(kappa, d)
-
-
-def _coupled_kernel(distance: FloatArray, kappa: float, d: int) -> FloatArray:
-    if kappa == 0:
-        return -distance / 2
-    inside = 1 + kappa * distance > 0
-    base = np.where(inside, kappa * distance, 0.0)
-    return np.where(inside, -(1 / kappa + d) / 2 * np.log1p(base), -np.inf)
-
-
-def _coupled_log_normaliser(kappa: float, d: int) -> float:
-    if kappa == 0:
-        return d / 2 * float(np.log(2 * np.pi))
-    reach = 1 / abs(kappa)
-    if kappa > 0:
-        gammas = gammaln(reach / 2) - gammaln((reach + d) / 2)
-    else:
-        gammas = gammaln((reach - d) / 2 + 1) - gammaln(reach / 2 + 1)
-    return float(d / 2 * np.log(np.pi * reach) + gammas)
 
 
 def _mean_of_true(y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None, m: float) -> float:

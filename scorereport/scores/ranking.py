@@ -78,7 +78,7 @@ def partial_auc(
     """Parts of the AUC over the closed interval of thresholds a <= p <= b.
 
     pAUC+ = ∫ TPR dF0 and pAUC- = ∫ F0 dTPR, with TPR(t) = P(p >= t | 1) and F0(t) = P(p < t | 0):
-    a tied pair counts in pAUC+ only. Over [0, 1] their sum is twice the AUC.
+    a tied pair counts in pAUC+ only. Over [0, 1] their sum is twice the AUC. NaN if one class is absent.
 
     Erratum: Definition I.8 prints ΔTPR with the opposite sign.
 
@@ -93,8 +93,9 @@ def partial_auc(
     a, b = check_interval(lower, upper)
     level, events, non_events = _class_weights(cases)
     inside = (level >= a) & (level <= b)
-    with np.errstate(invalid="ignore"):  # one class: every rate of the other is 0/0
-        of_events, of_non_events = events / events.sum(), non_events / non_events.sum()
+    if events.sum() == 0 or non_events.sum() == 0:
+        return PartialAuc(lower=a, upper=b, plus=np.nan, minus=np.nan, delta_tpr=np.nan, delta_fpr=np.nan)
+    of_events, of_non_events = events / events.sum(), non_events / non_events.sum()
     tpr = np.cumsum(of_events[::-1])[::-1]
     f0 = np.cumsum(of_non_events) - of_non_events
     return PartialAuc(

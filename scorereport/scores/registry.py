@@ -54,6 +54,7 @@ class Score:
     propriety: Propriety
     per_case: bool
     options: tuple[str, ...]
+    improper_options: tuple[str, ...]  # with one of these the score is not proper
     references: tuple[str, ...]
     function: Callable[..., Any]
 
@@ -88,6 +89,7 @@ def score(
     direction: Direction = Direction.LOWER,
     per_case: bool = True,
     options: tuple[str, ...] = (),
+    improper_options: tuple[str, ...] = (),
 ) -> Callable[[_F], _F]:
     """Enter a function into the registry and complete its docstring from the entry."""
 
@@ -103,6 +105,7 @@ def score(
             propriety=propriety,
             per_case=per_case,
             options=options,
+            improper_options=improper_options,
             references=references,
             function=function,
         )

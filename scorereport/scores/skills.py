@@ -38,6 +38,8 @@ def skill(
             f'`name` must be a score of binary forecasts or "roc_auc"; {name!r} scores {entry.kind}.'
         )
     y, p, weight = check_binary(y_true, y_prob, sample_weight)
+    if weight is not None:  # a case without weight has no say, even if its score is infinite
+        y, p, weight = y[weight > 0], p[weight > 0], weight[weight > 0]
     prevalence = np.full(len(y), np.average(y, weights=weight))
     score, reference, perfect = (
         _mean(entry, y, forecast, weight, options) for forecast in (p, prevalence, y)
