@@ -1,0 +1,1 @@
+"""The study that the software is right: recorded answers, tables of the papers, benchmarks."""

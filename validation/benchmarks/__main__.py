@@ -1,0 +1,44 @@
+"""`make bench`: run all benchmarks, print their ratios, write them for machines."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from dataclasses import asdict
+from itertools import chain
+from pathlib import Path
+
+from scorereport.files import write_text
+from validation.benchmarks.engine import compare_engine
+from validation.benchmarks.measure import Comparison
+from validation.benchmarks.start import compare_start
+
+RESULTS = Path(__file__).parent / "results" / "latest.json"
+
+
+def main() -> int:
+    """Run, print and write; the exit code is 1 if a limit is broken."""
+    results = []
+    for result in chain(compare_engine(), compare_start()):
+        results.append(result)
+        if isinstance(result, Comparison):
+            sign, verdict = "≥" if result.at_least else "≤", "met" if result.is_met else "BROKEN"
+            print(
+                f"{result.name:65} {result.ratio:8.2f}   limit {sign} {result.limit:g}   {verdict}",
+                flush=True,
+            )
+        else:
+            print(f"{result.name:65} skipped: {result.reason}", flush=True)
+    records = [
+        {"kind": type(r).__name__, **asdict(r)} | ({"is_met": r.is_met} if isinstance(r, Comparison) else {})
+        for r in results
+    ]
+    RESULTS.parent.mkdir(exist_ok=True)
+    machine = {"python": platform.python_version(), "machine": platform.machine()}
+    write_text(RESULTS, json.dumps({"machine": machine, "results": records}, indent=2) + "\n")
+    return int(any(isinstance(r, Comparison) and not r.is_met for r in results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""What starting costs: importing the package, asking for help, reading a million rows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+import scorereport as sr
+from validation.benchmarks.measure import Comparison, time_by_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_ROWS = 1_000_000
+
+
+def compare_start() -> Iterator[Comparison]:
+    """Imports against that of pandas, reading a CSV file against pandas' own reader."""
+    nothing, _ = time_by_turns(_python("pass"), _python("pass"))
+    package, pandas = (
+        time_with - nothing
+        for time_with in time_by_turns(_python("import scorereport"), _python("import pandas"))
+    )
+    yield Comparison(
+        name="import scorereport / import pandas",
+        ours=package,
+        other=pandas,
+        ratio=package / pandas,
+        limit=0.5,
+    )
+    show_help = "import sys; sys.argv = ['scorereport', '--help']; from scorereport.cli import main; main()"
+    helped, _ = time_by_turns(_python(show_help), _python("pass"))
+    yield Comparison(
+        name="scorereport --help / import pandas",
+        ours=helped - nothing,
+        other=pandas,
+        ratio=(helped - nothing) / pandas,
+        limit=1,
+    )
+    yield _read_csv()
+
+
+def _read_csv() -> Comparison:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"y": rng.integers(0, 2, _ROWS), "a": rng.random(_ROWS), "b": rng.random(_ROWS)})
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "predictions.csv")
+        frame.to_csv(path, index=False)
+        ours, other = time_by_turns(
+            lambda: sr.read_predictions(path, outcome="y", forecasts=["a", "b"]),
+            lambda: pd.read_csv(path),
+            repeats=3,
+        )
+    return Comparison(
+        name="read_predictions of a million-row CSV / pandas.read_csv",
+        ours=ours,
+        other=other,
+        ratio=ours / other,
+        limit=4,
+    )
+
+
+def _python(code: str) -> Callable[[], object]:
+    return lambda: subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
