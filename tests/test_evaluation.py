@@ -1,0 +1,284 @@
+"""The evaluation: numbers that agree with their parts, and a document that reads back equal."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+
+import scorereport as sr
+from scorereport.results import SampleSummary
+
+SCHEMA = Path(sr.__file__).parent / "schemas" / "evaluation-1.json"
+INTERVAL = {"lower": 0.1, "upper": 0.4}
+
+
+def make_frame(n=400, seed=5):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return pd.DataFrame(
+        {
+            "y": rng.random(n) < p,
+            "exact": p,
+            "rounded": p.round(1),
+            "w": rng.integers(0, 4, n),
+            "site": rng.choice(["A", "B"], n),
+            "age": rng.choice(["old", "young"], n),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return make_frame()
+
+
+@pytest.fixture(scope="module")
+def evaluation(frame):
+    return sr.evaluate(
+        frame, outcome="y", forecasts=["exact", "rounded"], group=["site", "age"], cost_interval=(0.1, 0.4)
+    )
+
+
+@pytest.mark.parametrize("model", ["exact", "rounded"])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("brier", {}),
+        ("log_loss", {}),
+        ("misclassification", {}),
+        ("spherical", {}),
+        ("bounded_brier", INTERVAL),
+        ("bounded_log_loss", INTERVAL),
+        ("bounded_net_benefit", INTERVAL),
+    ],
+)
+def test_scores_and_skills_agree_with_the_scoring_functions(frame, evaluation, model, name, options):
+    per_case = getattr(sr.scores, name)(frame["y"], frame[model], **options)
+    assert evaluation.scores.loc[model, name] == pytest.approx(per_case.mean(), rel=1e-13)
+    skill = sr.skill(name, frame["y"], frame[model], **options)
+    assert evaluation.skills.loc[model, name] == pytest.approx(skill, rel=1e-11)
+
+
+def test_auc_and_its_skill(frame, evaluation):
+    auc = sr.scores.roc_auc(frame["y"], frame["rounded"])
+    assert evaluation.scores.loc["rounded", "roc_auc"] == pytest.approx(auc, rel=1e-14)
+    assert evaluation.skills.loc["rounded", "roc_auc"] == pytest.approx(2 * auc - 1, rel=1e-13)
+
+
+def test_decompositions_add_up(evaluation):
+    table = evaluation.decompositions
+    gain = table["measure"] == "bounded_net_benefit"
+    sign = np.where(gain, -1, 1)
+    total = table["uncertainty"] + sign * (table["miscalibration"] - table["discrimination"])
+    np.testing.assert_allclose(total, table["score"], rtol=1e-13)
+    assert (table[["miscalibration", "discrimination"]] > -1e-15).all(axis=None)
+    assert set(table["measure"]) >= {"brier", "log_loss", "misclassification"}
+
+
+def test_groups_equal_evaluations_of_their_rows(frame, evaluation):
+    assert [(g.column, g.label) for g in evaluation.groups] == [
+        ("site", "A"),
+        ("site", "B"),
+        ("age", "old"),
+        ("age", "young"),
+    ]
+    part = frame[frame["age"] == "old"]
+    alone = sr.evaluate(part, outcome="y", forecasts=["exact", "rounded"], cost_interval=(0.1, 0.4))
+    assert evaluation.groups[2].models == tuple(result.scores for result in alone.models)
+    assert evaluation.groups[2].sample == SampleSummary(
+        rows=len(part), total=len(part), events=int(part["y"].sum())
+    )
+    assert len(evaluation.group_scores) == 8
+    assert evaluation.group_scores["n"].sum() == 2 * 2 * len(frame)
+    assert len(evaluation.group_decompositions) == 8 * 7
+
+
+def test_integer_weights_equal_repeated_rows(frame):
+    columns = {"outcome": "y", "forecasts": ["exact", "rounded"], "group": "site"}
+    weighted = sr.evaluate(frame, weight="w", **columns)
+    repeated = sr.evaluate(frame.loc[frame.index.repeat(frame["w"])], **columns)
+    pd.testing.assert_frame_equal(weighted.scores, repeated.scores, rtol=1e-13)
+    pd.testing.assert_frame_equal(weighted.decompositions, repeated.decompositions, rtol=1e-10)
+    assert weighted.models[0].curves.roc_hull.auc == repeated.models[0].curves.roc_hull.auc
+    assert weighted.data.sample.total == len(frame.loc[frame.index.repeat(frame["w"])])
+
+
+def test_row_order_changes_not_a_byte(frame):
+    columns = {
+        "outcome": "y",
+        "forecasts": ["exact", "rounded"],
+        "group": "site",
+        "cost_interval": (0.1, 0.4),
+    }
+    shuffled = frame.sample(frac=1, random_state=3)
+    one, other = (replace(sr.evaluate(f, **columns), notes=()) for f in (frame, shuffled))  # notes name rows
+    assert one.to_json() == other.to_json()
+
+
+def test_predictions_and_their_table_give_the_same(frame, evaluation):
+    p = sr.read_predictions(frame, outcome="y", forecasts=["exact", "rounded"], group=["site", "age"])
+    assert sr.evaluate(p, cost_interval=(0.1, 0.4)) == evaluation
+    with pytest.raises(
+        sr.UsageError, match=re.escape("Predictions have their columns already; got outcome as well.")
+    ):
+        sr.evaluate(p, outcome="y")
+
+
+def test_the_cost_interval_is_checked(frame):
+    with pytest.raises(sr.UsageError, match=r"^`lower` must be below `upper`; got 0\.4 and 0\.1\.$"):
+        sr.evaluate(frame, outcome="y", forecasts=["exact"], cost_interval=(0.4, 0.1))
+
+
+# ---- the document ----
+
+
+def test_the_document_reads_back_equal(evaluation, tmp_path):
+    path = tmp_path / "results.json"
+    text = evaluation.to_json(path)
+    again = sr.Evaluation.from_json(path)
+    assert path.read_text(encoding="utf-8") == text
+    assert again == evaluation
+    assert again.to_json() == text
+    pd.testing.assert_frame_equal(again.scores, evaluation.scores, check_exact=True)
+    assert again.models[0].curves.murphy.score.at(0.3) == evaluation.models[0].curves.murphy.score.at(0.3)
+    assert not again.models[0].curves.roc.tpr.flags.writeable
+
+
+def test_evaluations_that_differ_are_not_equal(evaluation):
+    assert replace(evaluation, notes=("other",)) != evaluation
+    assert evaluation != "evaluation"
+
+
+def test_infinite_and_undefined_numbers_survive(tmp_path):
+    frame = pd.DataFrame({"y": [1, 1, 1], "p": [0.0, 0.5, 1.0]})
+    evaluation = sr.evaluate(frame, outcome="y", forecasts=["p"])
+    evaluation.to_json(tmp_path / "r.json")
+    again = sr.Evaluation.from_json(tmp_path / "r.json")
+    assert again == evaluation
+    assert np.isinf(again.scores.loc["p", "log_loss"])
+    assert np.isnan(again.scores.loc["p", "roc_auc"])
+    jsonschema.validate(json.loads(evaluation.to_json()), json.loads(SCHEMA.read_text(encoding="utf-8")))
+
+
+def test_infinite_log_scores_are_told_with_their_rows():
+    frame = pd.DataFrame({"y": [0, 1, 0, 1, None], "p": [0.0, 0.0, 1.0, 0.5, 0.2]})[::-1].reset_index(
+        drop=True
+    )
+    notes = sr.evaluate(frame, outcome="y", forecasts=["p"], missing="drop").notes
+    assert notes == (
+        "p: the log score is infinite, because 2 cases were called impossible and happened, "
+        "or certain and did not (row 2, 3).",
+    )
+
+
+def test_one_class_is_told():
+    frame = pd.DataFrame({"y": [0, 0], "p": [0.1, 0.5]})
+    evaluation = sr.evaluate(frame, outcome="y", forecasts=["p"])
+    assert evaluation.notes == ("All outcomes are the same: AUC and skill are not defined.",)
+    assert np.isnan(evaluation.skills.loc["p", "brier"])
+
+
+def test_the_schema_in_the_package_is_current_and_describes_documents(evaluation):
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    assert schema == sr.Evaluation.json_schema(), "run `make schema`"
+    jsonschema.Draft202012Validator.check_schema(schema)
+    document = json.loads(evaluation.to_json())
+    jsonschema.validate(document, schema)
+    document["models"][0]["scores"]["scores"][0]["value"] = "good"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, schema)
+
+
+def test_the_document_names_components(evaluation):
+    part = json.loads(evaluation.to_json())["models"][0]["scores"]["decompositions"][0]
+    assert part["miscalibration"] == evaluation.decompositions.loc[0, "miscalibration"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{}", "r.json is no evaluation document: data: Field required (3 problems)."),
+        (
+            "nonsense",
+            "r.json is no evaluation document: the document: "
+            "Invalid JSON: expected ident at line 1 column 2.",
+        ),
+    ],
+)
+def test_other_files_are_no_documents(tmp_path, monkeypatch, text, sentence):
+    monkeypatch.chdir(tmp_path)
+    Path("r.json").write_text(text, encoding="utf-8")
+    with pytest.raises(sr.DataError, match=f"^{re.escape(sentence)}$"):
+        sr.Evaluation.from_json("r.json")
+
+
+def test_documents_of_another_version_are_refused(evaluation, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    replace(evaluation, version=2).to_json("r.json")
+    with pytest.raises(sr.DataError, match=r"^r\.json has version 2; this scorereport reads version 1\.$"):
+        sr.Evaluation.from_json("r.json")
+
+
+def test_a_document_is_written_whole_or_not_at_all(evaluation, tmp_path, monkeypatch):
+    path = tmp_path / "results.json"
+    path.write_text("before", encoding="utf-8")
+
+    def full_disk(_):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("scorereport.files.os.fsync", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        evaluation.to_json(path)
+    assert path.read_text(encoding="utf-8") == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+# ---- curves with few points ----
+
+
+@pytest.fixture(scope="module")
+def large():
+    frame = make_frame(n=20_000, seed=6)
+    frame.loc[:5000, "exact"] = 0.35  # a jump that no thinning may lose
+    fit = sr.corp(frame["y"], frame["exact"])
+    return fit, sr.evaluate(frame, outcome="y", forecasts=["exact"]).models[0].curves
+
+
+def test_large_data_give_small_documents(large):
+    _, curves = large
+    assert len(curves.murphy.score.theta) < 450
+    assert len(curves.roc.fpr) < 450
+    assert len(curves.decision.threshold) < 450
+
+
+def test_thinned_curves_are_exact_where_they_have_points(large):
+    fit, curves = large
+    full = sr.curves.murphy_curves(fit)
+    theta, left, right = full.miscalibration.limits(curves.murphy.score.theta)
+    np.testing.assert_array_equal(curves.murphy.miscalibration.left, left)
+    np.testing.assert_array_equal(curves.murphy.miscalibration.right, right)
+    assert 0.35 in theta
+    roc = sr.curves.roc_curve(fit)
+    points = set(zip(roc.fpr.tolist(), roc.tpr.tolist(), strict=True))
+    assert set(zip(curves.roc.fpr.tolist(), curves.roc.tpr.tolist(), strict=True)) <= points
+    assert curves.roc.auc == roc.auc
+
+
+def test_thinned_curves_stay_close_everywhere(large):
+    """Between neighbouring points lie about 100 of 20,000 cases: four standard errors are .001."""
+    fit, curves = large
+    theta = np.linspace(0.0005, 0.9995, 2000)
+    exact = sr.curves.regret_curve(fit).at(theta)
+    np.testing.assert_allclose(curves.regret.at(theta), exact, atol=1e-3)
+    fpr = np.linspace(0, 1, 500)
+    roc = sr.curves.roc_curve(fit)
+    np.testing.assert_allclose(
+        np.interp(fpr, curves.roc.fpr, curves.roc.tpr), np.interp(fpr, roc.fpr, roc.tpr), atol=0.01
+    )

@@ -1,0 +1,845 @@
+"""What must hold for every score of the registry, and the identities between scores."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+from inspect import isfunction, signature
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.integrate import dblquad, quad
+from scipy.special import expit, logit
+from sklearn.metrics import cohen_kappa_score, roc_auc_score
+
+import scorereport as sr
+from scorereport.scores import REGISTRY, Direction, Kind, Propriety
+
+# The scores of the event probability with options to try; the first set makes "proper, not strictly" true.
+BINARY = {
+    "brier": [{}],
+    "log_loss": [{}],
+    "misclassification": [{}],
+    "spherical": [{}],
+    "elementary": [{"theta": 0.3}, {"theta": 0.0}, {"theta": 0.5}, {"theta": 1.0}],
+    "regret": [{"cost": 0.3}, {"cost": 0.0}, {"cost": 0.55}, {"cost": 1.0}],
+    "net_benefit": [{"threshold": 0.3}, {"threshold": 0.0}, {"threshold": 0.55}, {"threshold": 0.95}],
+    "bounded_brier": [
+        {"lower": 0.2, "upper": 0.6},
+        {"lower": 0.05, "upper": 0.2, "scale": "paper"},
+        {"lower": 0.33, "upper": 1.0, "scale": "difference"},
+    ],
+    "bounded_log_loss": [{"lower": 0.2, "upper": 0.6}, {"lower": 0.01, "upper": 0.97, "scale": "paper"}],
+    "bounded_net_benefit": [
+        {"lower": 0.2, "upper": 0.6},
+        {"lower": 0.0, "upper": 0.2, "scale": "paper"},
+        {"lower": 0.33, "upper": 0.9, "scale": "difference"},
+    ],
+    "shifted_brier": [{"mu": 0.2}, {"mu": 0.7}],
+    "mode_shifted": [{"mu": 0.2}, {"mu": 0.5}, {"mu": 0.7}],
+    "beta_regret": [{"a": 1, "b": 1}, {"a": 2, "b": 2}, {"a": 2.5, "b": 4}, {"a": 0.5, "b": 0.5}],
+}
+K_CLASSES = {
+    "multiclass_brier": [{}],
+    "multiclass_log_loss": [{}],
+    "multiclass_spherical": [{}],
+    "penalized_brier": [{}],
+    "penalized_log_loss": [{}],
+    "rps": [{}, {"scale": "sum"}],
+    "sa_rps": [{}],
+}
+OF_LABELS = ("quadratic_weighted_kappa", "expected_cost")
+OF_PROBABILITIES = ("roc_auc", "decisiveness", "probability_accuracy", "robustness")
+
+
+def _instances(table, *, propriety=None):
+    return [
+        pytest.param(name, options, id="-".join([name, *map(str, options.values())]))
+        for name, many in table.items()
+        for options in many
+        if propriety is None or REGISTRY[name].propriety in propriety
+    ]
+
+
+PROPER_OR_STRICT = {Propriety.PROPER, Propriety.STRICT}
+
+
+def test_every_registered_score_is_exercised_here():
+    assert REGISTRY.keys() == BINARY.keys() | K_CLASSES.keys() | {*OF_LABELS, *OF_PROBABILITIES}
+    assert {n for n in REGISTRY if REGISTRY[n].kind is Kind.BINARY} == BINARY.keys()
+    assert {n for n in REGISTRY if REGISTRY[n].kind in {Kind.MULTICLASS, Kind.ORDINAL}} == K_CLASSES.keys()
+    assert {n for n in REGISTRY if REGISTRY[n].per_case} == BINARY.keys() | K_CLASSES.keys()
+
+
+def test_every_public_score_that_takes_cases_is_registered():
+    """A measure with several numbers in its result has no entry."""
+    apart = {"naive_expected_cost", "partial_auc", "top_k", "probability_scale"}
+    takes_cases = {
+        name
+        for name in sr.scores.__all__
+        if "y_true" in getattr(getattr(sr.scores, name), "__annotations__", {})
+    }
+    assert takes_cases == REGISTRY.keys() | apart
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_docstring_tells_range_and_reference(name):
+    entry = REGISTRY[name]
+    text = getattr(sr.scores, name).__doc__
+    assert entry.properties in text.splitlines()
+    assert entry.properties.startswith(f"Range {entry.range}; {entry.direction}; {entry.propriety}; ")
+    assert entry.references
+    assert all(
+        "doi:10." in reference and f"- {reference}" in text.splitlines() for reference in entry.references
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "interval"),
+    [("brier", "[0, 1]"), ("elementary", "[0, 2]"), ("log_loss", "[0, ∞)"), ("net_benefit", "(-∞, 1]")],
+)
+def test_ranges_are_written_as_intervals(name, interval):
+    assert REGISTRY[name].range == interval
+
+
+FUNCTIONS = [
+    function
+    for module in (sr.scores, sr.curves)
+    for name in module.__all__
+    if isfunction(function := getattr(module, name))
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_all_but_the_data_is_given_by_keyword(function):
+    """The exponent and the weights of a plain mean count as data."""
+    data = {"y_true", "y_prob", "y_label", "fit", "p", "q", "m", "weights", "x", "kappa", "name"}
+    parameters = signature(function).parameters.values()
+    assert {p.name for p in parameters if p.kind is not p.KEYWORD_ONLY} <= data
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_options_of_the_entry_are_those_of_the_function(name):
+    keywords = set(REGISTRY[name].function.__kwdefaults__ or {}) | set(
+        REGISTRY[name].function.__annotations__
+    )
+    own = keywords - {"y_true", "y_prob", "y_label", "n_classes", "sample_weight", "return"}
+    assert set(REGISTRY[name].options) == own
+
+
+# Propriety, on exhaustive grids
+
+
+def _expected(weights, scores):
+    """Expectation of scores, to which an outcome of probability 0 adds nothing, even if it is infinite."""
+    weights, scores = np.broadcast_arrays(weights, scores)
+    return np.where(
+        weights > 0, np.multiply(weights, scores, where=weights > 0, out=np.zeros(scores.shape)), 0
+    )
+
+
+def _binary_risk(name, options, q, p):
+    """Expected loss of each forecast p (columns) under each truth q (rows)."""
+    function = REGISTRY[name].function
+    sign = -1 if REGISTRY[name].direction is Direction.HIGHER else 1
+    event, none = function(np.ones(len(p)), p, **options), function(np.zeros(len(p)), p, **options)
+    return sign * (_expected(q[:, None], event) + _expected(1 - q[:, None], none))
+
+
+def _simplex(k, steps):
+    parts = [part for part in product(range(steps + 1), repeat=k) if sum(part) == steps]
+    return np.array(parts) / steps
+
+
+def _class_risk(name, options, q, p):
+    function, k = REGISTRY[name].function, q.shape[1]
+    by_class = np.column_stack([function(np.full(len(p), y), p, **options) for y in range(k)])
+    return _expected(q[:, None, :], by_class[None, :, :]).sum(axis=2)
+
+
+def _excess(risk):
+    """Loss of each forecast above that of the truth, which stands on the diagonal."""
+    return risk - np.diag(risk)[:, None]
+
+
+GRID = np.arange(21) / 20
+
+
+@pytest.mark.parametrize(("name", "options"), _instances(BINARY, propriety=PROPER_OR_STRICT))
+def test_truth_minimises_proper_binary_scores(name, options):
+    assert _excess(_binary_risk(name, options, GRID, GRID)).min() >= -1e-15
+
+
+@pytest.mark.parametrize(("name", "options"), _instances(BINARY, propriety={Propriety.STRICT}))
+def test_only_the_truth_minimises_strictly_proper_binary_scores(name, options):
+    excess = _excess(_binary_risk(name, options, GRID, GRID))
+    assert excess[~np.eye(len(GRID), dtype=bool)].min() > 1e-7
+
+
+@pytest.mark.parametrize("name", [n for n in BINARY if REGISTRY[n].propriety is Propriety.PROPER])
+def test_other_forecasts_tie_with_the_truth_where_propriety_is_not_strict(name):
+    excess = _excess(_binary_risk(name, BINARY[name][0], GRID, GRID))
+    assert np.abs(excess[~np.eye(len(GRID), dtype=bool)]).min() <= 1e-15
+
+
+@pytest.mark.parametrize(("name", "options"), _instances(BINARY, propriety={Propriety.IMPROPER}))
+def test_truth_is_beaten_where_a_score_is_called_improper(name, options):
+    assert _excess(_binary_risk(name, options, GRID, GRID)).min() < -1e-3
+
+
+def test_log_scores_with_a_limit_stay_proper():
+    assert _excess(_binary_risk("log_loss", {"limit": 0.12}, GRID, GRID)).min() >= -1e-15
+
+
+def test_a_limit_bounds_the_log_scores():
+    worst = -np.log(0.01)
+    assert sr.scores.log_loss([1, 0], [0.0, 1.0], limit=0.01) == pytest.approx([worst, worst], rel=1e-14)
+    assert sr.scores.multiclass_log_loss([0], [[0.0, 1.0]], limit=0.01) == pytest.approx([worst], rel=1e-15)
+    assert sr.scores.log_loss([1, 0], [1.0, 0.0], limit=0.01) == pytest.approx([-np.log(0.99)] * 2, rel=1e-14)
+
+
+def test_regret_with_another_threshold_is_improper():
+    assert _excess(_binary_risk("regret", {"cost": 0.3, "threshold": 0.6}, GRID, GRID)).min() < -0.05
+    improper = {name: entry.improper_options for name, entry in REGISTRY.items() if entry.improper_options}
+    assert improper == {"regret": ("threshold",)}
+
+
+@pytest.mark.parametrize(("k", "steps"), [(2, 20), (3, 12), (4, 8)])
+@pytest.mark.parametrize(("name", "options"), _instances(K_CLASSES, propriety={Propriety.STRICT}))
+def test_only_the_truth_minimises_strictly_proper_scores_of_classes(name, options, k, steps):
+    grid = _simplex(k, steps)
+    excess = _excess(_class_risk(name, options, grid, grid))
+    assert excess[~np.eye(len(grid), dtype=bool)].min() > 1e-4
+
+
+@pytest.mark.parametrize("k", [3, 4])
+@pytest.mark.parametrize(
+    ("plain", "penalised", "largest_correct", "margin"),
+    [
+        ("multiclass_brier", "penalized_brier", lambda k: (k - 1) / k, 1 / 2),
+        ("multiclass_log_loss", "penalized_log_loss", np.log, np.log(2)),
+    ],
+)
+def test_penalised_scores_put_every_correct_prediction_before_every_wrong_one(
+    k, plain, penalised, largest_correct, margin
+):
+    """The worst correct prediction is the uniform one; the plain scores overlap."""
+    grid = np.repeat(_simplex(k, 12), k, axis=0)
+    y = np.tile(np.arange(k), len(grid) // k)
+    correct = grid.argmax(axis=1) == y
+    score = REGISTRY[penalised].function(y, grid)
+    assert score[correct].max() == pytest.approx(largest_correct(k), rel=1e-15)
+    assert score[~correct].min() - score[correct].max() == pytest.approx(margin, rel=1e-14)
+    unpenalised = REGISTRY[plain].function(y, grid)
+    assert unpenalised[~correct].min() < unpenalised[correct].max()
+
+
+@pytest.mark.parametrize("name", ["penalized_brier", "penalized_log_loss"])
+def test_the_lowest_index_among_ties_is_the_prediction(name):
+    plain = {"penalized_brier": "multiclass_brier", "penalized_log_loss": "multiclass_log_loss"}[name]
+    y, p = [0, 1, 2], [[0.4, 0.4, 0.2]] * 3
+    penalty = REGISTRY[name].function(y, p) - REGISTRY[plain].function(y, p)
+    expected = {"penalized_brier": 2 / 3, "penalized_log_loss": np.log(3)}[name]
+    assert penalty == pytest.approx([0, expected, expected], abs=1e-15)
+
+
+def test_rps_is_the_mean_over_thresholds_or_their_sum():
+    table = [[0.5, 0.25, 0.25, 0.0]]
+    thresholds = [(0.5 - 0) ** 2, (0.75 - 0) ** 2, (1 - 1) ** 2]
+    assert sr.scores.rps([2], table, scale="sum").item() == sum(thresholds)
+    assert sr.scores.rps([2], table).item() == pytest.approx(sum(thresholds) / 3, rel=1e-15)
+
+
+def test_sa_rps_prefers_certainty_of_the_middle_to_a_uniform_truth():
+    uniform, middle = np.full((1, 3), 1 / 3), np.array([[0.0, 1.0, 0.0]])
+    assert _class_risk("sa_rps", {}, uniform, middle).item() == pytest.approx(1 / 6, rel=1e-15)
+    assert _class_risk("sa_rps", {}, uniform, uniform).item() == pytest.approx(11 / 54, rel=1e-15)
+
+
+def test_sa_rps_is_beaten_at_10_of_28_truths():
+    grid = _simplex(3, 6)
+    beaten = _excess(_class_risk("sa_rps", {}, grid, grid)).min(axis=1) < -1e-12
+    assert (beaten.sum(), len(grid)) == (10, 28)
+
+
+def test_sa_rps_of_two_classes_is_the_rps_and_strictly_proper():
+    grid = _simplex(2, 20)
+    risk = _class_risk("sa_rps", {}, grid, grid)
+    np.testing.assert_allclose(risk, _class_risk("rps", {}, grid, grid), rtol=0, atol=1e-15)
+    assert _excess(risk)[~np.eye(len(grid), dtype=bool)].min() > 1e-4
+
+
+def _moved(p, mu):
+    return p * (1 - mu) / (p * (1 - mu) + (1 - p) * mu)
+
+
+@pytest.mark.parametrize("mu", [0.2, 0.35, 0.8])
+def test_shifted_brier_is_least_where_the_moved_forecast_is_the_truth(mu):
+    q, fine = np.arange(1, 20) / 20, np.arange(401) / 400
+    best = np.diag(_binary_risk("shifted_brier", {"mu": mu}, q, _moved(q, 1 - mu)))
+    assert (best[:, None] <= _binary_risk("shifted_brier", {"mu": mu}, q, fine) + 1e-15).all()
+    assert (best < np.diag(_binary_risk("shifted_brier", {"mu": mu}, q, q)) - 1e-4).all()
+    assert best == pytest.approx(q * (1 - q), rel=1e-12)
+
+
+def test_shifted_brier_is_least_at_3_31_for_mu_one_fifth_and_truth_three_tenths():
+    assert _moved(0.3, 0.8) == pytest.approx(3 / 31, rel=1e-15)
+    candidates = np.array([3 / 31, 3 / 31 - 1e-4, 3 / 31 + 1e-4, 0.3])
+    assert _binary_risk("shifted_brier", {"mu": 0.2}, np.array([0.3]), candidates).argmin() == 0
+
+
+# Scores as integrals over costs
+
+CASES = [(y, p) for y in (0, 1) for p in (0.0, 0.05, 0.2, 0.3, 0.6, 0.85, 1.0)]
+INTERVALS = [(0.05, 0.2), (0.2, 0.6), (0.3, 0.95)]
+
+
+def _integral(function, lower, upper, cut):
+    """Integrate piecewise: the integrand jumps where the cost passes the forecast."""
+    edges = [lower, *([cut] if lower < cut < upper else []), upper]
+    return sum(quad(function, a, b, epsabs=1e-13, epsrel=1e-13)[0] for a, b in pairwise(edges))
+
+
+@pytest.mark.parametrize(("lower", "upper"), INTERVALS)
+@pytest.mark.parametrize(("y", "p"), CASES)
+def test_bounded_scores_average_regret_and_net_benefit(y, p, lower, upper):
+    ends = {"lower": lower, "upper": upper}
+    regret = lambda c: sr.scores.regret([y], [p], cost=c).item()  # noqa: E731
+    benefit = lambda c: sr.scores.net_benefit([y], [p], threshold=c).item()  # noqa: E731
+    width, log_width = upper - lower, logit(upper) - logit(lower)
+    uniform = _integral(regret, lower, upper, p)
+    in_log_odds = _integral(lambda c: regret(c) / (c * (1 - c)), lower, upper, p)
+    of_benefit = _integral(benefit, lower, upper, p)
+
+    def scores(function):
+        return [function([y], [p], **ends, scale=s).item() for s in ("regret", "paper", "difference")]
+
+    assert scores(sr.scores.bounded_brier) == pytest.approx(
+        [uniform / width, 2 * uniform / width, 2 * uniform], abs=1e-12
+    )
+    assert scores(sr.scores.bounded_log_loss) == pytest.approx(
+        [in_log_odds / log_width, in_log_odds / log_width, in_log_odds], abs=1e-12
+    )
+    assert scores(sr.scores.bounded_net_benefit) == pytest.approx(
+        [of_benefit / width, of_benefit / width, of_benefit], abs=1e-12
+    )
+
+
+@pytest.mark.parametrize(("y", "p"), CASES)
+def test_the_widest_bounded_scores_are_the_scores_themselves(y, p):
+    brier = sr.scores.bounded_brier([y], [p], lower=0, upper=1, scale="difference")
+    assert brier == pytest.approx((p - y) ** 2, abs=1e-16)
+    log = sr.scores.bounded_log_loss([y], [p], lower=1e-9, upper=1 - 1e-9, scale="difference")
+    if 0 < p < 1:
+        assert log == pytest.approx(sr.scores.log_loss([y], [p]), abs=2e-9)
+
+
+@pytest.mark.parametrize("mu", [0.05, 0.2, 0.5, 0.501, 0.9])
+@pytest.mark.parametrize(("y", "p"), CASES)
+def test_mode_shifted_is_the_mean_regret_at_moved_costs(y, p, mu):
+    mean = _integral(
+        lambda c: sr.scores.regret([y], [p], cost=min(_moved(c, 1 - mu), 1.0)).item(), 0, 1, _moved(p, mu)
+    )
+    assert sr.scores.mode_shifted([y], [p], mu=mu).item() == pytest.approx(mean, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("mu", "tolerance"), [(0.49976, 4e-15), (0.50003, 4e-15), (0.4, 1e-14), (0.499, 1e-12)]
+)
+@pytest.mark.parametrize("p", [0.1, 0.5, 1.0])
+def test_mode_shifted_loses_no_digits_near_one_half(mu, tolerance, p):
+    with localcontext(prec=60):
+        m, s = Decimal(mu), Decimal(p)
+        k = 1 - 2 * m
+        d = m + k * s
+        exact = m * (1 - m) / k**2 * ((d / m).ln() + m / d - 1)
+    assert sr.scores.mode_shifted([0], [p], mu=mu).item() == pytest.approx(float(exact), rel=tolerance)
+
+
+@pytest.mark.parametrize("mu", [0.2, 0.5, 0.9])
+@pytest.mark.parametrize(("y", "p"), CASES)
+def test_shifted_brier_is_twice_the_mean_regret_of_moved_thresholds(y, p, mu):
+    mean = _integral(
+        lambda c: sr.scores.regret([y], [p], cost=c, threshold=min(_moved(c, 1 - mu), 1.0)).item(),
+        0,
+        1,
+        _moved(p, mu),
+    )
+    assert sr.scores.shifted_brier([y], [p], mu=mu).item() == pytest.approx(2 * mean, abs=1e-12)
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, 1), (2, 2), (2, 8), (3, 1.5)])
+@pytest.mark.parametrize(("y", "p"), CASES)
+def test_beta_regret_is_the_mean_regret_under_its_prior(y, p, a, b):
+    prior = stats.beta(a, b).pdf
+    mean = _integral(lambda c: sr.scores.regret([y], [p], cost=c).item() * prior(c), 0, 1, p)
+    assert sr.scores.beta_regret([y], [p], a=a, b=b).item() == pytest.approx(mean, abs=1e-12)
+
+
+@pytest.mark.parametrize(("y", "p"), CASES)
+def test_elementary_scores_integrate_to_the_brier_score(y, p):
+    mean = _integral(lambda t: sr.scores.elementary([y], [p], theta=t).item(), 0, 1, p)
+    assert mean == pytest.approx((p - y) ** 2, abs=1e-13)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.2, 0.35, 0.9])
+def test_mean_net_benefit_is_prevalence_less_scaled_regret(threshold):
+    y, p = np.array(CASES).T
+    mean = sr.scores.net_benefit(y, p, threshold=threshold).mean()
+    regret = sr.scores.regret(y, p, cost=threshold).mean()
+    assert mean == pytest.approx(y.mean() - regret / (1 - threshold), abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "expected"),
+    [
+        (sr.scores.regret, {"cost": 0.5}, [0.5, 0.0]),
+        (sr.scores.net_benefit, {"threshold": 0.5}, [-1.0, 1.0]),
+        (sr.scores.elementary, {"theta": 0.5}, [0.5, 0.5]),
+        (sr.scores.misclassification, {}, [0.5, 0.5]),
+    ],
+)
+def test_a_forecast_at_the_threshold_decides_for_action(function, options, expected):
+    """But elementary scores take the mean of both sides there."""
+    np.testing.assert_array_equal(function([0, 1], [0.5, 0.5], **options), expected)
+
+
+# Random inputs: range, order of rows, weights
+
+
+@st.composite
+def binary_cases(draw, *, min_size=1, weighted=False):
+    size = draw(st.integers(min_size, 12))
+    some = st.sampled_from([0.0, 0.25, 0.3, 0.5, 1.0]) | st.floats(0, 1)
+    y = draw(st.lists(st.integers(0, 1), min_size=size, max_size=size))
+    p = draw(st.lists(some, min_size=size, max_size=size))
+    if not weighted:
+        return np.array(y), np.array(p)
+    return np.array(y), np.array(p), np.array(draw(_whole_weights(size)))
+
+
+def _whole_weights(size):
+    return st.lists(st.integers(0, 4), min_size=size, max_size=size).filter(any)
+
+
+@st.composite
+def class_cases(draw, *, weighted=False):
+    size, k = draw(st.integers(1, 8)), draw(st.integers(2, 5))
+    row = st.lists(st.integers(0, 10) | st.floats(0, 1), min_size=k, max_size=k).filter(
+        lambda r: sum(r) > 1e-3
+    )
+    table = np.array(draw(st.lists(row, min_size=size, max_size=size)), dtype=np.float64)
+    y = np.array(draw(st.lists(st.integers(0, k - 1), min_size=size, max_size=size)))
+    p = table / table.sum(axis=1, keepdims=True)
+    return (y, p, np.array(draw(_whole_weights(size)))) if weighted else (y, p)
+
+
+def _is_in_range(name, values):
+    entry = REGISTRY[name]
+    return bool(((np.asarray(values) >= entry.lower) & (np.asarray(values) <= entry.upper)).all())
+
+
+@given(binary_cases())
+def test_binary_scores_stay_in_their_range(cases):
+    for name, many in BINARY.items():
+        for options in many:
+            if options.get("scale", "regret") == "regret":
+                assert _is_in_range(name, REGISTRY[name].function(*cases, **options)), (name, options)
+
+
+@given(class_cases())
+def test_scores_of_classes_stay_in_their_range(cases):
+    for name in K_CLASSES:
+        assert _is_in_range(name, REGISTRY[name].function(*cases)), name
+
+
+@given(class_cases(weighted=True))
+def test_measures_of_labels_stay_in_their_range(cases):
+    y, p, w = cases
+    for name in OF_LABELS:
+        value = REGISTRY[name].function(y, p.argmax(axis=1), n_classes=p.shape[1], sample_weight=w)
+        assert np.isnan(value) or _is_in_range(name, value), name
+
+
+@given(binary_cases(weighted=True))
+def test_measures_of_probabilities_stay_in_their_range(cases):
+    y, p, w = cases
+    for name in OF_PROBABILITIES:
+        value = REGISTRY[name].function(y, p, sample_weight=w)
+        assert np.isnan(value) or _is_in_range(name, value), name
+
+
+@given(binary_cases(), class_cases())
+def test_no_score_is_minus_zero(of_events, of_classes):
+    """A table would print it with its sign."""
+    for name, many in BINARY.items():
+        scores = REGISTRY[name].function(*of_events, **many[0])
+        assert not np.signbit(scores[scores == 0]).any(), name
+    for name in K_CLASSES:
+        scores = REGISTRY[name].function(*of_classes)
+        assert not np.signbit(scores[scores == 0]).any(), name
+
+
+@pytest.mark.parametrize(
+    ("name", "cases", "options"),
+    [
+        ("brier", ([1, 0], [0.0, 0.0]), {}),
+        ("misclassification", ([1, 0], [0.0, 0.0]), {}),
+        ("spherical", ([1, 0], [0.0, 0.0]), {}),
+        ("elementary", ([1, 0], [0.0, 0.0]), {"theta": 5e-324}),
+        ("regret", ([0, 0], [1.0, 0.0]), {"cost": 1}),
+        ("log_loss", ([1, 0], [0.0, 0.0]), {}),
+        ("multiclass_brier", ([0, 1], [[0, 1], [0, 1]]), {}),
+        ("multiclass_spherical", ([0, 1], [[0, 1], [0, 1]]), {}),
+        ("multiclass_log_loss", ([0, 1], [[0, 1], [0, 1]]), {}),
+        ("penalized_log_loss", ([0, 1], [[0, 1], [0, 1]]), {}),
+        ("rps", ([0, 2], [[0, 0, 1], [0, 0, 1]]), {}),
+        ("sa_rps", ([0, 2], [[0, 0, 1], [0, 0, 1]]), {}),
+    ],
+)
+def test_both_ends_of_the_range_are_reached(name, cases, options):
+    np.testing.assert_array_equal(
+        REGISTRY[name].function(*cases, **options), [REGISTRY[name].upper, REGISTRY[name].lower]
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "cases", "options"),
+    [
+        ("mode_shifted", ([1, 1], [0.0, 1.0]), {"mu": 1e-12}),
+        ("beta_regret", ([1, 1], [0.0, 1.0]), {"a": 1e-9, "b": 1}),
+        ("bounded_brier", ([1, 1], [0.0, 1.0]), {"lower": 0, "upper": 1e-6}),
+        ("bounded_log_loss", ([1, 1], [0.0, 1.0]), {"lower": 1e-9, "upper": 1e-6}),
+        ("shifted_brier", ([1, 1], [0.0, 1.0]), {"mu": 0.5}),
+        ("penalized_brier", ([0, 9999], [[0] * 9999 + [1]] * 2), {}),
+    ],
+)
+def test_both_ends_of_the_range_are_approached(name, cases, options):
+    values = REGISTRY[name].function(*cases, **options)
+    assert values == pytest.approx([REGISTRY[name].upper, REGISTRY[name].lower], abs=2e-4)
+
+
+def test_the_kappa_range_is_reached():
+    kappa = sr.scores.quadratic_weighted_kappa
+    assert kappa([0, 2], [2, 0], n_classes=3) == -1
+    assert kappa([0, 2], [0, 2], n_classes=3) == 1
+    assert kappa([0, 0], [2, 2], n_classes=3) == 0
+    assert np.isnan(kappa([1, 1], [1, 1], n_classes=3))
+
+
+@given(binary_cases(), st.randoms(use_true_random=False))
+def test_binary_scores_follow_their_rows(cases, random):
+    y, p = cases
+    order = random.sample(range(len(y)), len(y))
+    for name, many in BINARY.items():
+        scores = REGISTRY[name].function(y, p, **many[0])
+        np.testing.assert_array_equal(REGISTRY[name].function(y[order], p[order], **many[0]), scores[order])
+
+
+@given(class_cases(weighted=True), st.randoms(use_true_random=False))
+def test_scores_of_classes_follow_their_rows_and_measures_of_labels_ignore_their_order(cases, random):
+    y, p, w = cases
+    order = random.sample(range(len(y)), len(y))
+    for name in K_CLASSES:
+        scores = REGISTRY[name].function(y, p)
+        np.testing.assert_array_equal(REGISTRY[name].function(y[order], p[order]), scores[order])
+    label, k = p.argmax(axis=1), p.shape[1]
+    for name in OF_LABELS:
+        function = REGISTRY[name].function
+        value = function(y, label, n_classes=k, sample_weight=w)
+        shuffled = function(y[order], label[order], n_classes=k, sample_weight=w[order])
+        np.testing.assert_equal(shuffled, value)
+
+
+@given(binary_cases(weighted=True), st.randoms(use_true_random=False))
+def test_measures_of_probabilities_ignore_the_order_of_rows(cases, random):
+    y, p, w = cases
+    order = random.sample(range(len(y)), len(y))
+    for name in OF_PROBABILITIES:
+        value = REGISTRY[name].function(y, p, sample_weight=w)
+        shuffled = REGISTRY[name].function(y[order], p[order], sample_weight=w[order])
+        assert shuffled == pytest.approx(value, rel=1e-14, nan_ok=True), name
+
+
+def _repeat(w, *arrays):
+    return tuple(np.repeat(array, w, axis=0) for array in arrays)
+
+
+@given(binary_cases(weighted=True))
+def test_whole_weights_of_events_equal_repeated_rows(cases):
+    y, p, w = cases
+    many_y, many_p = _repeat(w, y, p)
+    for name in OF_PROBABILITIES:
+        weighted = REGISTRY[name].function(y, p, sample_weight=w)
+        repeated = REGISTRY[name].function(many_y, many_p)
+        assert weighted == pytest.approx(repeated, rel=1e-14, nan_ok=True), name
+
+
+@given(binary_cases(min_size=2, weighted=True).filter(lambda cases: len(set(cases[0][cases[2] > 0])) == 2))
+def test_partial_auc_with_whole_weights_equals_repeated_rows(cases):
+    y, p, w = cases
+    many_y, many_p = _repeat(w, y, p)
+    ends = {"lower": 0.25, "upper": 0.5}
+    weighted = sr.scores.partial_auc(y, p, **ends, sample_weight=w)
+    repeated = sr.scores.partial_auc(many_y, many_p, **ends)
+    for field in ("plus", "minus", "delta_tpr", "delta_fpr", "balanced_average_accuracy"):
+        expected = getattr(repeated, field)
+        assert getattr(weighted, field) == pytest.approx(expected, rel=1e-14, abs=1e-15, nan_ok=True), field
+
+
+@pytest.mark.parametrize("p", [0.1, 0.3])
+@pytest.mark.parametrize("y", [0, 1])
+def test_partial_auc_of_one_class_is_not_defined(y, p):
+    """Whether or not a case lies in the interval."""
+    part = sr.scores.partial_auc([y], [p], lower=0.25, upper=0.5)
+    assert np.isnan([part.plus, part.minus, part.balanced_average_accuracy]).all()
+
+
+@given(binary_cases(weighted=True), st.floats(0, 1, exclude_min=True))
+def test_top_k_with_whole_weights_equals_repeated_rows(cases, share):
+    y, p, w = cases
+    k = max(1, int(share * w.sum()))
+    weighted = sr.scores.top_k(y, p, k=k, cost=0.2, sample_weight=w)
+    repeated = sr.scores.top_k(*_repeat(w, y, p), k=k, cost=0.2)
+    np.testing.assert_equal(weighted, repeated)
+
+
+def test_top_k_without_events_has_no_recall():
+    top = sr.scores.top_k([0, 0], [0.2, 0.7], k=1, cost=0.5)
+    assert np.isnan(top.recall)
+    assert (top.true_positives, top.precision, top.cost, top.net_benefit) == (0, 0, 0.5, -1 / 2)
+
+
+@given(class_cases(weighted=True))
+def test_whole_weights_of_classes_equal_repeated_rows(cases):
+    y, p, w = cases
+    label, k = p.argmax(axis=1), p.shape[1]
+    many_y, many_label, many_p = _repeat(w, y, label, p)
+    for function in (sr.scores.quadratic_weighted_kappa, sr.scores.expected_cost):
+        np.testing.assert_equal(
+            function(y, label, n_classes=k, sample_weight=w), function(many_y, many_label, n_classes=k)
+        )
+    assert sr.scores.naive_expected_cost(y, n_classes=k, sample_weight=w) == (
+        sr.scores.naive_expected_cost(many_y, n_classes=k)
+    )
+    for name in OF_PROBABILITIES[1:]:
+        weighted = REGISTRY[name].function(y, p, sample_weight=w)
+        assert weighted == pytest.approx(REGISTRY[name].function(many_y, many_p), rel=1e-14), name
+
+
+@given(binary_cases(weighted=True))
+def test_weights_of_probability_means_equal_repeated_values(cases):
+    _, p, w = cases
+    (many,) = _repeat(w, p)
+    for m in (-np.inf, -2, -2 / 3, -0.1, 0, 0.1, 1, 3, np.inf):
+        weighted = sr.scores.generalized_mean(p, m, w)
+        assert weighted == pytest.approx(sr.scores.generalized_mean(many, m), rel=1e-13), m
+    if (p > 0).all():
+        deviation = sr.scores.probability_deviation(many)
+        assert sr.scores.probability_deviation(p, w) == pytest.approx(deviation, rel=1e-13)
+
+
+# Other implementations
+
+
+@given(binary_cases(min_size=2, weighted=True))
+def test_auc_agrees_with_scikit_learn(cases):
+    y, p, w = cases
+    if len(np.unique(y[w > 0])) < 2:
+        assert np.isnan(sr.scores.roc_auc(y, p, sample_weight=w))
+        return
+    kept = w > 0
+    expected = roc_auc_score(y[kept], p[kept], sample_weight=w[kept])
+    assert sr.scores.roc_auc(y, p, sample_weight=w) == pytest.approx(expected, rel=1e-14, abs=1e-15)
+
+
+@given(binary_cases(min_size=2, weighted=True))
+def test_partial_aucs_over_all_thresholds_sum_to_twice_the_auc(cases):
+    y, p, w = cases
+    part = sr.scores.partial_auc(y, p, lower=0, upper=1, sample_weight=w)
+    auc = sr.scores.roc_auc(y, p, sample_weight=w)
+    assert part.plus + part.minus == pytest.approx(2 * auc, rel=1e-14, abs=1e-15, nan_ok=True)
+
+
+@given(class_cases(weighted=True))
+def test_kappa_agrees_with_scikit_learn(cases):
+    y, p, w = cases
+    label, k = p.argmax(axis=1), p.shape[1]
+    kappa = sr.scores.quadratic_weighted_kappa(y, label, n_classes=k, sample_weight=w)
+    if np.isnan(kappa):
+        assert len(set(y[w > 0]) | set(label[w > 0])) == 1
+        return
+    expected = cohen_kappa_score(y, label, labels=np.arange(k), weights="quadratic", sample_weight=w)
+    assert kappa == pytest.approx(expected, rel=1e-13, abs=1e-14)
+
+
+def test_expected_cost_takes_a_cost_matrix():
+    cost = [[0, 1], [5, 0]]
+    assert sr.scores.expected_cost([0, 0, 1, 1], [0, 1, 0, 1], n_classes=2, cost=cost) == (1 + 5) / 4
+    assert sr.scores.naive_expected_cost([0, 0, 1, 1], n_classes=2, cost=cost) == min(2 * 5, 2 * 1) / 4
+
+
+# Nelson's probability scale
+
+PROBABILITIES = st.lists(st.floats(1e-6, 1), min_size=1, max_size=8)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.floats(-20, 20), st.floats(-20, 20))
+def test_generalized_mean_rises_with_its_exponent(p, one, other):
+    means = [sr.scores.generalized_mean(p, m) for m in (-np.inf, min(one, other), max(one, other), np.inf)]
+    assert means[0] <= means[1] * (1 + 1e-12)
+    assert means[1] <= means[2] * (1 + 1e-12)
+    assert means[2] <= means[3] * (1 + 1e-12)
+
+
+@given(PROBABILITIES, st.sampled_from([-3.0, -1.0, -2 / 3, -0.3, 0.25, 1.0, 2.0]))
+def test_generalized_mean_is_its_formula(p, m):
+    expected = np.mean(np.power(p, m)) ** (1 / m)
+    assert sr.scores.generalized_mean(p, m) == pytest.approx(expected, rel=1e-12)
+
+
+@given(PROBABILITIES)
+def test_generalized_mean_passes_through_the_geometric_mean(p):
+    at_zero = sr.scores.generalized_mean(p, 0)
+    assert at_zero == pytest.approx(np.exp(np.mean(np.log(p))), rel=1e-14)
+    for m in (1e-12, -1e-12, 1e-300):
+        assert sr.scores.generalized_mean(p, m) == pytest.approx(at_zero, rel=1e-10)
+
+
+@given(PROBABILITIES)
+def test_generalized_mean_leaves_the_geometric_mean_by_half_the_variance(p):
+    """The derivative of log M at m = 0 is Var(log p)/2: no digits are lost for small exponents."""
+    slope = np.log(sr.scores.generalized_mean(p, 1e-5) / sr.scores.generalized_mean(p, -1e-5)) / 2e-5
+    assert slope == pytest.approx(np.var(np.log(p)) / 2, rel=1e-6, abs=1e-9)
+
+
+@given(PROBABILITIES, st.sampled_from([-0.5, 0.5]))
+def test_generalized_mean_is_continuous_where_its_formula_changes(p, m):
+    outside, inside = sr.scores.generalized_mean(p, m), sr.scores.generalized_mean(p, np.nextafter(m, 0))
+    assert inside == pytest.approx(outside, rel=1e-13)
+
+
+def test_generalized_mean_of_a_zero():
+    assert [sr.scores.generalized_mean([0.0, 0.5], m) for m in (-1, 0, 0.25, 1)] == pytest.approx(
+        [0, 0, (0.5 * 0.5**0.25) ** 4, 0.25], rel=1e-15
+    )
+    assert sr.scores.generalized_mean([0.0, 0.5], -1, [0, 1]) == 0.5
+
+
+def test_probability_deviation_of_two_values():
+    """The logarithms of p and p/e² have the mean log p - 1 and the standard deviation 1."""
+    assert sr.scores.probability_deviation([0.9, 0.9 * np.exp(-2)]) == pytest.approx(np.e, rel=1e-15)
+
+
+def test_values_without_weight_leave_no_trace_in_the_deviation():
+    assert sr.scores.probability_deviation([0.5, 0.5, 0.0], [1, 1, 0]) == 1
+
+
+@given(class_cases(), st.integers(1, 4))
+def test_overall_model_means_do_not_depend_on_the_bins(cases, n_bins):
+    y, p = cases
+    scale = sr.scores.probability_scale(y, p, n_bins=min(n_bins, p.size))
+    means = (scale.decisiveness.model, scale.accuracy.model, scale.robustness.model)
+    alone = [f(y, p) for f in (sr.scores.decisiveness, sr.scores.probability_accuracy, sr.scores.robustness)]
+    assert means == pytest.approx(alone, rel=1e-13)
+    assert (scale.n.sum(), scale.events.sum()) == (p.size, len(y))
+
+
+def test_probability_scale_by_hand():
+    """Pairs .1 .2 .3 .4 | .6 .7 .8 .9 of two classes; .3, .6, .8 and .9 came true."""
+    y, p = [0, 0, 0, 1], [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.4, 0.6]]
+    scale = sr.scores.probability_scale(y, p, n_bins=2)
+    assert (scale.n.tolist(), scale.events.tolist()) == ([4, 4], [1, 3])
+    assert scale.source.tolist() == [1 / 4, 3 / 4]
+    assert scale.model == pytest.approx([0.3, (0.6 * 0.8 * 0.9) ** (1 / 3)], rel=1e-14)
+    assert scale.decisiveness.source == pytest.approx((1 / 4 + 3 * 3 / 4) / 4, rel=1e-15)
+    assert scale.accuracy.source == pytest.approx((1 / 4 * (3 / 4) ** 3) ** (1 / 4), rel=1e-15)
+
+
+@given(binary_cases())
+def test_probability_scale_of_an_event_is_that_of_two_classes(cases):
+    y, p = cases
+    one = sr.scores.probability_scale(y, p, n_bins=2)
+    two = sr.scores.probability_scale(y, np.column_stack([1 - p, p]), n_bins=2)
+    np.testing.assert_array_equal(one.source, two.source)
+    np.testing.assert_allclose(one.model, two.model, rtol=1e-14)
+    assert one.accuracy.source == pytest.approx(two.accuracy.source, rel=1e-14)
+
+
+@pytest.mark.parametrize(("kappa", "dimensions", "m"), [(0.5, 1, 1 / 1.5), (0.25, 3, 0.5 / 1.75), (0, 2, 0)])
+def test_coupling_exponent(kappa, dimensions, m):
+    assert sr.scores.coupling_exponent(kappa, dimensions=dimensions) == pytest.approx(m, rel=1e-15)
+
+
+X = np.linspace(-6, 8, 57)
+
+
+@pytest.mark.parametrize("kappa", [0.01, 0.162, 0.5, 1.0, 3.0])
+def test_coupled_gaussian_is_student_t_for_positive_coupling(kappa):
+    ours = sr.scores.coupled_gaussian_logpdf(X, mean=0.7, scale=1.9, kappa=kappa)
+    np.testing.assert_allclose(ours, stats.t(1 / kappa, loc=0.7, scale=1.9).logpdf(X), rtol=1e-12)
+
+
+def test_coupled_gaussian_is_normal_without_coupling():
+    ours = sr.scores.coupled_gaussian_logpdf(X, mean=0.7, scale=1.9)
+    np.testing.assert_allclose(ours, stats.norm(0.7, 1.9).logpdf(X), rtol=1e-14)
+
+
+@pytest.mark.parametrize("kappa", [1e-5, -1e-5, 1e-8, -1e-8, 1e-12])
+def test_coupled_gaussian_leaves_the_normal_as_its_series_says(kappa):
+    """log f = log φ + κ(x⁴/4 - x²/2 - 1/4) + O(κ²): no digits are lost for small couplings."""
+    x = np.linspace(-2, 2, 9)
+    series = stats.norm().logpdf(x) + kappa * (x**4 / 4 - x**2 / 2 - 1 / 4)
+    ours = sr.scores.coupled_gaussian_logpdf(x, kappa=kappa)
+    np.testing.assert_allclose(ours, series, rtol=0, atol=1e-12 + 20 * kappa**2)
+
+
+SCALE_MATRIX = np.array([[2.0, 0.6], [0.6, 1.0]])
+
+
+@pytest.mark.parametrize("kappa", [0.162, 0.5, 2.0])
+def test_coupled_gaussian_is_multivariate_t(kappa):
+    points = np.column_stack([X, X[::-1] / 2])
+    ours = sr.scores.coupled_gaussian_logpdf(points, mean=[0.3, -1], scale=SCALE_MATRIX, kappa=kappa)
+    theirs = stats.multivariate_t([0.3, -1], SCALE_MATRIX, df=1 / kappa).logpdf(points)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+def test_coupled_gaussian_is_multivariate_normal_without_coupling():
+    points = np.column_stack([X, X[::-1] / 2])
+    ours = sr.scores.coupled_gaussian_logpdf(points, mean=[0.3, -1], scale=SCALE_MATRIX)
+    np.testing.assert_allclose(
+        ours, stats.multivariate_normal([0.3, -1], SCALE_MATRIX).logpdf(points), rtol=1e-13
+    )
+
+
+@pytest.mark.parametrize("kappa", [-0.05, -0.125, -0.4])
+def test_coupled_gaussian_of_compact_support_integrates_to_one(kappa):
+    reach = 1.9 / np.sqrt(-kappa)
+
+    def density(x):
+        return np.exp(sr.scores.coupled_gaussian_logpdf([x], mean=0.7, scale=1.9, kappa=kappa)).item()
+
+    assert quad(density, 0.7 - reach, 0.7 + reach, epsabs=1e-11)[0] == pytest.approx(1, abs=1e-9)
+    assert density(0.7 + reach * 1.001) == density(0.7 - reach * 1.001) == 0
+
+
+@pytest.mark.parametrize("kappa", [-0.05, -0.125, -0.2])
+def test_coupled_gaussian_of_compact_support_integrates_to_one_in_the_plane(kappa):
+    def density(angle, radius):
+        x = [[radius * np.cos(angle), radius * np.sin(angle)]]
+        return (
+            radius * np.exp(sr.scores.coupled_gaussian_logpdf(x, scale=[[2, 0], [0, 2]], kappa=kappa)).item()
+        )
+
+    reach = np.sqrt(2 / -kappa)
+    assert dblquad(density, 0, reach, 0, 2 * np.pi, epsabs=1e-9)[0] == pytest.approx(1, abs=1e-8)
+
+
+@pytest.mark.parametrize("shift", [-3.0, 0.4])
+def test_log_score_of_log_odds(shift):
+    """-log expit(z) = log(1 + exp(-z))."""
+    assert sr.scores.log_loss([1], [expit(shift)]) == pytest.approx(np.log1p(np.exp(-shift)), rel=1e-14)
