@@ -1,0 +1,63 @@
+# Every target works from a fresh clone: .ci/setup makes the environment first and, once it is
+# there, only checks it.
+
+VENV ?= .venv
+export VENV
+BIN := $(VENV)/bin
+
+# The newest that works with the R 4.2 of Debian 12: later ones need R >= 4.5.
+RPY2 := rpy2==3.6.5 rpy2-rinterface==3.6.5 rpy2-robjects==3.6.5
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test bench lint format docs schema lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+
+demo: ## run the demonstration
+	@.ci/setup demo
+	@$(BIN)/scorereport demo
+
+test: lint ## run all checks: lint, types, tests
+	$(BIN)/python -m pytest -n auto -q
+
+bench: ## run the benchmarks
+	@.ci/setup test
+	$(BIN)/python -m validation.benchmarks
+
+lint: ## check style and types
+	@.ci/setup test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: ## sort the imports and format the code
+	@.ci/setup test
+	$(BIN)/ruff check --select I --fix .
+	$(BIN)/ruff format .
+
+docs: ## write docs/scores.md from the registry of scores
+	@.ci/setup test
+	$(BIN)/python -m validation.score_page > build/scores.md
+	mv build/scores.md docs/scores.md
+
+schema: ## write the JSON Schema of results documents
+	@.ci/setup test
+	$(BIN)/python -c 'import json, scorereport as sr; \
+	  print(json.dumps(sr.Evaluation.json_schema(), indent=2, ensure_ascii=False))' > build/schema.json
+	mv build/schema.json scorereport/schemas/evaluation-1.json
+
+# To be run with the oldest Python supported: what it resolves to installs on the later ones too.
+lock: ## renew requirements.lock with the newest versions
+	@.ci/setup test
+	grep '^#' requirements.lock > build/requirements.lock
+	$(BIN)/python -m pip install -q --dry-run --ignore-installed --report - $(RPY2) \
+	    '.[r,sign,spark,serve,postgres,dev]' hatchling editables setuptools wheel \
+	  | $(BIN)/python -c 'import json, sys; \
+	    print(*sorted("{name}=={version}".format(**i["metadata"]).lower().replace("_", "-") \
+	    for i in json.load(sys.stdin)["install"] if not i["is_direct"]), sep="\n")' >> build/requirements.lock
+	mv build/requirements.lock requirements.lock
+
+clean: ## remove the environment, builds and caches
+	rm -rf .venv build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find scorereport tests validation -name __pycache__ -prune -exec rm -rf {} +
