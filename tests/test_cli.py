@@ -70,7 +70,8 @@ def test_json_is_the_results_document(file):
             ["--outcome", "g", "--forecast", "a"],
             ExitCode.DATA_REFUSED,
             "scorereport: `g` must hold 0 and 1, or True and False; "
-            "got 'n' at row 0 (5 of 5 rows: 0, 1, 2, 3, 4). For other labels, name the one that counts as `positive`.",
+            "got 'n' at row 0 (5 of 5 rows: 0, 1, 2, 3, 4). "
+            "For other labels, name the one that counts as `positive`.",
         ),
         (
             ["--outcome", "y", "--forecast", "g"],
