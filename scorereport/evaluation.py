@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from platform import python_version
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 VERSION = 1
 _SCORES = ("brier", "log_loss", "misclassification", "spherical")
 _BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
+_SOFTWARE = ("scorereport", "numpy", "scipy")
 _ROWS_NAMED = 5
 
 
@@ -92,6 +94,11 @@ class Evaluation:
     def decompositions(self) -> pd.DataFrame:
         """Mean score, miscalibration, discrimination and uncertainty: a row for each model and score."""
         return _frame([row for m in self.models for row in _components(m.scores)])
+
+    @property
+    def murphy(self) -> pd.DataFrame:
+        """Murphy's reliability, resolution and uncertainty of the Brier score, over distinct forecasts."""
+        return _frame([{"model": m.model, **document.encode(m.murphy)} for m in self.models], "model")
 
     @property
     def group_scores(self) -> pd.DataFrame:
@@ -165,7 +172,7 @@ def evaluate(
         models=tuple(_evaluate_model(name, fit, settings) for name, fit in fits.items()),
         groups=tuple(_evaluate_groups(predictions, settings)),
         notes=tuple(_notes(predictions)),
-        software={name: version(name) for name in ("scorereport", "numpy", "scipy")},
+        software={"python": python_version(), **{name: version(name) for name in _SOFTWARE}},
     )
 
 
@@ -188,7 +195,7 @@ def _evaluate_model(name: str, fit: Corp, settings: Settings) -> ModelResult:
         forecasts=_describe_forecasts(fit),
         scores=_score_model(name, fit, settings),
         murphy=fit.murphy(),
-        curves=_draw_curves(fit, settings.curve_points),
+        curves=_collect_curves(fit, settings.curve_points),
     )
 
 
@@ -207,7 +214,7 @@ def _score_model(name: str, fit: Corp, settings: Settings) -> ModelScores:
     )
 
 
-def _draw_curves(fit: Corp, points: int) -> ModelCurves:
+def _collect_curves(fit: Corp, points: int) -> ModelCurves:
     regret = thin_regret(regret_curve(fit), points)
     return ModelCurves(
         reliability=reliability_curve(fit),
@@ -266,22 +273,24 @@ def _describe_forecasts(fit: Corp) -> ForecastSummary:
     )
 
 
-def _notes(predictions: Predictions) -> list[str]:
-    notes = []
-    if predictions.outcome.min() == predictions.outcome.max():
-        notes.append("All outcomes are the same: AUC and skill are not defined.")
-    for name, p in predictions.forecasts.items():
-        refuted = np.flatnonzero(np.abs(p - predictions.outcome) == 1)
-        if len(refuted):
-            rows = refuted if predictions.rows is None else predictions.rows[refuted]
-            shown = ", ".join(str(row) for row in rows[:_ROWS_NAMED]) + (
-                ", ..." if len(rows) > _ROWS_NAMED else ""
-            )
-            cases = "case was called impossible and happened, or certain and did not"
-            if len(rows) > 1:
-                cases = "cases were called impossible and happened, or certain and did not"
-            notes.append(f"{name}: the log score is infinite, because {len(rows)} {cases} (row {shown}).")
-    return notes
+def _notes(predictions: Predictions) -> Iterator[str]:
+    outcome, weight = predictions.outcome, predictions.weight
+    if outcome.min() == outcome.max():
+        yield "All outcomes are the same: AUC and skill are not defined."
+    for name, forecast in predictions.forecasts.items():
+        is_refuted = np.abs(forecast - outcome) == 1
+        rows = np.flatnonzero(is_refuted if weight is None else is_refuted & (weight > 0))
+        if len(rows):
+            yield _infinite_note(name, rows if predictions.rows is None else predictions.rows[rows])
+
+
+def _infinite_note(model: str, rows: IntArray) -> str:
+    cases = "1 case was" if len(rows) == 1 else f"{len(rows)} cases were"
+    shown = ", ".join(str(row) for row in rows[:_ROWS_NAMED]) + (", ..." if len(rows) > _ROWS_NAMED else "")
+    return (
+        f"{model}: the log score is infinite, because {cases} called impossible and happened, "
+        f"or certain and did not (row {shown})."
+    )
 
 
 def _frame(rows: list[dict[str, Any]], index: str | None = None) -> pd.DataFrame:

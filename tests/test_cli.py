@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from io import StringIO
 
 import pandas as pd
 import pytest
 
 import scorereport as sr
 from scorereport.errors import ExitCode
+from scorereport.terminal import print_evaluation
 
 
 def run(*arguments, **options):
@@ -158,15 +160,9 @@ def test_the_demo_file_can_be_scored(demo):
     )
 
 
-def test_tables_in_a_narrow_terminal_keep_their_numbers(file):
-    from io import StringIO
-
-    from rich.console import Console
-
-    from scorereport.terminal import print_evaluation
-
+def test_no_number_is_cut_however_many_columns(file):
     out = StringIO()
-    evaluation = sr.evaluate(file, outcome="y", forecasts=["b"])
-    print_evaluation(evaluation, Console(file=out, width=60, highlight=False))
+    evaluation = sr.evaluate(file, outcome="y", forecasts=["b"], group="g", cost_interval=(0.1, 0.3))
+    print_evaluation(evaluation, out)
     assert "0.0960" in out.getvalue()
     assert "…" not in out.getvalue()

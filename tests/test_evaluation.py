@@ -82,6 +82,13 @@ def test_decompositions_add_up(evaluation):
     assert set(table["measure"]) >= {"brier", "log_loss", "misclassification"}
 
 
+def test_murphy_components_add_up_to_the_brier_score(evaluation):
+    table = evaluation.murphy
+    total = table["reliability"] - table["resolution"] + table["uncertainty"]
+    np.testing.assert_allclose(total, evaluation.scores["brier"], rtol=1e-13)
+    np.testing.assert_allclose(table["score"], total, rtol=1e-15)
+
+
 def test_groups_equal_evaluations_of_their_rows(frame, evaluation):
     assert [(g.column, g.label) for g in evaluation.groups] == [
         ("site", "A"),
@@ -176,6 +183,13 @@ def test_infinite_log_scores_are_told_with_their_rows():
         "p: the log score is infinite, because 2 cases were called impossible and happened, "
         "or certain and did not (row 2, 3).",
     )
+
+
+def test_a_failed_certainty_without_weight_is_no_infinity():
+    frame = pd.DataFrame({"y": [0, 1, 1], "p": [0.2, 0.0, 0.5], "w": [1, 0, 1]})
+    evaluation = sr.evaluate(frame, outcome="y", forecasts=["p"], weight="w")
+    assert evaluation.notes == ()
+    assert evaluation.scores.loc["p", "log_loss"] == pytest.approx(-np.log(0.8 * 0.5) / 2)
 
 
 def test_one_class_is_told():

@@ -524,8 +524,9 @@ def test_both_ends_of_the_range_are_approached(name, cases, options):
 
 def test_the_kappa_range_is_reached():
     kappa = sr.scores.quadratic_weighted_kappa
-    assert kappa([0, 2], [2, 0], n_classes=3) == -1
-    assert kappa([0, 2], [0, 2], n_classes=3) == 1
+    entry = REGISTRY["quadratic_weighted_kappa"]
+    assert kappa([0, 2], [2, 0], n_classes=3) == entry.lower == -1
+    assert kappa([0, 2], [0, 2], n_classes=3) == entry.upper == 1
     assert kappa([0, 0], [2, 2], n_classes=3) == 0
     assert np.isnan(kappa([1, 1], [1, 1], n_classes=3))
 
@@ -825,6 +826,10 @@ def test_coupled_gaussian_of_compact_support_integrates_to_one(kappa):
 
     assert quad(density, 0.7 - reach, 0.7 + reach, epsabs=1e-11)[0] == pytest.approx(1, abs=1e-9)
     assert density(0.7 + reach * 1.001) == density(0.7 - reach * 1.001) == 0
+
+
+def test_coupled_gaussian_vanishes_at_the_end_of_its_support():
+    assert sr.scores.coupled_gaussian_logpdf([2.0, -2.0], kappa=-1 / 4).tolist() == [-np.inf, -np.inf]
 
 
 @pytest.mark.parametrize("kappa", [-0.05, -0.125, -0.2])

@@ -76,7 +76,7 @@ def net_benefit(y_true: ArrayLike, y_prob: ArrayLike, *, threshold: float) -> Fl
 
 @score(
     label="Bounded Brier score",
-    short="bounded Brier",
+    short="Brier",
     kind=Kind.BINARY,
     within=(0, 1),
     propriety=Propriety.PROPER,
@@ -104,7 +104,7 @@ def bounded_brier(
 
 @score(
     label="Bounded log score",
-    short="bounded log",
+    short="log",
     kind=Kind.BINARY,
     within=(0, 1),
     propriety=Propriety.PROPER,
