@@ -128,13 +128,17 @@ def check_same_length(**vectors: NDArray[Any]) -> None:
             raise DataError(f"`{first}` ({len(a)}) and `{name}` ({len(b)}) must have the same length.")
 
 
-def check_inside(value: float, name: str, lower: float, upper: float, *, closed: str = "both") -> float:
+def check_inside(value: Any, name: str, lower: float, upper: float, *, closed: str = "both") -> float:
     """Check that a parameter lies in an interval; `closed` is "both", "left" or "neither"."""
+    if not isinstance(value, (int, float, np.number)):
+        raise UsageError(f"`{name}` must be a number; got {value!r}.")
     above = value >= lower if closed in {"both", "left"} else value > lower
     below = value <= upper if closed == "both" else value < upper
     if not (above and below):
         left, right = {"both": ("[", "]"), "left": ("[", ")"), "neither": ("(", ")")}[closed]
-        raise UsageError(f"`{name}` must lie in {left}{lower:g}, {upper:g}{right}; got {shortest(value)}.")
+        raise UsageError(
+            f"`{name}` must lie in {left}{lower:g}, {upper:g}{right}; got {shortest(float(value))}."
+        )
     return float(value)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate, groupby, pairwise, permutations
 
 import numpy as np
@@ -539,6 +540,30 @@ def test_regret_at_another_threshold_is_not_decomposed():
     assert str(refusal.value) == (
         "`score` must be proper; the decomposition of 'regret' with `threshold` would mean nothing."
     )
+
+
+def test_weighted_infinities_are_counted_like_repeated_rows():
+    weighted = sr.corp([1, 0, 1], [0.0, 0.2, 0.9], [2, 1, 1]).decompose("log")
+    repeated = sr.corp([1, 1, 0, 1], [0.0, 0.0, 0.2, 0.9]).decompose("log")
+    assert weighted == repeated
+    assert weighted.note == "2 cases have an infinite log_loss: what was certain did not happen."
+
+
+def test_only_the_isotonic_fit_passes_as_such():
+    """The verification that stands behind scipy's answer: means must rise, and no block may be split."""
+    runs = adjacent_blocks([(1, 0), (2, 1), (2, 1), (1, 1)])
+    merge = partial(blocks_module._merge, runs)
+    assert blocks_module._is_isotonic_fit(runs, merge(np.array([1, 3])))
+    assert not blocks_module._is_isotonic_fit(runs, merge(np.array([1, 2, 3])))  # equal means apart
+    assert not blocks_module._is_isotonic_fit(runs, merge(np.array([3])))  # 0 and 1/2 together
+    falling = adjacent_blocks([(1, 1), (1, 0)])
+    assert not blocks_module._is_isotonic_fit(falling, falling)
+
+
+def adjacent_blocks(counts):
+    x = np.arange(len(counts)) / 10
+    n, events = np.array(counts).T
+    return Blocks(x_min=x, x_max=x, n=n, events=events)
 
 
 # Means of real outcomes

@@ -323,7 +323,7 @@ def test_rows_may_miss_one_by_a_millionth(miss):
         (
             sr.UsageError,
             lambda: kappa([0], [0], n_classes=1),
-            "`n_classes` must be at least 2; got 1.",
+            "`n_classes` must be a whole number, at least 2; got 1.",
         ),
         (
             sr.UsageError,
@@ -471,3 +471,34 @@ def test_exit_codes_are_fixed():
         ("DATA_REFUSED", 4),
         ("CERTIFICATE_FAILED", 5),
     ]
+
+
+# Options that are no numbers
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: sr.scores.regret([0], [0.1], cost="0.2"), "`cost` must be a number; got '0.2'."),
+        (
+            lambda: sr.scores.expected_cost([0], [0], n_classes=2.5),
+            "`n_classes` must be a whole number, at least 2; got 2.5.",
+        ),
+        (lambda: sr.scores.expected_cost([0], [0], n_classes=2, cost=[["a"]]), "`cost` must hold numbers."),
+        (lambda: sr.scores.generalized_mean([0.5], np.nan), "`m` must be a number; got nan."),
+        (
+            lambda: sr.corp([0.0], [0.5], functional="mean").decompose(theta=0.5),
+            "Real outcomes are decomposed by their squared error; got score 'brier'.",
+        ),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(call, sentence):
+    assert refused(sr.UsageError, call) == sentence
+
+
+def test_a_regret_curve_names_its_own_argument():
+    curve = sr.curves.regret_curve(sr.corp([0, 1], [0.2, 0.7]))
+    assert (
+        refused(sr.DataError, lambda: curve.at(2))
+        == "`cost` must lie in [0, 1]; got 2.0 at row 0 (1 of 1 rows)."
+    )

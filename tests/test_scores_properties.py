@@ -848,3 +848,22 @@ def test_coupled_gaussian_of_compact_support_integrates_to_one_in_the_plane(kapp
 def test_log_score_of_log_odds(shift):
     """-log expit(z) = log(1 + exp(-z))."""
     assert sr.scores.log_loss([1], [expit(shift)]) == pytest.approx(np.log1p(np.exp(-shift)), rel=1e-14)
+
+
+# Narrow intervals of costs
+
+
+@pytest.mark.parametrize(
+    ("start", "width"), [(0.3, 1e-3), (0.3, 1e-9), (0.3, 1e-15), (1e-6, 1e-9), (1e-6, 1e-15)]
+)
+@pytest.mark.parametrize(("y", "p"), [(1, 0.1), (1, 0.9), (0, 0.9), (0, 1e-9)])
+def test_bounded_scores_of_narrow_intervals_keep_their_digits(y, p, start, width):
+    """They tend to the regret and the net benefit at one cost, off by no more than the width."""
+    bounds = {"lower": start, "upper": start + width}
+    regret = sr.scores.regret([y], [p], cost=start)[0]
+    for name in ("bounded_brier", "bounded_log_loss"):
+        value = REGISTRY[name].function([y], [p], **bounds)[0]
+        assert value == pytest.approx(regret, rel=width / start + 1e-14, abs=0), name
+    benefit = sr.scores.net_benefit([y], [p], threshold=start)[0]
+    value = sr.scores.bounded_net_benefit([y], [p], **bounds)[0]
+    assert value == pytest.approx(benefit, rel=width / start + 1e-9, abs=1e-15)

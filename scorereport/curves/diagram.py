@@ -48,8 +48,8 @@ def reliability_curve(fit: Corp) -> ReliabilityCurve:
 def forecast_histogram(fit: Corp) -> Histogram:
     """Count the forecasts: one bar per value if discrete, else in bins by Freedman and Diaconis.
 
-    Bins of width 2 IQR n^(-1/3) between the smallest and the largest forecast, at least 5 of them,
-    none narrower than 1/400.
+    Bins of width 2 IQR n^(-1/3), but not below 1/400, between the smallest and the largest forecast;
+    at least 5 of them, however narrow.
     """
     distinct = fit.distinct
     if fit.forecast_type == "discrete":

@@ -28,9 +28,9 @@ class _KnottedCurve:
     left: FloatArray
     right: FloatArray
 
-    def limits(self, theta: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def limits(self, theta: ArrayLike, name: str = "theta") -> tuple[FloatArray, FloatArray, FloatArray]:
         """The points asked for, with the limits of the curve from the left and from the right."""
-        t = check_probability(np.atleast_1d(theta), "theta")
+        t = check_probability(np.atleast_1d(theta), name)
         after = np.searchsorted(self.theta, t, side="left")
         before = np.maximum(after - 1, 0)
         is_knot = self.theta[after] == t
@@ -57,7 +57,7 @@ class RegretCurve(_KnottedCurve):
 
     def at(self, cost: ArrayLike) -> FloatArray:
         """The mean regret at a cost; a forecast equal to the cost decides for action."""
-        return self.limits(cost)[1]
+        return self.limits(cost, "cost")[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class RocCurve:
     """Rates of true and false positives for decisions p >= threshold, thresholds descending.
 
-    All rates are NaN where one class is absent, and so is the area.
+    The rate of an absent class is NaN, and so is the area then.
     """
 
     threshold: FloatArray

@@ -113,8 +113,8 @@ def pool(blocks: Blocks) -> Blocks:
 
 def _runs_of_events_and_non_events(y: FloatArray, x: FloatArray) -> Blocks:
     """Blocks that begin where outcomes rise, counted by positions alone: events come first in each."""
-    edges = np.flatnonzero(y[1:] != y[:-1]) + 1
-    edges = np.concatenate([[0] if y[0] == 0 else [], edges, [len(y)] if y[-1] == 1 else []]).astype(np.intp)
+    before, after = np.zeros(int(y[0] == 0), dtype=np.intp), np.full(int(y[-1] == 1), len(y), dtype=np.intp)
+    edges = np.concatenate([before, np.flatnonzero(y[1:] != y[:-1]) + 1, after])
     first_non_event, rises = edges[0::2], edges[1::2]
     start, end = np.append(0, rises), np.append(rises, len(y))
     return Blocks(x_min=x[start], x_max=x[end - 1], n=end - start, events=first_non_event - start)
@@ -167,7 +167,8 @@ def _is_isotonic_fit(runs: Blocks, pooled: Blocks) -> bool:
     n, events = _for_products(pooled)
     if not (events[:-1] * n[1:] < events[1:] * n[:-1]).all():
         return False
-    block = np.searchsorted(pooled.x_max, runs.x_max)
+    last_run = np.searchsorted(runs.x_max, pooled.x_max)
+    block = np.repeat(np.arange(len(pooled)), np.diff(last_run, prepend=-1))
     run_n, run_events = _for_products(runs)
     before_n, before_events = np.cumsum(n) - n, np.cumsum(events) - events
     part_n, part_events = np.cumsum(run_n) - before_n[block], np.cumsum(run_events) - before_events[block]

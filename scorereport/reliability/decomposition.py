@@ -14,6 +14,8 @@ from scorereport.scores.skills import relative_skill
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from scorereport.arrays import CountArray, FloatArray
     from scorereport.checks import Cases
     from scorereport.reliability.blocks import Blocks
@@ -34,7 +36,7 @@ class Decomposition:
     reference: float
     perfect: float
     n: float
-    infinite_cases: int = 0
+    infinite_cases: float = 0
     higher_is_better: bool = False
 
     DERIVED: ClassVar = ("miscalibration", "discrimination", "uncertainty", "skill")
@@ -65,7 +67,7 @@ class Decomposition:
         if not self.infinite_cases:
             return ""
         cases = "case has" if self.infinite_cases == 1 else "cases have"
-        return f"{self.infinite_cases} {cases} an infinite {self.name}: what was certain did not happen."
+        return f"{self.infinite_cases:g} {cases} an infinite {self.name}: what was certain did not happen."
 
     @property
     def _sign(self) -> int:
@@ -101,7 +103,7 @@ def decompose_cases(
         reference=_mean_at(function, *_as_one_block(blocks)),
         perfect=_mean_at(function, *_as_two_outcomes(blocks)),
         n=float(blocks.n.sum()),
-        infinite_cases=int(np.isinf(measured).sum()),
+        infinite_cases=_total(cases.weight, np.isinf(measured)),
         higher_is_better=higher,
     )
 
@@ -154,6 +156,10 @@ def weighted_mean(values: FloatArray, weight: CountArray | None) -> float:
     if weight is None:
         return float(values.sum() / len(values))
     return float((values * weight).sum() / weight.sum())
+
+
+def _total(weight: FloatArray | None, chosen: NDArray[np.bool_]) -> float:
+    return float(chosen.sum() if weight is None else weight[chosen].sum())
 
 
 def _mean_at(

@@ -137,12 +137,12 @@ class Corp:
         Parameters
         ----------
         score : the name of a proper binary score ("brier", "log", "misclassification", "spherical", ...)
-            or a function of (y_true, y_prob) that gives one score per case; ignored for the mean of
-            real outcomes, where it is the squared error
+            or a function of (y_true, y_prob) that gives one score per case, lower is better; the mean of
+            real outcomes is always scored by its squared error
         options : passed on to the score, such as `theta=` of "elementary"
         """
         if self.functional == "mean":
-            if score != "brier":
+            if score != "brier" or options:
                 raise UsageError(f"Real outcomes are decomposed by their squared error; got score {score!r}.")
             return decompose_real(self.cases, self.blocks)
         return decompose_cases(self.cases, self.blocks, score, options)

@@ -38,7 +38,7 @@ def _order_binary(y: FloatArray, p: FloatArray) -> Cases:
     key = p.view(np.int64) << 1
     key |= y == 0
     key.sort()
-    outcome = (key & 1) == 0
+    outcome = (key.astype(np.uint8) & 1) ^ 1
     key >>= 1
     return Cases(outcome.astype(np.float64), key.view(np.float64), None)
 

@@ -53,7 +53,8 @@ def log_loss(y_true: ArrayLike, y_prob: ArrayLike, *, limit: float = 0.0) -> Flo
     """Surprise in nats: -log p if the event happened, else -log(1 - p), for p in [0, 1].
 
     A forecast of 0 for what happened scores infinity, and stays so. A precision `limit`
-    pulls forecasts into [limit, 1 - limit] first; none is applied unless asked for.
+    pulls forecasts into [limit, 1 - limit] first; none is applied unless asked for, and with one
+    the score is proper, but no longer strictly.
 
     >>> log_loss([1, 0, 1], [0.5, 0.2, 0.0]).round(3)
     array([0.693, 0.223,   inf])

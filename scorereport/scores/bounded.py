@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import betainc, logit
+from scipy.special import betainc
 
 from scorereport.checks import check_binary, check_inside, check_interval, check_option, shortest
 from scorereport.errors import UsageError
-from scorereport.scores.binary import surprise
 from scorereport.scores.references import FLORES_2025, HAND_2009, VICKERS_ELKIN_2006
 from scorereport.scores.registry import Direction, Kind, Propriety, score
 
@@ -98,7 +97,8 @@ def bounded_brier(
     """
     y, p, _ = check_binary(y_true, y_prob)
     a, b = check_interval(lower, upper)
-    difference = (y - np.clip(p, a, b)) ** 2 - (y - np.clip(y, a, b)) ** 2
+    forecast, best = np.clip(p, a, b), np.clip(y, a, b)
+    difference = np.abs(best - forecast) * np.abs(2 * y - forecast - best)  # factored: nothing cancels
     return difference / {"regret": 2 * (b - a), "paper": b - a, "difference": 1.0}[_check_scale(scale)]
 
 
@@ -127,8 +127,10 @@ def bounded_log_loss(
     """
     y, p, _ = check_binary(y_true, y_prob)
     a, b = check_interval(lower, upper, closed="neither")
-    difference = surprise(1 - np.abs(y - np.clip(p, a, b))) - surprise(1 - np.abs(y - np.clip(y, a, b)))
-    return difference / (1.0 if _check_scale(scale) == "difference" else logit(b) - logit(a))
+    forecast, best = np.clip(p, a, b), np.clip(y, a, b)
+    difference = np.log1p(np.abs(best - forecast) / (1 - np.abs(y - forecast)))
+    width = np.log1p((b - a) / (a * (1 - b)))  # logit b - logit a
+    return difference / (1.0 if _check_scale(scale) == "difference" else width)
 
 
 @score(
@@ -157,8 +159,10 @@ def bounded_net_benefit(
     """
     y, p, _ = check_binary(y_true, y_prob)
     a, b = check_interval(lower, upper, closed="left")
-    difference = _net_benefit_loss(y, np.clip(p, a, b)) - _net_benefit_loss(y, np.clip(y, a, b))
-    return (y - difference / (b - a)) * (b - a if _check_scale(scale) == "difference" else 1.0)
+    above = np.clip(p, a, b) - a  # thresholds at which the decision is positive
+    harm = np.log1p(above / (1 - a - above)) - above
+    integral = np.where(y == 1, above, 0.0 - harm)
+    return integral / (1.0 if _check_scale(scale) == "difference" else b - a)
 
 
 @score(
@@ -234,10 +238,6 @@ def beta_regret(y_true: ArrayLike, y_prob: ArrayLike, *, a: float, b: float) -> 
 
 def _check_scale(scale: str) -> str:
     return check_option(scale, "scale", SCALES)
-
-
-def _net_benefit_loss(y: FloatArray, s: FloatArray) -> FloatArray:
-    return 1 - s + (1 - y) * surprise(1 - s)
 
 
 def _mode_shifted_of_no_event(p: FloatArray, mu: float) -> FloatArray:

@@ -42,7 +42,7 @@ def coupled_gaussian_logpdf(
     >>> coupled_gaussian_logpdf([0.0, 1.3], kappa=0.5).round(6)
     array([-1.039721, -1.95844 ])
     """
-    points = np.asarray(x, dtype=np.float64)
+    points = np.atleast_1d(np.asarray(x, dtype=np.float64))
     points = points[:, None] if points.ndim == 1 else points
     d = points.shape[1]
     if kappa * d <= -1:

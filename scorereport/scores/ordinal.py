@@ -148,8 +148,8 @@ def _cumulative_error(y: IntArray, p: FloatArray) -> FloatArray:
 def _confusion(
     y_true: ArrayLike, y_label: ArrayLike, n_classes: int, sample_weight: ArrayLike | None
 ) -> FloatArray:
-    if n_classes < 2:
-        raise UsageError(f"`n_classes` must be at least 2; got {n_classes}.")
+    if n_classes < 2 or n_classes != int(n_classes):
+        raise UsageError(f"`n_classes` must be a whole number, at least 2; got {n_classes!r}.")
     true, label = check_labels(y_true, "y_true", n_classes), check_labels(y_label, "y_label", n_classes)
     check_same_length(y_true=true, y_label=label)
     weight = check_weight(sample_weight, len(true))
@@ -165,7 +165,10 @@ def _squared_distance(n_classes: int) -> FloatArray:
 def _check_cost(cost: ArrayLike | None, n_classes: int) -> FloatArray:
     if cost is None:
         return _squared_distance(n_classes) / (n_classes - 1) ** 2
-    matrix = np.asarray(cost, dtype=np.float64)
+    try:
+        matrix = np.asarray(cost, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise UsageError("`cost` must hold numbers.") from error
     if matrix.shape != (n_classes, n_classes):
         raise UsageError(f"`cost` must have shape ({n_classes}, {n_classes}); got {matrix.shape}.")
     if not (np.isfinite(matrix).all() and (matrix >= 0).all()):

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 DECISIVENESS, ACCURACY, ROBUSTNESS = 1.0, 0.0, -2 / 3
+#: An exponent this small changes no digit of the mean, and its powers would underflow.
+_AS_GOOD_AS_ZERO = 1e-100
 
 _probability_score = partial(
     score,
@@ -98,6 +100,8 @@ def generalized_mean(p: ArrayLike, m: float, weights: ArrayLike | None = None) -
     """
     values = check_probability(p, "p")
     w = check_weight(weights, len(values), "weights")
+    if np.isnan(m):
+        raise UsageError("`m` must be a number; got nan.")
     return _generalized_mean(values, m, np.ones(len(values)) if w is None else w)
 
 
@@ -260,7 +264,7 @@ def _mean_near_geometric(p: FloatArray, m: float, share: FloatArray) -> float:
         return float((share * p**m).sum() ** (1 / m))
     logs = np.log(p)
     centre = (share * logs).sum()
-    if m == 0:
+    if abs(m) < _AS_GOOD_AS_ZERO:
         return float(np.exp(centre))
     return float(np.exp(centre + np.log1p((share * np.expm1(m * (logs - centre))).sum()) / m))
 
