@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import fields, is_dataclass
+from inspect import cleandoc
 from typing import Any, TypeVar
 
 import numpy as np
@@ -64,6 +65,7 @@ def json_schema(kind: type, title: str) -> dict[str, Any]:
 
         def dataclass_schema(self, schema: Any) -> dict[str, Any]:
             described = super().dataclass_schema(schema)
+            described["description"] = cleandoc(schema["cls"].__doc__)  # older pydantic leaves it out
             for name in getattr(schema["cls"], "DERIVED", ()):
                 described["properties"][name] = {
                     "title": name.title(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+from collections import Counter
 from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 #: Text in a CSV file that stands for a missing number.
 MISSING_NUMBERS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
 
+_COLUMNS_NAMED = 12
 _ENDINGS = {".csv": "CSV", ".csv.gz": "CSV", ".parquet": "Parquet"}
 #: How files of other kinds begin, so that a wrong ending can be told by name.
 _SIGNATURES = {b"PAR1": "Parquet", b"PK\x03\x04": "a zip archive or spreadsheet", b"\x1f\x8b": "gzip"}
@@ -57,18 +59,27 @@ def check_file(path: Path) -> Path:
 
 def check_columns(wanted: Sequence[str], present: Sequence[str], where: str) -> None:
     """Columns that are there, once each, and asked for once each."""
+    asked, there = Counter(wanted), Counter(present)
     for name in wanted:
-        if wanted.count(name) > 1:
-            raise UsageError(f"`{name}` is asked for {wanted.count(name)} times; a column has one role.")
-        if name not in present:
-            close = get_close_matches(name, [str(column) for column in present], n=1)
-            hint = f" Did you mean `{close[0]}`?" if close else ""
-            has = ", ".join(f"`{column}`" for column in present)
-            raise DataError(f"{where} has no column `{name}`; it has {has}.{hint}")
-        if list(present).count(name) > 1:
+        if asked[name] > 1:
+            raise UsageError(f"`{name}` is asked for {asked[name]} times; a column has one role.")
+        if there[name] == 0:
             raise DataError(
-                f"{where} has {list(present).count(name)} columns named `{name}`; names must differ."
+                f"{where} has no column `{name}`; it has {_name_some(present)}.{_hint(name, present)}"
             )
+        if there[name] > 1:
+            raise DataError(f"{where} has {there[name]} columns named `{name}`; names must differ.")
+
+
+def _name_some(columns: Sequence[str]) -> str:
+    shown = ", ".join(f"`{column}`" for column in columns[:_COLUMNS_NAMED])
+    more = len(columns) - _COLUMNS_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _hint(name: str, columns: Sequence[str]) -> str:
+    close = get_close_matches(name, [str(column) for column in columns], n=1)
+    return f" Did you mean `{close[0]}`?" if close else ""
 
 
 def _ending(path: Path) -> str:

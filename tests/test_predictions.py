@@ -282,6 +282,12 @@ def test_absent_columns_are_refused_with_a_hint(written):
         read(source, time="wen")
 
 
+def test_of_many_columns_only_some_are_named():
+    frame = pd.DataFrame(0.5, index=[0], columns=[f"x{i}" for i in range(30)])
+    with pytest.raises(sr.DataError, match=r"`x11` and 18 more\. Did you mean `x2`\?$"):
+        read(frame, outcome="x1", forecasts=["xx2"])
+
+
 def test_duplicate_columns_are_refused(tmp_path):
     frame = pd.DataFrame([[0, 0.1, 0.2], [1, 0.3, 0.4]], columns=["y", "a", "a"])
     with pytest.raises(sr.DataError, match=exactly("The frame has 2 columns named `a`; names must differ.")):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal, localcontext
 from inspect import isfunction, signature
+from dataclasses import astuple
 from itertools import pairwise, product
 
 import numpy as np
@@ -605,7 +606,7 @@ def test_top_k_with_whole_weights_equals_repeated_rows(cases, share):
     k = max(1, int(share * w.sum()))
     weighted = sr.scores.top_k(y, p, k=k, cost=0.2, sample_weight=w)
     repeated = sr.scores.top_k(*_repeat(w, y, p), k=k, cost=0.2)
-    np.testing.assert_equal(weighted, repeated)
+    np.testing.assert_equal(astuple(weighted), astuple(repeated))
 
 
 def test_top_k_without_events_has_no_recall():

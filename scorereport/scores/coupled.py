@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 def coupling_exponent(kappa: float, *, dimensions: int = 1) -> float:
     """Exponent m = 2κ/(1 + dκ) that belongs to a coupling κ in d dimensions.
 
+    References
+    ----------
+    Nelson (2017), Entropy 19, doi:10.3390/e19060286
+
     >>> coupling_exponent(0.5)
     0.6666666666666666
     """

@@ -132,6 +132,10 @@ def naive_expected_cost(
 ) -> float:
     """Expected cost of the best constant decision: what a model must beat.
 
+    References
+    ----------
+    Galdran (2023), MICCAI, doi:10.48550/arXiv.2309.08701
+
     >>> naive_expected_cost([0, 1, 2, 2], n_classes=3)
     0.1875
     """

@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
 
 from scorereport.arrays import FloatArray, IntArray, read_only
 from scorereport.checks import (
@@ -132,6 +131,10 @@ def probability_deviation(p: ArrayLike, weights: ArrayLike | None = None) -> flo
 def entropy_probability(p: ArrayLike) -> float:
     """Π p^p: the entropy of a distribution, told as a probability.
 
+    References
+    ----------
+    Nelson (2017), Entropy 19, doi:10.3390/e19060286
+
     >>> round(entropy_probability([0.5, 0.5]), 6)
     0.5
     """
@@ -140,6 +143,10 @@ def entropy_probability(p: ArrayLike) -> float:
 
 def cross_entropy_probability(p: ArrayLike, q: ArrayLike) -> float:
     """Π q^p: the cross-entropy of model q under source p, told as a probability; 0⁰ = 1.
+
+    References
+    ----------
+    Nelson (2017), Entropy 19, doi:10.3390/e19060286
 
     >>> round(cross_entropy_probability([0.5, 0.5, 0.0], [0.8, 0.2, 0.0]), 6)
     0.4
@@ -154,6 +161,10 @@ def divergence_probability(p: ArrayLike, q: ArrayLike) -> float:
 
     Erratum: the text says that model probability never exceeds source probability. That holds in
     expectation, as here, but not for the probabilities of a sample.
+
+    References
+    ----------
+    Nelson (2017), Entropy 19, doi:10.3390/e19060286
 
     >>> divergence_probability([0.5, 0.5], [0.5, 0.5])
     1.0
@@ -254,8 +265,11 @@ def _generalized_mean(p: FloatArray, m: float, weight: FloatArray) -> float:
     share = weight / weight.sum()
     if abs(m) < 0.5:
         return _mean_near_geometric(p, m, share)
-    with np.errstate(divide="ignore"):  # log 0 = -inf is right for m > 0
-        return float(np.exp(logsumexp(m * np.log(p), b=share) / m))
+    scale = p.max() if m > 0 else p.min()  # relative to it every power lies in [0, 1]
+    if scale == 0:
+        return 0.0
+    with np.errstate(over="ignore"):  # a ratio to a subnormal may be infinite; its power is 0 as it should
+        return float(scale * (share * (p / scale) ** m).sum() ** (1 / m))
 
 
 def _mean_near_geometric(p: FloatArray, m: float, share: FloatArray) -> float:
