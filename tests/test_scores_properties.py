@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from decimal import Decimal, localcontext
 from inspect import isfunction, signature
-from dataclasses import astuple
 from itertools import pairwise, product
 
 import numpy as np
