@@ -38,14 +38,14 @@ class Cases(NamedTuple):
 def check_binary(y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None = None) -> Cases:
     """Binary outcomes, their forecast probabilities and, if given, their weights."""
     outcome, forecast = check_outcome(y_true), check_probability(y_prob)
-    check_same_length(y_true=outcome, y_prob=forecast)
+    check_same_length(("y_true", outcome), ("y_prob", forecast))
     return Cases(outcome, forecast, check_weight(sample_weight, len(outcome)))
 
 
 def check_real(y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None = None) -> Cases:
     """Real outcomes and real forecasts of their mean."""
     outcome, forecast = check_finite(y_true, "y_true"), check_finite(y_prob, "y_prob")
-    check_same_length(y_true=outcome, y_prob=forecast)
+    check_same_length(("y_true", outcome), ("y_prob", forecast))
     return Cases(outcome, forecast, check_weight(sample_weight, len(outcome)))
 
 
@@ -55,7 +55,7 @@ def check_classes(
     """Class indices 0..K-1 and one probability vector per row."""
     forecast = check_distribution(y_prob)
     label = check_labels(y_true, "y_true", forecast.shape[1])
-    check_same_length(y_true=label, y_prob=forecast)
+    check_same_length(("y_true", label), ("y_prob", forecast))
     return label, forecast, check_weight(sample_weight, len(label))
 
 
@@ -120,9 +120,9 @@ def check_labels(values: ArrayLike, name: str, n_classes: int) -> IntArray:
     return vector.astype(np.int64)
 
 
-def check_same_length(**vectors: NDArray[Any]) -> None:
-    """Arrays that describe the same cases."""
-    (first, a), *others = vectors.items()
+def check_same_length(*named: tuple[object, NDArray[Any]]) -> None:
+    """Arrays, each with its name, that describe the same cases."""
+    (first, a), *others = named
     for name, b in others:
         if len(b) != len(a):
             raise DataError(f"`{first}` ({len(a)}) and `{name}` ({len(b)}) must have the same length.")

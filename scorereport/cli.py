@@ -6,12 +6,13 @@ Everything heavy is imported inside the commands, so that `--help` answers at on
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 from pathlib import Path  # noqa: TC003  # typer reads it at run time
 from typing import Annotated
 
 import typer
 
-from scorereport.errors import ScoreReportError
+from scorereport.errors import ExitCode, ScoreReportError
 
 app = typer.Typer(
     help="Show that a probabilistic classifier is good enough to be used.",
@@ -94,8 +95,13 @@ def demo(
 
 def main() -> None:
     """Run the command line; a refusal is one line on stderr and its exit code."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without ↑ or ∞ still gets its numbers
     try:
         app()
     except ScoreReportError as error:
         typer.echo(f"scorereport: {error}", err=True)
         sys.exit(error.exit_code)
+    except OSError as error:
+        typer.echo(f"scorereport: {error}", err=True)
+        sys.exit(ExitCode.USAGE)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scorereport.checks import refuse_rows
 from scorereport.errors import DataError
+from scorereport.sources import MISSING_WORDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,15 +17,14 @@ if TYPE_CHECKING:
 
     from scorereport.arrays import FloatArray
 
-#: Text that stands for a missing label; an outcome may be missing by these names too.
-_NO_LABEL = ("",)
-_NO_OUTCOME = ("", "NA", "N/A", "<NA>", "NaN", "nan", "null", "NULL")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
+_WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+", re.ASCII)
 _BINARY_TEXT = {"0": 0.0, "0.0": 0.0, "false": 0.0, "1": 1.0, "1.0": 1.0, "true": 1.0}
 
 
 def outcome_values(column: pd.Series[Any], name: str, positive: object) -> FloatArray:
     """Outcomes as 0, 1 or NaN for missing."""
-    codes, texts = _factorize(column, _NO_OUTCOME)
+    codes, texts = _factorize(column, name, MISSING_WORDS)
     if positive is None:
         is_binary = np.array([text.lower() in _BINARY_TEXT for text in texts] + [True])  # -1: missing
         if not is_binary.all():
@@ -56,9 +57,10 @@ def _check_two_labels(
 
 
 def label_text(label: object) -> str:
-    """A label as text; 1.0, which pandas makes of 1 beside a missing value, is again 1."""
-    number = label.item() if isinstance(label, np.generic) else label
-    return str(int(number)) if isinstance(number, float) and number.is_integer() else str(number)
+    """A label as trimmed text; 1.0, which many programs make of 1 beside a missing value, is again 1."""
+    text = str(label.item() if isinstance(label, np.generic) else label).strip()
+    whole = _WHOLE_NUMBER.fullmatch(text)
+    return whole[1] if whole else text
 
 
 def bounded_numbers(column: pd.Series[Any], name: str, *, upper: float) -> FloatArray:
@@ -91,22 +93,34 @@ def _numbers(column: pd.Series[Any], name: str) -> FloatArray:
 
 def _number(item: Any) -> float | None:
     """A number out of a number or its text, NaN if missing, None if it is neither."""
+    if item is None or (isinstance(item, str) and item.strip() in MISSING_WORDS):
+        return np.nan
+    if isinstance(item, str) and not _NUMBER.fullmatch(item.strip()):
+        return None
     try:
-        return np.nan if item is None else float(item)
+        return float(item)
     except (TypeError, ValueError):
         return None
 
 
-def label_texts(column: pd.Series[Any]) -> NDArray[Any]:
+def label_texts(column: pd.Series[Any], name: str) -> NDArray[Any]:
     """Labels as text, None for missing."""
-    codes, texts = _factorize(column, _NO_LABEL)
+    codes, texts = _factorize(column, name, ("",))
     return np.array([*texts, None], dtype=object)[codes]
 
 
-def _factorize(column: pd.Series[Any], missing: tuple[str, ...]) -> tuple[NDArray[np.intp], list[str]]:
-    """Each value's position in the list of distinct labels; -1 where it is missing."""
-    codes, labels = column.mask(column.isin(missing)).factorize()
-    return codes, [label_text(label) for label in labels]
+def _factorize(
+    column: pd.Series[Any], name: str, missing: tuple[str, ...]
+) -> tuple[NDArray[np.intp], list[str]]:
+    """Each value's position in the list of distinct labels, as text; -1 where it is missing."""
+    try:
+        codes, values = column.factorize()
+    except TypeError as error:
+        raise DataError(f"`{name}` must hold plain labels; got {column.iloc[0]!r} at row 0.") from error
+    texts = [label_text(value) for value in values]
+    labels = list(dict.fromkeys(text for text in texts if text not in missing))
+    position = {text: place for place, text in enumerate(labels)}
+    return np.array([*(position.get(text, -1) for text in texts), -1], dtype=np.intp)[codes], labels
 
 
 def dates(column: pd.Series[Any], name: str) -> NDArray[np.datetime64]:

@@ -39,6 +39,16 @@ def dump(value: Any) -> str:
     return json.dumps(encode(value), ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 
 
+def check_version(text: bytes, version: int, name: str) -> None:
+    """Refuse documents of another version before their structure is looked at."""
+    try:
+        found = json.loads(text).get("version", version)
+    except (ValueError, AttributeError):
+        return  # no document at all; reading it will say so
+    if found != version:
+        raise DataError(f"{name} has version {found}; this scorereport reads version {version}.")
+
+
 def load(kind: type[_T], text: str | bytes, name: str) -> _T:
     """Read a record back from JSON text."""
     from pydantic import TypeAdapter, ValidationError

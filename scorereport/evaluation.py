@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from scorereport.curves import (
     roc_hull,
 )
 from scorereport.curves.thinning import thin_murphy, thin_regret, thin_roc
-from scorereport.errors import DataError, UsageError
+from scorereport.errors import UsageError
 from scorereport.files import write_text
 from scorereport.predictions import Predictions, read_predictions
 from scorereport.reliability.fit import corp
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from scorereport.arrays import IntArray
     from scorereport.reliability.fit import Corp
 
-VERSION = 1
+VERSION: Literal[1] = 1
 _SCORES = ("brier", "log_loss", "misclassification", "spherical")
 _BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
 _SOFTWARE = ("scorereport", "numpy", "scipy")
@@ -72,7 +72,7 @@ class Columns(TypedDict, total=False):
 class Evaluation:
     """Scores, skills, decompositions and curves of all models, overall and by subgroup."""
 
-    version: int = VERSION
+    version: Literal[1] = VERSION
     data: DataSummary
     settings: Settings
     models: tuple[ModelResult, ...]
@@ -124,12 +124,9 @@ class Evaluation:
     @classmethod
     def from_json(cls, path: str | Path) -> Evaluation:
         """Read a results document back; it equals the evaluation that wrote it."""
-        evaluation = document.load(cls, Path(path).read_bytes(), str(path))
-        if evaluation.version != VERSION:
-            raise DataError(
-                f"{path} has version {evaluation.version}; this scorereport reads version {VERSION}."
-            )
-        return evaluation
+        text = Path(path).read_bytes()
+        document.check_version(text, VERSION, str(path))
+        return document.load(cls, text, str(path))
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
@@ -162,18 +159,22 @@ def evaluate(
     logit  0.0925    0.3375                0.0      0.093      1.0
     """
     predictions = _predictions(data, columns)
-    settings = Settings(
-        cost_interval=check_interval(*cost_interval, closed="neither") if cost_interval else None
-    )
+    settings = Settings(cost_interval=None if cost_interval is None else _check_costs(cost_interval))
     fits = {name: _fit(predictions, p) for name, p in predictions.forecasts.items()}
     return Evaluation(
-        data=_describe_data(predictions),
+        data=_describe_data(predictions, next(iter(fits.values()))),
         settings=settings,
         models=tuple(_evaluate_model(name, fit, settings) for name, fit in fits.items()),
         groups=tuple(_evaluate_groups(predictions, settings)),
         notes=tuple(_notes(predictions)),
         software={"python": python_version(), **{name: version(name) for name in _SOFTWARE}},
     )
+
+
+def _check_costs(interval: tuple[float, float]) -> tuple[float, float]:
+    if np.shape(interval) != (2,):
+        raise UsageError(f"`cost_interval` must be a pair of numbers; got {interval!r}.")
+    return check_interval(*interval, closed="neither")
 
 
 def _predictions(data: Any, columns: Columns) -> Predictions:
@@ -221,7 +222,7 @@ def _collect_curves(fit: Corp, points: int) -> ModelCurves:
         histogram=forecast_histogram(fit),
         roc=thin_roc(roc_curve(fit), points),
         roc_hull=roc_hull(fit),
-        murphy=thin_murphy(murphy_curves(fit), points),
+        murphy=thin_murphy(murphy_curves(fit), points, np.append(fit.blocks.mean, fit.prevalence)),
         regret=regret,
         decision=decision_curve(fit, thresholds=regret.theta[regret.theta < 1]),
     )
@@ -230,14 +231,19 @@ def _collect_curves(fit: Corp, points: int) -> ModelCurves:
 def _evaluate_groups(predictions: Predictions, settings: Settings) -> Iterator[GroupResult]:
     for column, labels in predictions.groups.items():
         for label, rows in _rows_by_label(labels):
+            if not _has_weight(predictions, rows):
+                continue  # a note says so
             fits = {name: _fit(predictions, p, rows) for name, p in predictions.forecasts.items()}
-            any_fit = next(iter(fits.values()))
             yield GroupResult(
                 column=column,
                 label=label,
-                sample=SampleSummary(rows=len(rows), total=float(any_fit.n), events=float(any_fit.events)),
+                sample=_describe_sample(len(rows), next(iter(fits.values()))),
                 models=tuple(_score_model(name, fit, settings) for name, fit in fits.items()),
             )
+
+
+def _has_weight(predictions: Predictions, rows: IntArray) -> bool:
+    return predictions.weight is None or bool(predictions.weight[rows].any())
 
 
 def _rows_by_label(labels: NDArray[Any]) -> Iterator[tuple[str, IntArray]]:
@@ -249,17 +255,20 @@ def _rows_by_label(labels: NDArray[Any]) -> Iterator[tuple[str, IntArray]]:
     return zip(names, rows, strict=True)
 
 
-def _describe_data(predictions: Predictions) -> DataSummary:
-    weight = np.ones(len(predictions)) if predictions.weight is None else predictions.weight
-    events = float((weight * predictions.outcome).sum())
+def _describe_data(predictions: Predictions, fit: Corp) -> DataSummary:
     return DataSummary(
         source=predictions.source,
         outcome=predictions.outcome_name,
         positive=predictions.positive,
         weighted=predictions.weight is not None,
         row_flow=predictions.row_flow,
-        sample=SampleSummary(rows=len(predictions), total=float(weight.sum()), events=events),
+        sample=_describe_sample(len(predictions), fit),
     )
+
+
+def _describe_sample(rows: int, fit: Corp) -> SampleSummary:
+    """Totals of the fit, which sums in canonical order: the order of rows leaves no trace."""
+    return SampleSummary(rows=rows, total=float(fit.n), events=float(fit.events))
 
 
 def _describe_forecasts(fit: Corp) -> ForecastSummary:
@@ -274,14 +283,19 @@ def _describe_forecasts(fit: Corp) -> ForecastSummary:
 
 
 def _notes(predictions: Predictions) -> Iterator[str]:
-    outcome, weight = predictions.outcome, predictions.weight
+    counts = slice(None) if predictions.weight is None else np.flatnonzero(predictions.weight)
+    outcome = predictions.outcome[counts]
+    rows = np.arange(len(predictions))[counts] if predictions.rows is None else predictions.rows[counts]
     if outcome.min() == outcome.max():
         yield "All outcomes are the same: AUC and skill are not defined."
     for name, forecast in predictions.forecasts.items():
-        is_refuted = np.abs(forecast - outcome) == 1
-        rows = np.flatnonzero(is_refuted if weight is None else is_refuted & (weight > 0))
-        if len(rows):
-            yield _infinite_note(name, rows if predictions.rows is None else predictions.rows[rows])
+        is_refuted = np.abs(forecast[counts] - outcome) == 1
+        if is_refuted.any():
+            yield _infinite_note(name, rows[is_refuted])
+    for column, labels in predictions.groups.items():
+        for label, members in _rows_by_label(labels):
+            if not _has_weight(predictions, members):
+                yield f"{column} = {label} is left out: its {len(members)} rows have no weight."
 
 
 def _infinite_note(model: str, rows: IntArray) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -71,13 +72,15 @@ class Predictions:
         outcome = check_outcome(self.outcome, self.outcome_name)
         forecasts = {name: check_probability(p, name) for name, p in self.forecasts.items()}
         weight = check_weight(self.weight, len(outcome), self.weight_name)
-        others = {"cluster": self.cluster, "time": self.time, **self.groups}
-        given = {name: np.asarray(values) for name, values in others.items() if values is not None}
-        check_same_length(**{self.outcome_name: outcome, **forecasts, **given})
+        groups = {name: np.asarray(labels, dtype=object) for name, labels in self.groups.items()}
+        others = [("cluster", self.cluster), ("time", self.time), *groups.items()]
+        given = [(name, np.asarray(values)) for name, values in others if values is not None]
+        check_same_length((self.outcome_name, outcome), *forecasts.items(), *given)
         self._set(
-            outcome=read_only(outcome),
-            forecasts={name: read_only(p) for name, p in forecasts.items()},
-            weight=None if weight is None else read_only(weight),
+            outcome=_own(outcome),
+            forecasts=MappingProxyType({name: _own(p) for name, p in forecasts.items()}),
+            weight=None if weight is None else _own(weight),
+            groups=MappingProxyType({name: _own(labels) for name, labels in groups.items()}),
             row_flow=self.row_flow or RowFlow(read=len(outcome), kept=len(outcome)),
         )
 
@@ -87,6 +90,11 @@ class Predictions:
 
     def __len__(self) -> int:
         return len(self.outcome)
+
+
+def _own(array: NDArray[Any]) -> NDArray[Any]:
+    """A copy that nobody else can change."""
+    return read_only(array.copy())
 
 
 def read_predictions(
@@ -127,14 +135,14 @@ def read_predictions(
     if row_flow.dropped:
         columns = {name: values[rows] for name, values in columns.items()}
     return Predictions(
-        outcome=columns[outcome],
+        outcome=columns[roles.outcome],
         forecasts={name: columns[name] for name in roles.forecasts},
-        weight=columns[weight] if weight else None,
+        weight=None if roles.weight is None else columns[roles.weight],
         groups={name: columns[name] for name in roles.groups},
-        cluster=columns[cluster] if cluster else None,
-        time=columns[time] if time else None,
-        outcome_name=outcome,
-        weight_name=weight or "weight",
+        cluster=None if roles.cluster is None else columns[roles.cluster],
+        time=None if roles.time is None else columns[roles.time],
+        outcome_name=roles.outcome,
+        weight_name="weight" if roles.weight is None else roles.weight,
         positive="1" if positive is None else label_text(positive),
         row_flow=row_flow,
         rows=rows if row_flow.dropped else None,
@@ -162,21 +170,22 @@ class Roles(NamedTuple):
         cluster: str | None,
         time: str | None,
     ) -> Roles:
-        """Roles from what a caller names."""
-        if isinstance(forecasts, str) or not forecasts:
+        """Roles from what a caller names; a name that is a number is read as its text."""
+        if isinstance(forecasts, str) or len(forecasts) == 0:
             raise UsageError(f"`forecasts` must be a list of at least one column; got {forecasts!r}.")
-        groups = (group,) if isinstance(group, str) else tuple(group or ())
-        return cls(outcome, tuple(forecasts), weight, groups, cluster, time)
+        groups = [group] if isinstance(group, (str, int)) else list(group or [])
+        weight, cluster, time = (None if name is None else str(name) for name in (weight, cluster, time))
+        return cls(str(outcome), tuple(map(str, forecasts)), weight, tuple(map(str, groups)), cluster, time)
 
     @property
     def numbers(self) -> list[str]:
         """Columns that must hold numbers."""
-        return [*self.forecasts, *([self.weight] if self.weight else [])]
+        return [*self.forecasts, *([self.weight] if self.weight is not None else [])]
 
     @property
     def labels(self) -> list[str]:
         """Columns whose text must be kept as it is."""
-        return [self.outcome, *self.groups, *(name for name in (self.cluster, self.time) if name)]
+        return [self.outcome, *self.groups, *(name for name in (self.cluster, self.time) if name is not None)]
 
 
 def _clean(frame: pd.DataFrame, roles: Roles, positive: object) -> dict[str, NDArray[Any]]:
@@ -186,9 +195,9 @@ def _clean(frame: pd.DataFrame, roles: Roles, positive: object) -> dict[str, NDA
     }
     for name in roles.numbers:
         columns[name] = bounded_numbers(frame[name], name, upper=np.inf if name == roles.weight else 1.0)
-    for name in (*roles.groups, *([roles.cluster] if roles.cluster else [])):
-        columns[name] = label_texts(frame[name])
-    if roles.time:
+    for name in (*roles.groups, *([] if roles.cluster is None else [roles.cluster])):
+        columns[name] = label_texts(frame[name], name)
+    if roles.time is not None:
         columns[roles.time] = dates(frame[roles.time], roles.time)
     return columns
 

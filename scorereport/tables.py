@@ -45,11 +45,12 @@ def evaluation_tables(evaluation: Evaluation) -> list[Table]:
 def describe_data(evaluation: Evaluation) -> str:
     """Rows, events and prevalence as a sentence or two."""
     data, flow, sample = evaluation.data, evaluation.data.row_flow, evaluation.data.sample
-    dropped = "".join(f", {format_count(drop.rows)} dropped ({drop.reason})" for drop in flow.dropped)
-    weighted = f", total weight {format_count(sample.total)}" if data.weighted else ""
-    rows = f"{format_count(flow.read)} rows read{dropped}, {format_count(flow.kept)} kept{weighted}"
-    events = f"{format_count(sample.events)} events, prevalence {format_percent(sample.prevalence)}"
-    return f"{data.source}: {rows}. Outcome {data.outcome} = {data.positive}: {events}."
+    parts = [f"{_counted(flow.read, 'row')} read"]
+    parts += [f"{format_count(drop.rows)} dropped ({drop.reason})" for drop in flow.dropped]
+    parts += [f"{format_count(flow.kept)} kept"]
+    parts += [f"total weight {format_count(sample.total)}"] if data.weighted else []
+    events = f"{_counted(sample.events, 'event')}, prevalence {format_percent(sample.prevalence)}"
+    return f"{data.source}: {', '.join(parts)}. Outcome {data.outcome} = {data.positive}: {events}."
 
 
 def score_table(models: Sequence[ModelScores]) -> Table:
@@ -108,7 +109,7 @@ def decomposition_table(models: Sequence[ModelScores]) -> Table:
         heads=("score", "model", "mean", "MCB", "DSC", "UNC"),
         rows=tuple(rows),
         n_labels=2,
-        section=len(models),
+        section=len(models) if len(models) > 1 else 0,
     )
 
 
@@ -130,8 +131,12 @@ def group_table(column: str, groups: Sequence[GroupResult]) -> Table:
         heads=(column, "model", "rows", "prevalence", "Brier", "MCB", "DSC", "UNC", "log", "AUC ↑"),
         rows=tuple(rows),
         n_labels=2,
-        section=len(groups[0].models),
+        section=len(groups[0].models) if len(groups[0].models) > 1 else 0,
     )
+
+
+def _counted(n: float, noun: str) -> str:
+    return f"{format_count(n)} {noun}{'' if n == 1 else 's'}"
 
 
 def _unbounded(scores: ModelScores) -> list[ScoreValue]:

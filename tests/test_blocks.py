@@ -566,6 +566,41 @@ def adjacent_blocks(counts):
     return Blocks(x_min=x, x_max=x, n=n, events=events)
 
 
+def test_scores_given_as_functions_keep_what_the_registry_knows():
+    fit = sr.corp([0, 1, 1], [0.1, 0.2, 0.1])
+    assert fit.decompose(sr.scores.net_benefit, threshold=0.2) == fit.decompose("net_benefit", threshold=0.2)
+    with pytest.raises(sr.UsageError, match="must be proper"):
+        fit.decompose(sr.scores.shifted_brier, mu=0.2)
+
+
+@pytest.mark.parametrize(
+    ("score", "options", "sentence"),
+    [
+        ("brier", {"theta": 0.2}, "`brier` takes no option `theta`."),
+        ("elementary", {}, "`elementary` needs the option `theta`."),
+        (lambda *_: 1.0, {}, "`score` must give one value per case; got shape () for 2 cases."),
+    ],
+)
+def test_calls_that_cannot_be_made_are_refused(score, options, sentence):
+    with pytest.raises(sr.UsageError) as refusal:
+        sr.corp([0, 1], [0.2, 0.7]).decompose(score, **options)
+    assert str(refusal.value) == sentence
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_pooling_nothing_gives_nothing(dtype):
+    nothing = Blocks(x_min=np.zeros(0), x_max=np.zeros(0), n=np.zeros(0, dtype), events=np.zeros(0, dtype))
+    assert len(pool(nothing)) == 0
+    assert len(pool(nothing + nothing)) == 0
+
+
+def test_the_cases_of_a_fit_cannot_be_changed():
+    fit = sr.corp([0, 1], [0.2, 0.7])
+    for array in fit.cases[:2]:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
 # Means of real outcomes
 
 

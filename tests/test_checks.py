@@ -400,13 +400,13 @@ def test_labels_costs_and_distributions_are_checked(error, call, sentence):
         (
             sr.scores.top_k,
             {"k": 3, "cost": 0.2},
-            "`k` must lie between 0 and the number of cases, 2; got 3.",
+            "`k` must lie in [0, 2]; got 3.",
         ),
         (sr.scores.top_k, {"k": 1, "cost": 1}, "`cost` must lie in [0, 1); got 1."),
         (
             sr.scores.probability_scale,
             {"n_bins": 5},
-            "`n_bins` must lie between 1 and the number of pairs, 4; got 5.",
+            "`n_bins` must be a whole number between 1 and the number of pairs, 4; got 5.",
         ),
         (
             sr.corp,
@@ -430,7 +430,7 @@ def test_scales_of_ordinal_scores_are_checked(function, scales):
 
 def test_coupling_is_checked():
     assert refused(sr.UsageError, lambda: sr.scores.coupled_gaussian_logpdf([[0, 0]], kappa=-0.5)) == (
-        "`kappa` must be above -1/2; got -0.5."
+        "`kappa` must be above -1/2 and finite; got -0.5."
     )
 
 
@@ -502,3 +502,15 @@ def test_a_regret_curve_names_its_own_argument():
         refused(sr.DataError, lambda: curve.at(2))
         == "`cost` must lie in [0, 1]; got 2.0 at row 0 (1 of 1 rows)."
     )
+
+
+@pytest.mark.parametrize("scale", [-1.0, 0.0, [[1.0, 2.0], [2.0, 1.0]]])
+def test_scales_must_be_positive(scale):
+    sentence = "`scale` must be positive, or a positive definite matrix."
+    x = [[0.0, 1.0]] if np.ndim(scale) else [0.0]
+    assert refused(sr.UsageError, lambda: sr.scores.coupled_gaussian_logpdf(x, scale=scale)) == sentence
+
+
+def test_fractions_must_rise():
+    call = lambda: sr.curves.retention_curve([0, 1], [[1, 0], [0, 1]], fractions=[0.5, 0])  # noqa: E731
+    assert refused(sr.UsageError, call) == "`fractions` must rise."

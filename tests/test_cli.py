@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from io import StringIO
@@ -100,6 +101,21 @@ def test_refusals_are_one_line_and_an_exit_code(file, arguments, code, sentence)
 def test_a_file_that_is_not_there_is_a_usage_error(tmp_path):
     done = run("score", "none.csv", "--outcome", "y", "--forecast", "a", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (ExitCode.USAGE, "scorereport: none.csv is not a file.\n")
+
+
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path):
+    done = run("demo", "--save", tmp_path / "nowhere" / "x.csv")
+    assert done.returncode == ExitCode.USAGE
+    assert done.stderr.startswith("scorereport: [Errno 2] No such file or directory")
+    assert done.stderr.count("\n") == 1
+
+
+def test_terminals_without_the_signs_still_get_the_numbers(file):
+    done = run(
+        "score", file, "--outcome", "y", "--forecast", "b", env=os.environ | {"PYTHONIOENCODING": "ascii"}
+    )
+    assert done.returncode == 0
+    assert "0.0960" in done.stdout
 
 
 def test_bad_arguments_are_usage_errors(file):

@@ -117,8 +117,10 @@ def test_integer_weights_equal_repeated_rows(frame):
     assert weighted.data.sample.total == len(frame.loc[frame.index.repeat(frame["w"])])
 
 
-def test_row_order_changes_not_a_byte(frame):
-    columns = {
+@pytest.mark.parametrize("weight", [None, "w", "fraction"])
+def test_row_order_changes_not_a_byte(frame, weight):
+    frame = frame.assign(fraction=np.random.default_rng(8).random(len(frame)))
+    columns = {"weight": weight} | {
         "outcome": "y",
         "forecasts": ["exact", "rounded"],
         "group": "site",
@@ -190,6 +192,18 @@ def test_a_failed_certainty_without_weight_is_no_infinity():
     evaluation = sr.evaluate(frame, outcome="y", forecasts=["p"], weight="w")
     assert evaluation.notes == ()
     assert evaluation.scores.loc["p", "log_loss"] == pytest.approx(-np.log(0.8 * 0.5) / 2)
+
+
+def test_a_group_without_weight_is_left_out_and_told():
+    frame = pd.DataFrame({"y": [0, 1, 0, 1], "p": [0.2, 0.6, 0.5, 0.1], "w": [1, 1, 0, 0], "g": list("aabb")})
+    evaluation = sr.evaluate(frame, outcome="y", forecasts=["p"], weight="w", group="g")
+    assert [group.label for group in evaluation.groups] == ["a"]
+    assert evaluation.notes == ("g = b is left out: its 2 rows have no weight.",)
+
+
+def test_the_cost_interval_is_a_pair(frame):
+    with pytest.raises(sr.UsageError, match=r"^`cost_interval` must be a pair of numbers; got 0\.3\.$"):
+        sr.evaluate(frame, outcome="y", forecasts=["exact"], cost_interval=0.3)
 
 
 def test_one_class_is_told():
@@ -267,7 +281,7 @@ def large():
 
 def test_large_data_give_small_documents(large):
     _, curves = large
-    assert len(curves.murphy.score.theta) < 450
+    assert len(curves.murphy.score.theta) < 500
     assert len(curves.roc.fpr) < 450
     assert len(curves.decision.threshold) < 450
 
@@ -291,6 +305,15 @@ def test_thinned_curves_stay_close_everywhere(large):
     theta = np.linspace(0.0005, 0.9995, 2000)
     exact = sr.curves.regret_curve(fit).at(theta)
     np.testing.assert_allclose(curves.regret.at(theta), exact, atol=1e-3)
+    full = sr.curves.murphy_curves(fit)
+    for name, tolerance in {
+        "score": 2e-3,
+        "miscalibration": 2e-3,
+        "discrimination": 1e-15,
+        "uncertainty": 1e-15,
+    }.items():
+        thinned, exact = getattr(curves.murphy, name), getattr(full, name)
+        np.testing.assert_allclose(thinned.at(theta), exact.at(theta), atol=tolerance, err_msg=name)
     fpr = np.linspace(0, 1, 500)
     roc = sr.curves.roc_curve(fit)
     np.testing.assert_allclose(

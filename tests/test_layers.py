@@ -15,7 +15,8 @@ PACKAGE = Path(scorereport.__file__).parent
 LAYERS = [
     ["errors", "arrays"],
     ["checks", "files", "formatting"],
-    ["sources", "columns"],
+    ["sources"],
+    ["columns"],
     ["predictions"],
     ["scores"],
     ["reliability"],

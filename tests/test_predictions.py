@@ -127,6 +127,51 @@ def test_the_separator_of_a_csv_file_is_found(tmp_path, separator):
     assert read(path).forecasts["a"].tolist() == [0.25, 0.75]
 
 
+@pytest.mark.parametrize(
+    "text", ["y, a\n0, 0.25\n1, NA\n0,\n1, 0.75\n", "y,a\r\n0,.25\r\nNA,.1\r\n,.2\r\n1.0,.75\r\n\r\n"]
+)
+def test_spaces_and_missing_words_in_csv_files(tmp_path, text):
+    p = read(csv_file(tmp_path, text), missing="drop")
+    assert (p.outcome.tolist(), p.forecasts["a"].tolist()) == ([0, 1], [0.25, 0.75])
+
+
+def test_missing_values_are_not_counted_as_text(tmp_path):
+    path = csv_file(tmp_path, "y,a\n0,x\n1,\n0,NA\n1,0.2\n")
+    with pytest.raises(sr.DataError, match=exactly("`a` must be numeric; got 'x' at row 0 (1 of 4 rows).")):
+        read(path, missing="drop")
+
+
+@pytest.mark.parametrize("cell", ["0_1", "true", "٠.٥", "1e", "."])
+def test_what_only_looks_like_a_number_is_refused(tmp_path, cell):
+    path = csv_file(tmp_path, f"y,a\n0,{cell}\n")
+    with pytest.raises(
+        sr.DataError, match=exactly(f"`a` must be numeric; got {cell!r} at row 0 (1 of 1 rows).")
+    ):
+        read(path)
+
+
+@pytest.mark.parametrize("backend", ["pyarrow", "numpy_nullable"])
+def test_frames_of_other_backends_are_read(backend):
+    p = read(FRAME.convert_dtypes(dtype_backend=backend), weight="w", group="g", time="when")
+    assert p.outcome.tolist() == [0, 1, 0, 1]
+    assert p.groups["g"].tolist() == FRAME["g"].tolist()
+
+
+def test_columns_may_be_numbered():
+    frame = pd.DataFrame({0: [0, 1], 1: [0.2, 0.4], 2: [1.0, 2.0], 3: ["a", "b"]})
+    p = read(frame, outcome=0, forecasts=[1], weight=2, group=3)
+    assert (p.forecasts["1"].tolist(), p.weight.tolist(), p.groups["3"].tolist()) == (
+        [0.2, 0.4],
+        [1, 2],
+        ["a", "b"],
+    )
+
+
+def test_lists_are_no_outcomes():
+    with pytest.raises(sr.DataError, match=exactly("`y` must hold plain labels; got [0] at row 0.")):
+        read(with_values("y", pd.Series([[0], [1], [0], [1]])))
+
+
 def test_other_frames_are_converted():
     class Polars:
         def to_pandas(self):
@@ -315,13 +360,31 @@ def test_a_column_has_one_role():
         ("p.csv", b"PK\x03\x04sheet", "p.csv is named like CSV but holds a zip archive or spreadsheet."),
         ("p.csv", gzip.compress(b"y,a\n0,.1\n", mtime=0), "p.csv is named like CSV but holds gzip."),
         ("p.csv", b"y\0a", "p.csv is named like CSV but holds binary data."),
+        (
+            "p.csv",
+            "y,a\n0,.1\n".encode("utf-16"),
+            "p.csv is named like CSV but holds UTF-16 text; save it as UTF-8.",
+        ),
+        ("p.csv.gz", b"y,a\n0,.1\n", "p.csv.gz is named like CSV but holds no gzip data."),
+        (
+            "p.csv.gz",
+            gzip.compress(b"", mtime=0),
+            "p.csv.gz must begin with its header; the first line is empty.",
+        ),
+        ("p.csv", b"\ny,a\n0,.1\n", "p.csv must begin with its header; the first line is empty."),
+        (
+            "p.csv",
+            b'y,a,c\n0,.1,x\n1,.3,"5 inch\n0,.2,b\n1,.4,x\n',
+            "p.csv has 4 lines below the header but 2 rows: "
+            "a quote is not closed, or a quoted field spans lines.",
+        ),
         ("p.parquet", b"y,a\n0,.1\n", "p.parquet is named like Parquet but holds CSV."),
         ("p.csv", b"y,a\n0,.1\xff\n", "p.csv is not UTF-8 text."),
         ("p.csv", b"y,a\n" + 30_000 * b"0,.1\n" + b"0\xff,.1\n", "p.csv is not UTF-8 text."),
         (
             "p.csv",
             b"y,a\n0,.1\n1,.2,.3\n",
-            "p.csv cannot be read as CSV: Expected 2 columns, got 3: 1,.2,.3.",
+            "p.csv cannot be read as CSV: Row #3: Expected 2 columns, got 3: 1,.2,.3.",
         ),
     ],
 )
@@ -383,6 +446,10 @@ def test_predictions_are_checked_when_built():
         sr.DataError, match=exactly("`outcome` (2) and `logit` (1) must have the same length.")
     ):
         sr.Predictions(outcome=np.array([1.0, 0.0]), forecasts={"logit": np.array([0.5])})
+    with pytest.raises(
+        sr.DataError, match=exactly("`outcome` (1) and `outcome` (2) must have the same length.")
+    ):
+        sr.Predictions(outcome=np.array([1.0]), forecasts={"outcome": np.array([0.5, 0.1])})
     with pytest.raises(sr.UsageError, match=exactly("`forecasts` must name at least one forecast.")):
         sr.Predictions(outcome=np.array([1.0]), forecasts={})
 
@@ -392,5 +459,8 @@ def test_predictions_cannot_be_changed_and_leave_their_source_alone():
     p = sr.Predictions(outcome=np.array([1.0, 0.0]), forecasts={"logit": forecast})
     with pytest.raises(ValueError, match="read-only"):
         p.forecasts["logit"][0] = 0.1
-    forecast[0] = 0.75  # still the owner's to change
+    forecast[0] = 0.75  # still the owner's to change, and no longer ours
+    assert p.forecasts["logit"][0] == 0.5
+    with pytest.raises(TypeError):
+        p.forecasts["other"] = forecast
     assert p.row_flow == RowFlow(read=2, kept=2)

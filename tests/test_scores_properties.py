@@ -91,7 +91,8 @@ def test_docstring_tells_range_and_reference(name):
     entry = REGISTRY[name]
     text = getattr(sr.scores, name).__doc__
     assert entry.properties in text.splitlines()
-    assert entry.properties.startswith(f"Range {entry.range}; {entry.direction}; {entry.propriety}; ")
+    scale = " at the default scale" if "scale" in entry.options else ""
+    assert entry.properties.startswith(f"Range {entry.range}{scale}; {entry.direction}; {entry.propriety}; ")
     assert entry.references
     assert all(
         "doi:10." in reference and f"- {reference}" in text.splitlines() for reference in entry.references
@@ -100,7 +101,7 @@ def test_docstring_tells_range_and_reference(name):
 
 @pytest.mark.parametrize(
     ("name", "interval"),
-    [("brier", "[0, 1]"), ("elementary", "[0, 2]"), ("log_loss", "[0, ∞)"), ("net_benefit", "(-∞, 1]")],
+    [("brier", "[0, 1]"), ("elementary", "[0, 2]"), ("log_loss", "[0, ∞]"), ("net_benefit", "(-∞, 1]")],
 )
 def test_ranges_are_written_as_intervals(name, interval):
     assert REGISTRY[name].range == interval
@@ -607,6 +608,13 @@ def test_top_k_with_whole_weights_equals_repeated_rows(cases, share):
     weighted = sr.scores.top_k(y, p, k=k, cost=0.2, sample_weight=w)
     repeated = sr.scores.top_k(*_repeat(w, y, p), k=k, cost=0.2)
     np.testing.assert_equal(astuple(weighted), astuple(repeated))
+
+
+def test_top_k_shares_the_last_places_among_ties():
+    """One place for two cases with the same forecast: half of each, in any order of rows."""
+    for y in ([1, 0, 1], [0, 1, 1]):
+        top = sr.scores.top_k(y, [0.5, 0.5, 0.9], k=2, cost=0.3)
+        assert (top.true_positives, top.precision, top.recall) == (1.5, 0.75, 0.75)
 
 
 def test_top_k_without_events_has_no_recall():

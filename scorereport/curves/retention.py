@@ -65,6 +65,8 @@ def retention_curve(
     """
     y, p, _ = check_classes(y_true, y_prob)
     fraction = check_probability(fractions, "fractions")
+    if (np.diff(fraction) <= 0).any():
+        raise UsageError("`fractions` must rise.")
     label = p.argmax(axis=1)
     per_case = np.asarray((_class_score(score) if isinstance(score, str) else score)(y, p))
     order = np.lexsort((label, y, per_case))

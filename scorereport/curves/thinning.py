@@ -30,9 +30,12 @@ def thin_regret(curve: RegretCurve, points: int) -> RegretCurve:
     return replace(curve, theta=read_only(theta), left=read_only(left), right=read_only(right))
 
 
-def thin_murphy(curves: MurphyCurves, points: int) -> MurphyCurves:
-    """Murphy curves on at most about `points` common knots, chosen by the jumps of the score."""
-    theta = choose_knots(curves.score, points)
+def thin_murphy(curves: MurphyCurves, points: int, kinks: FloatArray) -> MurphyCurves:
+    """Murphy curves on few common knots: at the jumps of the score and at the kinks of its components.
+
+    Those stand where recalibrated forecasts and the mean outcome lie; they are few.
+    """
+    theta = np.union1d(choose_knots(curves.score, points), kinks)
 
     def thin(curve: MurphyCurve) -> MurphyCurve:
         _, left, right = curve.limits(theta)

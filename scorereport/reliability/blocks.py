@@ -101,7 +101,7 @@ def pool(blocks: Blocks) -> Blocks:
     >>> pool(singles).mean
     array([0.5, 1. ])
     """
-    runs = _merge_what_does_not_rise(blocks)
+    runs = _merge_what_does_not_rise(blocks) if len(blocks) > 1 else blocks
     if len(runs) < 2:
         return runs
     starts = isotonic_regression(runs.mean, weights=runs.n).blocks[1:-1]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from scorereport.errors import UsageError
-from scorereport.scores.registry import Direction, Kind, Propriety, get_score
+from scorereport.scores.registry import REGISTRY, Direction, Kind, Propriety, get_score
 from scorereport.scores.skills import relative_skill
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from scorereport.arrays import CountArray, FloatArray
     from scorereport.checks import Cases
     from scorereport.reliability.blocks import Blocks
+    from scorereport.scores.registry import Score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,17 +139,35 @@ def resolve_score(
     score: str | Callable[..., FloatArray], options: dict[str, Any]
 ) -> tuple[str, Callable[[FloatArray, FloatArray], FloatArray], bool]:
     """Name, function of (outcome, forecast) and orientation of a binary score or a callable."""
-    if callable(score):
-        return getattr(score, "__name__", "score"), lambda y, p: score(y, p, **options), False
-    entry = get_score(score)
+    entry = _registered(score)
+    if entry is None:
+        return getattr(score, "__name__", "score"), lambda y, p: _call(score, y, p, options), False
     if entry.kind is not Kind.BINARY:
-        raise UsageError(f"`score` must be a score of binary forecasts; {score!r} scores {entry.kind}.")
+        raise UsageError(f"`score` must be a score of binary forecasts; {entry.name!r} scores {entry.kind}.")
+    entry.check_options(options)
     improper = [option for option in entry.improper_options if options.get(option) is not None]
     if entry.propriety is Propriety.IMPROPER or improper:
-        which = f"{score!r}" + "".join(f" with `{option}`" for option in improper)
+        which = f"{entry.name!r}" + "".join(f" with `{option}`" for option in improper)
         raise UsageError(f"`score` must be proper; the decomposition of {which} would mean nothing.")
     higher = entry.direction is Direction.HIGHER
     return entry.name, lambda y, p: entry.function(y, p, **options), higher
+
+
+def _registered(score: str | Callable[..., FloatArray]) -> Score | None:
+    """The entry of a name, or of a function of this package; None for a function from elsewhere."""
+    if isinstance(score, str):
+        return get_score(score)
+    entry = REGISTRY.get(getattr(score, "__name__", ""))
+    return entry if entry is not None and entry.function is score else None
+
+
+def _call(score: Any, y: FloatArray, p: FloatArray, options: dict[str, Any]) -> FloatArray:
+    values = np.asarray(score(y, p, **options), dtype=np.float64)
+    if values.shape != y.shape:
+        raise UsageError(
+            f"`score` must give one value per case; got shape {values.shape} for {len(y)} cases."
+        )
+    return values
 
 
 def weighted_mean(values: FloatArray, weight: CountArray | None) -> float:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scorereport.arrays import read_only
 from scorereport.checks import Cases
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def order_cases(cases: Cases, *, binary: bool) -> Cases:
     p = p + 0.0  # turns -0 into 0
     if weight is None:
         order = np.lexsort((-y, p))
-        return Cases(y[order], p[order], None)
+        return _frozen(y[order], p[order])
     return _order_weighted(y, p, weight)
 
 
@@ -40,11 +41,15 @@ def _order_binary(y: FloatArray, p: FloatArray) -> Cases:
     key.sort()
     outcome = (key.astype(np.uint8) & 1) ^ 1
     key >>= 1
-    return Cases(outcome.astype(np.float64), key.view(np.float64), None)
+    return _frozen(outcome.astype(np.float64), key.view(np.float64))
 
 
 def _order_weighted(y: FloatArray, p: FloatArray, weight: FloatArray) -> Cases:
     counts = weight > 0
     y, p, weight = y[counts], p[counts], weight[counts]
     order = np.lexsort((weight, -y, p))  # the weight too: sums of fractions depend on their order
-    return Cases(y[order], p[order], weight[order])
+    return _frozen(y[order], p[order], weight[order])
+
+
+def _frozen(y: FloatArray, p: FloatArray, weight: FloatArray | None = None) -> Cases:
+    return Cases(read_only(y), read_only(p), None if weight is None else read_only(weight))

@@ -61,7 +61,9 @@ def log_loss(y_true: ArrayLike, y_prob: ArrayLike, *, limit: float = 0.0) -> Flo
     """
     y, p, _ = check_binary(y_true, y_prob)
     limit = check_inside(limit, "limit", 0, 0.5, closed="left")
-    return surprise(_probability_of_outcome(y, np.clip(p, limit, 1 - limit)))
+    p = np.clip(p, limit, 1 - limit)
+    with np.errstate(divide="ignore"):
+        return 0.0 - np.where(y == 1, np.log(p), np.log1p(-p))  # never y log p, which is NaN at 0
 
 
 @score(
@@ -132,7 +134,6 @@ def surprise(probability: FloatArray) -> FloatArray:
 
 
 def _probability_of_outcome(y: FloatArray, p: FloatArray) -> FloatArray:
-    """Pick instead of computing y log p + (1 - y) log(1 - p), which is NaN where p is 0 or 1."""
     return np.where(y == 1, p, 1 - p)
 
 

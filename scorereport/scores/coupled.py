@@ -49,10 +49,12 @@ def coupled_gaussian_logpdf(
     points = np.atleast_1d(np.asarray(x, dtype=np.float64))
     points = points[:, None] if points.ndim == 1 else points
     d = points.shape[1]
-    if kappa * d <= -1:
-        raise UsageError(f"`kappa` must be above -1/{d}; got {kappa:g}.")
+    if not -1 < kappa * d < np.inf:
+        raise UsageError(f"`kappa` must be above -1/{d} and finite; got {kappa:g}.")
     matrix = np.asarray(scale, dtype=np.float64)
-    matrix = np.eye(d) * matrix**2 if matrix.ndim == 0 else matrix
+    matrix = np.eye(d) * matrix * np.abs(matrix) if matrix.ndim == 0 else matrix
+    if not (np.linalg.eigvalsh(matrix) > 0).all():
+        raise UsageError("`scale` must be positive, or a positive definite matrix.")
     shift = points - np.asarray(mean, dtype=np.float64)
     distance = np.einsum("ij,ij->i", shift, np.linalg.solve(matrix, shift.T).T)
     log_volume = np.linalg.slogdet(matrix)[1] / 2

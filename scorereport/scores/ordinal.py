@@ -155,7 +155,7 @@ def _confusion(
     if n_classes < 2 or n_classes != int(n_classes):
         raise UsageError(f"`n_classes` must be a whole number, at least 2; got {n_classes!r}.")
     true, label = check_labels(y_true, "y_true", n_classes), check_labels(y_label, "y_label", n_classes)
-    check_same_length(y_true=true, y_label=label)
+    check_same_length(("y_true", true), ("y_label", label))
     weight = check_weight(sample_weight, len(true))
     cells = np.bincount(true * n_classes + label, weights=weight, minlength=n_classes**2)
     return cells.astype(np.float64).reshape(n_classes, n_classes)

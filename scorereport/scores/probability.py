@@ -152,7 +152,7 @@ def cross_entropy_probability(p: ArrayLike, q: ArrayLike) -> float:
     0.4
     """
     source, model = _check_one_distribution(p, "p"), _check_one_distribution(q, "q")
-    check_same_length(p=source, q=model)
+    check_same_length(("p", source), ("q", model))
     return _generalized_mean(model, 0, source)
 
 
@@ -224,8 +224,10 @@ def probability_scale(
     """
     is_true, pairs = _pairs(y_true, y_prob)
     limit = check_inside(limit, "limit", 0, 0.5, closed="left")
-    if not 1 <= n_bins <= len(pairs):
-        raise UsageError(f"`n_bins` must lie between 1 and the number of pairs, {len(pairs)}; got {n_bins}.")
+    if not 1 <= n_bins <= len(pairs) or n_bins != int(n_bins):
+        raise UsageError(
+            f"`n_bins` must be a whole number between 1 and the number of pairs, {len(pairs)}; got {n_bins}."
+        )
     bins = _equal_count_bins(is_true, np.clip(pairs, limit, 1 - limit), n_bins)
     has_events = bins.events > 0
     weight, source = bins.events[has_events].astype(np.float64), (bins.events / bins.n)[has_events]

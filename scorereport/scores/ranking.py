@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.checks import check_binary, check_inside, check_interval
-from scorereport.errors import UsageError
 from scorereport.scores.references import HANLEY_MCNEIL_1982
 from scorereport.scores.registry import Direction, Kind, Propriety, score
 
@@ -129,7 +128,7 @@ def top_k(
     cost: float,
     sample_weight: ArrayLike | None = None,
 ) -> TopK:
-    """Act on the k highest forecasts; among ties the earlier row goes first.
+    """Act on the k highest forecasts; cases that tie for the last places share them evenly.
 
     With TP events among the k, P events in all n and cost c of a false positive:
     cost = c k + (1 - c) P - TP, precision = TP/k, recall = TP/P and
@@ -142,23 +141,21 @@ def top_k(
     >>> top_k([0, 1, 1, 0], [0.2, 0.3, 0.7, 0.5], k=2, cost=0.5).precision
     0.5
     """
-    y, p, weight = check_binary(y_true, y_prob, sample_weight)
+    _, events, non_events = _class_weights(check_binary(y_true, y_prob, sample_weight))
     c = check_inside(cost, "cost", 0, 1, closed="left")
-    w = np.ones(len(y)) if weight is None else weight
-    if not 0 < k <= w.sum():
-        raise UsageError(f"`k` must lie between 0 and the number of cases, {w.sum():g}; got {k:g}.")
-    order = np.argsort(-p, kind="stable")
-    before = np.cumsum(w[order]) - w[order]
-    taken = np.clip(k - before, 0, w[order])  # the last case may be taken in part
-    found, events = float((taken * y[order]).sum()), float((w * y).sum())
+    n = (events + non_events)[::-1]
+    k = check_inside(k, "k", 0, n.sum())
+    taken = np.clip(k - (np.cumsum(n) - n), 0, n)  # from the highest forecast down, the last ones in part
+    share = np.divide(taken, n, out=np.zeros(len(n)), where=n > 0)
+    found, total = float((share * events[::-1]).sum()), float(events.sum())
     return TopK(
         k=k,
         cost_ratio=c,
         true_positives=found,
-        precision=found / k,
-        recall=found / events if events > 0 else np.nan,
-        cost=c * k + (1 - c) * events - found,
-        net_benefit=(found - (k - found) * c / (1 - c)) / float(w.sum()),
+        precision=found / k if k > 0 else np.nan,
+        recall=found / total if total > 0 else np.nan,
+        cost=c * k + (1 - c) * total - found,
+        net_benefit=(found - (k - found) * c / (1 - c)) / float(n.sum()),
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from inspect import cleandoc
+from inspect import Parameter, cleandoc, signature
 from typing import Any, TypeVar
 
 from scorereport.errors import UsageError
@@ -60,16 +60,31 @@ class Score:
 
     @property
     def range(self) -> str:
-        """The range as an interval, open where it is infinite."""
+        """The range as an interval; a case may score infinity, a measure stays finite."""
         left = "(-∞" if self.lower == -float("inf") else f"[{self.lower:g}"
-        right = "∞)" if self.upper == float("inf") else f"{self.upper:g}]"
-        return f"{left}, {right}"
+        end = "∞]" if self.per_case else "∞)"
+        return f"{left}, {end if self.upper == float('inf') else f'{self.upper:g}]'}"
 
     @property
     def properties(self) -> str:
         """Range, direction and propriety as one line."""
         result = "one value per case" if self.per_case else "one number"
-        return f"Range {self.range}; {self.direction}; {self.propriety}; {result}."
+        scale = " at the default scale" if "scale" in self.options else ""
+        return f"Range {self.range}{scale}; {self.direction}; {self.propriety}; {result}."
+
+    def check_options(self, options: Mapping[str, object]) -> None:
+        """Refuse options that the score does not take, and calls without those it needs."""
+        known = {
+            name: parameter
+            for name, parameter in signature(self.function).parameters.items()
+            if parameter.kind is Parameter.KEYWORD_ONLY and name != "sample_weight"
+        }
+        for name in options:
+            if name not in known:
+                raise UsageError(f"`{self.name}` takes no option `{name}`.")
+        for name, parameter in known.items():
+            if parameter.default is Parameter.empty and name not in options:
+                raise UsageError(f"`{self.name}` needs the option `{name}`.")
 
 
 #: All scores by name.
@@ -121,7 +136,7 @@ def get_score(name: str) -> Score:
     """Look up a score by its name or short name.
 
     >>> get_score("log").properties
-    'Range [0, ∞); lower is better; strictly proper; one value per case.'
+    'Range [0, ∞]; lower is better; strictly proper; one value per case.'
     """
     known = ALIASES.get(name, name)
     if known not in REGISTRY:

@@ -37,6 +37,7 @@ def skill(
         raise UsageError(
             f'`name` must be a score of binary forecasts or "roc_auc"; {name!r} scores {entry.kind}.'
         )
+    entry.check_options(options)
     y, p, weight = check_binary(y_true, y_prob, sample_weight)
     if weight is not None:  # a case without weight has no say, even if its score is infinite
         y, p, weight = y[weight > 0], p[weight > 0], weight[weight > 0]
