@@ -36,7 +36,7 @@ INNER_LAYERS = {
         ["bounded", "multiclass", "skills"],
         ["probability"],
     ],
-    "reliability": [["ordering", "blocks"], ["decomposition"], ["fit"]],
+    "reliability": [["ordering", "blocks", "chernoff"], ["decomposition", "bands"], ["fit"]],
     "curves": [["diagram", "roc", "murphy", "decision", "retention"], ["thinning"]],
 }
 

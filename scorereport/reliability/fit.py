@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport.arrays import FloatArray, read_only
-from scorereport.checks import Cases, check_binary, check_finite, check_option, check_real
+from scorereport.checks import Cases, check_binary, check_finite, check_inside, check_option, check_real
 from scorereport.errors import UsageError
+from scorereport.reliability.bands import (
+    KINDS,
+    METHODS,
+    QUANTILES,
+    Band,
+    continuous_half_width,
+    discrete_half_width,
+    make_band,
+)
 from scorereport.reliability.blocks import Blocks, distinct_forecasts, pool_cases
 from scorereport.reliability.decomposition import decompose_by_value, decompose_cases, decompose_real
 from scorereport.reliability.ordering import order_cases
@@ -151,6 +160,36 @@ class Corp:
         """Murphy's reliability, resolution and uncertainty of the Brier score, over distinct forecasts."""
         self.require_events("Murphy's decomposition")
         return decompose_by_value(self.distinct)
+
+    def band(
+        self, *, method: str, kind: str = "consistency", level: float = 0.9, quantiles: str = "exact"
+    ) -> Band:
+        """A pointwise band by asymptotic theory; bounds are cut to [0, 1].
+
+        Parameters
+        ----------
+        method : "discrete", normal theory at each distinct forecast, for many cases on few values; or
+            "continuous", Chernoff's law on a grid of 0.01
+        kind : "consistency", around the diagonal, or "confidence", around the estimate
+        level : the probability with which the band covers at a point
+        quantiles : of Chernoff's law: "exact", or "r" as the R package interpolates them
+
+        >>> band = corp([0, 1, 1, 0] * 50, [0.2, 0.8, 0.8, 0.2] * 50).band(method="discrete")
+        >>> band.lower.round(3), band.upper.round(3)
+        (array([0.134, 0.734]), array([0.266, 0.866]))
+        """
+        self.require_events("A band")
+        check_option(method, "method", METHODS)
+        check_option(kind, "kind", KINDS)
+        check_option(quantiles, "quantiles", QUANTILES)
+        level = check_inside(level, "level", 0, 1, closed="neither")
+        x = self.distinct.x_min if method == "discrete" else np.linspace(0, 1, 101)
+        centre = x if kind == "consistency" else self.recalibrate(x)
+        if method == "discrete":
+            half_width = discrete_half_width(centre, self.distinct, level)
+        else:
+            half_width = continuous_half_width(centre, x, self.distinct, level, quantiles)
+        return make_band(x, centre, half_width, kind=kind, method=method, level=level, n=float(self.n))
 
     def require_events(self, what: str) -> None:
         """Refuse what is made of events where outcomes are real numbers."""
