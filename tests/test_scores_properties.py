@@ -876,3 +876,30 @@ def test_bounded_scores_of_narrow_intervals_keep_their_digits(y, p, start, width
     benefit = sr.scores.net_benefit([y], [p], threshold=start)[0]
     value = sr.scores.bounded_net_benefit([y], [p], **bounds)[0]
     assert value == pytest.approx(benefit, rel=width / start + 1e-9, abs=1e-15)
+
+
+# Weights of binned and of retained cases
+
+
+@given(class_cases(weighted=True), st.integers(1, 4))
+def test_probability_scale_with_whole_weights_equals_repeated_rows(cases, n_bins):
+    y, p, w = cases
+    n_bins = min(n_bins, p.size, p.shape[1] * int(w.sum()))
+    weighted = sr.scores.probability_scale(y, p, n_bins=n_bins, sample_weight=w)
+    repeated = sr.scores.probability_scale(*_repeat(w, y, p), n_bins=n_bins)
+    np.testing.assert_array_equal(weighted.n, repeated.n)
+    np.testing.assert_array_equal(weighted.events, repeated.events)
+    np.testing.assert_allclose(weighted.model, repeated.model, rtol=1e-12)
+    for name in ("decisiveness", "accuracy", "robustness"):
+        one, other = getattr(weighted, name), getattr(repeated, name)
+        assert (one.model, one.source) == pytest.approx((other.model, other.source), rel=1e-12), name
+
+
+@given(class_cases(weighted=True), st.sampled_from(["quadratic_weighted_kappa", "expected_cost", "accuracy"]))
+def test_retention_with_whole_weights_equals_repeated_rows(cases, metric):
+    y, p, w = cases
+    options = {"metric": metric, "fractions": [0, 0.2, 0.45]}
+    weighted = sr.curves.retention_curve(y, p, sample_weight=w, **options)
+    repeated = sr.curves.retention_curve(*_repeat(w, y, p), **options)
+    np.testing.assert_array_equal(weighted.n_retained, repeated.n_retained)
+    np.testing.assert_allclose(weighted.value, repeated.value, rtol=1e-12, atol=1e-12)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scorereport.arrays import FloatArray, IntArray, read_only
+from scorereport.arrays import FloatArray, read_only
 from scorereport.checks import (
     check_binary,
     check_classes,
@@ -193,22 +194,28 @@ class ProbabilityScale:
     decisiveness: ScaleMean
     accuracy: ScaleMean
     robustness: ScaleMean
-    n: IntArray
-    events: IntArray
+    n: FloatArray
+    events: FloatArray
     model: FloatArray
     source: FloatArray
     limit: float
 
 
 def probability_scale(
-    y_true: ArrayLike, y_prob: ArrayLike, *, n_bins: int, limit: float = 0.0
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    n_bins: int,
+    limit: float = 0.0,
+    sample_weight: ArrayLike | None = None,
 ) -> ProbabilityScale:
     """Compare the probabilities a model reports with the frequencies that came, on Nelson's scale.
 
     All pairs (case, class) are sorted by probability and cut into `n_bins` of equal count. In each,
     `source` is the share of pairs that came true and `model` the geometric mean of their
     probabilities; the overall means weigh bins by their true pairs. Pairs with the same probability
-    are sorted by whether they came true, so the order of rows does not matter. `limit` pulls
+    are sorted by whether they came true, so the order of rows does not matter; with weights a pair may
+    stand in two bins in part. `limit` pulls
     probabilities into [limit, 1 - limit] first (the paper uses 0.01).
 
     Errata: weights 1/B in equations 18 and 19 contradict equations 2, 9 and 17; with the number of
@@ -222,19 +229,18 @@ def probability_scale(
     >>> round(scale.accuracy.model, 4), scale.accuracy.source
     (0.7416, 1.0)
     """
-    is_true, pairs = _pairs(y_true, y_prob)
+    is_true, pairs, weight = _pairs(y_true, y_prob, sample_weight)
     limit = check_inside(limit, "limit", 0, 0.5, closed="left")
     if not 1 <= n_bins <= len(pairs) or n_bins != int(n_bins):
         raise UsageError(
             f"`n_bins` must be a whole number between 1 and the number of pairs, {len(pairs)}; got {n_bins}."
         )
-    bins = _equal_count_bins(is_true, np.clip(pairs, limit, 1 - limit), n_bins)
-    has_events = bins.events > 0
-    weight, source = bins.events[has_events].astype(np.float64), (bins.events / bins.n)[has_events]
+    bins = _equal_count_bins(is_true, np.clip(pairs, limit, 1 - limit), weight, n_bins)
+    frequency = bins.events / bins.n
 
     def mean(m: float) -> ScaleMean:
-        model = _generalized_mean(bins.true_probability, m, np.ones(len(bins.true_probability)))
-        return ScaleMean(exponent=m, model=model, source=_generalized_mean(source, m, weight))
+        model = _generalized_mean(bins.true_probability, m, bins.true_weight)
+        return ScaleMean(exponent=m, model=model, source=_generalized_mean(frequency, m, bins.events))
 
     return ProbabilityScale(
         decisiveness=mean(DECISIVENESS),
@@ -243,7 +249,7 @@ def probability_scale(
         n=read_only(bins.n),
         events=read_only(bins.events),
         model=read_only(bins.model),
-        source=read_only(bins.events / bins.n),
+        source=read_only(frequency),
         limit=limit,
     )
 
@@ -289,31 +295,46 @@ def _check_one_distribution(values: ArrayLike, name: str) -> FloatArray:
     return check_distribution(check_finite(values, name)[None, :], name)[0]
 
 
-def _pairs(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """All pairs of case and class: whether the class came, and its probability."""
+def _pairs(
+    y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """All pairs of case and class: whether the class came, its probability, the weight of the case."""
     if np.ndim(y_prob) == 1:
-        y, p, _ = check_binary(y_true, y_prob)
-        return np.concatenate([1 - y, y]), np.concatenate([1 - p, p])
-    label, table, _ = check_classes(y_true, y_prob)
-    return (label[:, None] == np.arange(table.shape[1])).ravel().astype(np.float64), table.ravel()
+        y, p, given = check_binary(y_true, y_prob, sample_weight)
+        label, table = y.astype(np.int64), np.column_stack([1 - p, p])
+    else:
+        label, table, given = check_classes(y_true, y_prob, sample_weight)
+    came = (label[:, None] == np.arange(table.shape[1])).astype(np.float64)
+    weight = np.ones(len(label)) if given is None else given
+    return came.ravel(), table.ravel(), np.repeat(weight, table.shape[1])
 
 
 class _Bins(NamedTuple):
-    n: IntArray
-    events: IntArray
+    n: FloatArray
+    events: FloatArray
     model: FloatArray
     true_probability: FloatArray
+    true_weight: FloatArray
 
 
-def _equal_count_bins(is_true: FloatArray, probability: FloatArray, n_bins: int) -> _Bins:
-    order = np.lexsort((is_true, probability))
-    parts = [part[is_true[part] == 1] for part in np.array_split(order, n_bins)]
-    model = [
-        _generalized_mean(probability[part], 0, np.ones(len(part))) if len(part) else np.nan for part in parts
-    ]
+def _equal_count_bins(is_true: FloatArray, probability: FloatArray, weight: FloatArray, n_bins: int) -> _Bins:
+    order = np.lexsort((weight, is_true, probability))
+    came, p, w = is_true[order] == 1, probability[order], weight[order]
+    end = np.cumsum(w)
+    edge = np.cumsum([0.0, *_split_evenly(end[-1], n_bins)])
+    parts = [np.clip(np.minimum(end, b) - np.maximum(end - w, a), 0, None) for a, b in pairwise(edge)]
+    true_parts = [part * came for part in parts]
     return _Bins(
-        n=np.array([len(part) for part in np.array_split(order, n_bins)]),
-        events=np.array([len(part) for part in parts]),
-        model=np.array(model),
-        true_probability=probability[is_true == 1],
+        n=np.array([part.sum() for part in parts]),
+        events=np.array([part.sum() for part in true_parts]),
+        model=np.array([_generalized_mean(p, 0, part) if part.any() else np.nan for part in true_parts]),
+        true_probability=p[came],
+        true_weight=w[came],
     )
+
+
+def _split_evenly(total: float, n_bins: int) -> FloatArray:
+    """Sizes as even as whole numbers allow, the larger ones first; exactly even for a fractional total."""
+    if total != np.floor(total):
+        return np.full(n_bins, total / n_bins)
+    return np.full(n_bins, total // n_bins) + (np.arange(n_bins) < total % n_bins)
