@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
+from scorereport.cli import main
 from scorereport.errors import ExitCode
 from scorereport.terminal import print_evaluation
 
@@ -96,6 +97,59 @@ def test_json_is_the_results_document(file):
 def test_refusals_are_one_line_and_an_exit_code(file, arguments, code, sentence):
     done = run("score", file, *arguments)
     assert (done.returncode, done.stdout, done.stderr) == (code, "", sentence + "\n")
+
+
+REFUSED = {
+    "missing": (
+        "y,a\n0,.1\n1,\n",
+        [],
+        "`a` must not be missing; got nan at row 1 (1 of 2 rows). "
+        'Fill them, or pass missing="drop" (--missing drop) to leave these rows out.',
+    ),
+    "above one": ("y,a\n0,.1\n1,1.03\n", [], "`a` must lie in [0, 1]; got 1.03 at row 1 (1 of 2 rows)."),
+    "below zero": ("y,a\n0,-.1\n1,.3\n", [], "`a` must lie in [0, 1]; got -0.1 at row 0 (1 of 2 rows)."),
+    "infinite": ("y,a\n0,.1\n1,inf\n", [], "`a` must be finite; got inf at row 1 (1 of 2 rows)."),
+    "text": ("y,a\n0,high\n1,.3\n", [], "`a` must be numeric; got 'high' at row 0 (1 of 2 rows)."),
+    "not binary": (
+        "y,a\n0,.1\n2,.3\n",
+        [],
+        "`y` must hold 0 and 1, or True and False; got '2' at row 1 (1 of 2 rows). "
+        "For other labels, name the one that counts as `positive`.",
+    ),
+    "three labels": (
+        "y,a\nno,.1\nyes,.3\nmaybe,.2\n",
+        ["--positive", "yes"],
+        "`y` must hold two labels, not 3 ('maybe', 'no', 'yes'); got 'maybe' at row 2 (1 of 3 rows).",
+    ),
+    "empty file": ("", [], "p.csv is empty."),
+    "no rows": ("y,a\n", [], "p.csv holds no rows."),
+    "absent column": ("y,b\n0,.1\n", [], "p.csv has no column `a`; it has `y`, `b`."),
+    "duplicate column": ("y,a,a\n0,.1,.2\n", [], "p.csv has 2 columns named `a`; names must differ."),
+    "negative weight": (
+        "y,a,w\n0,.1,-1\n1,.3,2\n",
+        ["--weight", "w"],
+        "`w` must not be negative; got -1.0 at row 0 (1 of 2 rows).",
+    ),
+    "no weight": (
+        "y,a,w\n0,.1,0\n1,.3,0\n",
+        ["--weight", "w"],
+        "`w` must not be all zero; got 0 in all 2 rows.",
+    ),
+    "other kind of file": ("PAR1", [], "p.csv is named like CSV but holds Parquet."),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_bad_input_of_every_kind_gets_its_sentence_and_exit_code(tmp_path, monkeypatch, capsys, kind):
+    content, options, sentence = REFUSED[kind]
+    path = tmp_path / "p.csv"
+    path.write_text(content, encoding="utf-8")
+    arguments = ["scorereport", "score", str(path), "--outcome", "y", "--forecast", "a", *options]
+    monkeypatch.setattr(sys, "argv", arguments)
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == ExitCode.DATA_REFUSED == 4
+    assert capsys.readouterr() == ("", f"scorereport: {sentence}\n")
 
 
 def test_a_file_that_is_not_there_is_a_usage_error(tmp_path):
