@@ -297,6 +297,9 @@ def test_thinned_curves_are_exact_where_they_have_points(large):
     points = set(zip(roc.fpr.tolist(), roc.tpr.tolist(), strict=True))
     assert set(zip(curves.roc.fpr.tolist(), curves.roc.tpr.tolist(), strict=True)) <= points
     assert curves.roc.auc == roc.auc
+    longest = np.argmax(np.diff(roc.fpr) + np.diff(roc.tpr))
+    for corner in (longest, longest + 1):  # both ends of the step that the tied forecasts make
+        assert roc.threshold[corner] in curves.roc.threshold
 
 
 def test_thinned_curves_stay_close_everywhere(large):

@@ -378,6 +378,12 @@ def test_a_column_has_one_role():
             "p.csv has 4 lines below the header but 2 rows: "
             "a quote is not closed, or a quoted field spans lines.",
         ),
+        (
+            "p.csv",
+            b'y,a,c\n0,.1,x\n1,.3,"5 inch\n0,.2,b',
+            "p.csv has 3 lines below the header but 2 rows: "
+            "a quote is not closed, or a quoted field spans lines.",
+        ),
         ("p.parquet", b"y,a\n0,.1\n", "p.parquet is named like Parquet but holds CSV."),
         ("p.csv", b"y,a\n0,.1\xff\n", "p.csv is not UTF-8 text."),
         ("p.csv", b"y,a\n" + 30_000 * b"0,.1\n" + b"0\xff,.1\n", "p.csv is not UTF-8 text."),

@@ -83,7 +83,7 @@ def _half_density(t: FloatArray) -> FloatArray:
 
 @cache
 def _transform() -> tuple[FloatArray, FloatArray]:
-    frequency = np.linspace(-30, 30, 2401)
+    frequency = np.linspace(-30, 30, 241)
     return frequency, 2 ** (1 / 3) / airy(1j * 2 ** (-1 / 3) * frequency)[0]
 
 
