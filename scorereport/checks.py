@@ -184,13 +184,18 @@ def _numbers(array: NDArray[Any], name: str) -> FloatArray:
     """Numbers as float64, which holds float32, float16 and 0/1 exactly."""
     if array.size == 0:
         raise DataError(f"`{name}` is empty.")
-    if array.dtype == np.longdouble != np.float64:
-        raise DataError(
-            f"`{name}` is longdouble; round it to float64 yourself, so that no values merge unseen."
-        )
+    refuse_longdouble(array.dtype, name)
     if array.dtype.kind not in "biuf":
         array = _numbers_of_objects(array, name)
     return array.astype(np.float64, copy=False)
+
+
+def refuse_longdouble(dtype: object, name: str) -> None:
+    """Refuse numbers with more digits than float64 holds, where it has fewer."""
+    if dtype == np.longdouble != np.float64:
+        raise DataError(
+            f"`{name}` is longdouble; round it to float64 yourself, so that no values merge unseen."
+        )
 
 
 def _plain_array(values: ArrayLike, name: str) -> NDArray[Any]:
@@ -247,6 +252,11 @@ def refuse_rows(values: NDArray[Any], is_bad: NDArray[np.bool_], rule: str, way_
     raise DataError(f"{rule}; got {describe_rows(values, is_bad)}.{way_out}")
 
 
+def name_rows(rows: NDArray[Any]) -> str:
+    """List the first few rows."""
+    return ", ".join(str(row) for row in rows[:_ROWS_SHOWN]) + (", ..." if len(rows) > _ROWS_SHOWN else "")
+
+
 def describe_rows(values: NDArray[Any], is_bad: NDArray[np.bool_]) -> str:
     """Name the first offending value, its row, how many there are and where the first of them stand.
 
@@ -256,6 +266,5 @@ def describe_rows(values: NDArray[Any], is_bad: NDArray[np.bool_]) -> str:
     rows = np.flatnonzero(is_bad if is_bad.ndim == 1 else is_bad.any(axis=1))
     first = values[is_bad][0]
     shown = repr(first.item() if isinstance(first, np.generic) else first)
-    where = ", ".join(str(row) for row in rows[:_ROWS_SHOWN]) + (", ..." if len(rows) > _ROWS_SHOWN else "")
-    which = f": {where}" if len(rows) > 1 else ""
+    which = f": {name_rows(rows)}" if len(rows) > 1 else ""
     return f"{shown} at row {rows[0]} ({len(rows)} of {len(values)} rows{which})"

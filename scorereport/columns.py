@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.checks import refuse_rows
+from scorereport.checks import refuse_longdouble, refuse_rows
 from scorereport.errors import DataError
 from scorereport.sources import MISSING_WORDS
 
@@ -77,10 +77,7 @@ def bounded_numbers(column: pd.Series[Any], name: str, *, upper: float) -> Float
 
 def _numbers(column: pd.Series[Any], name: str) -> FloatArray:
     """Numbers as float64, which holds float32 exactly; text is refused unless all of it is numeric."""
-    if column.dtype == np.longdouble != np.float64:
-        raise DataError(
-            f"`{name}` is longdouble; round it to float64 yourself, so that no values merge unseen."
-        )
+    refuse_longdouble(column.dtype, name)
     if column.dtype.kind in "biuf":
         return column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
     items = column.astype(object).where(column.notna(), None).tolist()

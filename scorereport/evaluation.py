@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 import numpy as np
 
 from scorereport import document
-from scorereport.checks import check_interval
+from scorereport.checks import check_interval, name_rows
 from scorereport.curves import (
     decision_curve,
     forecast_histogram,
@@ -52,7 +52,6 @@ VERSION: Literal[1] = 1
 _SCORES = ("brier", "log_loss", "misclassification", "spherical")
 _BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
 _SOFTWARE = ("scorereport", "numpy", "scipy")
-_ROWS_NAMED = 5
 
 
 class Columns(TypedDict, total=False):
@@ -300,10 +299,9 @@ def _notes(predictions: Predictions) -> Iterator[str]:
 
 def _infinite_note(model: str, rows: IntArray) -> str:
     cases = "1 case was" if len(rows) == 1 else f"{len(rows)} cases were"
-    shown = ", ".join(str(row) for row in rows[:_ROWS_NAMED]) + (", ..." if len(rows) > _ROWS_NAMED else "")
     return (
         f"{model}: the log score is infinite, because {cases} called impossible and happened, "
-        f"or certain and did not (row {shown})."
+        f"or certain and did not (row {name_rows(rows)})."
     )
 
 

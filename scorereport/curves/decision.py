@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -81,9 +81,9 @@ def decision_curve(
     )
 
 
-def _net_benefit(fit: Corp, t: FloatArray, odds: FloatArray, *, side: str) -> FloatArray:
+def _net_benefit(fit: Corp, t: FloatArray, odds: FloatArray, *, side: Literal["left", "right"]) -> FloatArray:
     table = fit.distinct
-    first = np.searchsorted(table.x_min, t, side=side)  # type: ignore[call-overload]
+    first = np.searchsorted(table.x_min, t, side=side)
     true = np.append(0.0, np.cumsum(table.events))
     false = np.append(0.0, np.cumsum(table.n - table.events))
     return ((true[-1] - true[first]) - (false[-1] - false[first]) * odds) / fit.n

@@ -61,10 +61,10 @@ def continuous_half_width(
     return QUANTILES[quantiles]((1 + level) / 2) * np.cbrt(spread)
 
 
-def make_band(x: FloatArray, centre: FloatArray, half_width: FloatArray, **described: object) -> Band:
-    """A band of probabilities, cut to [0, 1]."""
+def cut_to_unit(centre: FloatArray, half_width: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper bounds of probabilities."""
     lower, upper = np.clip(centre - half_width, 0, 1), np.clip(centre + half_width, 0, 1)
-    return Band(x=read_only(x), lower=read_only(lower), upper=read_only(upper), **described)  # type: ignore[arg-type]
+    return read_only(lower), read_only(upper)
 
 
 def _density(grid: FloatArray, distinct: Blocks) -> FloatArray:

@@ -17,8 +17,8 @@ from scorereport.reliability.bands import (
     QUANTILES,
     Band,
     continuous_half_width,
+    cut_to_unit,
     discrete_half_width,
-    make_band,
 )
 from scorereport.reliability.blocks import Blocks, distinct_forecasts, pool_cases
 from scorereport.reliability.decomposition import decompose_by_value, decompose_cases, decompose_real
@@ -189,7 +189,10 @@ class Corp:
             half_width = discrete_half_width(centre, self.distinct, level)
         else:
             half_width = continuous_half_width(centre, x, self.distinct, level, quantiles)
-        return make_band(x, centre, half_width, kind=kind, method=method, level=level, n=float(self.n))
+        lower, upper = cut_to_unit(centre, half_width)
+        return Band(
+            x=read_only(x), lower=lower, upper=upper, kind=kind, method=method, level=level, n=float(self.n)
+        )
 
     def require_events(self, what: str) -> None:
         """Refuse what is made of events where outcomes are real numbers."""

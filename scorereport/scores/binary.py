@@ -103,7 +103,7 @@ def spherical(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     array([0.168, 1.   ])
     """
     y, p, _ = check_binary(y_true, y_prob)
-    return 1 - _probability_of_outcome(y, p) / np.hypot(p, 1 - p)
+    return 1 - probability_of_outcome(y, p) / np.hypot(p, 1 - p)
 
 
 @score(
@@ -133,7 +133,8 @@ def surprise(probability: FloatArray) -> FloatArray:
         return 0.0 - np.log(probability)
 
 
-def _probability_of_outcome(y: FloatArray, p: FloatArray) -> FloatArray:
+def probability_of_outcome(y: FloatArray, p: FloatArray) -> FloatArray:
+    """Pick the probability given to what happened."""
     return np.where(y == 1, p, 1 - p)
 
 

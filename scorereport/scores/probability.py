@@ -25,6 +25,7 @@ from scorereport.checks import (
     check_weight,
 )
 from scorereport.errors import UsageError
+from scorereport.scores.binary import probability_of_outcome
 from scorereport.scores.multiclass import true_class_probability
 from scorereport.scores.references import NELSON_2017
 from scorereport.scores.registry import Direction, Kind, Propriety, score
@@ -257,7 +258,7 @@ def probability_scale(
 def _mean_of_true(y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None, m: float) -> float:
     if np.ndim(y_prob) == 1:
         y, p, weight = check_binary(y_true, y_prob, sample_weight)
-        probability = np.where(y == 1, p, 1 - p)
+        probability = probability_of_outcome(y, p)
     else:
         label, table, weight = check_classes(y_true, y_prob, sample_weight)
         probability = true_class_probability(label, table)
