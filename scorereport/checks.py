@@ -252,9 +252,11 @@ def refuse_rows(values: NDArray[Any], is_bad: NDArray[np.bool_], rule: str, way_
     raise DataError(f"{rule}; got {describe_rows(values, is_bad)}.{way_out}")
 
 
-def name_rows(rows: NDArray[Any]) -> str:
-    """List the first few rows."""
-    return ", ".join(str(row) for row in rows[:_ROWS_SHOWN]) + (", ..." if len(rows) > _ROWS_SHOWN else "")
+def name_some(items: Sequence[object] | NDArray[Any]) -> str:
+    """List the first few rows or labels."""
+    return ", ".join(str(item) for item in items[:_ROWS_SHOWN]) + (
+        ", ..." if len(items) > _ROWS_SHOWN else ""
+    )
 
 
 def describe_rows(values: NDArray[Any], is_bad: NDArray[np.bool_]) -> str:
@@ -266,5 +268,5 @@ def describe_rows(values: NDArray[Any], is_bad: NDArray[np.bool_]) -> str:
     rows = np.flatnonzero(is_bad if is_bad.ndim == 1 else is_bad.any(axis=1))
     first = values[is_bad][0]
     shown = repr(first.item() if isinstance(first, np.generic) else first)
-    which = f": {name_rows(rows)}" if len(rows) > 1 else ""
+    which = f": {name_some(rows)}" if len(rows) > 1 else ""
     return f"{shown} at row {rows[0]} ({len(rows)} of {len(values)} rows{which})"

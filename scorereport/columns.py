@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from scorereport.arrays import FloatArray
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
+_DECIMAL_COMMA = re.compile(r"\d*,\d+", re.ASCII)
 _WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+", re.ASCII)
 _BINARY_TEXT = {"0": 0.0, "0.0": 0.0, "false": 0.0, "1": 1.0, "1.0": 1.0, "true": 1.0}
 
@@ -84,7 +85,9 @@ def _numbers(column: pd.Series[Any], name: str) -> FloatArray:
     numbers = [_number(item) for item in items]
     is_no_number = np.array([number is None for number in numbers])
     if is_no_number.any():
-        refuse_rows(np.array(items, dtype=object), is_no_number, f"`{name}` must be numeric")
+        has_comma = any(_DECIMAL_COMMA.fullmatch(str(item).strip()) for item in items)
+        way_out = " Write decimals with a point." if has_comma else ""
+        refuse_rows(np.array(items, dtype=object), is_no_number, f"`{name}` must be numeric", way_out)
     return np.array(numbers, dtype=np.float64)
 
 

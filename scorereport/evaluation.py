@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 import numpy as np
 
 from scorereport import document
-from scorereport.checks import check_interval, name_rows
+from scorereport.checks import check_interval, name_some
 from scorereport.curves import (
     decision_curve,
     forecast_histogram,
@@ -160,12 +160,13 @@ def evaluate(
     predictions = _predictions(data, columns)
     settings = Settings(cost_interval=None if cost_interval is None else _check_costs(cost_interval))
     fits = {name: _fit(predictions, p) for name, p in predictions.forecasts.items()}
+    groups = tuple(_evaluate_groups(predictions, settings))
     return Evaluation(
         data=_describe_data(predictions, next(iter(fits.values()))),
         settings=settings,
         models=tuple(_evaluate_model(name, fit, settings) for name, fit in fits.items()),
-        groups=tuple(_evaluate_groups(predictions, settings)),
-        notes=tuple(_notes(predictions)),
+        groups=groups,
+        notes=(*_notes(predictions), *_group_notes(groups)),
         software={"python": python_version(), **{name: version(name) for name in _SOFTWARE}},
     )
 
@@ -297,11 +298,19 @@ def _notes(predictions: Predictions) -> Iterator[str]:
                 yield f"{column} = {label} is left out: its {len(members)} rows have no weight."
 
 
+def _group_notes(groups: tuple[GroupResult, ...]) -> Iterator[str]:
+    for column in dict.fromkeys(group.column for group in groups):
+        one_class = [g.label for g in groups if g.column == column and g.sample.events in (0, g.sample.total)]
+        if one_class:
+            shown = name_some(one_class)
+            yield f"{column}: AUC and skill are not defined where all outcomes are the same ({shown})."
+
+
 def _infinite_note(model: str, rows: IntArray) -> str:
     cases = "1 case was" if len(rows) == 1 else f"{len(rows)} cases were"
     return (
         f"{model}: the log score is infinite, because {cases} called impossible and happened, "
-        f"or certain and did not (row {name_rows(rows)})."
+        f"or certain and did not (row {name_some(rows)})."
     )
 
 

@@ -201,6 +201,13 @@ def test_a_group_without_weight_is_left_out_and_told():
     assert evaluation.notes == ("g = b is left out: its 2 rows have no weight.",)
 
 
+def test_groups_of_one_class_are_told():
+    frame = pd.DataFrame({"y": [0, 1, 0, 1], "p": [0.2, 0.6, 0.5, 0.1], "g": ["a", "a", "b", "c"]})
+    evaluation = sr.evaluate(frame, outcome="y", forecasts=["p"], group="g")
+    assert evaluation.notes == ("g: AUC and skill are not defined where all outcomes are the same (b, c).",)
+    assert evaluation.group_scores["roc_auc"].isna().tolist() == [False, True, True]
+
+
 def test_the_cost_interval_is_a_pair(frame):
     with pytest.raises(sr.UsageError, match=r"^`cost_interval` must be a pair of numbers; got 0\.3\.$"):
         sr.evaluate(frame, outcome="y", forecasts=["exact"], cost_interval=0.3)

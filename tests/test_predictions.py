@@ -247,6 +247,10 @@ NUMBERS_REFUSED = [
     ([0.1, np.inf, 0.4, 0.2], "`a` must be finite; got inf at row 1 (1 of 4 rows)."),
     ([0.1, -np.inf, 0.4, 0.2], "`a` must be finite; got -inf at row 1 (1 of 4 rows)."),
     (["0.1", "high", "0.4", "low"], "`a` must be numeric; got 'high' at row 1 (2 of 4 rows: 1, 3)."),
+    (
+        ["0,1", "0,6", "0,4", "0,2"],
+        "`a` must be numeric; got '0,1' at row 0 (4 of 4 rows: 0, 1, 2, 3). Write decimals with a point.",
+    ),
     (["0.1", "45%", "0.4", "0.2"], "`a` must be numeric; got '45%' at row 1 (1 of 4 rows)."),
 ]
 
