@@ -120,6 +120,43 @@ def check_labels(values: ArrayLike, name: str, n_classes: int) -> IntArray:
     return vector.astype(np.int64)
 
 
+def check_clusters(values: ArrayLike | None, n: int, name: str = "cluster") -> IntArray | None:
+    """Labels of clusters as numbers from 0, in the order of the labels; None stays None."""
+    if values is None:
+        return None
+    labels = _one_per_case(values, n, name)
+    lacks = [_is_missing(item) or (isinstance(item, float) and np.isnan(item)) for item in labels.tolist()]
+    _refuse_missing(np.where(lacks, np.nan, 0.0), name)
+    plain = labels.astype(str) if labels.dtype == object else labels
+    return np.unique(plain, return_inverse=True)[1].astype(np.int64)
+
+
+def check_times(values: ArrayLike | None, n: int, name: str = "time") -> NDArray[Any] | None:
+    """Dates or numbers that tell which case came first; None stays None."""
+    if values is None:
+        return None
+    times = _one_per_case(values, n, name)
+    if times.dtype.kind not in "biufM":
+        raise DataError(f"`{name}` must hold dates or numbers; got {times.dtype}.")
+    is_missing = np.isnat(times) if times.dtype.kind == "M" else np.isnan(times.astype(np.float64))
+    _refuse_missing(np.where(is_missing, np.nan, 0.0), name)
+    return times
+
+
+def _one_per_case(values: ArrayLike, n: int, name: str) -> NDArray[Any]:
+    array = _plain_array(values, name)
+    if array.shape != (n,):
+        raise DataError(f"`{name}` must have one value per case; got shape {array.shape} for {n} cases.")
+    return array
+
+
+def check_whole(value: Any, name: str, smallest: int) -> int:
+    """A whole number that is not too small."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < smallest:
+        raise UsageError(f"`{name}` must be a whole number of at least {smallest}; got {value!r}.")
+    return int(value)
+
+
 def check_same_length(*named: tuple[object, NDArray[Any]]) -> None:
     """Arrays, each with its name, that describe the same cases."""
     (first, a), *others = named

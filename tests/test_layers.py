@@ -13,14 +13,15 @@ PACKAGE = Path(scorereport.__file__).parent
 
 #: Each line may import from the lines above it, and modules of a folder from that folder.
 LAYERS = [
-    ["errors", "arrays"],
-    ["checks", "files", "formatting"],
+    ["errors", "arrays", "progress"],
+    ["checks", "files", "formatting", "sampling"],
     ["sources"],
     ["columns"],
     ["predictions"],
     ["scores"],
     ["reliability"],
     ["curves"],
+    ["inference"],
     ["results", "document"],
     ["evaluation"],
     ["tables", "demo"],
@@ -38,6 +39,7 @@ INNER_LAYERS = {
     ],
     "reliability": [["ordering", "blocks", "chernoff"], ["decomposition", "bands"], ["fit"]],
     "curves": [["diagram", "roc", "murphy", "decision", "retention"], ["thinning"]],
+    "inference": [["outcomes", "panel"]],
 }
 
 

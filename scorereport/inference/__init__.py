@@ -1,0 +1,1 @@
+"""Intervals, tests of calibration and comparisons of models."""

@@ -1,0 +1,101 @@
+"""Several forecasts of the same outcomes, row by row, in an order that leaves no trace of the input's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scorereport.arrays import FloatArray, IntArray
+from scorereport.checks import (
+    check_clusters,
+    check_outcome,
+    check_probability,
+    check_same_length,
+    check_times,
+    check_weight,
+)
+from scorereport.errors import UsageError
+from scorereport.sampling import Units
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Panel:
+    """Checked outcomes and forecasts in canonical order; rows without weight have left.
+
+    Rows are ordered by time if there is one, then by forecasts, outcome, weight and cluster: rows
+    that are still tied are the same in everything that counts.
+    """
+
+    outcome: FloatArray
+    forecasts: Mapping[str, FloatArray]
+    weight: FloatArray | None = None
+    cluster: IntArray | None = None
+    time: NDArray[Any] | None = None
+
+    @cached_property
+    def units(self) -> Units:
+        """The rows as independent draws."""
+        return Units(rows=len(self.outcome), weight=self.weight, cluster=self.cluster)
+
+    @property
+    def only(self) -> FloatArray:
+        """The forecast of a panel that has one."""
+        (forecast,) = self.forecasts.values()
+        return forecast
+
+    def select(self, rows: NDArray[Any]) -> Panel:
+        """Some of the rows, in the same order; clusters are numbered anew."""
+        cluster = None if self.cluster is None else np.unique(self.cluster[rows], return_inverse=True)[1]
+        return Panel(
+            outcome=self.outcome[rows],
+            forecasts={name: p[rows] for name, p in self.forecasts.items()},
+            weight=None if self.weight is None else self.weight[rows],
+            cluster=cluster,
+            time=None if self.time is None else self.time[rows],
+        )
+
+
+def make_panel(
+    y_true: ArrayLike,
+    forecasts: Mapping[str, ArrayLike],
+    *,
+    sample_weight: ArrayLike | None = None,
+    cluster: ArrayLike | None = None,
+    time: ArrayLike | None = None,
+) -> Panel:
+    """Check outcomes and forecasts and put their rows in canonical order."""
+    if not forecasts:
+        raise UsageError("`forecasts` must name at least one forecast.")
+    outcome = check_outcome(y_true)
+    checked = {name: check_probability(p, name) + 0.0 for name, p in forecasts.items()}  # no -0
+    check_same_length(("y_true", outcome), *checked.items())
+    panel = Panel(
+        outcome=outcome,
+        forecasts=checked,
+        weight=check_weight(sample_weight, len(outcome)),
+        cluster=check_clusters(cluster, len(outcome)),
+        time=check_times(time, len(outcome)),
+    )
+    return _freeze(panel.select(_canonical_order(panel)))
+
+
+def _canonical_order(panel: Panel) -> NDArray[np.intp]:
+    """Rows that have a weight, in canonical order."""
+    keys = [panel.cluster, panel.weight, panel.outcome, *reversed(list(panel.forecasts.values())), panel.time]
+    order = np.lexsort([key for key in keys if key is not None])
+    return order if panel.weight is None else order[panel.weight[order] > 0]
+
+
+def _freeze(panel: Panel) -> Panel:
+    for array in (panel.outcome, *panel.forecasts.values(), panel.weight, panel.cluster, panel.time):
+        if array is not None:
+            array.flags.writeable = False
+    return panel

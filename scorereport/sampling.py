@@ -1,0 +1,124 @@
+"""What was drawn independently: rows, repeated rows, weighted rows or clusters of rows.
+
+Every standard error and every resample asks here, so that all of them mean the same sample:
+
+- whole weights are repeated rows, and a row counts as often as its weight says;
+- fractional weights are carried by rows that were drawn once;
+- clusters are drawn whole, with the weights of their rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.arrays import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+#: The seed of every resampling unless another is given.
+SEED = 2021
+#: Repeated rows are drawn one by one up to this many per row, beyond by their multinomial law.
+_FEW_REPEATS = 8
+
+
+def stream(seed: int, *key: int) -> np.random.Generator:
+    """Random numbers of their own for each key: results do not depend on who draws first, or where."""
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=key)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Units:
+    """The rows of a sample as independent draws; `cluster` numbers the clusters from 0."""
+
+    rows: int
+    weight: FloatArray | None = None
+    cluster: IntArray | None = None
+
+    @cached_property
+    def are_repeated_rows(self) -> bool:
+        """Whether weights are counts of equal rows; rows without weights are counted once."""
+        return self.weight is None or bool((self.weight == np.floor(self.weight)).all())
+
+    @property
+    def describes(self) -> str:
+        """What is resampled, in a word."""
+        return "rows" if self.cluster is None else "clusters"
+
+    @cached_property
+    def row_weight(self) -> FloatArray:
+        """The weight of each row."""
+        return np.ones(self.rows) if self.weight is None else self.weight
+
+    @cached_property
+    def total(self) -> float:
+        """Sum of all weights."""
+        return float(self.row_weight.sum())
+
+    @property
+    def size(self) -> float:
+        """Number of independent draws."""
+        if self.cluster is not None:
+            return int(self.cluster.max()) + 1
+        return self.total if self.are_repeated_rows else self.rows
+
+    def mean(self, values: FloatArray) -> float:
+        """Weighted mean of one value per row."""
+        return float((self.row_weight * values).sum() / self.total)
+
+    def standard_error(self, values: FloatArray) -> float:
+        """Standard error of the weighted mean of `values`; NaN if there was one draw only.
+
+        With G clusters, weights w, total weight W and r the deviations from the mean it is
+        √(G/(G - 1) Σ (Σ w r)²)/W, the inner sum over a cluster: statsmodels' robust error of a mean.
+        """
+        if self.size <= 1:
+            return np.nan
+        spread = float((self._deviation_sums(values) ** 2 * self._repeats).sum())
+        return float(np.sqrt(spread * self.size / (self.size - 1)) / self.total)
+
+    def acceleration(self, values: FloatArray) -> float:
+        """A sixth of the skewness of a mean, which BCa intervals need; 0 where nothing varies."""
+        deviations, repeats = self._deviation_sums(values), self._repeats
+        spread = float((deviations**2 * repeats).sum())
+        return float((deviations**3 * repeats).sum() / (6 * spread**1.5)) if spread > 0 else 0.0
+
+    def draw(self, rng: np.random.Generator) -> FloatArray:
+        """Draw as many units as there are, with replacement: how much each row then weighs."""
+        if self.cluster is not None:
+            drawn = _count_draws(rng, int(self.size))[self.cluster]
+        elif not self.are_repeated_rows:
+            drawn = _count_draws(rng, self.rows)
+        else:
+            return self._draw_repeated(rng).astype(np.float64)
+        return drawn * self.row_weight
+
+    def _draw_repeated(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        total = int(self.total)
+        if self.weight is None:
+            return _count_draws(rng, total)
+        if total > _FEW_REPEATS * self.rows:
+            return rng.multinomial(total, self.weight / total)
+        row = np.repeat(np.arange(self.rows), self.weight.astype(np.int64))
+        return np.bincount(row[rng.integers(0, total, total)], minlength=self.rows)
+
+    def _deviation_sums(self, values: FloatArray) -> FloatArray:
+        """For each unit, the weighted sum of its deviations; for repeated rows, of one of them."""
+        deviation = values - self.mean(values)
+        if self.cluster is not None:
+            return np.bincount(self.cluster, weights=deviation * self.row_weight)
+        return deviation if self.are_repeated_rows else deviation * self.row_weight
+
+    @property
+    def _repeats(self) -> FloatArray | float:
+        return self.row_weight if self.cluster is None and self.are_repeated_rows else 1.0
+
+
+def _count_draws(rng: np.random.Generator, n: int) -> NDArray[np.int64]:
+    """How often each of n equal chances comes up in n draws."""
+    return np.bincount(rng.integers(0, n, n), minlength=n)
