@@ -20,7 +20,6 @@ from scorereport.arrays import FloatArray, IntArray
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-
 #: The seed of every resampling unless another is given.
 SEED = 2021
 #: Repeated rows are drawn one by one up to this many per row, beyond by their multinomial law.
@@ -111,7 +110,7 @@ class Units:
         """For each unit, the weighted sum of its deviations; for repeated rows, of one of them."""
         deviation = values - self.mean(values)
         if self.cluster is not None:
-            return np.bincount(self.cluster, weights=deviation * self.row_weight)
+            return np.bincount(self.cluster, weights=deviation * self.row_weight).astype(np.float64)
         return deviation if self.are_repeated_rows else deviation * self.row_weight
 
     @property

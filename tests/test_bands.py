@@ -57,7 +57,10 @@ def test_whole_weights_equal_repeated_rows():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"method": "exact"}, '`method` must be one of "discrete", "continuous"; got \'exact\'.'),
+        (
+            {"method": "exact"},
+            '`method` must be one of "auto", "resampling", "discrete", "continuous"; got \'exact\'.',
+        ),
         (
             {"method": "discrete", "kind": "band"},
             '`kind` must be one of "consistency", "confidence"; got \'band\'.',

@@ -552,7 +552,7 @@ def test_weighted_infinities_are_counted_like_repeated_rows():
 def test_only_the_isotonic_fit_passes_as_such():
     """The verification that stands behind scipy's answer: means must rise, and no block may be split."""
     runs = adjacent_blocks([(1, 0), (2, 1), (2, 1), (1, 1)])
-    merge = partial(blocks_module._merge, runs)
+    merge = partial(blocks_module.merge_between, runs)
     assert blocks_module._is_isotonic_fit(runs, merge(np.array([1, 3])))
     assert not blocks_module._is_isotonic_fit(runs, merge(np.array([1, 2, 3])))  # equal means apart
     assert not blocks_module._is_isotonic_fit(runs, merge(np.array([3])))  # 0 and 1/2 together

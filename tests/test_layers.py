@@ -14,7 +14,7 @@ PACKAGE = Path(scorereport.__file__).parent
 #: Each line may import from the lines above it, and modules of a folder from that folder.
 LAYERS = [
     ["errors", "arrays", "progress"],
-    ["checks", "files", "formatting", "sampling"],
+    ["checks", "files", "formatting", "parallel", "sampling"],
     ["sources"],
     ["columns"],
     ["predictions"],
@@ -37,7 +37,13 @@ INNER_LAYERS = {
         ["bounded", "multiclass", "skills"],
         ["probability"],
     ],
-    "reliability": [["ordering", "blocks", "chernoff"], ["decomposition", "bands"], ["fit"]],
+    "reliability": [
+        ["ordering", "blocks", "chernoff"],
+        ["decomposition", "simulation", "asymptotic", "honest"],
+        ["sample", "resampled"],
+        ["bands"],
+        ["fit"],
+    ],
     "curves": [["diagram", "roc", "murphy", "decision", "retention"], ["thinning"]],
     "inference": [["outcomes", "panel"]],
 }

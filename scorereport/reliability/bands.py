@@ -1,12 +1,8 @@
-"""Pointwise bands around a reliability curve by asymptotic theory.
+"""Bands around a reliability curve: what a band is, and which method makes it.
 
 A consistency band shows where the curve of a calibrated forecast would lie, a confidence band
-where the true curve may lie.
-
-References
-----------
-Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118
-Chen (1999), Comput. Stat. Data Anal. 31, doi:10.1016/S0167-9473(99)00010-9
+where the true curve may lie. A pointwise band does so at each forecast, a simultaneous one at all
+forecasts at once.
 """
 
 from __future__ import annotations
@@ -15,65 +11,228 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import betaln, ndtri, xlog1py, xlogy
 
 from scorereport.arrays import FloatArray, read_only
-from scorereport.reliability.chernoff import chernoff_quantile, interpolated_chernoff_quantile
+from scorereport.checks import check_finite
+from scorereport.errors import UsageError
+from scorereport.reliability.asymptotic import continuous_half_width, discrete_half_width
+from scorereport.reliability.honest import choose_cells, honest_bounds
+from scorereport.reliability.resampled import pointwise_bounds, simultaneous_bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from numpy.typing import ArrayLike, NDArray
 
-    from scorereport.reliability.blocks import Blocks
+    from scorereport.reliability.sample import Sample
 
 KINDS = ("consistency", "confidence")
-METHODS = ("discrete", "continuous")
-#: Chernoff quantiles: exact, or interpolated in the table of the R package, for comparison with it.
-QUANTILES: dict[str, Callable[[float], float]] = {
-    "exact": chernoff_quantile,
-    "r": interpolated_chernoff_quantile,
-}
+COVERAGES = ("pointwise", "simultaneous")
+METHODS = ("auto", "resampling", "discrete", "continuous")
+#: What a reader of a pointwise band must be told.
+POINTWISE_NOTE = (
+    "Pointwise: it holds at each forecast by itself; somewhere along the curve even a calibrated "
+    "forecast leaves it almost always."
+)
+#: Forecasts at which a continuous band is given, as the R package does.
+_GRID = np.linspace(0, 1, 101)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Band:
-    """Pointwise bounds of the recalibrated probability at the forecasts `x`."""
+    """Bounds of the recalibrated probability at the forecasts `x`, and how they came about.
+
+    Between its forecasts a band is straight (`shape` "line"), or the bounds are carried on as far as
+    a nondecreasing curve allows ("step"): the lower bound to the right, the upper one to the left.
+    """
 
     x: FloatArray
     lower: FloatArray
     upper: FloatArray
     kind: str
+    coverage: str
     method: str
     level: float
     n: float
+    resamples: int | None = None
+    seed: int | None = None
+    shape: str = "line"
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("x", "lower", "upper"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    @property
+    def label(self) -> str:
+        """Name the band as a caption would: level, coverage, kind and method."""
+        how = self.method if self.resamples is None else f"{self.method}, {self.resamples} draws"
+        return f"{100 * self.level:g} % {self.coverage} {self.kind} band ({how})"
+
+    def at(self, p: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper bounds at any forecasts; NaN where the band says nothing."""
+        z = check_finite(p, "p")
+        if self.shape == "line":
+            lower, upper = (
+                np.interp(z, self.x, bound, left=np.nan, right=np.nan) for bound in (self.lower, self.upper)
+            )
+            return lower, upper
+        lower = np.append(0.0, self.lower)[np.searchsorted(self.x, z, side="right")]
+        return lower, np.append(self.upper, 1.0)[np.searchsorted(self.x, z, side="left")]
+
+    def holds(self, curve: FloatArray) -> bool:
+        """Whether a curve, given at the forecasts of the band, stays inside everywhere."""
+        return bool(((curve >= self.lower) & (curve <= self.upper)).all())
 
 
-def discrete_half_width(centre: FloatArray, distinct: Blocks, level: float) -> FloatArray:
-    """Normal quantile times the standard error of a frequency, for each distinct forecast."""
-    return ndtri((1 + level) / 2) * np.sqrt(centre * (1 - centre) / distinct.n)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BandRequest:
+    """What is asked of a band; checked where it was asked."""
+
+    kind: str
+    level: float
+    method: str
+    resamples: int
+    seed: int
+    points: int
+    quantiles: str
+
+    @property
+    def around_diagonal(self) -> bool:
+        """Whether the band lies around the diagonal, not around the estimate."""
+        return self.kind == "consistency"
 
 
-def continuous_half_width(
-    centre: FloatArray, grid: FloatArray, distinct: Blocks, level: float, quantiles: str
-) -> FloatArray:
-    """Chernoff quantile times (4 p(1 - p) / (n f))^(1/3), with slope 1 and density f of the forecasts."""
-    n = float(distinct.n.sum())
-    spread = 4 * centre * (1 - centre) / (n * _density(grid, distinct))
-    return QUANTILES[quantiles]((1 + level) / 2) * np.cbrt(spread)
+def choose_method(sample: Sample, request: BandRequest) -> str:
+    """The method asked for, or the one that the paper recommends for so many cases and forecasts."""
+    if request.method != "auto":
+        if request.method != "resampling" and sample.cluster is not None:
+            raise UsageError(
+                f'A {request.method} band needs independent rows; with clusters use method="resampling".'
+            )
+        return request.method
+    n, n_distinct = sample.units.size, len(sample.distinct)
+    if sample.cluster is not None or not request.around_diagonal:
+        return "resampling"
+    if n <= max(1000, min(5000, 50 * n_distinct)):
+        return "resampling"
+    return "discrete" if n >= 8 * n_distinct**2 else "continuous"
 
 
-def cut_to_unit(centre: FloatArray, half_width: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper bounds of probabilities."""
-    lower, upper = np.clip(centre - half_width, 0, 1), np.clip(centre + half_width, 0, 1)
-    return read_only(lower), read_only(upper)
+def pointwise_band(sample: Sample, request: BandRequest) -> Band:
+    """A band that covers at each forecast by itself."""
+    method = choose_method(sample, request)
+    is_resampled = method == "resampling"
+    x, lower, upper = (_resampled if is_resampled else _asymptotic)(sample, request, method)
+    return Band(
+        x=x,
+        lower=lower,
+        upper=upper,
+        kind=request.kind,
+        coverage="pointwise",
+        method=method,
+        level=request.level,
+        n=float(sample.distinct.n.sum()),
+        resamples=request.resamples if is_resampled else None,
+        seed=request.seed if is_resampled else None,
+        note=POINTWISE_NOTE,
+    )
 
 
-def _density(grid: FloatArray, distinct: Blocks) -> FloatArray:
-    """Chen's beta-kernel density of the forecasts, with bandwidth n^(-2/5)."""
-    n = float(distinct.n.sum())
-    bandwidth = n ** (-2 / 5)
-    share = distinct.n / n
-    density = np.empty(len(grid))
-    for position, (a, b) in enumerate(zip(grid / bandwidth, (1 - grid) / bandwidth, strict=True)):
-        kernel = xlogy(a, distinct.x_min) + xlog1py(b, -distinct.x_min) - betaln(a + 1, b + 1)
-        density[position] = (share * np.exp(kernel)).sum()
-    return density
+def simultaneous_consistency_band(sample: Sample, request: BandRequest) -> Band:
+    """A band that the whole curve of a calibrated forecast stays in, at `points` forecasts by rank."""
+    x = sample.distinct.x_min
+    entries = _spread_evenly(len(x), request.points)
+    simulation = sample.simulation(x)
+    lower, upper = simultaneous_bounds(simulation, entries, request.level, request.resamples, request.seed)
+    return Band(
+        x=x[entries],
+        lower=lower,
+        upper=upper,
+        kind="consistency",
+        coverage="simultaneous",
+        method="split resampling",
+        level=request.level,
+        n=float(sample.distinct.n.sum()),
+        resamples=request.resamples,
+        seed=request.seed,
+        note="Simultaneous: the whole curve of a calibrated forecast stays inside with this probability.",
+    )
+
+
+def honest_confidence_band(sample: Sample, level: float) -> Band:
+    """A band that the whole true curve stays in, whatever the sample size, if it does not fall."""
+    if sample.cluster is not None or not sample.units.are_repeated_rows:
+        raise UsageError(
+            "The honest band needs independent rows of equal weight; bootstrap the scores instead."
+        )
+    cells = choose_cells(sample.distinct)
+    from_right, from_left = honest_bounds(cells, level)
+    x = np.unique(np.concatenate([cells.x_min, cells.x_max]))
+    lower = np.append(0.0, from_right)[np.searchsorted(cells.x_max, x, side="right")]
+    upper = np.append(from_left, 1.0)[np.searchsorted(cells.x_min, x, side="left")]
+    crossing = (
+        " Its bounds cross: evidence that the true curve falls somewhere." if (lower > upper).any() else ""
+    )
+    return Band(
+        x=x,
+        lower=lower,
+        upper=upper,
+        kind="confidence",
+        coverage="simultaneous",
+        method="honest",
+        level=level,
+        n=float(cells.n.sum()),
+        shape="step",
+        note="Simultaneous: the whole true curve, if it does not fall, stays inside with at least this "
+        f"probability.{crossing}",
+    )
+
+
+def _asymptotic(sample: Sample, request: BandRequest, method: str) -> tuple[FloatArray, ...]:
+    distinct = sample.distinct
+    x = distinct.x_min if method == "discrete" else _GRID
+    centre = x if request.around_diagonal else sample.cep(x)
+    n = sample.effective_n
+    if method == "discrete":
+        half_width = discrete_half_width(centre, n, request.level)
+    else:
+        half_width = continuous_half_width(centre, x, distinct.x_min, n, request.level, request.quantiles)
+    return x, np.clip(centre - half_width, 0, 1), np.clip(centre + half_width, 0, 1)
+
+
+def _resampled(sample: Sample, request: BandRequest, _method: str) -> tuple[FloatArray, ...]:
+    distinct = sample.distinct.x_min
+    probability = distinct if request.around_diagonal else sample.cep(distinct)
+    x = np.union1d(distinct[_spread_evenly(len(distinct), request.points)], sample.blocks.corners[0])
+    simulation = sample.simulation(probability)
+    lower, upper = pointwise_bounds(simulation, x, request.level, request.resamples, request.seed)
+    if not request.around_diagonal:
+        lower, upper = _mend_where_certain(x, lower, upper, sample, request.level)
+    return x, lower, upper
+
+
+def _mend_where_certain(
+    x: FloatArray, lower: FloatArray, upper: FloatArray, sample: Sample, level: float
+) -> tuple[FloatArray, FloatArray]:
+    """Give width to a confidence band where the estimate is 0 or 1, so that no draw can differ from it.
+
+    Between the first and the last forecast bounds are drawn straight over such stretches, as in R. At
+    the ends, where R leaves no width, an exact binomial bound for the block takes its place.
+    """
+    cep = sample.cep(x)
+    is_certain = (cep == 0) | (cep == 1)
+    lower, upper = lower.copy(), upper.copy()
+    error = (1 - level) / 2
+    for end, block in ((0, 0), (-1, -1)):
+        n = float(sample.blocks.n[block])
+        if cep[end] == 0:
+            upper[end] = min([1 - error ** (1 / n), *upper[~is_certain][:1]])
+        elif cep[end] == 1:
+            lower[end] = max([error ** (1 / n), *lower[~is_certain][-1:]])
+    is_certain[[0, -1]] = False
+    known = ~is_certain
+    return np.interp(x, x[known], lower[known]), np.interp(x, x[known], upper[known])
+
+
+def _spread_evenly(n: int, points: int) -> NDArray[np.intp]:
+    """All of n places, or about so many of them from the first to the last."""
+    return np.arange(n) if n <= points else np.unique(np.linspace(0, n - 1, points).round().astype(np.intp))

@@ -66,6 +66,13 @@ class Blocks:
         """Mean outcome of each block: the conditional event probability (CEP)."""
         return self.events / self.n
 
+    @property
+    def corners(self) -> tuple[FloatArray, FloatArray]:
+        """Forecast and mean at both ends of each block: the curve that joins them."""
+        x, mean = np.column_stack([self.x_min, self.x_max]).ravel(), np.repeat(self.mean, 2)
+        keep = np.append(True, x[1:] > x[:-1])
+        return x[keep], mean[keep]
+
     def equals(self, other: Blocks) -> bool:
         """Whether both lists are the same to the last bit."""
         return all(bits_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
@@ -104,19 +111,28 @@ def pool(blocks: Blocks) -> Blocks:
     runs = _merge_what_does_not_rise(blocks) if len(blocks) > 1 else blocks
     if len(runs) < 2:
         return runs
-    starts = isotonic_regression(runs.mean, weights=runs.n).blocks[1:-1]
-    pooled = _merge_what_does_not_rise(_merge(runs, starts))
+    pooled = _merge_what_does_not_rise(merge_between(runs, isotonic_starts(runs.n, runs.events)[1:]))
     if pooled.n.dtype.kind == "f" or _is_isotonic_fit(runs, pooled):
         return pooled
     return _pool_exactly(runs)
 
 
-def _runs_of_events_and_non_events(y: FloatArray, x: FloatArray) -> Blocks:
-    """Blocks that begin where outcomes rise, counted by positions alone: events come first in each."""
+def isotonic_starts(n: CountArray, events: CountArray) -> NDArray[np.intp]:
+    """Where the blocks of an isotonic regression of event rates start, found by scipy in floating point."""
+    return isotonic_regression(events / n, weights=n).blocks[:-1]
+
+
+def runs_of_outcomes(y: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Events then non-events, over and over: where each such run starts, its non-events start, it ends."""
     before, after = np.zeros(int(y[0] == 0), dtype=np.intp), np.full(int(y[-1] == 1), len(y), dtype=np.intp)
     edges = np.concatenate([before, np.flatnonzero(y[1:] != y[:-1]) + 1, after])
     first_non_event, rises = edges[0::2], edges[1::2]
-    start, end = np.append(0, rises), np.append(rises, len(y))
+    return np.append(0, rises), first_non_event, np.append(rises, len(y))
+
+
+def _runs_of_events_and_non_events(y: FloatArray, x: FloatArray) -> Blocks:
+    """Blocks that begin where outcomes rise."""
+    start, first_non_event, end = runs_of_outcomes(y)
     return Blocks(x_min=x[start], x_max=x[end - 1], n=end - start, events=first_non_event - start)
 
 
@@ -130,25 +146,26 @@ def _sum_cases(cases: Cases, cuts: NDArray[np.intp], *, binary: bool) -> Blocks:
     return Blocks(
         x_min=x[np.append(0, cuts)],
         x_max=x[np.append(cuts, len(x)) - 1],
-        n=_sum_between(count, cuts),
-        events=_sum_between(events, cuts),
+        n=sum_between(count, cuts),
+        events=sum_between(events, cuts),
     )
 
 
-def _sum_between(values: CountArray, cuts: NDArray[np.intp]) -> CountArray:
+def sum_between(values: CountArray, cuts: NDArray[np.intp]) -> CountArray:
+    """Sums of the values from cut to cut."""
     if values.dtype.kind == "f":
         return np.add.reduceat(values, np.append(0, cuts))
     running = np.cumsum(values)  # exact for integers, and faster than reduceat
     return np.diff(running[np.append(cuts, len(values)) - 1], prepend=0)
 
 
-def _merge(blocks: Blocks, cuts: NDArray[np.intp]) -> Blocks:
+def merge_between(blocks: Blocks, cuts: NDArray[np.intp]) -> Blocks:
     """Merge all blocks between cuts; a cut is the index of the block that starts anew."""
     return Blocks(
         x_min=blocks.x_min[np.append(0, cuts)],
         x_max=blocks.x_max[np.append(cuts, len(blocks)) - 1],
-        n=_sum_between(blocks.n, cuts),
-        events=_sum_between(blocks.events, cuts),
+        n=sum_between(blocks.n, cuts),
+        events=sum_between(blocks.events, cuts),
     )
 
 
@@ -156,7 +173,7 @@ def _merge_what_does_not_rise(blocks: Blocks) -> Blocks:
     """Merge neighbours whose means fall or stay equal: isotonic regression would do so anyway."""
     n, events = _for_products(blocks)
     rises = events[:-1] * n[1:] < events[1:] * n[:-1]
-    return blocks if rises.all() else _merge(blocks, np.flatnonzero(rises) + 1)
+    return blocks if rises.all() else merge_between(blocks, np.flatnonzero(rises) + 1)
 
 
 def _is_isotonic_fit(runs: Blocks, pooled: Blocks) -> bool:
@@ -184,7 +201,7 @@ def _pool_exactly(runs: Blocks) -> Blocks:
             first, n_before, events_before = stack.pop()
             block = (first, n_before + block[1], events_before + block[2])
         stack.append(block)
-    return _merge(runs, np.array([start for start, _, _ in stack[1:]], dtype=np.intp))
+    return merge_between(runs, np.array([start for start, _, _ in stack[1:]], dtype=np.intp))
 
 
 def _for_products(blocks: Blocks) -> tuple[NDArray[Any], NDArray[Any]]:

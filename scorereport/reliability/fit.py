@@ -8,21 +8,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.arrays import FloatArray, read_only
-from scorereport.checks import Cases, check_binary, check_finite, check_inside, check_option, check_real
+from scorereport.arrays import FloatArray, IntArray, read_only
+from scorereport.checks import (
+    Cases,
+    check_binary,
+    check_clusters,
+    check_finite,
+    check_inside,
+    check_option,
+    check_real,
+    check_whole,
+)
 from scorereport.errors import UsageError
+from scorereport.reliability.asymptotic import QUANTILES
 from scorereport.reliability.bands import (
+    COVERAGES,
     KINDS,
     METHODS,
-    QUANTILES,
     Band,
-    continuous_half_width,
-    cut_to_unit,
-    discrete_half_width,
+    BandRequest,
+    honest_confidence_band,
+    pointwise_band,
+    simultaneous_consistency_band,
 )
 from scorereport.reliability.blocks import Blocks, distinct_forecasts, pool_cases
 from scorereport.reliability.decomposition import decompose_by_value, decompose_cases, decompose_real
-from scorereport.reliability.ordering import order_cases
+from scorereport.reliability.ordering import order_cases, order_clustered
+from scorereport.reliability.sample import Sample
+from scorereport.sampling import SEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +55,7 @@ def corp(
     sample_weight: ArrayLike | None = None,
     *,
     functional: str = "probability",
+    cluster: ArrayLike | None = None,
 ) -> Corp:
     """Fit the outcomes by isotonic regression on the forecasts (CORP); ties are pooled first.
 
@@ -51,6 +65,7 @@ def corp(
     y_prob : probabilities; any real numbers if `functional="mean"`
     sample_weight : not negative; integer weights equal repeated rows
     functional : "probability" of an event, or "mean" of a real outcome
+    cluster : labels of clusters of dependent cases, which bands and tests then draw whole
 
     References
     ----------
@@ -67,9 +82,14 @@ def corp(
     """
     binary = check_option(functional, "functional", ("probability", "mean")) == "probability"
     given = (check_binary if binary else check_real)(y_true, y_prob, sample_weight)
-    cases = order_cases(given, binary=binary)
+    codes = check_clusters(cluster, len(given.y_true))
+    if codes is None:
+        cases = order_cases(given, binary=binary)
+    else:
+        cases, codes = order_clustered(given, codes)
     blocks = pool_cases(cases, binary=binary)
-    return Corp(y_prob=read_only(given.y_prob.copy()), cases=cases, blocks=blocks, functional=functional)
+    forecasts = read_only(given.y_prob.copy())
+    return Corp(y_prob=forecasts, cases=cases, blocks=blocks, functional=functional, cluster=codes)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,11 +100,17 @@ class Corp:
     cases: Cases
     blocks: Blocks
     functional: str
+    cluster: IntArray | None = None
 
     @cached_property
     def distinct(self) -> Blocks:
         """One block for each distinct forecast, with its number of cases and events."""
         return distinct_forecasts(self.cases, binary=self.functional == "probability")
+
+    @cached_property
+    def sample(self) -> Sample:
+        """The cases as a sample, for bands and tests."""
+        return Sample(cases=self.cases, distinct=self.distinct, blocks=self.blocks, cluster=self.cluster)
 
     @property
     def n(self) -> float:
@@ -127,10 +153,7 @@ class Corp:
     @property
     def corners(self) -> tuple[FloatArray, FloatArray]:
         """The reliability curve: forecast and recalibrated probability at both ends of each block."""
-        b = self.blocks
-        x, cep = np.column_stack([b.x_min, b.x_max]).ravel(), np.repeat(b.mean, 2)
-        keep = np.append(True, x[1:] > x[:-1])
-        return x[keep], cep[keep]
+        return self.blocks.corners
 
     def recalibrate(self, p: ArrayLike) -> FloatArray:
         """Recalibrate forecasts: along the curve between blocks, flat beyond its ends.
@@ -162,16 +185,29 @@ class Corp:
         return decompose_by_value(self.distinct)
 
     def band(
-        self, *, method: str, kind: str = "consistency", level: float = 0.9, quantiles: str = "exact"
+        self,
+        kind: str = "consistency",
+        level: float = 0.9,
+        *,
+        method: str = "auto",
+        coverage: str = "pointwise",
+        resamples: int = 1000,
+        seed: int = SEED,
+        points: int = 500,
+        quantiles: str = "exact",
     ) -> Band:
-        """A pointwise band by asymptotic theory; bounds are cut to [0, 1].
+        """A band for the reliability curve.
 
         Parameters
         ----------
-        method : "discrete", normal theory at each distinct forecast, for many cases on few values; or
-            "continuous", Chernoff's law on a grid of 0.01
         kind : "consistency", around the diagonal, or "confidence", around the estimate
-        level : the probability with which the band covers at a point
+        level : the probability with which the band covers
+        method : of a pointwise band: "resampling"; "discrete", normal theory at each distinct forecast;
+            "continuous", Chernoff's law on a grid of 0.01; or "auto", the paper's choice among them
+        coverage : "pointwise", at each forecast by itself, or "simultaneous", of the whole curve: by split
+            resampling around the diagonal, and the honest band of Dimitriadis et al. (2023) otherwise
+        resamples, seed : number of draws, and where they start
+        points : at most so many forecasts are drawn at, spread evenly; and every edge of a block
         quantiles : of Chernoff's law: "exact", or "r" as the R package interpolates them
 
         >>> band = corp([0, 1, 1, 0] * 50, [0.2, 0.8, 0.8, 0.2] * 50).band(method="discrete")
@@ -179,20 +215,24 @@ class Corp:
         (array([0.134, 0.734]), array([0.266, 0.866]))
         """
         self.require_events("A band")
-        check_option(method, "method", METHODS)
-        check_option(kind, "kind", KINDS)
-        check_option(quantiles, "quantiles", QUANTILES)
-        level = check_inside(level, "level", 0, 1, closed="neither")
-        x = self.distinct.x_min if method == "discrete" else np.linspace(0, 1, 101)
-        centre = x if kind == "consistency" else self.recalibrate(x)
-        if method == "discrete":
-            half_width = discrete_half_width(centre, self.distinct, level)
-        else:
-            half_width = continuous_half_width(centre, x, self.distinct, level, quantiles)
-        lower, upper = cut_to_unit(centre, half_width)
-        return Band(
-            x=read_only(x), lower=lower, upper=upper, kind=kind, method=method, level=level, n=float(self.n)
+        request = BandRequest(
+            kind=check_option(kind, "kind", KINDS),
+            level=check_inside(level, "level", 0, 1, closed="neither"),
+            method=check_option(method, "method", METHODS),
+            resamples=check_whole(resamples, "resamples", 2),
+            seed=check_whole(seed, "seed", 0),
+            points=check_whole(points, "points", 2),
+            quantiles=check_option(quantiles, "quantiles", QUANTILES),
         )
+        if check_option(coverage, "coverage", COVERAGES) == "pointwise":
+            return pointwise_band(self.sample, request)
+        if method != "auto":
+            raise UsageError(
+                f'A simultaneous band has one method only; leave `method` "auto", not {method!r}.'
+            )
+        if request.around_diagonal:
+            return simultaneous_consistency_band(self.sample, request)
+        return honest_confidence_band(self.sample, request.level)
 
     def require_events(self, what: str) -> None:
         """Refuse what is made of events where outcomes are real numbers."""

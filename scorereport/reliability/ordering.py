@@ -15,7 +15,17 @@ from scorereport.arrays import read_only
 from scorereport.checks import Cases
 
 if TYPE_CHECKING:
-    from scorereport.arrays import FloatArray
+    from scorereport.arrays import FloatArray, IntArray
+
+
+def order_clustered(cases: Cases, cluster: IntArray) -> tuple[Cases, IntArray]:
+    """Put cases and the numbers of their clusters in canonical order; cases without weight leave."""
+    y, p, weight = cases
+    order = np.lexsort((cluster, np.ones(len(y)) if weight is None else weight, -y, p))
+    if weight is not None:
+        order = order[weight[order] > 0]
+    ordered = _frozen(y[order], p[order] + 0.0, None if weight is None else weight[order])
+    return ordered, read_only(np.unique(cluster[order], return_inverse=True)[1])
 
 
 def order_cases(cases: Cases, *, binary: bool) -> Cases:

@@ -1,0 +1,52 @@
+"""Pointwise bands by asymptotic theory: normal for many cases on few forecasts, else Chernoff's law.
+
+References
+----------
+Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118
+Chen (1999), Comput. Stat. Data Anal. 31, doi:10.1016/S0167-9473(99)00010-9
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import betaln, ndtri, xlog1py, xlogy
+
+from scorereport.reliability.chernoff import chernoff_quantile, interpolated_chernoff_quantile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scorereport.arrays import CountArray, FloatArray
+
+#: Chernoff quantiles: exact, or interpolated in the table of the R package, for comparison with it.
+QUANTILES: dict[str, Callable[[float], float]] = {
+    "exact": chernoff_quantile,
+    "r": interpolated_chernoff_quantile,
+}
+
+
+def discrete_half_width(centre: FloatArray, n: CountArray, level: float) -> FloatArray:
+    """Normal quantile times the standard error of a frequency of n cases, for each distinct forecast."""
+    return ndtri((1 + level) / 2) * np.sqrt(centre * (1 - centre) / n)
+
+
+def continuous_half_width(
+    centre: FloatArray, grid: FloatArray, x: FloatArray, n: CountArray, level: float, quantiles: str
+) -> FloatArray:
+    """Chernoff quantile times (4 p(1 - p) / (n f))^(1/3), with slope 1 and density f of the forecasts x."""
+    spread = 4 * centre * (1 - centre) / (float(n.sum()) * _density(grid, x, n))
+    return QUANTILES[quantiles]((1 + level) / 2) * np.cbrt(spread)
+
+
+def _density(grid: FloatArray, x: FloatArray, n: CountArray) -> FloatArray:
+    """Chen's beta-kernel density of the forecasts, with bandwidth n^(-2/5)."""
+    total = float(n.sum())
+    bandwidth = total ** (-2 / 5)
+    share = n / total
+    density = np.empty(len(grid))
+    for position, (a, b) in enumerate(zip(grid / bandwidth, (1 - grid) / bandwidth, strict=True)):
+        kernel = xlogy(a, x) + xlog1py(b, -x) - betaln(a + 1, b + 1)
+        density[position] = (share * np.exp(kernel)).sum()
+    return density

@@ -1,0 +1,63 @@
+"""A fitted sample: its cases, their isotonic fit and how they were drawn; bands and tests start here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.arrays import CountArray, FloatArray, IntArray
+from scorereport.checks import Cases
+from scorereport.reliability.blocks import Blocks
+from scorereport.reliability.simulation import cluster_correlation, make_simulation
+from scorereport.sampling import Units
+
+if TYPE_CHECKING:
+    from scorereport.reliability.simulation import Simulation
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sample:
+    """Cases in canonical order, by distinct forecast and by block; `cluster` numbers theirs from 0."""
+
+    cases: Cases
+    distinct: Blocks
+    blocks: Blocks
+    cluster: IntArray | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self.cases.y_true)
+
+    @cached_property
+    def units(self) -> Units:
+        """The rows as independent draws."""
+        return Units(rows=self.rows, weight=self.cases.weight, cluster=self.cluster)
+
+    def cep(self, x: FloatArray) -> FloatArray:
+        """Recalibrated probability at forecasts: along the curve, flat beyond its ends."""
+        return np.interp(x, *self.blocks.corners)
+
+    @cached_property
+    def correlation(self) -> float:
+        """How much outcomes of a cluster depend on each other, given their forecasts."""
+        if self.cluster is None:
+            return 0.0
+        probability = self.cep(self.cases.y_prob)
+        return cluster_correlation(self.cases.y_true - probability, probability, self.cluster)
+
+    @cached_property
+    def effective_n(self) -> CountArray:
+        """Cases at each distinct forecast; of fractional weights Kish's effective number, (Σw)²/Σw²."""
+        weight = self.cases.weight
+        if weight is None or self.units.are_repeated_rows:
+            return self.distinct.n
+        place = np.searchsorted(self.distinct.x_min, self.cases.y_prob)
+        return self.distinct.n**2 / np.bincount(place, weights=weight**2)
+
+    def simulation(self, probability: FloatArray) -> Simulation:
+        """Outcomes to be drawn with this probability of an event at each distinct forecast."""
+        return make_simulation(self.cases, self.distinct, probability, self.cluster, self.correlation)

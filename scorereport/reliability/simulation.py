@@ -1,0 +1,245 @@
+"""Outcomes drawn under a hypothesis and fitted again: the engine of resampled bands and tests.
+
+No draw is ever sorted by forecast: the forecasts are in order already, so that positions among
+them can be drawn, with the outcome in the lowest bit of an integer where ties need an order too.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from scorereport.arrays import CountArray, FloatArray, IntArray
+from scorereport.reliability.blocks import Blocks, isotonic_starts, runs_of_outcomes, sum_between
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from scorereport.checks import Cases
+
+#: With more cases per distinct forecast than this, counts are drawn rather than cases.
+_MANY_TIES = 8
+
+
+class Redraw(NamedTuple):
+    """A sample drawn under the hypothesis: entries in canonical order, with their number of cases.
+
+    `position` tells which distinct forecast each entry belongs to, None that there is one entry for
+    each; `n` is None if each entry is one case.
+    """
+
+    position: NDArray[np.integer] | None
+    n: CountArray | None
+    events: NDArray[Any]
+
+    def fit(self) -> Refit:
+        """Isotonic regression of the entries."""
+        start, n, events = self._runs()
+        block = isotonic_starts(n, events)
+        return Refit(
+            start=start[block],
+            last=np.append(start[block[1:]], len(self.events)) - 1,
+            n=sum_between(n, block[1:]),
+            events=sum_between(events, block[1:]),
+        )
+
+    def _runs(self) -> tuple[NDArray[np.intp], CountArray, CountArray]:
+        """Entries summed up to where event rates may rise: non-events before, events after."""
+        if self.n is None:
+            start, first_non_event, end = runs_of_outcomes(self.events)
+            return start, end - start, first_non_event - start
+        cuts = np.flatnonzero((self.events[1:] > 0) & (self.events[:-1] < self.n[:-1])) + 1
+        return np.append(0, cuts), sum_between(self.n, cuts), sum_between(self.events, cuts)
+
+
+class Refit(NamedTuple):
+    """The blocks of a redrawn sample: their first and last entry, cases and events."""
+
+    start: NDArray[np.intp]
+    last: NDArray[np.intp]
+    n: CountArray
+    events: CountArray
+
+    @property
+    def mean(self) -> FloatArray:
+        """Recalibrated probability of each block."""
+        return self.events / self.n
+
+    def at_entries(self, entries: NDArray[np.intp]) -> FloatArray:
+        """The fit at some entries."""
+        return self.mean[np.searchsorted(self.start, entries, side="right") - 1]
+
+    def at(self, points: FloatArray, x: FloatArray, position: NDArray[np.integer] | None) -> FloatArray:
+        """The fit at forecasts: straight between blocks, NaN beyond the forecasts drawn."""
+        edges = np.column_stack([self.start, self.last]).ravel()
+        corners = x[edges if position is None else position[edges]]
+        return np.interp(points, corners, np.repeat(self.mean, 2), left=np.nan, right=np.nan)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Simulation(ABC):
+    """Distinct forecasts with the probability that a hypothesis gives to an event at each."""
+
+    distinct: Blocks
+    probability: FloatArray
+
+    @abstractmethod
+    def redraw_outcomes(self, rng: np.random.Generator) -> Redraw:
+        """Keep the forecasts and draw outcomes: one entry for each distinct forecast."""
+
+    @abstractmethod
+    def redraw_cases(self, rng: np.random.Generator) -> Redraw:
+        """Draw cases with replacement, as many as there were, and their outcomes."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _CaseSimulation(Simulation):
+    """Few ties: one random number for each case."""
+
+    @cached_property
+    def _forecast_of_case(self) -> NDArray[np.uint32] | None:
+        if len(self.distinct) == self._n:
+            return None
+        return np.repeat(np.arange(len(self.distinct), dtype=np.uint32), self.distinct.n.astype(np.int64))
+
+    @cached_property
+    def _probability_of_case(self) -> FloatArray:
+        case = self._forecast_of_case
+        return self.probability if case is None else self.probability[case]
+
+    @cached_property
+    def _n(self) -> int:
+        return int(self.distinct.n.sum())
+
+    def redraw_outcomes(self, rng: np.random.Generator) -> Redraw:
+        happens = rng.random(self._n) < self._probability_of_case
+        if self._forecast_of_case is None:
+            return Redraw(None, None, happens)
+        return Redraw(None, self.distinct.n, sum_between(happens.astype(np.int64), self._first_of_ties))
+
+    @cached_property
+    def _first_of_ties(self) -> NDArray[Any]:
+        return np.cumsum(self.distinct.n)[:-1]
+
+    def redraw_cases(self, rng: np.random.Generator) -> Redraw:
+        drawn = rng.integers(0, self._n, self._n, dtype=np.uint32)
+        fails = rng.random(self._n) >= self._probability_of_case[drawn]
+        key = drawn if self._forecast_of_case is None else self._forecast_of_case[drawn]
+        key <<= np.uint32(1)
+        key |= fails
+        key.sort()  # by forecast and, among ties, events first
+        return Redraw(key >> np.uint32(1), None, (key & np.uint32(1)) == 0)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _CountSimulation(Simulation):
+    """Many ties: one binomial count for each distinct forecast."""
+
+    def redraw_outcomes(self, rng: np.random.Generator) -> Redraw:
+        n = self.distinct.n.astype(np.int64)
+        return Redraw(None, n, rng.binomial(n, self.probability))
+
+    def redraw_cases(self, rng: np.random.Generator) -> Redraw:
+        total = int(self.distinct.n.sum())
+        n = rng.multinomial(total, self.distinct.n / total)
+        drawn = np.flatnonzero(n)
+        return Redraw(drawn, n[drawn], rng.binomial(n[drawn], self.probability[drawn]))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _RowSimulation(Simulation):
+    """Rows that carry fractional weights, or that belong to clusters.
+
+    Rows of a cluster depend on each other: with probability √ρ a row takes the random number of its
+    cluster instead of its own, so that two rows have the covariance ρ (min(p, q) - p q) and each row
+    keeps its probability.
+    """
+
+    forecast: IntArray  # which distinct forecast each row has
+    weight: FloatArray
+    cluster: IntArray | None
+    correlation: float
+
+    def redraw_outcomes(self, rng: np.random.Generator) -> Redraw:
+        rows = np.arange(len(self.forecast))
+        n, events = self._count(rows, self._outcomes(rng, rows, self.cluster))
+        return Redraw(None, n, events)
+
+    def redraw_cases(self, rng: np.random.Generator) -> Redraw:
+        rows, cluster = self._redraw_rows(rng)
+        n, events = self._count(rows, self._outcomes(rng, rows, cluster))
+        drawn = np.flatnonzero(n)
+        return Redraw(drawn, n[drawn], events[drawn])
+
+    def _redraw_rows(self, rng: np.random.Generator) -> tuple[IntArray, IntArray | None]:
+        """Rows drawn, or the rows of clusters drawn; a cluster drawn twice becomes two clusters."""
+        if self.cluster is None:
+            return rng.integers(0, len(self.forecast), len(self.forecast)), None
+        size, by_cluster = self._members
+        drawn = rng.integers(0, len(size), len(size))
+        first = (np.cumsum(size) - size)[drawn]
+        copy = np.repeat(np.arange(len(drawn)), size[drawn])
+        place = np.arange(len(copy)) - np.repeat(np.cumsum(size[drawn]) - size[drawn], size[drawn])
+        return by_cluster[first[copy] + place], copy
+
+    @cached_property
+    def _members(self) -> tuple[IntArray, IntArray]:
+        return np.bincount(self.cluster), np.argsort(self.cluster, kind="stable")  # type: ignore[arg-type]
+
+    def _outcomes(
+        self, rng: np.random.Generator, rows: IntArray, cluster: IntArray | None
+    ) -> NDArray[np.bool_]:
+        chance = rng.random(len(rows))
+        if cluster is not None and self.correlation > 0:
+            shared = rng.random(int(cluster.max()) + 1)[cluster]
+            chance = np.where(rng.random(len(rows)) < np.sqrt(self.correlation), shared, chance)
+        return chance < self.probability[self.forecast[rows]]
+
+    def _count(self, rows: IntArray, happens: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
+        forecast, weight, size = self.forecast[rows], self.weight[rows], len(self.distinct)
+        n = np.bincount(forecast, weights=weight, minlength=size)
+        # the same order of summation: where all happen, n and events are equal to the last bit
+        return n, np.bincount(forecast, weights=np.where(happens, weight, 0.0), minlength=size)
+
+
+def make_simulation(
+    cases: Cases,
+    distinct: Blocks,
+    probability: FloatArray,
+    cluster: IntArray | None,
+    correlation: float = 0.0,
+) -> Simulation:
+    """The simulation that fits the sample: by case, by count, or by row where rows are not alike."""
+    if cluster is None and distinct.n.dtype.kind == "i":
+        many_ties = distinct.n.sum() > _MANY_TIES * len(distinct)
+        kind = _CountSimulation if many_ties else _CaseSimulation
+        return kind(distinct=distinct, probability=probability)
+    return _RowSimulation(
+        distinct=distinct,
+        probability=probability,
+        forecast=np.searchsorted(distinct.x_min, cases.y_prob).astype(np.int64),
+        weight=np.ones(len(cases.y_prob)) if cases.weight is None else cases.weight,
+        cluster=cluster,
+        correlation=correlation,
+    )
+
+
+def cluster_correlation(residual: FloatArray, probability: FloatArray, cluster: IntArray) -> float:
+    """The ρ that gives pairs of rows of a cluster the covariance their residuals have; at least 0.
+
+    Sums over all pairs of Σ r s over Σ (min(p, q) - p q), without visiting the pairs: of k ascending
+    probabilities the smallest is the minimum of k - 1 pairs, the next of k - 2, and so on.
+    """
+    order = np.lexsort((probability, cluster))
+    p, group = probability[order], cluster[order]
+    size = np.bincount(group)
+    later = np.cumsum(size)[group] - 1 - np.arange(len(group))
+    minima = (p * later).sum()
+    products = ((np.bincount(group, weights=p)) ** 2 - np.bincount(group, weights=p**2)).sum() / 2
+    covariance = (np.bincount(cluster, weights=residual) ** 2).sum() - (residual**2).sum()
+    possible = 2 * (minima - products)
+    return float(np.clip(covariance / possible, 0.0, 1.0)) if possible > 0 else 0.0
