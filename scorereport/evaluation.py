@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
@@ -10,47 +10,57 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
-from scorereport import document
-from scorereport.checks import check_interval, name_some
-from scorereport.curves import (
-    decision_curve,
-    forecast_histogram,
-    murphy_curves,
-    regret_curve,
-    reliability_curve,
-    roc_curve,
-    roc_hull,
+from scorereport import document, frames
+from scorereport.checks import (
+    check_inside,
+    check_interval,
+    check_option,
+    check_whole,
+    name_some,
 )
-from scorereport.curves.thinning import thin_murphy, thin_regret, thin_roc
 from scorereport.errors import UsageError
 from scorereport.files import write_text
+from scorereport.groups import (
+    check_window,
+    describe_group_limits,
+    evaluate_groups,
+    examine_heterogeneity,
+    fit_panel,
+    has_weight,
+    label_windows,
+    panel_of,
+    rows_by_label,
+)
+from scorereport.inference.bootstrap import METHODS
+from scorereport.inference.components import warn_of_few_events
+from scorereport.inference.grades import grade_tests
 from scorereport.predictions import Predictions, read_predictions
-from scorereport.reliability.fit import corp
+from scorereport.reliability.resampled import fewest_resamples
 from scorereport.results import (
+    Comparisons,
     DataSummary,
-    ForecastSummary,
     GroupResult,
-    ModelCurves,
+    Heterogeneity,
+    ModelCalibration,
     ModelResult,
     ModelScores,
     SampleSummary,
-    ScoreValue,
     Settings,
 )
-from scorereport.scores.ranking import area_under_roc
+from scorereport.sampling import SEED
+from scorereport.summaries import collect_curves, describe_forecasts, describe_sample, score_fit
+from scorereport.uncertainty import compare, draw_bands, examine_calibration, infer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import pandas as pd
-    from numpy.typing import NDArray
 
     from scorereport.arrays import IntArray
+    from scorereport.inference.panel import Panel
     from scorereport.reliability.fit import Corp
 
 VERSION: Literal[1] = 1
-_SCORES = ("brier", "log_loss", "misclassification", "spherical")
-_BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
 _SOFTWARE = ("scorereport", "numpy", "scipy")
 
 
@@ -62,6 +72,7 @@ class Columns(TypedDict, total=False):
     weight: str | None
     group: str | Sequence[str] | None
     cluster: str | None
+    grade: str | None
     time: str | None
     positive: object
     missing: str
@@ -69,48 +80,86 @@ class Columns(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evaluation:
-    """Scores, skills, decompositions and curves of all models, overall and by subgroup."""
+    """All numbers of all models with their uncertainty, overall, against each other, by group and period."""
 
     version: Literal[1] = VERSION
     data: DataSummary
     settings: Settings
     models: tuple[ModelResult, ...]
+    comparisons: Comparisons = field(default_factory=Comparisons)
     groups: tuple[GroupResult, ...] = ()
+    windows: tuple[GroupResult, ...] = ()
+    heterogeneity: tuple[Heterogeneity, ...] = ()
     notes: tuple[str, ...] = ()
     software: dict[str, str] = field(default_factory=dict)
 
     @property
     def scores(self) -> pd.DataFrame:
         """Mean scores: a row for each model, a column for each score."""
-        return _frame([{"model": m.model, **_values(m.scores)} for m in self.models], "model")
+        return frames.score_frame(m.scores for m in self.models)
 
     @property
     def skills(self) -> pd.DataFrame:
         """Skills: 0 for the prevalence forecast, 1 for the perfect one."""
-        return _frame([{"model": m.model, **_skills(m.scores)} for m in self.models], "model")
+        return frames.skill_frame(m.scores for m in self.models)
+
+    @property
+    def intervals(self) -> pd.DataFrame:
+        """Intervals of scores, skills, miscalibration and discrimination: a row for each."""
+        return frames.interval_frame(m.scores for m in self.models)
 
     @property
     def decompositions(self) -> pd.DataFrame:
         """Mean score, miscalibration, discrimination and uncertainty: a row for each model and score."""
-        return _frame([row for m in self.models for row in _components(m.scores)])
+        return frames.decomposition_frame(m.scores for m in self.models)
 
     @property
     def murphy(self) -> pd.DataFrame:
         """Murphy's reliability, resolution and uncertainty of the Brier score, over distinct forecasts."""
-        return _frame([{"model": m.model, **document.encode(m.murphy)} for m in self.models], "model")
+        return frames.murphy_frame(self.models)
+
+    @property
+    def calibration_tests(self) -> pd.DataFrame:
+        """Tests of calibration: a row for each model and test."""
+        return frames.calibration_test_frame(self.models)
+
+    @property
+    def differences(self) -> pd.DataFrame:
+        """Paired differences of every two models by every measure, with interval and test."""
+        return frames.record_frame(self.comparisons.differences)
+
+    @property
+    def ranks(self) -> pd.DataFrame:
+        """Models ranked by each measure, with ties where the data cannot tell."""
+        return frames.record_frame(self.comparisons.ranks)
 
     @property
     def group_scores(self) -> pd.DataFrame:
         """Mean scores by subgroup: a row for each group and model."""
-        return _frame(
-            [{**_group_columns(g), "model": m.model, **_values(m)} for g in self.groups for m in g.models]
-        )
+        return frames.group_score_frame(self.groups)
 
     @property
     def group_decompositions(self) -> pd.DataFrame:
         """Decompositions by subgroup: a row for each group, model and score."""
-        return _frame(
-            [{**_group_columns(g), **row} for g in self.groups for m in g.models for row in _components(m)]
+        return frames.group_decomposition_frame(self.groups)
+
+    @property
+    def group_intervals(self) -> pd.DataFrame:
+        """Intervals by subgroup: a row for each group, model and number."""
+        return frames.group_interval_frame(self.groups)
+
+    @property
+    def window_intervals(self) -> pd.DataFrame:
+        """Intervals by period of time: a row for each period, model and number."""
+        return frames.group_interval_frame(self.windows)
+
+    @property
+    def heterogeneity_tests(self) -> pd.DataFrame:
+        """Tests whether groups differ: a row for each column, model and test."""
+        return frames.record_frame(
+            [h.test for h in self.heterogeneity],
+            column=[h.column for h in self.heterogeneity],
+            model=[h.model for h in self.heterogeneity],
         )
 
     def to_json(self, path: str | Path | None = None) -> str:
@@ -139,16 +188,33 @@ class Evaluation:
 
 
 def evaluate(
-    data: Any, *, cost_interval: tuple[float, float] | None = None, **columns: Unpack[Columns]
+    data: Any,
+    *,
+    cost_interval: tuple[float, float] | None = None,
+    level: float = 0.95,
+    band_level: float = 0.9,
+    interval_method: str = "bca",
+    resamples: int = 1000,
+    seed: int = SEED,
+    smallest_group: int = 10,
+    window: str | None = None,
+    **columns: Unpack[Columns],
 ) -> Evaluation:
-    """Evaluate one or more binary models on the same rows.
+    """Evaluate one or more binary models on the same rows, with the uncertainty of every number.
 
     Parameters
     ----------
     data : `Predictions`, or a table that `read_predictions` takes together with its columns
     cost_interval : bounds of the cost ratios that matter, inside (0, 1); adds the bounded scores
-    columns : `outcome`, `forecasts`, `weight`, `group`, `cluster`, `time`, `positive`, `missing`, as in
-        `read_predictions`
+    level, band_level : the probability with which intervals and bands cover
+    interval_method : of mean scores and skills: "bca" or "percentile" bootstrap
+    resamples, seed : how many samples are drawn for each bootstrap, band and test, and where they start;
+        with 0 there are neither intervals nor bands nor tests
+    smallest_group : groups of fewer rows are counted, not scored
+    window : "year", "quarter", "month", "week" or "day", the periods of the time column; the shortest that
+        makes no more than 24 of them unless given
+    columns : `outcome`, `forecasts`, `weight`, `group`, `cluster`, `grade`, `time`, `positive`, `missing`, as
+        in `read_predictions`
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"y": [0, 1, 0, 1], "logit": [0.1, 0.6, 0.4, 0.8]})
@@ -158,15 +224,54 @@ def evaluate(
     logit  0.0925    0.3375                0.0      0.093      1.0
     """
     predictions = _predictions(data, columns)
-    settings = Settings(cost_interval=None if cost_interval is None else _check_costs(cost_interval))
-    fits = {name: _fit(predictions, p) for name, p in predictions.forecasts.items()}
-    groups = tuple(_evaluate_groups(predictions, settings))
+    check_window(window, predictions)
+    settings = Settings(
+        cost_interval=None if cost_interval is None else _check_costs(cost_interval),
+        level=check_inside(level, "level", 0, 1, closed="neither"),
+        band_level=check_inside(band_level, "band_level", 0, 1, closed="neither"),
+        interval_method=check_option(interval_method, "interval_method", METHODS),
+        resamples=check_resamples(resamples, band_level),
+        seed=check_whole(seed, "seed", 0),
+        smallest_group=check_whole(smallest_group, "smallest_group", 1),
+        window=window,
+    )
+    return _evaluate(predictions, settings)
+
+
+def check_resamples(resamples: int, band_level: float) -> int:
+    """None at all, or enough for every band and interval."""
+    needed = max(fewest_resamples(band_level), 2)
+    if check_whole(resamples, "resamples", 0) not in range(1, needed):
+        return resamples
+    raise UsageError(f"`resamples` must be 0, or at least {needed} for bands of level {band_level:g}.")
+
+
+def _evaluate(predictions: Predictions, settings: Settings) -> Evaluation:
+    panel = panel_of(predictions)
+    fits = fit_panel(panel)
+    sample = describe_sample(len(predictions), next(iter(fits.values())))
+    scores = {name: score_fit(name, fit, settings) for name, fit in fits.items()}
+    comparisons = Comparisons()
+    if settings.resamples > 0:
+        inferred = infer(panel, fits, sample, scores, settings)
+        sample, scores = inferred.sample, inferred.models
+        comparisons = compare(panel, inferred.scored, settings)
+    by_column = {
+        column: tuple(evaluate_groups(predictions, column, labels, settings))
+        for column, labels in predictions.groups.items()
+    }
+    groups = tuple(group for found in by_column.values() for group in found)
     return Evaluation(
-        data=_describe_data(predictions, next(iter(fits.values()))),
+        data=_describe_data(predictions, panel, sample),
         settings=settings,
-        models=tuple(_evaluate_model(name, fit, settings) for name, fit in fits.items()),
+        models=tuple(
+            _describe_model(predictions, panel, fits[name], scores[name], settings) for name in fits
+        ),
+        comparisons=comparisons,
         groups=groups,
-        notes=(*_notes(predictions), *_group_notes(groups)),
+        windows=tuple(_evaluate_windows(predictions, settings)),
+        heterogeneity=tuple(_compare_groups(predictions, by_column, settings)),
+        notes=(*_notes(predictions, sample), *_group_notes(by_column, settings)),
         software={"python": python_version(), **{name: version(name) for name in _SOFTWARE}},
     )
 
@@ -185,125 +290,85 @@ def _predictions(data: Any, columns: Columns) -> Predictions:
     return data
 
 
-def _fit(predictions: Predictions, forecast: Any, rows: Any = slice(None)) -> Corp:
-    weight = None if predictions.weight is None else predictions.weight[rows]
-    return corp(predictions.outcome[rows], forecast[rows], weight)
-
-
-def _evaluate_model(name: str, fit: Corp, settings: Settings) -> ModelResult:
+def _describe_model(
+    predictions: Predictions, panel: Panel, fit: Corp, scores: ModelScores, settings: Settings
+) -> ModelResult:
+    infers = settings.resamples > 0
     return ModelResult(
-        model=name,
-        forecasts=_describe_forecasts(fit),
-        scores=_score_model(name, fit, settings),
+        model=scores.model,
+        forecasts=describe_forecasts(fit),
+        scores=scores,
         murphy=fit.murphy(),
-        curves=_collect_curves(fit, settings.curve_points),
+        curves=collect_curves(fit, settings.curve_points),
+        bands=draw_bands(fit, settings) if infers else (),
+        calibration=_calibrate(predictions, panel, scores.model, settings) if infers else None,
     )
 
 
-def _score_model(name: str, fit: Corp, settings: Settings) -> ModelScores:
-    parts = [fit.decompose(score) for score in _SCORES]
-    if settings.cost_interval is not None:
-        lower, upper = settings.cost_interval
-        parts += [fit.decompose(score, lower=lower, upper=upper) for score in _BOUNDED_SCORES]
-    events = fit.distinct.events.astype(np.float64)
-    auc = area_under_roc(events, fit.distinct.n - events)
-    values = [ScoreValue(name=part.name, value=part.score, skill=part.skill) for part in parts]
-    return ModelScores(
-        model=name,
-        scores=(*values, ScoreValue(name="roc_auc", value=auc, skill=2 * auc - 1)),
-        decompositions=tuple(parts),
+def _calibrate(predictions: Predictions, panel: Panel, model: str, settings: Settings) -> ModelCalibration:
+    found = examine_calibration(panel, model, settings)
+    if predictions.grade is None or not panel.units.are_repeated_rows:
+        return found
+    tests = grade_tests(
+        predictions.outcome,
+        predictions.forecasts[model],
+        predictions.grade,
+        sample_weight=predictions.weight,
     )
+    return replace(found, grades=tests)
 
 
-def _collect_curves(fit: Corp, points: int) -> ModelCurves:
-    regret = thin_regret(regret_curve(fit), points)
-    return ModelCurves(
-        reliability=reliability_curve(fit),
-        histogram=forecast_histogram(fit),
-        roc=thin_roc(roc_curve(fit), points),
-        roc_hull=roc_hull(fit),
-        murphy=thin_murphy(murphy_curves(fit), points, np.append(fit.blocks.mean, fit.prevalence)),
-        regret=regret,
-        decision=decision_curve(fit, thresholds=regret.theta[regret.theta < 1]),
-    )
+def _evaluate_windows(predictions: Predictions, settings: Settings) -> Iterator[GroupResult]:
+    if predictions.time is not None:
+        labels = label_windows(predictions.time, settings.window)
+        yield from evaluate_groups(predictions, predictions.time_name, labels, settings)
 
 
-def _evaluate_groups(predictions: Predictions, settings: Settings) -> Iterator[GroupResult]:
-    for column, labels in predictions.groups.items():
-        for label, rows in _rows_by_label(labels):
-            if not _has_weight(predictions, rows):
-                continue  # a note says so
-            fits = {name: _fit(predictions, p, rows) for name, p in predictions.forecasts.items()}
-            yield GroupResult(
-                column=column,
-                label=label,
-                sample=_describe_sample(len(rows), next(iter(fits.values()))),
-                models=tuple(_score_model(name, fit, settings) for name, fit in fits.items()),
-            )
+def _compare_groups(
+    predictions: Predictions, by_column: dict[str, tuple[GroupResult, ...]], settings: Settings
+) -> Iterator[Heterogeneity]:
+    if settings.resamples > 0:
+        for column, groups in by_column.items():
+            yield from examine_heterogeneity(predictions, column, predictions.groups[column], groups)
 
 
-def _has_weight(predictions: Predictions, rows: IntArray) -> bool:
-    return predictions.weight is None or bool(predictions.weight[rows].any())
-
-
-def _rows_by_label(labels: NDArray[Any]) -> Iterator[tuple[str, IntArray]]:
-    """Each label, in order, with its rows; one pass however many labels there are."""
-    import pandas as pd
-
-    codes, names = pd.factorize(labels, sort=True)
-    rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
-    return zip(names, rows, strict=True)
-
-
-def _describe_data(predictions: Predictions, fit: Corp) -> DataSummary:
+def _describe_data(predictions: Predictions, panel: Panel, sample: SampleSummary) -> DataSummary:
     return DataSummary(
         source=predictions.source,
         outcome=predictions.outcome_name,
         positive=predictions.positive,
         weighted=predictions.weight is not None,
+        clusters=None if panel.cluster is None else int(panel.cluster.max()) + 1,
         row_flow=predictions.row_flow,
-        sample=_describe_sample(len(predictions), fit),
+        sample=sample,
     )
 
 
-def _describe_sample(rows: int, fit: Corp) -> SampleSummary:
-    """Totals of the fit, which sums in canonical order: the order of rows leaves no trace."""
-    return SampleSummary(rows=rows, total=float(fit.n), events=float(fit.events))
-
-
-def _describe_forecasts(fit: Corp) -> ForecastSummary:
-    distinct = fit.distinct
-    return ForecastSummary(
-        forecast_type=fit.forecast_type,
-        n_distinct=len(distinct),
-        minimum=float(distinct.x_min[0]),
-        mean=float((distinct.x_min * distinct.n).sum() / fit.n),
-        maximum=float(distinct.x_max[-1]),
-    )
-
-
-def _notes(predictions: Predictions) -> Iterator[str]:
+def _notes(predictions: Predictions, sample: SampleSummary) -> Iterator[str]:
     counts = slice(None) if predictions.weight is None else np.flatnonzero(predictions.weight)
     outcome = predictions.outcome[counts]
     rows = np.arange(len(predictions))[counts] if predictions.rows is None else predictions.rows[counts]
     if outcome.min() == outcome.max():
         yield "All outcomes are the same: AUC and skill are not defined."
+    elif sample.prevalence_interval is not None and (few := warn_of_few_events(sample.events, sample.total)):
+        yield few.replace("this interval says", "intervals say")
     for name, forecast in predictions.forecasts.items():
         is_refuted = np.abs(forecast[counts] - outcome) == 1
         if is_refuted.any():
             yield _infinite_note(name, rows[is_refuted])
     for column, labels in predictions.groups.items():
-        for label, members in _rows_by_label(labels):
-            if not _has_weight(predictions, members):
+        for label, members in rows_by_label(labels):
+            if not has_weight(predictions, members):
                 yield f"{column} = {label} is left out: its {len(members)} rows have no weight."
 
 
-def _group_notes(groups: tuple[GroupResult, ...]) -> Iterator[str]:
-    for column in dict.fromkeys(group.column for group in groups):
-        one_class = [g.label for g in groups if g.column == column and g.sample.events in (0, g.sample.total)]
+def _group_notes(by_column: dict[str, tuple[GroupResult, ...]], settings: Settings) -> Iterator[str]:
+    for column, groups in by_column.items():
+        one_class = [g.label for g in groups if g.models and g.sample.events in (0, g.sample.total)]
         if one_class:
             shown = name_some(one_class)
             yield f"{column}: AUC and skill are not defined where all outcomes are the same ({shown})."
+        yield from describe_group_limits(column, groups, settings)
 
 
 def _infinite_note(model: str, rows: IntArray) -> str:
@@ -312,43 +377,3 @@ def _infinite_note(model: str, rows: IntArray) -> str:
         f"{model}: the log score is infinite, because {cases} called impossible and happened, "
         f"or certain and did not (row {name_some(rows)})."
     )
-
-
-def _frame(rows: list[dict[str, Any]], index: str | None = None) -> pd.DataFrame:
-    import pandas as pd
-
-    frame = pd.DataFrame(rows)
-    return frame.set_index(index) if index else frame
-
-
-def _values(scores: ModelScores) -> dict[str, float]:
-    return {score.name: score.value for score in scores.scores}
-
-
-def _skills(scores: ModelScores) -> dict[str, float]:
-    return {score.name: score.skill for score in scores.scores}
-
-
-def _components(scores: ModelScores) -> list[dict[str, Any]]:
-    return [
-        {
-            "model": scores.model,
-            "measure": part.name,
-            "score": part.score,
-            "miscalibration": part.miscalibration,
-            "discrimination": part.discrimination,
-            "uncertainty": part.uncertainty,
-        }
-        for part in scores.decompositions
-    ]
-
-
-def _group_columns(group: GroupResult) -> dict[str, Any]:
-    sample = group.sample
-    return {
-        "group": group.column,
-        "label": group.label,
-        "n": sample.rows,
-        "events": sample.events,
-        "prevalence": sample.prevalence,
-    }

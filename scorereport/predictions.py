@@ -58,8 +58,10 @@ class Predictions:
     weight: FloatArray | None = None
     groups: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     cluster: NDArray[Any] | None = None
+    grade: NDArray[Any] | None = None
     time: NDArray[np.datetime64] | None = None
     outcome_name: str = "outcome"
+    time_name: str = "time"
     weight_name: str = "weight"
     positive: str = "1"
     row_flow: RowFlow = None  # type: ignore[assignment]  # made from the outcomes unless given
@@ -73,7 +75,7 @@ class Predictions:
         forecasts = {name: check_probability(p, name) for name, p in self.forecasts.items()}
         weight = check_weight(self.weight, len(outcome), self.weight_name)
         groups = {name: np.asarray(labels, dtype=object) for name, labels in self.groups.items()}
-        others = [("cluster", self.cluster), ("time", self.time), *groups.items()]
+        others = [("cluster", self.cluster), ("grade", self.grade), ("time", self.time), *groups.items()]
         given = [(name, np.asarray(values)) for name, values in others if values is not None]
         check_same_length((self.outcome_name, outcome), *forecasts.items(), *given)
         self._set(
@@ -105,6 +107,7 @@ def read_predictions(
     weight: str | None = None,
     group: str | Sequence[str] | None = None,
     cluster: str | None = None,
+    grade: str | None = None,
     time: str | None = None,
     positive: object = None,
     missing: str = "refuse",
@@ -116,8 +119,8 @@ def read_predictions(
     source : a DataFrame (pandas, polars or pyarrow), or the path of a .csv, .csv.gz or .parquet file
     outcome : the column of outcomes: 0/1, True/False, or two labels of which `positive` names one
     forecasts : one column of probabilities for each model
-    weight, group, cluster, time : optional columns of case weights, of subgroups (one or several
-        columns), of clusters of dependent rows, and of dates
+    weight, group, cluster, grade, time : optional columns of case weights, of subgroups (one or several
+        columns), of clusters of dependent rows, of rating grades, and of dates
     positive : the label that counts as the event
     missing : "refuse" rows with missing values, or "drop" them and count them in the row flow
 
@@ -128,7 +131,7 @@ def read_predictions(
     (array([0., 1.]), RowFlow(read=3, kept=2, dropped=(DroppedRows(reason='missing `logit`', rows=1),)))
     """
     check_option(missing, "missing", ("refuse", "drop"))
-    roles = Roles.of(outcome, forecasts, weight, group, cluster, time)
+    roles = Roles.of(outcome, forecasts, weight, group, cluster, grade, time)
     frame = read_columns(source, roles.numbers, roles.labels)
     columns = _clean(frame, roles, positive)
     rows, row_flow = _complete_rows(columns, drop=missing == "drop")
@@ -140,8 +143,10 @@ def read_predictions(
         weight=None if roles.weight is None else columns[roles.weight],
         groups={name: columns[name] for name in roles.groups},
         cluster=None if roles.cluster is None else columns[roles.cluster],
+        grade=None if roles.grade is None else columns[roles.grade],
         time=None if roles.time is None else columns[roles.time],
         outcome_name=roles.outcome,
+        time_name="time" if roles.time is None else roles.time,
         weight_name="weight" if roles.weight is None else roles.weight,
         positive="1" if positive is None else label_text(positive),
         row_flow=row_flow,
@@ -158,6 +163,7 @@ class Roles(NamedTuple):
     weight: str | None
     groups: tuple[str, ...]
     cluster: str | None
+    grade: str | None
     time: str | None
 
     @classmethod
@@ -168,14 +174,16 @@ class Roles(NamedTuple):
         weight: str | None,
         group: str | Sequence[str] | None,
         cluster: str | None,
+        grade: str | None,
         time: str | None,
     ) -> Roles:
         """Roles from what a caller names; a name that is a number is read as its text."""
         if isinstance(forecasts, str) or len(forecasts) == 0:
             raise UsageError(f"`forecasts` must be a list of at least one column; got {forecasts!r}.")
         groups = [group] if isinstance(group, (str, int)) else list(group or [])
-        weight, cluster, time = (None if name is None else str(name) for name in (weight, cluster, time))
-        return cls(str(outcome), tuple(map(str, forecasts)), weight, tuple(map(str, groups)), cluster, time)
+        others = (None if name is None else str(name) for name in (cluster, grade, time))
+        weight = None if weight is None else str(weight)
+        return cls(str(outcome), tuple(map(str, forecasts)), weight, tuple(map(str, groups)), *others)
 
     @property
     def numbers(self) -> list[str]:
@@ -185,7 +193,12 @@ class Roles(NamedTuple):
     @property
     def labels(self) -> list[str]:
         """Columns whose text must be kept as it is."""
-        return [self.outcome, *self.groups, *(name for name in (self.cluster, self.time) if name is not None)]
+        return [self.outcome, *self.texts, *([self.time] if self.time is not None else [])]
+
+    @property
+    def texts(self) -> list[str]:
+        """Columns of labels: subgroups, clusters and grades."""
+        return [*self.groups, *(name for name in (self.cluster, self.grade) if name is not None)]
 
 
 def _clean(frame: pd.DataFrame, roles: Roles, positive: object) -> dict[str, NDArray[Any]]:
@@ -195,7 +208,7 @@ def _clean(frame: pd.DataFrame, roles: Roles, positive: object) -> dict[str, NDA
     }
     for name in roles.numbers:
         columns[name] = bounded_numbers(frame[name], name, upper=np.inf if name == roles.weight else 1.0)
-    for name in (*roles.groups, *([] if roles.cluster is None else [roles.cluster])):
+    for name in roles.texts:
         columns[name] = label_texts(frame[name], name)
     if roles.time is not None:
         columns[roles.time] = dates(frame[roles.time], roles.time)

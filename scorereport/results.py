@@ -9,16 +9,38 @@ from scorereport.curves.decision import DecisionCurve
 from scorereport.curves.diagram import Histogram, ReliabilityCurve
 from scorereport.curves.murphy import MurphyCurves, RegretCurve
 from scorereport.curves.roc import RocCurve
+from scorereport.inference.binning import BinnedError
+from scorereport.inference.components import ComponentEstimate
+from scorereport.inference.differences import Difference, Rank
+from scorereport.inference.domination import MurphyDifference
+from scorereport.inference.grades import GradeTest
+from scorereport.inference.outcomes import Estimate, HypothesisTest
+from scorereport.inference.regression import CalibrationLine
+from scorereport.inference.smoothing import CalibrationErrors
 from scorereport.predictions import RowFlow
+from scorereport.reliability.bands import Band
 from scorereport.reliability.decomposition import Decomposition, MurphyDecomposition
+from scorereport.sampling import SEED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What was asked of an evaluation."""
+    """What was asked of an evaluation.
+
+    Intervals have the probability `level`, bands `band_level`. With `resamples` 0 nothing is drawn and
+    there are neither intervals nor bands nor tests. Groups smaller than `smallest_group` are counted,
+    not scored. `window` is the length of a period of time: day, week, month, quarter or year.
+    """
 
     cost_interval: tuple[float, float] | None = None
     curve_points: int = 400
+    level: float = 0.95
+    band_level: float = 0.9
+    interval_method: str = "bca"
+    resamples: int = 1000
+    seed: int = SEED
+    smallest_group: int = 10
+    window: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +50,8 @@ class SampleSummary:
     rows: int
     total: float
     events: float
+    prevalence_interval: Estimate | None = None
+    uncertainties: tuple[Estimate, ...] = ()
 
     DERIVED: ClassVar = ("prevalence",)
 
@@ -45,6 +69,7 @@ class DataSummary:
     outcome: str
     positive: str
     weighted: bool
+    clusters: int | None
     row_flow: RowFlow
     sample: SampleSummary
 
@@ -62,20 +87,35 @@ class ForecastSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreValue:
-    """The mean of a score, or a measure, and its skill."""
+    """The mean of a score, or a measure, and its skill; with intervals if any were asked for."""
 
     name: str
     value: float
     skill: float
+    interval: Estimate | None = None
+    skill_interval: Estimate | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelScores:
-    """All numbers of one model on one sample."""
+    """All numbers of one model on one sample: raw decompositions, and what is known of the components."""
 
     model: str
     scores: tuple[ScoreValue, ...]
     decompositions: tuple[Decomposition, ...]
+    components: tuple[ComponentEstimate, ...] = ()
+    miscalibration_tests: tuple[HypothesisTest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCalibration:
+    """Tests and measures of calibration beside CORP; smooth errors need whole weights."""
+
+    line: CalibrationLine
+    tests: tuple[HypothesisTest, ...]
+    errors: CalibrationErrors | None
+    binned: BinnedError
+    grades: tuple[GradeTest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,13 +140,34 @@ class ModelResult:
     scores: ModelScores
     murphy: MurphyDecomposition
     curves: ModelCurves
+    bands: tuple[Band, ...] = ()
+    calibration: ModelCalibration | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupResult:
-    """The scores of all models on the rows of one subgroup."""
+    """The scores of all models on the rows of one subgroup or period; none if it is too small."""
 
     column: str
     label: str
     sample: SampleSummary
     models: tuple[ModelScores, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heterogeneity:
+    """A test whether a model is equally good in all groups of a column."""
+
+    column: str
+    model: str
+    test: HypothesisTest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparisons:
+    """All pairs of models: differences, ranks by each measure, and Murphy difference curves."""
+
+    differences: tuple[Difference, ...] = ()
+    ranks: tuple[Rank, ...] = ()
+    murphy: tuple[MurphyDifference, ...] = ()

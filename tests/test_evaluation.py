@@ -13,10 +13,15 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
-from scorereport.results import SampleSummary
+from scorereport.document import encode
 
 SCHEMA = Path(sr.__file__).parent / "schemas" / "evaluation-1.json"
 INTERVAL = {"lower": 0.1, "upper": 0.4}
+
+
+def evaluate(data, **options):
+    """Evaluate with few draws: enough to have every interval, band and test."""
+    return sr.evaluate(data, **{"resamples": 40, **options})
 
 
 def make_frame(n=400, seed=5):
@@ -41,7 +46,7 @@ def frame():
 
 @pytest.fixture(scope="module")
 def evaluation(frame):
-    return sr.evaluate(
+    return evaluate(
         frame, outcome="y", forecasts=["exact", "rounded"], group=["site", "age"], cost_interval=(0.1, 0.4)
     )
 
@@ -97,11 +102,15 @@ def test_groups_equal_evaluations_of_their_rows(frame, evaluation):
         ("age", "young"),
     ]
     part = frame[frame["age"] == "old"]
-    alone = sr.evaluate(part, outcome="y", forecasts=["exact", "rounded"], cost_interval=(0.1, 0.4))
-    assert evaluation.groups[2].models == tuple(result.scores for result in alone.models)
-    assert evaluation.groups[2].sample == SampleSummary(
-        rows=len(part), total=len(part), events=int(part["y"].sum())
-    )
+    alone = evaluate(part, outcome="y", forecasts=["exact", "rounded"], cost_interval=(0.1, 0.4))
+    for of_group, of_rows in zip(evaluation.groups[2].models, alone.models, strict=True):
+        assert encode(of_group.scores) == encode(of_rows.scores.scores)
+        assert encode(of_group.decompositions) == encode(of_rows.scores.decompositions)
+        assert encode(of_group.components) == encode(of_rows.scores.components)
+        tests = zip(of_group.miscalibration_tests, of_rows.scores.miscalibration_tests, strict=True)
+        assert all(replace(a, p_value_holm=None) == b and a.p_value_holm >= a.p_value for a, b in tests)
+    assert evaluation.groups[2].sample == alone.data.sample
+    assert (alone.data.sample.rows, alone.data.sample.events) == (len(part), int(part["y"].sum()))
     assert len(evaluation.group_scores) == 8
     assert evaluation.group_scores["n"].sum() == 2 * 2 * len(frame)
     assert len(evaluation.group_decompositions) == 8 * 7
@@ -109,8 +118,8 @@ def test_groups_equal_evaluations_of_their_rows(frame, evaluation):
 
 def test_integer_weights_equal_repeated_rows(frame):
     columns = {"outcome": "y", "forecasts": ["exact", "rounded"], "group": "site"}
-    weighted = sr.evaluate(frame, weight="w", **columns)
-    repeated = sr.evaluate(frame.loc[frame.index.repeat(frame["w"])], **columns)
+    weighted = evaluate(frame, weight="w", **columns)
+    repeated = evaluate(frame.loc[frame.index.repeat(frame["w"])], **columns)
     pd.testing.assert_frame_equal(weighted.scores, repeated.scores, rtol=1e-13)
     pd.testing.assert_frame_equal(weighted.decompositions, repeated.decompositions, rtol=1e-10)
     assert weighted.models[0].curves.roc_hull.auc == repeated.models[0].curves.roc_hull.auc
@@ -127,22 +136,22 @@ def test_row_order_changes_not_a_byte(frame, weight):
         "cost_interval": (0.1, 0.4),
     }
     shuffled = frame.sample(frac=1, random_state=3)
-    one, other = (replace(sr.evaluate(f, **columns), notes=()) for f in (frame, shuffled))  # notes name rows
+    one, other = (replace(evaluate(f, **columns), notes=()) for f in (frame, shuffled))  # notes name rows
     assert one.to_json() == other.to_json()
 
 
 def test_predictions_and_their_table_give_the_same(frame, evaluation):
     p = sr.read_predictions(frame, outcome="y", forecasts=["exact", "rounded"], group=["site", "age"])
-    assert sr.evaluate(p, cost_interval=(0.1, 0.4)) == evaluation
+    assert evaluate(p, cost_interval=(0.1, 0.4)) == evaluation
     with pytest.raises(
         sr.UsageError, match=re.escape("Predictions have their columns already; got outcome as well.")
     ):
-        sr.evaluate(p, outcome="y")
+        evaluate(p, outcome="y")
 
 
 def test_the_cost_interval_is_checked(frame):
     with pytest.raises(sr.UsageError, match=r"^`lower` must be below `upper`; got 0\.4 and 0\.1\.$"):
-        sr.evaluate(frame, outcome="y", forecasts=["exact"], cost_interval=(0.4, 0.1))
+        evaluate(frame, outcome="y", forecasts=["exact"], cost_interval=(0.4, 0.1))
 
 
 # ---- the document ----
@@ -167,7 +176,7 @@ def test_evaluations_that_differ_are_not_equal(evaluation):
 
 def test_infinite_and_undefined_numbers_survive(tmp_path):
     frame = pd.DataFrame({"y": [1, 1, 1], "p": [0.0, 0.5, 1.0]})
-    evaluation = sr.evaluate(frame, outcome="y", forecasts=["p"])
+    evaluation = evaluate(frame, outcome="y", forecasts=["p"])
     evaluation.to_json(tmp_path / "r.json")
     again = sr.Evaluation.from_json(tmp_path / "r.json")
     assert again == evaluation
@@ -180,8 +189,9 @@ def test_infinite_log_scores_are_told_with_their_rows():
     frame = pd.DataFrame({"y": [0, 1, 0, 1, None], "p": [0.0, 0.0, 1.0, 0.5, 0.2]})[::-1].reset_index(
         drop=True
     )
-    notes = sr.evaluate(frame, outcome="y", forecasts=["p"], missing="drop").notes
+    notes = evaluate(frame, outcome="y", forecasts=["p"], missing="drop").notes
     assert notes == (
+        "Only 2 events: with fewer than 20 intervals say little.",
         "p: the log score is infinite, because 2 cases were called impossible and happened, "
         "or certain and did not (row 2, 3).",
     )
@@ -189,33 +199,35 @@ def test_infinite_log_scores_are_told_with_their_rows():
 
 def test_a_failed_certainty_without_weight_is_no_infinity():
     frame = pd.DataFrame({"y": [0, 1, 1], "p": [0.2, 0.0, 0.5], "w": [1, 0, 1]})
-    evaluation = sr.evaluate(frame, outcome="y", forecasts=["p"], weight="w")
+    evaluation = evaluate(frame, outcome="y", forecasts=["p"], weight="w", resamples=0)
     assert evaluation.notes == ()
     assert evaluation.scores.loc["p", "log_loss"] == pytest.approx(-np.log(0.8 * 0.5) / 2)
 
 
 def test_a_group_without_weight_is_left_out_and_told():
     frame = pd.DataFrame({"y": [0, 1, 0, 1], "p": [0.2, 0.6, 0.5, 0.1], "w": [1, 1, 0, 0], "g": list("aabb")})
-    evaluation = sr.evaluate(frame, outcome="y", forecasts=["p"], weight="w", group="g")
+    evaluation = evaluate(
+        frame, outcome="y", forecasts=["p"], weight="w", group="g", smallest_group=1, resamples=0
+    )
     assert [group.label for group in evaluation.groups] == ["a"]
     assert evaluation.notes == ("g = b is left out: its 2 rows have no weight.",)
 
 
 def test_groups_of_one_class_are_told():
     frame = pd.DataFrame({"y": [0, 1, 0, 1], "p": [0.2, 0.6, 0.5, 0.1], "g": ["a", "a", "b", "c"]})
-    evaluation = sr.evaluate(frame, outcome="y", forecasts=["p"], group="g")
+    evaluation = evaluate(frame, outcome="y", forecasts=["p"], group="g", smallest_group=1, resamples=0)
     assert evaluation.notes == ("g: AUC and skill are not defined where all outcomes are the same (b, c).",)
     assert evaluation.group_scores["roc_auc"].isna().tolist() == [False, True, True]
 
 
 def test_the_cost_interval_is_a_pair(frame):
     with pytest.raises(sr.UsageError, match=r"^`cost_interval` must be a pair of numbers; got 0\.3\.$"):
-        sr.evaluate(frame, outcome="y", forecasts=["exact"], cost_interval=0.3)
+        evaluate(frame, outcome="y", forecasts=["exact"], cost_interval=0.3)
 
 
 def test_one_class_is_told():
     frame = pd.DataFrame({"y": [0, 0], "p": [0.1, 0.5]})
-    evaluation = sr.evaluate(frame, outcome="y", forecasts=["p"])
+    evaluation = evaluate(frame, outcome="y", forecasts=["p"])
     assert evaluation.notes == ("All outcomes are the same: AUC and skill are not defined.",)
     assert np.isnan(evaluation.skills.loc["p", "brier"])
 
@@ -283,7 +295,7 @@ def large():
     frame = make_frame(n=20_000, seed=6)
     frame.loc[:5000, "exact"] = 0.35  # a jump that no thinning may lose
     fit = sr.corp(frame["y"], frame["exact"])
-    return fit, sr.evaluate(frame, outcome="y", forecasts=["exact"]).models[0].curves
+    return fit, evaluate(frame, outcome="y", forecasts=["exact"]).models[0].curves
 
 
 def test_large_data_give_small_documents(large):

@@ -23,6 +23,9 @@ LAYERS = [
     ["curves"],
     ["inference"],
     ["results", "document"],
+    ["summaries", "frames"],
+    ["uncertainty"],
+    ["groups"],
     ["evaluation"],
     ["tables", "demo"],
     ["terminal"],
@@ -45,7 +48,12 @@ INNER_LAYERS = {
         ["fit"],
     ],
     "curves": [["diagram", "roc", "murphy", "decision", "retention"], ["thinning"]],
-    "inference": [["outcomes", "panel"]],
+    "inference": [
+        ["outcomes", "panel", "measures"],
+        ["binning", "delong", "grades", "heterogeneity", "overfit", "rates", "regression", "smoothing"],
+        ["bootstrap", "calibration", "components", "differences", "domination"],
+        ["contrasts", "miscalibration"],
+    ],
 }
 
 

@@ -100,9 +100,9 @@ def decompose_cases(
     return Decomposition(
         name=name,
         score=weighted_mean(measured, cases.weight),
-        recalibrated=_mean_at(function, blocks.mean, blocks.n, blocks.events),
-        reference=_mean_at(function, *_as_one_block(blocks)),
-        perfect=_mean_at(function, *_as_two_outcomes(blocks)),
+        recalibrated=mean_at(function, blocks.mean, blocks.n, blocks.events),
+        reference=mean_at(function, *_as_one_block(blocks)),
+        perfect=mean_at(function, *_as_two_outcomes(blocks)),
         n=float(blocks.n.sum()),
         infinite_cases=_total(cases.weight, np.isinf(measured)),
         higher_is_better=higher,
@@ -181,7 +181,7 @@ def _total(weight: FloatArray | None, chosen: NDArray[np.bool_]) -> float:
     return float(chosen.sum() if weight is None else weight[chosen].sum())
 
 
-def _mean_at(
+def mean_at(
     function: Callable[[FloatArray, FloatArray], FloatArray],
     forecast: FloatArray,
     n: CountArray,

@@ -7,6 +7,7 @@ Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118
 
 from __future__ import annotations
 
+from itertools import count
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,16 @@ def pointwise_bounds(
     return _quantile(curves, (1 - level) / 2), _quantile(curves, (1 + level) / 2)
 
 
+def fewest_resamples(level: float) -> int:
+    """Draws that a simultaneous band needs: half of them must have a quantile of that level.
+
+    >>> fewest_resamples(0.9), fewest_resamples(0.95)
+    (18, 38)
+    """
+    half = next(n for n in count(1) if ceil(level * (n + 1)) <= n)
+    return 2 * half
+
+
 def simultaneous_bounds(
     simulation: Simulation, entries: NDArray[np.intp], level: float, resamples: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
@@ -53,14 +64,12 @@ def simultaneous_bounds(
     the forecasts, a calibrated curve is exchangeable with those of the second half: the level is exact,
     not asymptotic.
     """
-    half = resamples // 2
-    rank = ceil(level * (resamples - half + 1))
-    if rank > resamples - half:
-        needed = 2 * ceil(level / (1 - level))
+    if resamples < fewest_resamples(level):
         raise UsageError(
-            f"`resamples` must be at least {needed} for a simultaneous band of level {level:g}; "
-            f"got {resamples}."
+            f"`resamples` must be at least {fewest_resamples(level)} for a simultaneous band of level "
+            f"{level:g}; got {resamples}."
         )
+    half = resamples // 2
 
     def curve(number: int) -> FloatArray:
         return simulation.redraw_outcomes(stream(seed, number)).fit().at_entries(entries)
@@ -68,7 +77,7 @@ def simultaneous_bounds(
     curves = _draw_curves(curve, simulation, resamples)
     middle, below, above = _shape(curves[:half])
     excess = np.maximum((curves[half:] - middle) / above, (middle - curves[half:]) / below).max(axis=1)
-    factor = np.sort(excess)[rank - 1]
+    factor = np.sort(excess)[ceil(level * (resamples - half + 1)) - 1]
     return np.clip(middle - factor * below, 0, 1), np.clip(middle + factor * above, 0, 1)
 
 

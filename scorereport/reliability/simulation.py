@@ -43,8 +43,8 @@ class Redraw(NamedTuple):
         return Refit(
             start=start[block],
             last=np.append(start[block[1:]], len(self.events)) - 1,
-            n=sum_between(n, block[1:]),
-            events=sum_between(events, block[1:]),
+            n=np.add.reduceat(n, block),
+            events=np.add.reduceat(events, block),
         )
 
     def _runs(self) -> tuple[NDArray[np.intp], CountArray, CountArray]:

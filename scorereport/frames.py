@@ -1,0 +1,130 @@
+"""The records of an evaluation as DataFrames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scorereport import document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import pandas as pd
+
+    from scorereport.results import GroupResult, ModelResult, ModelScores
+
+
+def score_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
+    """Mean scores: a row for each model, a column for each score."""
+    rows = [{"model": m.model, **{s.name: s.value for s in m.scores}} for m in models]
+    return _frame(rows).set_index("model")
+
+
+def skill_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
+    """Skills: a row for each model, a column for each score."""
+    rows = [{"model": m.model, **{s.name: s.skill for s in m.scores}} for m in models]
+    return _frame(rows).set_index("model")
+
+
+def interval_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
+    """Scores, skills, miscalibration and discrimination with their intervals: a row for each."""
+    return _frame([row for m in models for row in _intervals(m)])
+
+
+def decomposition_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
+    """Raw components: a row for each model and score."""
+    return _frame([row for m in models for row in _components(m)])
+
+
+def murphy_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
+    """Murphy's decomposition: a row for each model."""
+    return _frame([{"model": m.model, **document.encode(m.murphy)} for m in models]).set_index("model")
+
+
+def calibration_test_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
+    """Tests of calibration: a row for each model and test."""
+    rows = []
+    for m in models:
+        others = m.calibration.tests if m.calibration is not None else ()
+        rows += [{"model": m.model, **_flat(test)} for test in (*m.scores.miscalibration_tests, *others)]
+    return _frame(rows)
+
+
+def group_score_frame(groups: Iterable[GroupResult]) -> pd.DataFrame:
+    """Mean scores by group: a row for each group and model."""
+    return _frame(
+        [
+            {**_group_columns(g), "model": m.model, **{s.name: s.value for s in m.scores}}
+            for g in groups
+            for m in g.models
+        ]
+    )
+
+
+def group_decomposition_frame(groups: Iterable[GroupResult]) -> pd.DataFrame:
+    """Raw components by group: a row for each group, model and score."""
+    return _frame([{**_group_columns(g), **row} for g in groups for m in g.models for row in _components(m)])
+
+
+def group_interval_frame(groups: Iterable[GroupResult]) -> pd.DataFrame:
+    """Intervals by group: a row for each group, model and number."""
+    return _frame([{**_group_columns(g), **row} for g in groups for m in g.models for row in _intervals(m)])
+
+
+def record_frame(records: Sequence[Any], **columns: Sequence[Any]) -> pd.DataFrame:
+    """Records without arrays as a table, after other columns of the same length."""
+    return _frame(
+        [
+            {**{name: values[place] for name, values in columns.items()}, **_flat(record)}
+            for place, record in enumerate(records)
+        ]
+    )
+
+
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(rows)
+
+
+def _flat(record: Any) -> dict[str, Any]:
+    from dataclasses import fields
+
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def _intervals(scores: ModelScores) -> Iterable[dict[str, Any]]:
+    wanted = ("value", "standard_error", "lower", "upper", "level", "method", "note")
+    for score in scores.scores:
+        for kind, estimate in (("mean", score.interval), ("skill", score.skill_interval)):
+            if estimate is not None:
+                numbers = {name: getattr(estimate, name) for name in wanted}
+                yield {"model": scores.model, "measure": score.name, "number": kind, **numbers}
+    for part in scores.components:
+        numbers = {name: getattr(part, name) for name in (*wanted, "corrected")}
+        yield {"model": scores.model, "measure": part.measure, "number": part.component, **numbers}
+
+
+def _components(scores: ModelScores) -> list[dict[str, Any]]:
+    return [
+        {
+            "model": scores.model,
+            "measure": part.name,
+            "score": part.score,
+            "miscalibration": part.miscalibration,
+            "discrimination": part.discrimination,
+            "uncertainty": part.uncertainty,
+        }
+        for part in scores.decompositions
+    ]
+
+
+def _group_columns(group: GroupResult) -> dict[str, Any]:
+    sample = group.sample
+    return {
+        "group": group.column,
+        "label": group.label,
+        "n": sample.rows,
+        "events": sample.events,
+        "prevalence": sample.prevalence,
+    }

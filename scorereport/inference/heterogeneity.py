@@ -1,0 +1,341 @@
+"""Whether groups differ: Cochran's Q over estimates, and calibration that is not the same in all groups.
+
+References
+----------
+Cochran (1954), Biometrics 10, doi:10.2307/3001666
+Higgins, Thompson (2002), Stat. Med. 21, doi:10.1002/sim.1186
+Cox (1958), Biometrika 45, doi:10.1093/biomet/45.3-4.562
+Liang, Zeger (1986), Biometrika 73, doi:10.1093/biomet/73.1.13
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import chdtrc, expit, logit
+
+from scorereport.arrays import FloatArray
+from scorereport.checks import (
+    check_clusters,
+    check_finite,
+    check_outcome,
+    check_same_length,
+    name_some,
+    refuse_rows,
+)
+from scorereport.errors import UsageError
+from scorereport.inference.outcomes import HypothesisTest
+from scorereport.inference.panel import make_panel
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from scorereport.inference.panel import Panel
+
+COCHRAN = "Cochran (1954), Biometrics 10, doi:10.2307/3001666"
+COX = "Cox (1958), Biometrika 45, doi:10.1093/biomet/45.3-4.562"
+LIANG_ZEGER = "Liang, Zeger (1986), Biometrika 73, doi:10.1093/biomet/73.1.13"
+#: Newton's steps stop when they are this small; they shrink quadratically, so the last one is exact.
+_SMALL_STEP = 1e-8
+_MOST_STEPS = 100
+
+
+def cochran_q(values: ArrayLike, standard_errors: ArrayLike) -> HypothesisTest:
+    """Test whether groups share one value, from an estimate and its standard error in each.
+
+    Q = Σ (v - m)²/s² with m the mean weighted by 1/s², chi-squared with one degree of freedom less than
+    there are groups. The note gives I² = max(0, 1 - df/Q), the share of the spread that chance does not
+    explain.
+
+    >>> test = cochran_q([0.70, 0.80, 0.75], [0.02, 0.03, 0.05])
+    >>> round(test.statistic, 4), test.degrees_of_freedom, round(test.p_value, 4), test.note
+    (7.8255, 2, 0.02, 'I² = 74.4 %.')
+    """
+    value, error = check_finite(values, "values"), check_finite(standard_errors, "standard_errors")
+    check_same_length(("values", value), ("standard_errors", error))
+    if (error <= 0).any():
+        refuse_rows(error, error <= 0, "`standard_errors` must be positive")
+    if len(value) < 2:
+        raise UsageError("`values` must hold at least two groups; got 1.")
+    return _cochran_q(*_in_order(value, error))
+
+
+def group_calibration_test(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    group: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    cluster: ArrayLike | None = None,
+) -> tuple[HypothesisTest, HypothesisTest]:
+    """Test whether calibration is the same in all groups: by its intercept, then by intercept and slope.
+
+    Logistic models of the outcome, logit P(y = 1) = a + logit p and a + b logit p, are fitted with one set of
+    coefficients and with one for each group, and compared by their likelihood ratio. Clusters and
+    fractional weights have no likelihood; they are tested by Wald's statistic with robust covariance
+    and the factor G/(G - 1) for G clusters, or rows.
+
+    Groups whose coefficients do not exist leave the test, and forecasts of 0 or 1, whose log-odds
+    are infinite, leave no test (NaN); the note names them.
+
+    Parameters
+    ----------
+    y_true, y_prob : outcomes 0 or 1 and their forecast probabilities
+    group : one label per row
+    sample_weight : not negative; whole weights equal repeated rows
+    cluster : rows of the same cluster depend on each other
+
+    >>> y = [0, 1, 0, 1, 1, 0, 0, 1, 1, 0, 1, 1]
+    >>> p = [0.2, 0.6, 0.4, 0.7, 0.5, 0.6, 0.3, 0.4, 0.5, 0.7, 0.8, 0.3]
+    >>> both = group_calibration_test(y, p, ["a"] * 6 + ["b"] * 6)
+    >>> [(round(test.statistic, 4), test.degrees_of_freedom, round(test.p_value, 4)) for test in both]
+    [(0.4051, 1, 0.5245), (2.05, 2, 0.3588)]
+    """
+    n = len(check_outcome(y_true))
+    code = check_clusters(group, n, "group")
+    if code is None:
+        raise UsageError("`group` must have one label per case; got None.")
+    # the group stands where time would: rows are ordered by it first
+    panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight, cluster=cluster, time=code)
+    labels = _labels(group, code)
+    return _test_groups(panel, labels, _INTERCEPT), _test_groups(panel, labels, _SLOPE)
+
+
+def _in_order(value: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
+    order = np.lexsort((error, value))
+    return value[order], error[order]
+
+
+def _cochran_q(value: FloatArray, error: FloatArray) -> HypothesisTest:
+    weight = (error.min() / error) ** 2  # relative, so that no square overflows
+    mean = (weight * value).sum() / weight.sum()
+    with np.errstate(over="ignore"):
+        q = float((((value - mean) / error) ** 2).sum())
+    df = len(value) - 1
+    excess = max(0.0, 1 - df / q) if q > 0 else 0.0
+    return HypothesisTest(
+        name="Cochran's Q",
+        statistic=q,
+        p_value=float(chdtrc(df, q)),
+        null_hypothesis="The value is the same in all groups.",
+        method=f"chi-squared, {df} degrees of freedom",
+        reference=COCHRAN,
+        n=len(value),
+        degrees_of_freedom=df,
+        note=f"I² = {100 * excess:.1f} %.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Model:
+    """A logistic model of calibration: with a slope, or with slope 1."""
+
+    name: str
+    has_slope: bool
+
+    @property
+    def size(self) -> int:
+        """Number of coefficients."""
+        return 2 if self.has_slope else 1
+
+
+_INTERCEPT = _Model(name="intercept", has_slope=False)
+_SLOPE = _Model(name="intercept and slope", has_slope=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Fit:
+    """Coefficients, log-likelihood, and how much each row moves the coefficients."""
+
+    coefficients: FloatArray
+    log_likelihood: float
+    influence: FloatArray
+
+
+def _test_groups(panel: Panel, labels: dict[int, str], model: _Model) -> HypothesisTest:
+    """Compare one set of coefficients with one for each group."""
+    certain = int(((panel.only == 0) | (panel.only == 1)).sum())
+    if certain:
+        return _outcome(
+            panel, model, note=f"{certain} forecasts are 0 or 1, so that their log-odds are infinite."
+        )
+    left_out = [code for code in _codes(panel) if not _is_estimable(_of_group(panel, code), model)]
+    kept = panel.select(~np.isin(np.asarray(panel.time), left_out))
+    codes, note = _codes(kept), _describe_left_out([labels[code] for code in left_out], model)
+    if len(codes) < 2:
+        note = f"{note} No two groups are left to compare." if note else "There is one group only."
+        return _outcome(panel, model, note=note)
+    fits = [_fit(_of_group(kept, code), model) for code in codes]
+    if _has_likelihood(kept):
+        ratio = 2 * (sum(fit.log_likelihood for fit in fits) - _fit(kept, model).log_likelihood)
+        return _outcome(kept, model, max(ratio, 0.0), len(codes), note)
+    return _wald(kept, codes, fits, model, note)
+
+
+def _outcome(
+    panel: Panel, model: _Model, statistic: float = np.nan, groups: int = 0, note: str = ""
+) -> HypothesisTest:
+    df = model.size * (groups - 1) if groups > 1 else None
+    likelihood = _has_likelihood(panel)
+    if np.isnan(statistic) and not note:
+        note = "The coefficients were not found."
+    return HypothesisTest(
+        name=f"Calibration {model.name} by group",
+        statistic=statistic,
+        p_value=np.nan if df is None else float(chdtrc(df, statistic)),
+        null_hypothesis=f"The calibration {model.name} of the log-odds are the same in all groups."
+        if model.has_slope
+        else f"The calibration {model.name} of the log-odds is the same in all groups.",
+        method="likelihood ratio" if likelihood else f"Wald, robust covariance ({panel.units.describes})",
+        reference=COX if likelihood else f"{COX}; {LIANG_ZEGER}",
+        n=panel.units.total,
+        degrees_of_freedom=df,
+        note=note,
+    )
+
+
+def _labels(group: ArrayLike, code: NDArray[np.int64]) -> dict[int, str]:
+    """The label behind each number."""
+    numbers, first = np.unique(code, return_index=True)
+    given = np.asarray(group)
+    return {int(number): str(given[row]) for number, row in zip(numbers, first, strict=True)}
+
+
+def _codes(panel: Panel) -> list[int]:
+    return [int(code) for code in np.unique(np.asarray(panel.time))]
+
+
+def _of_group(panel: Panel, code: int) -> Panel:
+    return panel.select(np.asarray(panel.time) == code)
+
+
+def _has_likelihood(panel: Panel) -> bool:
+    """Whether rows were drawn one by one, each as often as it is counted."""
+    return panel.cluster is None and panel.units.are_repeated_rows
+
+
+def _is_estimable(panel: Panel, model: _Model) -> bool:
+    """Whether both outcomes are there, for a slope with forecasts that overlap, and enough clusters."""
+    events, others = panel.only[panel.outcome == 1], panel.only[panel.outcome == 0]
+    if len(events) == 0 or len(others) == 0:
+        return False
+    if panel.cluster is not None and panel.units.size <= model.size:
+        return False
+    overlap = events.min() < others.max() and others.min() < events.max()
+    return bool(overlap) or not model.has_slope
+
+
+def _describe_left_out(labels: list[str], model: _Model) -> str:
+    if not labels:
+        return ""
+    groups = "Group" if len(labels) == 1 else "Groups"
+    return f"{groups} left out, where the {model.name} cannot be estimated: {name_some(labels)}."
+
+
+def _fit(panel: Panel, model: _Model) -> _Fit:
+    """Fit by Newton's method; all sums are numpy's own, so that threads leave no trace."""
+    y, x, w = panel.outcome, logit(panel.only), panel.units.row_weight
+    design = np.stack([np.ones(len(x)), x]) if model.has_slope else np.ones((1, len(x)))
+    offset = np.zeros(len(x)) if model.has_slope else x
+    base = float(logit(panel.units.mean(y))) - panel.units.mean(offset)
+    coefficients = np.append(base, np.zeros(model.size - 1))
+    for _ in range(_MOST_STEPS):
+        mu = expit(_predict(coefficients, design, offset))
+        score = (design * (w * (y - mu))).sum(axis=1)
+        step = _solve(_products(design, w * mu * (1 - mu)), score)
+        coefficients = coefficients + _shorten(coefficients, step, design, offset, (y, w))
+        if np.abs(step).max() <= _SMALL_STEP:
+            return _describe_fit(coefficients, design, offset, y, w)
+    return _Fit(coefficients=coefficients * np.nan, log_likelihood=np.nan, influence=design * np.nan)
+
+
+def _describe_fit(
+    coefficients: FloatArray, design: FloatArray, offset: FloatArray, y: FloatArray, w: FloatArray
+) -> _Fit:
+    predicted = _predict(coefficients, design, offset)
+    mu = expit(predicted)
+    return _Fit(
+        coefficients=coefficients,
+        log_likelihood=_log_likelihood(predicted, y, w),
+        influence=_solve(_products(design, w * mu * (1 - mu)), design * (w * (y - mu))),
+    )
+
+
+def _predict(coefficients: FloatArray, design: FloatArray, offset: FloatArray) -> FloatArray:
+    return (design * coefficients[:, None]).sum(axis=0) + offset
+
+
+def _log_likelihood(predicted: FloatArray, y: FloatArray, w: FloatArray) -> float:
+    return -float((w * np.logaddexp(0, (1 - 2 * y) * predicted)).sum())
+
+
+def _products(design: FloatArray, weight: FloatArray) -> FloatArray:
+    """Weighted sums of products of the columns, each summed pairwise."""
+    return np.array([[(a * b * weight).sum() for b in design] for a in design])
+
+
+def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
+    """Solve one or two equations by Cramer's rule, the same on any machine; NaN if they have no solution."""
+    if len(matrix) == 1:
+        determinant, adjugate = matrix[0, 0], np.ones((1, 1))
+    else:
+        (a, b), (c, d) = matrix
+        determinant, adjugate = a * d - b * c, np.array([[d, -b], [-c, a]])
+    if not determinant > 0:
+        return right * np.nan
+    return np.stack([sum(m * r for m, r in zip(row, right, strict=True)) / determinant for row in adjugate])
+
+
+def _shorten(
+    coefficients: FloatArray,
+    step: FloatArray,
+    design: FloatArray,
+    offset: FloatArray,
+    data: tuple[FloatArray, FloatArray],
+) -> FloatArray:
+    """Newton's step, cut until no log-odds moves by more than 10 and the likelihood does not fall."""
+    step = step * min(1.0, 10 / max(float(np.abs(_predict(step, design, 0 * offset)).max()), 10.0))
+    before = _log_likelihood(_predict(coefficients, design, offset), *data)
+    while np.abs(step).max() > _SMALL_STEP:
+        if _log_likelihood(_predict(coefficients + step, design, offset), *data) >= before:
+            break
+        step = step / 2
+    return step
+
+
+def _wald(panel: Panel, codes: list[int], fits: list[_Fit], model: _Model, note: str) -> HypothesisTest:
+    """Wald's test that the coefficients of all groups equal those of the first."""
+    df = model.size * (len(codes) - 1)
+    difference = np.concatenate([fit.coefficients - fits[0].coefficients for fit in fits[1:]])
+    if np.isnan(difference).any():
+        return _outcome(panel, model, note=note)
+    contrast = np.kron(
+        np.column_stack([-np.ones(len(codes) - 1), np.eye(len(codes) - 1)]), np.eye(model.size)
+    )
+    covariance = contrast @ _robust_covariance(panel, codes, fits) @ contrast.T
+    if panel.units.size <= df or np.linalg.matrix_rank(covariance, hermitian=True) < df:
+        few = f"{panel.units.size:g} {panel.units.describes} are too few to compare {len(codes)} groups."
+        return _outcome(panel, model, note=f"{note} {few}".strip())
+    statistic = float(difference @ np.linalg.solve(covariance, difference))
+    return _outcome(panel, model, statistic, len(codes), note)
+
+
+def _robust_covariance(panel: Panel, codes: list[int], fits: list[_Fit]) -> FloatArray:
+    """Products of the influences of clusters, which may reach over groups; rows belong to one group."""
+    size = fits[0].coefficients.size
+    units = int(panel.units.size)
+    covariance = np.zeros((size * len(codes), size * len(codes)))
+    if panel.cluster is None:
+        for k, fit in enumerate(fits):
+            block = slice(size * k, size * (k + 1))
+            covariance[block, block] = np.einsum("ic,jc->ij", fit.influence, fit.influence)
+    else:
+        sums = [
+            np.bincount(panel.cluster[panel.time == code], weights=row, minlength=units)
+            for code, fit in zip(codes, fits, strict=True)
+            for row in fit.influence
+        ]
+        covariance = np.array([[float((a * b).sum()) for b in sums] for a in sums])
+    return covariance * (units / (units - 1))

@@ -1,0 +1,198 @@
+"""How much isotonic regression overfits: the mean score of the fit is better than that of the truth.
+
+Miscalibration and discrimination are both too large by that much, which for continuous forecasts
+is more than their standard error. Two estimates fail in different places, so intervals use both:
+
+- closed form: each block gains as much as fitting one and a half parameters, or one parameter if it
+  holds one distinct forecast;
+- resampled: outcomes are drawn from a smoothed curve and fitted again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport.parallel import repeat
+from scorereport.sampling import stream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from scorereport.arrays import CountArray, FloatArray
+    from scorereport.inference.measures import Measure
+    from scorereport.reliability.blocks import Blocks
+    from scorereport.reliability.sample import Sample
+    from scorereport.reliability.simulation import Redraw, Simulation
+
+#: Fewest events and non-events in the outer blocks of the smoothed curve.
+_FEWEST_AT_THE_ENDS = 3
+#: Parameters' worth of a block that holds several distinct forecasts, by Chernoff asymptotics.
+_PARAMETERS_OF_A_BLOCK = 1.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overfit:
+    """By how much a fit is better than the truth, and a constant better than the true prevalence.
+
+    `closed` is 0, the least it can be, for scores that are not smooth, such as misclassification.
+    """
+
+    closed: float
+    resampled: float
+    constant: float
+
+    @property
+    def least(self) -> float:
+        """The smaller estimate."""
+        return min(self.closed, self.resampled)
+
+    @property
+    def most(self) -> float:
+        """The larger estimate."""
+        return max(self.closed, self.resampled)
+
+
+def estimate_overfit(sample: Sample, measures: Sequence[Measure], *, draws: int, seed: int) -> list[Overfit]:
+    """Overfit of a fitted sample under several scores, by one pass of draws."""
+    excess = draw_excess(sample.simulation(smooth_curve(sample)), measures, draws=draws, seed=seed)
+    return [
+        Overfit(
+            closed=_closed_form(sample, measure),
+            resampled=float(resampled),
+            constant=_constant_overfit(sample, measure),
+        )
+        for measure, resampled in zip(measures, excess.mean(axis=0), strict=True)
+    ]
+
+
+def draw_excess(
+    simulation: Simulation, measures: Sequence[Measure], *, draws: int, seed: int, redraw_cases: bool = False
+) -> FloatArray:
+    """Mean score of the hypothesis minus that of the fit to outcomes drawn under it: a row per draw."""
+    given = [_scores_of_both_outcomes(measure, simulation.probability) for measure in measures]
+
+    def draw(number: int) -> tuple[list[float], CountArray, CountArray]:
+        rng = stream(seed, number)
+        drawn = simulation.redraw_cases(rng) if redraw_cases else simulation.redraw_outcomes(rng)
+        fit = drawn.fit()
+        return [_mean_score(drawn, *scores) for scores in given], fit.n, fit.events
+
+    rows = len(simulation.distinct)
+    of_hypothesis, n, events = zip(*repeat(draw, draws, rows=rows, what="drawing outcomes"), strict=True)
+    return np.array(of_hypothesis) - np.column_stack([_mean_scores_of_fits(m, n, events) for m in measures])
+
+
+def _mean_scores_of_fits(
+    measure: Measure, n: Sequence[CountArray], events: Sequence[CountArray]
+) -> FloatArray:
+    """Mean score of each fit at its own blocks; all fits are scored in one call."""
+    first = np.cumsum([0, *map(len, n)])[:-1]
+    cases, happened = np.concatenate(n).astype(np.float64), np.concatenate(events).astype(np.float64)
+    without, added = _scores_of_both_outcomes(measure, happened / cases)
+    return np.add.reduceat(cases * without + happened * added, first) / np.add.reduceat(cases, first)
+
+
+def _scores_of_both_outcomes(measure: Measure, probability: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Score of a non-event and what an event adds; an event of probability 0 never adds anything."""
+    without = np.where(probability == 1, 0.0, measure.loss(np.zeros(len(probability)), probability))
+    with_event = np.where(probability == 0, 0.0, measure.loss(np.ones(len(probability)), probability))
+    return without, with_event - without
+
+
+def _mean_score(drawn: Redraw, without: FloatArray, added: FloatArray) -> float:
+    if drawn.position is not None:
+        without, added = without[drawn.position], added[drawn.position]
+    if drawn.n is None:
+        return float((without.sum() + added[drawn.events].sum()) / len(drawn.events))
+    return float(((without * drawn.n).sum() + (added * drawn.events).sum()) / drawn.n.sum())
+
+
+def smooth_curve(sample: Sample) -> FloatArray:
+    """A curve without steps at the distinct forecasts: through the mean forecast and mean of each block.
+
+    The outer blocks are merged inwards until they hold three events and three non-events, for a fit
+    that starts at 0 and ends at 1 would leave nothing to draw there.
+    """
+    distinct, blocks = sample.distinct, sample.blocks
+    first = np.searchsorted(distinct.x_min, blocks.x_min)
+    forecast_sum = np.add.reduceat(distinct.n * distinct.x_min, first)
+    cuts = _inner_starts(blocks)
+    n, events, x = (np.add.reduceat(v, cuts) for v in (blocks.n, blocks.events, forecast_sum))
+    return np.interp(distinct.x_min, x / n, events / n)
+
+
+def _inner_starts(blocks: Blocks) -> NDArray[np.intp]:
+    """Where the blocks start once those at both ends are large enough."""
+    left = _blocks_needed(blocks.n, blocks.events)
+    right = _blocks_needed(blocks.n[::-1], blocks.events[::-1])
+    if left + right > len(blocks):
+        return np.array([0])
+    return np.append(0, np.arange(left, len(blocks) - right + 1))
+
+
+def _blocks_needed(n: CountArray, events: CountArray) -> int:
+    happened, cases = np.cumsum(events), np.cumsum(n)
+    enough = (happened >= _FEWEST_AT_THE_ENDS) & (cases - happened >= _FEWEST_AT_THE_ENDS)
+    return int(np.argmax(enough)) + 1 if enough.any() else len(n)
+
+
+def _closed_form(sample: Sample, measure: Measure) -> float:
+    if measure.name not in PRICES:
+        return 0.0
+    blocks = sample.blocks
+    parameters = np.where(blocks.x_min == blocks.x_max, 1.0, _PARAMETERS_OF_A_BLOCK)
+    price = PRICES[measure.name](blocks.mean, measure.options)
+    return float((parameters * price * _weight_of_a_case(sample)).sum() / blocks.n.sum())
+
+
+def _weight_of_a_case(sample: Sample) -> FloatArray:
+    """What a case weighs in each block, Σw²/Σw: 1 where rows are repeated, not weighted."""
+    blocks, weight = sample.blocks, sample.cases.weight
+    if weight is None or sample.units.are_repeated_rows:
+        return np.ones(len(blocks))
+    first = np.searchsorted(sample.cases.y_prob, blocks.x_min)
+    return np.add.reduceat(weight**2, first) / blocks.n
+
+
+def _constant_overfit(sample: Sample, measure: Measure) -> float:
+    n, events = float(sample.blocks.n.sum()), float(sample.blocks.events.sum())
+    if measure.name not in PRICES:
+        return 0.0
+    price = float(PRICES[measure.name](np.array([events / n]), measure.options)[0])
+    squares = n if sample.units.are_repeated_rows else float((sample.units.row_weight**2).sum())
+    return price * squares / n**2
+
+
+def _inside(p: FloatArray, options: Mapping[str, Any], value: FloatArray | float) -> FloatArray:
+    return np.where((p > options["lower"]) & (p < options["upper"]), value, 0.0)
+
+
+def _bounded_scale(options: Mapping[str, Any], width: float) -> float:
+    return 1.0 if options.get("scale") == "difference" else width
+
+
+def _brier_scale(options: Mapping[str, Any]) -> float:
+    width = options["upper"] - options["lower"]
+    return {"regret": 2 * width, "paper": width, "difference": 1.0}[options.get("scale", "regret")]
+
+
+def _log_odds_width(options: Mapping[str, Any]) -> float:
+    a, b = options["lower"], options["upper"]
+    return float(np.log1p((b - a) / (a * (1 - b))))
+
+
+#: What fitting one parameter to n cases at p gains, times n: p(1 - p) c(p)/2, where the curvature c of the
+#: score is the derivative of S(p, 0) - S(p, 1).
+PRICES: dict[str, Callable[[FloatArray, Mapping[str, Any]], FloatArray]] = {
+    "brier": lambda p, _: p * (1 - p),
+    "log_loss": lambda p, o: np.where(np.minimum(p, 1 - p) >= o.get("limit", 0.0), 0.5, 0.0),
+    "spherical": lambda p, _: p * (1 - p) / (2 * np.hypot(p, 1 - p) ** 3),
+    "bounded_brier": lambda p, o: _inside(p, o, p * (1 - p) / _brier_scale(o)),
+    "bounded_log_loss": lambda p, o: _inside(p, o, 0.5 / _bounded_scale(o, _log_odds_width(o))),
+    "bounded_net_benefit": lambda p, o: _inside(p, o, p / (2 * _bounded_scale(o, o["upper"] - o["lower"]))),
+}

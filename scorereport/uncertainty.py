@@ -1,0 +1,234 @@
+"""Uncertainty of an evaluation: intervals, bands and tests for its models, alone and against each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from scorereport.inference.binning import expected_calibration_error
+from scorereport.inference.bootstrap import bootstrap_panel
+from scorereport.inference.calibration import (
+    hosmer_lemeshow_test,
+    mean_calibration_test,
+    spiegelhalter_test,
+)
+from scorereport.inference.components import COMPONENTS, case_losses, component_interval, warn_of_few_events
+from scorereport.inference.contrasts import ScoredModel, contrast_components
+from scorereport.inference.delong import estimate_auc
+from scorereport.inference.differences import AUC, adjust_by_holm, check_settings, compare_panel, rank_models
+from scorereport.inference.domination import murphy_difference
+from scorereport.inference.measures import image_of_prevalence, uncertainty_slope
+from scorereport.inference.miscalibration import judge_miscalibration
+from scorereport.inference.overfit import estimate_overfit
+from scorereport.inference.rates import rate_interval
+from scorereport.inference.regression import calibration_line, line_tests
+from scorereport.inference.smoothing import calibration_errors
+from scorereport.results import Comparisons, ModelCalibration, ModelScores, SampleSummary, ScoreValue
+from scorereport.summaries import choose_measures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from scorereport.inference.bootstrap import Bootstrap
+    from scorereport.inference.differences import Difference
+    from scorereport.inference.domination import MurphyDifference
+    from scorereport.inference.measures import Measure
+    from scorereport.inference.outcomes import Estimate
+    from scorereport.inference.panel import Panel
+    from scorereport.reliability.bands import Band
+    from scorereport.reliability.fit import Corp
+    from scorereport.results import Settings
+
+#: Draws from the smoothed curve that estimate the overfit of a fit.
+_OVERFIT_DRAWS = 100
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Inferred:
+    """What is known of a sample beyond its numbers; `scored` holds each model under each measure."""
+
+    sample: SampleSummary
+    models: dict[str, ModelScores]
+    scored: dict[str, list[ScoredModel]]
+
+
+def infer(
+    panel: Panel,
+    fits: Mapping[str, Corp],
+    sample: SampleSummary,
+    models: Mapping[str, ModelScores],
+    settings: Settings,
+) -> Inferred:
+    """Intervals for every number of a sample, and tests of calibration by miscalibration."""
+    measures = choose_measures(settings)
+    boot = bootstrap_panel(panel, measures, resamples=settings.resamples, seed=settings.seed, whole=False)
+    scored, inferred = {}, {}
+    for name, fit in fits.items():
+        scored[name] = list(_score_cases(name, fit, panel, measures, settings))
+        known = _add_components(models[name], fit, scored[name], panel, settings)
+        inferred[name] = replace(known, scores=tuple(_add_intervals(known, panel, boot, settings)))
+    return Inferred(sample=_add_prevalence(sample, panel, measures, settings), models=inferred, scored=scored)
+
+
+def _score_cases(
+    name: str, fit: Corp, panel: Panel, measures: list[Measure], settings: Settings
+) -> Iterator[ScoredModel]:
+    forecast = panel.forecasts[name]
+    cep = fit.recalibrate(forecast)
+    overfits = estimate_overfit(fit.sample, measures, draws=_OVERFIT_DRAWS, seed=settings.seed)
+    for measure, overfit in zip(measures, overfits, strict=True):
+        losses = case_losses(measure, panel.outcome, forecast, cep, fit.prevalence)
+        yield ScoredModel(name=name, losses=losses, overfit=overfit)
+
+
+def _add_components(
+    known: ModelScores, fit: Corp, scored: list[ScoredModel], panel: Panel, settings: Settings
+) -> ModelScores:
+    tests = judge_miscalibration(
+        fit, choose_measures(settings), resamples=settings.resamples, seed=settings.seed
+    )
+    note = warn_of_few_events(fit.events, fit.n)
+    components = [
+        component_interval(
+            model.losses,
+            component,
+            model.overfit,
+            panel.units,
+            level=settings.level,
+            p_value=test.p_value,
+            note=note,
+        )
+        for model, test in zip(scored, tests, strict=True)
+        for component in COMPONENTS
+    ]
+    return replace(known, components=tuple(components), miscalibration_tests=tuple(tests))
+
+
+def _add_intervals(
+    known: ModelScores, panel: Panel, boot: Bootstrap, settings: Settings
+) -> Iterator[ScoreValue]:
+    for score in known.scores:
+        if score.name == "roc_auc":
+            interval = estimate_auc(_alone(panel, known.model), settings.level)
+            yield replace(score, interval=interval, skill_interval=_skill_of_auc(interval))
+            continue
+        interval, skill = (
+            boot.interval(known.model, measure, level=settings.level, method=settings.interval_method)
+            for measure in (score.name, f"{score.name} skill")
+        )
+        yield replace(score, interval=interval, skill_interval=skill)
+
+
+def _skill_of_auc(auc: Estimate) -> Estimate:
+    return replace(
+        auc,
+        measure="roc_auc skill",
+        value=2 * auc.value - 1,
+        standard_error=2 * auc.standard_error,
+        lower=2 * auc.lower - 1,
+        upper=2 * auc.upper - 1,
+    )
+
+
+def _add_prevalence(
+    sample: SampleSummary, panel: Panel, measures: list[Measure], settings: Settings
+) -> SampleSummary:
+    """Interval of the prevalence, and of each score's uncertainty, which is a function of it."""
+    prevalence = rate_interval("prevalence", panel.outcome, panel.units, settings.level)
+    uncertainties = []
+    for measure in measures:
+        value, _ = image_of_prevalence(measure, prevalence.value, prevalence.value)
+        lower, upper = image_of_prevalence(measure, prevalence.lower, prevalence.upper)
+        uncertainties.append(
+            replace(
+                prevalence,
+                measure=measure.name,
+                value=value,
+                standard_error=abs(uncertainty_slope(measure, prevalence.value)) * prevalence.standard_error,
+                lower=lower,
+                upper=upper,
+                method=f"from the prevalence ({prevalence.method})",
+            )
+        )
+    return replace(sample, prevalence_interval=prevalence, uncertainties=tuple(uncertainties))
+
+
+def draw_bands(fit: Corp, settings: Settings) -> tuple[Band, ...]:
+    """Bands for the reliability diagram: pointwise and simultaneous, consistency and confidence."""
+    drawn: dict[str, Any] = {
+        "resamples": settings.resamples,
+        "seed": settings.seed,
+        "points": settings.curve_points,
+    }
+    bands = [
+        fit.band("consistency", settings.band_level, **drawn),
+        fit.band("consistency", settings.band_level, coverage="simultaneous", **drawn),
+        fit.band("confidence", settings.band_level, **drawn),
+    ]
+    if fit.cluster is None and fit.sample.units.are_repeated_rows:  # the honest band is not for other rows
+        bands.append(fit.band("confidence", settings.band_level, coverage="simultaneous"))
+    return tuple(bands)
+
+
+def examine_calibration(panel: Panel, name: str, settings: Settings) -> ModelCalibration:
+    """Calibration line, tests and errors of one model."""
+    y, p = panel.outcome, panel.forecasts[name]
+    rows: dict[str, Any] = {"sample_weight": panel.weight, "cluster": panel.cluster}
+    tests = [spiegelhalter_test(y, p, **rows), mean_calibration_test(y, p, **rows), *line_tests(y, p, **rows)]
+    if panel.cluster is None:  # clusters leave Hosmer and Lemeshow's statistic without a law
+        tests.append(hosmer_lemeshow_test(y, p, sample_weight=panel.weight))
+    whole = panel.units.are_repeated_rows
+    return ModelCalibration(
+        line=calibration_line(y, p, level=settings.level, **rows),
+        tests=tuple(tests),
+        errors=calibration_errors(y, p, sample_weight=panel.weight) if whole else None,
+        binned=expected_calibration_error(y, p, sample_weight=panel.weight),
+    )
+
+
+def compare(panel: Panel, scored: Mapping[str, list[ScoredModel]], settings: Settings) -> Comparisons:
+    """Every pair of models by every measure, and by miscalibration and discrimination under each."""
+    if len(panel.forecasts) < 2:
+        return Comparisons()
+    choice = check_settings(panel, settings.level)
+    differences = list(compare_panel(panel, [*choose_measures(settings), AUC], choice))
+    ranks = rank_models(differences, alpha=1 - settings.level)
+    differences += _compare_components(panel, scored, settings)
+    return Comparisons(
+        differences=tuple(differences),
+        ranks=ranks,
+        murphy=tuple(_compare_costs(panel, settings)),
+    )
+
+
+def _compare_components(
+    panel: Panel, scored: Mapping[str, list[ScoredModel]], settings: Settings
+) -> Iterator[Difference]:
+    """Paired differences of both components, adjusted by Holm over the pairs of each."""
+    for by_measure in zip(*scored.values(), strict=True):
+        pairs = [
+            contrast_components(first, second, panel.units, settings.level)
+            for first, second in combinations(by_measure, 2)
+        ]
+        for component in zip(*pairs, strict=True):
+            yield from adjust_by_holm(component)
+
+
+def _compare_costs(panel: Panel, settings: Settings) -> Iterator[MurphyDifference]:
+    for first, second in combinations(panel.forecasts, 2):
+        yield murphy_difference(
+            panel.outcome,
+            panel.forecasts[first],
+            panel.forecasts[second],
+            names=(first, second),
+            level=settings.band_level,
+            resamples=settings.resamples,
+            seed=settings.seed,
+            sample_weight=panel.weight,
+            cluster=panel.cluster,
+        )
+
+
+def _alone(panel: Panel, name: str) -> Panel:
+    return replace(panel, forecasts={name: panel.forecasts[name]})

@@ -1,0 +1,874 @@
+"""Tests of calibration: against statsmodels, scipy, scikit-learn, R and arithmetic, and at their edges."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, logit
+from sklearn.calibration import calibration_curve
+from statsmodels.nonparametric.smoothers_lowess import lowess
+
+import scorereport as sr
+from scorereport.inference import smoothing
+from scorereport.inference.binning import expected_calibration_error
+from scorereport.inference.calibration import hosmer_lemeshow_test, mean_calibration_test, spiegelhalter_test
+from scorereport.inference.grades import grade_test, grade_tests
+from scorereport.inference.regression import (
+    calibration_line,
+    fit_line,
+    fit_offset,
+    line_influence,
+    line_tests,
+    unreliability_test,
+)
+from scorereport.inference.smoothing import calibration_errors
+from scorereport.sampling import Units
+
+RNG = np.random.default_rng(7)
+N = 400
+P = RNG.beta(1, 3, N)
+Y = (RNG.random(N) < expit(0.3 + 0.7 * logit(P))).astype(float)
+X = logit(P)
+WHOLE = RNG.integers(0, 4, N).astype(float)
+FRACTIONAL = RNG.random(N) + 0.1
+CLUSTER = RNG.integers(0, 25, N)
+NAN = float("nan")
+
+
+def refused(error, call):
+    with pytest.raises(error) as refusal:
+        call()
+    return str(refusal.value)
+
+
+def repeat(*arrays):
+    return [array.repeat(WHOLE.astype(int)) for array in arrays]
+
+
+def bits(result):
+    """All that a result holds, so that equal means equal to the last bit."""
+    if isinstance(result, tuple):
+        return [bits(item) for item in result]
+    if is_dataclass(result):
+        return [bits(getattr(result, field.name)) for field in fields(result)]
+    return np.asarray(result).tobytes() if isinstance(result, np.ndarray | float) else result
+
+
+def numbers(result):
+    """All numbers that a result holds, without words."""
+    if isinstance(result, tuple):
+        return np.concatenate([numbers(item) for item in result])
+    if is_dataclass(result):
+        return np.concatenate([numbers(getattr(result, field.name)) for field in fields(result)])
+    return np.empty(0) if isinstance(result, str | None) else np.ravel(result).astype(float)
+
+
+def agree(left, right, tolerance=1e-10):
+    np.testing.assert_allclose(left, right, rtol=tolerance, atol=tolerance)
+
+
+def fitted(y=Y, x=X, *, slope=True, weight=None, **options):
+    """statsmodels' own fit, from its own start."""
+    exog, offset = (sm.add_constant(x), None) if slope else (np.ones_like(x), x)
+    model = sm.GLM(y, exog, family=sm.families.Binomial(), offset=offset, freq_weights=weight)
+    first = model.fit(tol=1e-14, maxiter=50)
+    return model.fit(start_params=first.params, **options)  # its errors lag one step behind its estimates
+
+
+# All of them
+
+EVERY = {
+    "spiegelhalter": spiegelhalter_test,
+    "mean": mean_calibration_test,
+    "hosmer-lemeshow": hosmer_lemeshow_test,
+    "line": calibration_line,
+    "profile": lambda y, p, **o: calibration_line(y, p, interval="profile", **o),
+    "line tests": line_tests,
+    "unreliability": unreliability_test,
+    "errors": calibration_errors,
+    "ece": expected_calibration_error,
+    "ece of quantiles": lambda y, p, **o: expected_calibration_error(y, p, strategy="quantile", **o),
+    "grades": lambda y, p, **o: grade_tests(y, p, (p * 5).astype(int), **o),
+}
+TAKE_CLUSTERS = ["spiegelhalter", "mean", "line", "line tests", "unreliability"]
+TAKE_FRACTIONS = [*TAKE_CLUSTERS, "hosmer-lemeshow", "ece", "ece of quantiles"]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_row_order_leaves_no_trace(name):
+    order = np.random.default_rng(1).permutation(N)
+    p = P.round(2).clip(0.01, 0.99)  # with ties
+    assert bits(EVERY[name](Y, p)) == bits(EVERY[name](Y[order], p[order]))
+    weighted = EVERY[name](Y, p, sample_weight=WHOLE)
+    assert bits(weighted) == bits(EVERY[name](Y[order], p[order], sample_weight=WHOLE[order]))
+
+
+@pytest.mark.parametrize("name", TAKE_CLUSTERS)
+def test_row_order_leaves_no_trace_in_clusters(name):
+    order = np.random.default_rng(2).permutation(N)
+    given = EVERY[name](Y, P, sample_weight=FRACTIONAL, cluster=CLUSTER)
+    mixed = EVERY[name](
+        Y[order], P[order], sample_weight=FRACTIONAL[order], cluster=[f"c{c:02}" for c in CLUSTER[order]]
+    )
+    assert bits(given) == bits(mixed)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_whole_weights_equal_repeated_rows(name):
+    p = P.round(2).clip(0.01, 0.99)
+    agree(numbers(EVERY[name](Y, p, sample_weight=WHOLE)), numbers(EVERY[name](*repeat(Y, p))))
+    assert WHOLE.min() == 0
+
+
+@pytest.mark.parametrize("name", TAKE_CLUSTERS)
+def test_whole_weights_equal_repeated_rows_of_a_cluster(name):
+    y, p, cluster = repeat(Y, P, CLUSTER)
+    weighted = EVERY[name](Y, P, sample_weight=WHOLE, cluster=CLUSTER)
+    agree(numbers(weighted), numbers(EVERY[name](y, p, cluster=cluster)))
+
+
+@pytest.mark.parametrize("name", TAKE_FRACTIONS)
+def test_the_unit_of_fractional_weights_does_not_matter(name):
+    small = EVERY[name](Y, P, sample_weight=FRACTIONAL)
+    large = EVERY[name](Y, P, sample_weight=FRACTIONAL * 3.7)
+    compared = 0
+    for one, other in zip(np.atleast_1d(small), np.atleast_1d(large), strict=True):
+        for field in {"statistic", "p_value", "slope", "intercept", "value"} & {f.name for f in fields(one)}:
+            agree(numbers(getattr(one, field)), numbers(getattr(other, field)))
+            compared += 1
+    assert compared > 0
+
+
+@pytest.mark.parametrize("name", ["line", "line tests", "unreliability"])
+def test_clusters_of_one_row_are_weighted_rows(name):
+    """Equal fractional weights make rows drawn once, with errors from the data as clusters have them."""
+    rows = EVERY[name](Y, P, sample_weight=np.full(N, 0.5))
+    clusters = EVERY[name](Y, P, cluster=np.arange(N))
+    skipped = {"n", "events"}
+    for one, other in zip(np.atleast_1d(rows), np.atleast_1d(clusters), strict=True):
+        for field in [f.name for f in fields(one) if f.name not in skipped]:
+            agree(numbers(getattr(one, field)), numbers(getattr(other, field)))
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize(
+    ("y", "p", "sentence"),
+    [
+        ([0, 2], [0.1, 0.2], "`y_true` must be 0 or 1; got 2.0 at row 1 (1 of 2 rows)."),
+        ([0, 1], [0.1, 1.5], "`y_prob` must lie in [0, 1]; got 1.5 at row 1 (1 of 2 rows)."),
+        ([0, 1, 1], [0.1, 0.5], "`y_true` (3) and `y_prob` (2) must have the same length."),
+    ],
+)
+def test_data_are_checked(name, y, p, sentence):
+    call = EVERY[name]
+    if name == "grades":
+        call = lambda y, p: grade_tests(y, p, ["A"] * len(y))  # noqa: E731
+    assert refused(sr.DataError, lambda: call(y, p)) == sentence
+
+
+@pytest.mark.parametrize("name", ["errors", "grades"])
+def test_what_counts_cases_refuses_fractional_weights(name):
+    sentence = refused(sr.UsageError, lambda: EVERY[name](Y, P, sample_weight=FRACTIONAL))
+    why = {"errors": "lowess counts neighbours.", "grades": "the tests per grade count cases."}
+    assert sentence == f"`sample_weight` must be whole numbers: {why[name]}"
+
+
+# Spiegelhalter and calibration in the large
+
+
+def test_spiegelhalter_is_its_formula():
+    z = ((Y - P) * (1 - 2 * P)).sum() / np.sqrt(((1 - 2 * P) ** 2 * P * (1 - P)).sum())
+    test = spiegelhalter_test(Y, P)
+    agree([test.statistic, test.p_value], [z, 2 * stats.norm.sf(abs(z))])
+    assert (test.n, test.note, test.degrees_of_freedom) == (N, "", None)
+    assert test.method == "two-sided normal test, variance under the null hypothesis"
+    assert test.reference.endswith("doi:10.1002/sim.4780050506")
+
+
+def test_spiegelhalter_standardises_the_brier_score():
+    """The difference between the Brier score and what it is expected to be has the same z."""
+    brier, expected = ((Y - P) ** 2).mean(), (P * (1 - P)).mean()
+    error = np.sqrt(((1 - 2 * P) ** 2 * P * (1 - P)).sum()) / N
+    agree(spiegelhalter_test(Y, P).statistic, (brier - expected) / error)
+
+
+def test_calibration_in_the_large_is_the_score_test_of_the_offset_fit():
+    model = sm.GLM(Y, np.ones(N), family=sm.families.Binomial(), offset=X)
+    chi_square, p_value, _ = model.score_test(np.zeros(1), k_constraints=1)
+    test = mean_calibration_test(Y, P)
+    agree([test.statistic**2, test.p_value], [np.squeeze(chi_square), np.squeeze(p_value)])
+    assert np.sign(test.statistic) == np.sign(Y.mean() - P.mean())
+
+
+@pytest.mark.parametrize(
+    ("call", "factor"), [(spiegelhalter_test, 1 - 2 * P), (mean_calibration_test, np.ones(N))]
+)
+def test_fractional_weights_are_carried(call, factor):
+    w = FRACTIONAL
+    z = (w * factor * (Y - P)).sum() / np.sqrt((w**2 * factor**2 * P * (1 - P)).sum())
+    test = call(Y, P, sample_weight=w)
+    agree([test.statistic, test.n], [z, w.sum()])
+    assert test.method.endswith("null hypothesis, each row drawn once and weighted")
+
+
+@pytest.mark.parametrize("weight", [None, WHOLE, FRACTIONAL], ids=["none", "whole", "fractional"])
+@pytest.mark.parametrize(
+    ("call", "factor"), [(spiegelhalter_test, 1 - 2 * P), (mean_calibration_test, np.ones(N))]
+)
+def test_clusters_replace_the_variance(call, factor, weight):
+    terms = (1 if weight is None else weight) * factor * (Y - P)
+    sums = [terms[c == CLUSTER].sum() for c in range(25)]
+    test = call(Y, P, sample_weight=weight, cluster=CLUSTER)
+    agree(test.statistic, sum(sums) / np.sqrt(sum(s**2 for s in sums)))
+    assert test.method == "two-sided normal test, variance from the sums over 25 clusters"
+
+
+@pytest.mark.parametrize(
+    ("call", "factor"), [(spiegelhalter_test, 1 - 2 * P), (mean_calibration_test, np.ones(N))]
+)
+def test_clusters_of_one_row_have_the_variance_of_the_data(call, factor):
+    terms = factor * (Y - P)
+    agree(call(Y, P, cluster=np.arange(N)).statistic, terms.sum() / np.sqrt((terms**2).sum()))
+
+
+@pytest.mark.parametrize("p", [[0.5, 0.5, 0.5], [0.0, 0.5, 1.0]])
+def test_forecasts_without_variance_have_no_z(p):
+    test = spiegelhalter_test([0, 0, 1], p)
+    assert np.isnan([test.statistic, test.p_value]).all()
+    assert test.note == "The forecasts leave the sum no variance, so there is nothing to compare it with."
+
+
+def test_what_was_impossible_is_counted():
+    test = mean_calibration_test([1, 1, 0, 0], [0.0, 0.4, 0.3, 1.0])
+    agree(test.statistic, 0.3 / np.sqrt(0.4 * 0.6 + 0.3 * 0.7))
+    assert test.note == "In 2 rows happened what had probability 0, which alone refutes calibration."
+
+
+@pytest.mark.parametrize(
+    ("cluster", "note"),
+    [
+        ("aaaa", "There is one cluster only, so its sum has no variance to be compared with."),
+        ("abab", "The clusters leave the sum no variance, so there is nothing to compare it with."),
+    ],
+)
+def test_clusters_without_variance_have_no_z(cluster, note):
+    test = mean_calibration_test([0, 0, 1, 1], [0.5] * 4, cluster=list(cluster))
+    assert np.isnan([test.statistic, test.p_value]).all()
+    assert test.note == note
+
+
+def test_rounding_is_no_variance():
+    """Ten rows with three events at 0.3 each sum to about 1e-16, which would pass for a large z."""
+    y = np.tile([1, 1, 1, 0, 0, 0, 0, 0, 0, 0], 40)
+    test = mean_calibration_test(y, np.full(400, 0.3), cluster=np.arange(400) // 10)
+    assert np.isnan(test.statistic)
+    assert calibration_line(y, np.full(400, 0.3), cluster=np.arange(400) // 10).note == (
+        "All forecasts are the same: the slope is not defined. "
+        "The 40 clusters do not vary enough to give standard errors."
+    )
+
+
+# Hosmer and Lemeshow
+
+
+def test_hosmer_lemeshow_of_equal_groups():
+    order = np.argsort(P)
+    y, p = Y[order].reshape(10, 40), P[order].reshape(10, 40)
+    observed, expected = y.sum(1), p.sum(1)
+    counts = np.concatenate([observed, 40 - observed]), np.concatenate([expected, 40 - expected])
+    chi_square = ((counts[0] - counts[1]) ** 2 / counts[1]).sum()
+    test = hosmer_lemeshow_test(Y, P)
+    agree([test.statistic, test.p_value], [chi_square, stats.chi2.sf(chi_square, 10)])
+    assert test.method == "χ² of 10 groups, degrees of freedom = groups = 10 (out of sample)"
+    inside = hosmer_lemeshow_test(Y, P, in_sample=True)
+    agree([inside.statistic, inside.p_value], [chi_square, stats.chi2.sf(chi_square, 8)])
+    assert inside.method == "χ² of 10 groups, degrees of freedom = groups - 2 = 8 (in sample)"
+    assert (test.degrees_of_freedom, inside.degrees_of_freedom) == (10, 8)
+    assert test.reference.endswith("doi:10.1080/03610928008827941")
+
+
+def test_ties_are_never_split():
+    """Seven cases, three groups: .2 completes the first two, .3 is what is left."""
+    y, p = [0, 1, 0, 1, 1, 0, 1], [0.1, 0.2, 0.2, 0.2, 0.2, 0.3, 0.3]
+    first = (3 - 0.9) ** 2 / (5 * 0.18 * 0.82)
+    second = (1 - 0.6) ** 2 / (2 * 0.3 * 0.7)
+    test = hosmer_lemeshow_test(y, p, groups=3)
+    agree(test.statistic, first + second)
+    assert test.degrees_of_freedom == 2
+    assert test.note == (
+        "In 2 of 2 groups fewer than 5 events or non-events are expected; the χ² law is rough there and "
+        "rejects too often."
+    )
+
+
+def test_small_groups_are_those_with_less_than_five_expected():
+    y, p = [0, 1] * 20, [0.24] * 20 + [0.25] * 20
+    assert hosmer_lemeshow_test(y, p, groups=2).note.startswith("In 1 of 2 groups fewer than 5 events")
+    assert hosmer_lemeshow_test(y, [0.25] * 20 + [0.75] * 20, groups=2).note == ""
+    assert hosmer_lemeshow_test(y, [0.25] * 20 + [0.76] * 20, groups=2).note.startswith("In 1 of 2 groups")
+
+
+def test_fractional_weights_widen_the_groups():
+    w, y, p = np.array([0.5, 1.5, 1.0, 1.0]), np.array([0, 1, 1, 0]), np.array([0.2, 0.2, 0.6, 0.6])
+    first = (w[:2] @ (y - p)[:2]) ** 2 / ((w[:2] ** 2).sum() * 0.2 * 0.8)
+    second = (w[2:] @ (y - p)[2:]) ** 2 / ((w[2:] ** 2).sum() * 0.6 * 0.4)
+    test = hosmer_lemeshow_test(y, p, groups=2, sample_weight=w)
+    agree(test.statistic, first + second)
+    assert test.method.endswith("(out of sample), each row drawn once and weighted")
+
+
+def test_an_event_that_was_impossible_is_infinite():
+    test = hosmer_lemeshow_test([1, 0, 1, 0], [0.0, 0.0, 0.5, 0.5], groups=2)
+    assert (test.statistic, test.p_value, test.degrees_of_freedom) == (np.inf, 0.0, 2)
+    assert test.note.endswith("In 1 rows happened what had probability 0, which alone refutes calibration.")
+
+
+def test_certain_and_true_forecasts_do_not_count():
+    test = hosmer_lemeshow_test([0, 0, 1, 0, 1, 1], [0.0, 0.0, 0.4, 0.4, 1.0, 1.0], groups=3)
+    agree(test.statistic, (1 - 0.8) ** 2 / (2 * 0.4 * 0.6))
+    assert test.degrees_of_freedom == 1
+    assert test.note.startswith("2 groups of certain and true forecasts do not count. In 1 of 3 groups")
+
+
+def test_one_group_has_no_test_in_sample():
+    inside = hosmer_lemeshow_test([0, 1], [0.3, 0.3], in_sample=True)
+    assert np.isnan([inside.statistic, inside.p_value]).all()
+    assert inside.note.startswith("There are too few groups for a test.")
+    outside = hosmer_lemeshow_test([0, 1], [0.3, 0.3])
+    agree(outside.statistic, (1 - 0.6) ** 2 / (2 * 0.3 * 0.7))
+
+
+def test_the_number_of_groups_is_checked():
+    sentence = refused(sr.UsageError, lambda: hosmer_lemeshow_test([0, 1], [0.3, 0.4], groups=1))
+    assert sentence == "`groups` must be a whole number of at least 2; got 1."
+
+
+# The recalibration line
+
+
+def estimates(line):
+    return [line.slope, line.intercept, line.intercept_at_slope_one]
+
+
+@pytest.mark.parametrize("weight", [None, WHOLE], ids=["none", "whole"])
+def test_the_line_agrees_with_statsmodels(weight):
+    joint, offset = fitted(weight=weight), fitted(slope=False, weight=weight)
+    line = calibration_line(Y, P, sample_weight=weight, level=0.9)
+    agree([e.value for e in estimates(line)], [*joint.params[::-1], *offset.params])
+    agree([e.standard_error for e in estimates(line)], [*joint.bse[::-1], *offset.bse])
+    limits = np.vstack([joint.conf_int(0.1)[::-1], offset.conf_int(0.1)])
+    agree([(e.lower, e.upper) for e in estimates(line)], limits)
+    times = np.ones(N) if weight is None else weight
+    assert (line.n, line.events, line.note) == (times.sum(), times @ Y, "")
+    assert {e.level for e in estimates(line)} == {0.9}
+
+
+def test_each_estimate_says_what_it_is():
+    line = calibration_line(Y, P, cluster=CLUSTER)
+    assert [(e.measure, e.method) for e in estimates(line)] == [
+        ("calibration slope", "joint fit; Wald interval, sandwich errors over 25 clusters"),
+        ("calibration intercept", "joint fit; Wald interval, sandwich errors over 25 clusters"),
+        (
+            "calibration intercept at slope 1",
+            "fit with the slope held at 1; Wald interval, sandwich errors over 25 clusters",
+        ),
+    ]
+    assert (
+        "sandwich errors over weighted rows" in calibration_line(Y, P, sample_weight=FRACTIONAL).slope.method
+    )
+    assert "Wald interval, errors from the likelihood" in calibration_line(Y, P).slope.method
+    assert "profile likelihood interval" in calibration_line(Y, P, interval="profile").slope.method
+
+
+@pytest.mark.parametrize(
+    ("weight", "cluster"), [(None, CLUSTER), (None, np.arange(N))], ids=["clusters", "rows"]
+)
+def test_cluster_errors_agree_with_statsmodels(weight, cluster):
+    groups = len(np.unique(cluster))
+    options = {"cov_type": "cluster", "cov_kwds": {"groups": cluster, "use_correction": False}}
+    joint, offset = fitted(**options), fitted(slope=False, **options)
+    line = calibration_line(Y, P, sample_weight=weight, cluster=cluster)
+    stretch = np.sqrt(groups / (groups - 1))
+    agree([e.standard_error for e in estimates(line)], [*joint.bse[::-1] * stretch, *offset.bse * stretch])
+
+
+@pytest.mark.parametrize("weight", [None, WHOLE, FRACTIONAL], ids=["none", "whole", "fractional"])
+@pytest.mark.parametrize("cluster", [None, CLUSTER], ids=["rows", "clusters"])
+def test_errors_are_those_of_the_influence(weight, cluster):
+    """The line and whoever resamples it mean the same sample."""
+    line = calibration_line(Y, P, sample_weight=weight, cluster=cluster)
+    units = Units(rows=N, weight=weight, cluster=cluster)
+    influence = line_influence(X, Y, units.row_weight)
+    errors = [units.standard_error(row) for row in influence]
+    if cluster is None and weight is not FRACTIONAL:  # the line's errors are then those of the likelihood
+        robust = fitted(*repeat(Y, X) if weight is WHOLE else (Y, X), cov_type="HC0").bse[::-1]
+        agree(errors[:2], robust * np.sqrt(units.size / (units.size - 1)))
+        np.testing.assert_allclose(errors, [e.standard_error for e in estimates(line)], rtol=0.2)
+    else:
+        agree(errors, [e.standard_error for e in estimates(line)])
+
+
+def test_influence_is_what_a_row_does():
+    """A little more weight on a row moves the estimates by its influence."""
+    influence, h = line_influence(X, Y, FRACTIONAL), 1e-4
+    for row in (0, 17, 200):
+        more, less = FRACTIONAL.copy(), FRACTIONAL.copy()
+        more[row] += h
+        less[row] -= h
+        (a2, b2), (a1, b1) = fit_line(X, Y, more), fit_line(X, Y, less)
+        c2, c1 = fit_offset(X, Y, more), fit_offset(X, Y, less)
+        moved = np.array([b2 - b1, a2 - a1, c2 - c1]) / (2 * h) * FRACTIONAL.sum()
+        np.testing.assert_allclose(influence[:, row], moved, rtol=1e-5)
+
+
+def test_profile_limits_are_where_the_likelihood_ratio_says():
+    """With statsmodels' likelihood and another search for the other parameter."""
+    line = calibration_line(Y, P, interval="profile", level=0.9)
+    cut = stats.chi2.ppf(0.9, 1)
+    log_likelihood = lambda eta: stats.bernoulli.logpmf(Y, expit(eta)).sum()  # noqa: E731
+    best = fitted().llf
+    for end in (line.slope.lower, line.slope.upper):
+        drop = minimize_scalar(lambda a, b=end: -log_likelihood(a + b * X), bracket=(-1, 1), tol=1e-12).fun
+        agree(2 * (best + drop), cut, 1e-8)
+    for end in (line.intercept.lower, line.intercept.upper):
+        drop = minimize_scalar(lambda b, a=end: -log_likelihood(a + b * X), bracket=(0, 1), tol=1e-12).fun
+        agree(2 * (best + drop), cut, 1e-8)
+    at_one = line.intercept_at_slope_one
+    for end in (at_one.lower, at_one.upper):
+        agree(2 * (fitted(slope=False).llf - log_likelihood(end + X)), cut, 1e-8)
+    assert all(e.lower < e.value < e.upper for e in estimates(line))
+
+
+def test_profile_limits_agree_with_r():
+    """confint() of R 4's glm, which interpolates the profile."""
+    line = calibration_line([0, 1, 0, 1, 0, 1], [0.1, 0.2, 0.4, 0.5, 0.7, 0.9], interval="profile")
+    limits = [(e.lower, e.upper) for e in estimates(line)]
+    expected = [(-0.715454, 2.046158), (-1.689209, 1.969613), (-1.792877, 2.151667)]
+    np.testing.assert_allclose(limits, expected, atol=2e-3)
+    values = [0.44493405900, 0.07420672799, 0.1914730135]
+    np.testing.assert_allclose([e.value for e in estimates(line)], values, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{"cluster": CLUSTER}, {"sample_weight": FRACTIONAL}])
+def test_profiles_need_a_likelihood(options):
+    sentence = refused(sr.UsageError, lambda: calibration_line(Y, P, interval="profile", **options))
+    assert sentence == (
+        '`interval` must be "wald" with clusters or fractional weights: they have no likelihood.'
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"interval": "exact"}, '`interval` must be one of "wald", "profile"; got \'exact\'.'),
+        ({"level": 1}, "`level` must lie in (0, 1); got 1."),
+    ],
+)
+def test_options_of_the_line_are_checked(options, sentence):
+    assert refused(sr.UsageError, lambda: calibration_line(Y, P, **options)) == sentence
+
+
+CERTAIN = "2 of 4 forecasts are exactly 0 or 1 and have infinite log-odds: no line fits."
+SEPARATED = "The forecasts separate events from non-events: the slope is infinite."
+CONSTANT = "All forecasts are the same: the slope is not defined."
+EDGES = [
+    ([0, 1, 0, 1], [0.0, 0.3, 0.4, 1.0], CERTAIN, True),
+    ([0, 0, 0, 0], [0.1, 0.3, 0.4, 0.6], "All outcomes are 0: no line fits.", True),
+    ([1, 1, 1, 1], [0.1, 0.3, 0.4, 0.6], "All outcomes are 1: no line fits.", True),
+    ([1], [0.3], "All outcomes are 1: no line fits.", True),
+    ([0, 1, 0, 1], [0.3, 0.3, 0.3, 0.3], CONSTANT, False),
+    ([0, 0, 1, 1], [0.1, 0.3, 0.4, 0.6], SEPARATED, False),
+    ([1, 1, 0, 0], [0.1, 0.3, 0.4, 0.6], SEPARATED, False),
+    ([0, 1, 0, 1], [0.1, 0.3, 0.3, 0.6], SEPARATED, False),
+    ([1, 0, 1, 0], [0.1, 0.3, 0.3, 0.6], SEPARATED, False),
+]
+
+
+@pytest.mark.parametrize("interval", ["wald", "profile"])
+@pytest.mark.parametrize(("y", "p", "note", "is_hopeless"), EDGES)
+def test_what_has_no_line_says_why(y, p, note, is_hopeless, interval):
+    line = calibration_line(y, p, interval=interval)
+    for estimate in estimates(line)[: 3 if is_hopeless else 2]:
+        parts = (estimate.value, estimate.standard_error, estimate.lower, estimate.upper)
+        assert np.isnan(parts).all()
+        assert estimate.note == note
+    if not is_hopeless:
+        expected = fitted(np.array(y, dtype=float), logit(p), slope=False)
+        agree(line.intercept_at_slope_one.value, expected.params[0])
+        assert line.intercept_at_slope_one.note == ""
+    assert (line.note, line.n, line.events) == (note, len(y), sum(y))
+
+
+@pytest.mark.parametrize(("y", "p", "note", "is_hopeless"), EDGES)
+def test_what_has_no_line_has_no_test(y, p, note, is_hopeless):
+    slope, intercept, unreliability = line_tests(y, p)
+    assert np.isnan([slope.statistic, slope.p_value, unreliability.statistic, unreliability.p_value]).all()
+    assert (slope.note, unreliability.note) == (note, note)
+    assert np.isnan(intercept.p_value) == is_hopeless
+
+
+def test_forecasts_near_certainty_are_no_trouble():
+    """Log-odds of -700 and +36, none clipped: statsmodels' own likelihood would cut them at 1e-16."""
+    p = np.array([1e-300, 1e-20, 0.2, 0.4, 0.6, 0.7, 1 - 1e-15, np.nextafter(1, 0)])
+    y = np.array([0, 0, 1, 0, 1, 0, 1, 1.0])
+    line, x = calibration_line(y, p), logit(p)
+    residual = y - expit(line.intercept.value + line.slope.value * x)
+    agree([residual.sum(), residual @ x / 100], [0, 0])
+    assert 0 < line.slope.value < 1
+
+
+def test_few_clusters_have_no_errors():
+    line = calibration_line([0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5], cluster=["a"] * 5)
+    note = "The 1 clusters do not vary enough to give standard errors."
+    assert np.isnan([e.standard_error for e in estimates(line)]).all()
+    assert np.isfinite([e.value for e in estimates(line)]).all()
+    assert line.note == note
+    two = line_tests([0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5], cluster=list("abaab"))[2]
+    assert np.isnan([two.statistic, two.p_value]).all()
+    assert two.note == "2 clusters are too few to test two parameters."
+
+
+# Tests of the line
+
+
+def test_wald_tests_agree_with_statsmodels():
+    slope, intercept, _ = line_tests(Y, P)
+    joint, offset = fitted().t_test(([[0, 1]], [1])), fitted(slope=False).t_test([[1]])
+    agree([slope.statistic, slope.p_value], [joint.tvalue.item(), joint.pvalue.item()])
+    agree([intercept.statistic, intercept.p_value], [offset.tvalue.item(), offset.pvalue.item()])
+    assert slope.null_hypothesis == "The calibration slope is 1."
+    assert intercept.null_hypothesis == "The calibration intercept at slope 1 is 0."
+
+
+def test_unreliability_agrees_with_statsmodels():
+    flat = stats.bernoulli.logpmf(Y, P).sum()
+    ratio = 2 * (fitted().llf - flat)
+    test = unreliability_test(Y, P)
+    agree([test.statistic, test.p_value], [ratio, stats.chi2.sf(ratio, 2)])
+    assert test.note == f"Unreliability index U = {(ratio - 2) / N:.6g}."
+    assert (test.degrees_of_freedom, test.n) == (2, N)
+    assert test.method == "likelihood ratio, χ² with 2 degrees of freedom"
+    assert bits(test) == bits(line_tests(Y, P)[2])
+
+
+def test_unreliability_of_clusters_is_a_wald_test():
+    joint = fitted(cov_type="cluster", cov_kwds={"groups": CLUSTER, "use_correction": False})
+    wald = joint.wald_test((np.eye(2), [0, 1]), use_f=False, scalar=True)
+    test = unreliability_test(Y, P, cluster=CLUSTER)
+    agree(test.statistic, wald.statistic * 24 / 25)
+    assert test.method == "Wald test, sandwich errors over 25 clusters, χ² with 2 degrees of freedom"
+    assert test.note == ""
+
+
+def test_a_line_that_fits_exactly_is_not_refuted():
+    """Two forecasts that come true exactly: slope 1, intercept 0, and no likelihood to gain."""
+    y, p = [1, 0, 0, 0, 1, 1, 1, 0], [0.25] * 4 + [0.75] * 4
+    slope, intercept, unreliability = line_tests(y, p)
+    agree([slope.statistic, intercept.statistic, unreliability.statistic], [0, 0, 0])
+    agree([slope.p_value, intercept.p_value, unreliability.p_value], [1, 1, 1], 1e-6)
+
+
+# Kernels
+
+
+@pytest.mark.parametrize("weight", [np.ones(N), WHOLE, FRACTIONAL], ids=["ones", "whole", "fractional"])
+@pytest.mark.parametrize("start", [(0.0, 1.0), (0.3, 0.7), (-5.0, 9.0)])
+def test_kernels_agree_with_statsmodels(weight, start):
+    agree(fit_line(X, Y, weight, start), fitted(weight=weight).params)
+    agree(fit_offset(X, Y, weight, start[0]), fitted(slope=False, weight=weight).params[0])
+
+
+def test_kernels_find_the_top_wherever_it_is():
+    """At a finite top the residuals sum to 0; there is one exactly if the outcomes overlap."""
+    rng = np.random.default_rng(3)
+    tops = 0
+    for _ in range(300):
+        n, spread = rng.integers(4, 60), rng.choice([0.01, 1.0, 5.0, 30.0, 100.0])
+        x = rng.normal(0, spread, n) * rng.choice([1, 1, 5], n) + rng.choice([0, -5, 20])
+        y = (rng.random(n) < rng.choice([0.1, 0.5, 0.9])).astype(float)
+        weight = rng.choice([1.0, 2.0, 300.0], n)
+        zero, one = x[y == 0], x[y == 1]
+        overlap = min(len(zero), len(one)) > 0 and one.min() < zero.max() and zero.min() < one.max()
+        a, b = fit_line(x, y, weight)
+        assert np.isfinite([a, b]).tolist() == [overlap, overlap]
+        if overlap:
+            residual = weight * (y - expit(a + b * x))
+            agree([residual.sum(), residual @ (x - x.mean()) / spread], [0, 0], 1e-6)
+        offset = fit_offset(x, y, weight)
+        assert np.isfinite(offset) == (0 < y.mean() < 1)
+        tops += overlap
+    assert 100 < tops < 300
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        ([0.1, 0.1, 0.1], [0, 1, 0]),
+        ([1.0, 2, 3], [1, 1, 1]),
+        ([1.0, 2, 3], [0, 0, 1]),
+        ([np.inf, 1, 2], [0, 1, 0]),
+    ],
+    ids=["constant", "one class", "separated", "infinite"],
+)
+def test_kernels_answer_nan(x, y):
+    x, y = np.array(x), np.array(y, dtype=float)
+    assert np.isnan(fit_line(x, y, np.ones(3))).all()
+    assert np.isnan(line_influence(x, y, np.ones(3))[:2]).all()
+
+
+def test_offset_kernel_answers_nan():
+    assert np.isnan(fit_offset(np.array([1.0, 2]), np.ones(2), np.ones(2)))
+    assert np.isnan(fit_offset(np.array([np.inf, 2]), np.array([0.0, 1]), np.ones(2)))
+
+
+def test_equal_log_odds_have_no_slope_whatever_their_mean_rounds_to():
+    for n in range(3, 40):
+        y, weight = np.arange(n) % 2 * 1.0, np.linspace(0.1, 0.7, n)
+        assert np.isnan(fit_line(np.full(n, 0.1), y, weight)).all()
+
+
+def test_rows_without_weight_do_not_count_in_kernels():
+    keep = WHOLE > 0
+    agree(fit_line(X, Y, WHOLE), fit_line(X[keep], Y[keep], WHOLE[keep]))
+    agree(fit_offset(X, Y, WHOLE), fit_offset(X[keep], Y[keep], WHOLE[keep]))
+
+
+# The smooth curve
+
+
+def local_line(x, y, at, neighbours):
+    """Lowess at a point, from its definition: a line through the neighbours by tricube weights."""
+    distance = np.abs(x - at)
+    weight = np.clip(1 - (distance / np.sort(distance)[neighbours - 1]) ** 3, 0, None) ** 3
+    return np.polynomial.Polynomial.fit(x, y, 1, w=np.sqrt(weight))(at)
+
+
+@pytest.mark.parametrize("fraction", [2 / 3, 0.3])
+def test_errors_agree_with_lowess_by_hand(fraction):
+    curve = np.array([local_line(P, Y, at, int(fraction * N + 1e-10)) for at in P])
+    off = np.abs(np.clip(curve, 0, 1) - P)
+    errors = calibration_errors(Y, P, fraction=fraction)
+    expected = [off.mean(), np.median(off), np.quantile(off, 0.9), off.max()]
+    agree([errors.ici, errors.e50, errors.e90, errors.emax], expected, 1e-8)
+    agree(errors.ici, np.abs(np.clip(lowess(Y, P, fraction, it=0, return_sorted=False), 0, 1) - P).mean())
+    assert (errors.n, errors.fraction, errors.note) == (N, fraction, "")
+
+
+def test_errors_agree_with_r():
+    """lowess(p, y, f = 2/3, iter = 0, delta = 0) of R 4."""
+    errors = calibration_errors([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.8, 0.9])
+    expected = [0.25296860, 0.11402160, 0.59011386, 0.6]
+    np.testing.assert_allclose([errors.ici, errors.e50, errors.e90, errors.emax], expected, atol=1e-8)
+    assert errors.note == "A neighbourhood has 4 cases only; the curve follows single outcomes."
+
+
+def test_ties_that_fill_a_neighbourhood_have_their_event_rate():
+    """R: 3/7, 0 and 1 at the three forecasts. statsmodels divides by 0 and returns one of the outcomes."""
+    y, p = [0, 0, 0, 0, 1, 1, 1, 0, 1], [0.2] * 7 + [0.5, 0.9]
+    errors = calibration_errors(y, p)
+    agree(errors.ici, (7 * (3 / 7 - 0.2) + 0.5 + 0.1) / 9)
+    agree([errors.e50, errors.emax], [3 / 7 - 0.2, 0.5])
+
+
+@pytest.mark.parametrize(("y", "p", "error"), [([1], [0.3], 0.7), ([0, 1, 1], [0.5] * 3, 1 / 6)])
+def test_constant_forecasts_have_one_error(y, p, error):
+    errors = calibration_errors(y, p)
+    agree([errors.ici, errors.e50, errors.e90, errors.emax], [error] * 4)
+
+
+def test_many_cases_are_thinned_and_lose_little(monkeypatch):
+    """Probabilities of default: most below 2 %, few above 20 %, where the curve is farthest off."""
+    rng = np.random.default_rng(12)
+    p = expit(rng.normal(-4, 1, 6000))
+    y = (rng.random(6000) < p**0.8).astype(float)
+    thinned = calibration_errors(y, p)
+    monkeypatch.setattr(smoothing, "_FEW_CASES", 10_000)
+    full = calibration_errors(y, p)
+    np.testing.assert_allclose(
+        [thinned.ici, thinned.e50, thinned.e90], [full.ici, full.e50, full.e90], rtol=1e-3
+    )
+    assert thinned.emax == pytest.approx(full.emax, rel=1e-3)
+    assert thinned.ici != full.ici
+    assert "forecasts and straight between them" in thinned.method
+    assert full.method.endswith("at every forecast")
+
+
+def test_few_distinct_forecasts_are_not_thinned():
+    rng = np.random.default_rng(13)
+    p = rng.integers(0, 290, 6000) / 290
+    errors = calibration_errors(rng.random(6000) < p, p)
+    assert errors.method == (
+        "lowess of statsmodels, local lines over 0.667 of the cases, no robustness steps, at every forecast"
+    )
+
+
+def test_repeated_rows_are_written_out_up_to_a_limit():
+    sentence = refused(
+        sr.UsageError, lambda: calibration_errors([0, 1], [0.2, 0.7], sample_weight=[1, 10_000_000])
+    )
+    assert sentence == (
+        "`sample_weight` must not repeat rows to more than 10,000,000 cases for lowess; got 10,000,001."
+    )
+
+
+@pytest.mark.parametrize("fraction", [-0.1, 1.01, NAN])
+def test_the_fraction_is_checked(fraction):
+    sentence = refused(sr.UsageError, lambda: calibration_errors(Y, P, fraction=fraction))
+    assert sentence == f"`fraction` must lie in [0, 1]; got {fraction:g}."
+
+
+# Bins
+
+
+@pytest.mark.parametrize("bins", [3, 10, 17])
+def test_uniform_bins_agree_with_scikit_learn(bins):
+    rate, forecast = calibration_curve(Y, P, n_bins=bins)
+    ece = expected_calibration_error(Y, P, bins=bins)
+    agree(ece.event_rate, rate)
+    agree(ece.mean_forecast, forecast)
+    share = np.histogram(P, bins, (0, 1))[0]
+    agree(ece.n, share[share > 0])
+    agree(ece.value, np.abs(rate - forecast) @ share[share > 0] / N)
+    assert (ece.bins, ece.strategy, ece.norm) == (bins, "uniform", "l1")
+
+
+def test_quantile_bins_agree_with_scikit_learn():
+    rate, forecast = calibration_curve(Y, P, n_bins=8, strategy="quantile")
+    ece = expected_calibration_error(Y, P, bins=8, strategy="quantile")
+    agree(ece.event_rate, rate)
+    agree(ece.mean_forecast, forecast)
+    agree(ece.n, [50] * 8)
+    agree(ece.value, np.abs(rate - forecast).mean())
+    agree([ece.lower[0], ece.upper[-1]], [P.min(), P.max()])
+
+
+def test_norms_are_their_formulas():
+    y, p = [0, 1, 0, 1], [0.1, 0.3, 0.3, 0.6]  # in halves: |1/3 - 7/30| = 1/10 of three cases, and 4/10
+    values = [expected_calibration_error(y, p, bins=2, norm=norm).value for norm in ("l1", "l2", "max")]
+    agree(values, [0.75 * 0.1 + 0.25 * 0.4, np.sqrt(0.75 * 0.01 + 0.25 * 0.16), 0.4])
+
+
+def test_bins_are_closed_above():
+    ece = expected_calibration_error([0, 1, 0, 1], [0.0, 0.3, 0.7, 1.0])
+    agree(ece.lower, [0, 0.2, 0.6, 0.9])
+    assert ece.upper.tolist() == [0.1, 0.3, 0.7, 1.0]  # not 0.30000000000000004
+    assert not ece.upper.flags.writeable
+
+
+def test_ties_stay_in_one_bin():
+    ece = expected_calibration_error(Y, np.repeat([0.2, 0.4], N // 2), strategy="quantile")
+    assert ece.n.tolist() == [N // 2, N // 2]
+    assert expected_calibration_error([0, 1], [0.4, 0.4], strategy="quantile").n.tolist() == [2]
+
+
+def test_the_warning_quotes_other_bins():
+    values = [expected_calibration_error(Y, P, bins=bins, norm="l2").value for bins in (5, 10, 20)]
+    ece = expected_calibration_error(Y, P, bins=7, norm="l2")
+    five, ten, twenty = (f"{value:.4f}" for value in values)
+    assert ece.note == f"The value depends on the bins: {five} with 5, {ten} with 10, {twenty} with 20."
+    assert len({five, ten, twenty}) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"bins": 0}, "`bins` must be a whole number of at least 1; got 0."),
+        ({"strategy": "equal"}, '`strategy` must be one of "uniform", "quantile"; got \'equal\'.'),
+        ({"norm": "l3"}, '`norm` must be one of "l1", "l2", "max"; got \'l3\'.'),
+    ],
+)
+def test_options_of_bins_are_checked(options, sentence):
+    assert refused(sr.UsageError, lambda: expected_calibration_error(Y, P, **options)) == sentence
+
+
+# Grades
+
+
+def test_the_published_value_of_the_jeffreys_test():
+    test = grade_test(6, 2, 0.0367)
+    assert round(test.jeffreys_p_value, 5) == 0.00438
+    assert (test.light, test.n, test.d, test.probability, test.event_rate) == ("red", 6, 2, 0.0367, 1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "p"), [(1, 0, 0.5), (1, 1, 0.5), (250, 0, 0.001), (250, 9, 0.02), (40, 40, 1)]
+)
+def test_grade_tests_agree_with_scipy(n, d, p):
+    test = grade_test(n, d, p)
+    agree(test.jeffreys_p_value, stats.beta.cdf(p, d + 0.5, n - d + 0.5))
+    agree(test.binomial_p_value, stats.binomtest(d, n, p, alternative="greater").pvalue)
+
+
+def test_lights_turn_below_their_levels():
+    p_value = grade_test(100, 4, 0.02).jeffreys_p_value
+    assert 0.05 < p_value < 0.2
+    lights = [
+        grade_test(100, 4, 0.02, yellow=yellow, red=red).light
+        for yellow, red in [(p_value, p_value), (0.2, p_value), (0.2, 0.2), (0.05, 0.01)]
+    ]
+    assert lights == ["green", "yellow", "red", "green"]
+
+
+def test_grades_are_counted_and_ordered_by_forecast():
+    y = [0, 1, 0, 0, 1, 0, 1]
+    p = [0.01, 0.03, 0.02, 0.4, 0.2, 0.2, 0.3]
+    grade = ["AAA", "AAA", "AAA", "B", "A", "A", "B"]
+    tests = grade_tests(y, p, grade)
+    assert [(t.grade, t.n, t.d) for t in tests] == [("AAA", 3, 1), ("A", 2, 1), ("B", 2, 1)]
+    agree([t.probability for t in tests], [0.02, 0.2, 0.35])
+    agree(tests[2].jeffreys_p_value, stats.beta.cdf(0.35, 1.5, 1.5))
+    assert tests[0].reference.startswith("European Central Bank (2019)")
+
+
+def test_grades_without_weight_are_left_out():
+    tests = grade_tests([0, 1, 1], [0.1, 0.2, 0.3], [3, 1, 2], sample_weight=[2, 0, 1])
+    assert [(t.grade, t.n, t.d) for t in tests] == [("3", 2, 0), ("2", 1, 1)]
+
+
+def test_a_forecast_of_zero_is_always_red():
+    test = grade_test(10, 0, 0)
+    assert (test.jeffreys_p_value, test.binomial_p_value, test.light) == (0.0, 1.0, "red")
+    assert test.note == "The Jeffreys test refutes a forecast of 0 whatever happens."
+
+
+@pytest.mark.parametrize(
+    ("error", "call", "sentence"),
+    [
+        (sr.UsageError, lambda: grade_test(0, 0, 0.1), "`n` must be a whole number of at least 1; got 0."),
+        (sr.UsageError, lambda: grade_test(3, -1, 0.1), "`d` must be a whole number of at least 0; got -1."),
+        (
+            sr.UsageError,
+            lambda: grade_test(3, 4, 0.1),
+            "`d` must not exceed `n`; got 4 events among 3 cases.",
+        ),
+        (sr.UsageError, lambda: grade_test(3, 1, 1.1), "`probability` must lie in [0, 1]; got 1.1."),
+        (sr.UsageError, lambda: grade_test(3, 1, 0.1, yellow=2), "`yellow` must lie in [0, 1]; got 2."),
+        (
+            sr.UsageError,
+            lambda: grade_tests([0], [0.1], ["A"], red=0.1),
+            "`red` must not exceed `yellow`; got 0.1 and 0.05.",
+        ),
+        (
+            sr.DataError,
+            lambda: grade_tests([0, 1], [0.1, 0.2], ["A"]),
+            "`grade` must have one value per case; got shape (1,) for 2 cases.",
+        ),
+        (
+            sr.DataError,
+            lambda: grade_tests([0, 1], [0.1, 0.2], ["A", None]),
+            "`grade` must not be missing; got nan at row 1 (1 of 2 rows). Drop these rows first.",
+        ),
+        (
+            sr.UsageError,
+            lambda: grade_tests([0, 1], [0.1, 0.2], None),
+            "`grade` must have one label per case; got None.",
+        ),
+    ],
+)
+def test_grades_are_checked(error, call, sentence):
+    assert refused(error, call) == sentence
