@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scorereport import curves as curves
+    from scorereport import inference as inference
     from scorereport import scores as scores
     from scorereport.errors import DataError as DataError
     from scorereport.errors import ScoreReportError as ScoreReportError
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from scorereport.reliability.fit import corp as corp
     from scorereport.scores.skills import skill as skill
 
-_MODULES = ("curves", "scores")
+_MODULES = ("curves", "inference", "scores")
 _HOMES = {
     "Corp": "reliability.fit",
     "DataError": "errors",

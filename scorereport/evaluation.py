@@ -31,7 +31,7 @@ from scorereport.groups import (
     panel_of,
     rows_by_label,
 )
-from scorereport.inference.bootstrap import METHODS
+from scorereport.inference.bootstrapping import METHODS
 from scorereport.inference.components import warn_of_few_events
 from scorereport.inference.grades import grade_tests
 from scorereport.predictions import Predictions, read_predictions

@@ -35,6 +35,26 @@ def format_percent(value: float) -> str:
     return text if text == NOT_DEFINED else f"{text} %"
 
 
+def format_interval(lower: float, upper: float, decimals: int) -> str:
+    """Both ends of an interval; empty if it is not defined.
+
+    >>> format_interval(-0.5, 0.25, 2), format_interval(float("nan"), 1.0, 2)
+    ('[−0.50, 0.25]', '')
+    """
+    if math.isnan(lower) or math.isnan(upper):
+        return ""
+    return f"[{format_number(lower, decimals)}, {format_number(upper, decimals)}]"
+
+
+def format_p_value(value: float) -> str:
+    """A p-value to three decimals, never as 0.
+
+    >>> [format_p_value(value) for value in (0.0449, 1e-9, float("nan"))]
+    ['0.045', '<0.001', 'n/d']
+    """
+    return "<0.001" if value < 0.0005 else format_number(value, 3)
+
+
 def format_count(value: float) -> str:
     """A count with thousands apart; sums of fractional weights keep one decimal.
 

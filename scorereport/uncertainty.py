@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from scorereport.inference.binning import expected_calibration_error
-from scorereport.inference.bootstrap import bootstrap_panel
+from scorereport.inference.bootstrapping import bootstrap_panel
 from scorereport.inference.calibration import (
     hosmer_lemeshow_test,
     mean_calibration_test,
@@ -30,7 +30,7 @@ from scorereport.summaries import choose_measures
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from scorereport.inference.bootstrap import Bootstrap
+    from scorereport.inference.bootstrapping import Bootstrap
     from scorereport.inference.differences import Difference
     from scorereport.inference.domination import MurphyDifference
     from scorereport.inference.measures import Measure

@@ -51,7 +51,7 @@ INNER_LAYERS = {
     "inference": [
         ["outcomes", "panel", "measures"],
         ["binning", "delong", "grades", "heterogeneity", "overfit", "rates", "regression", "smoothing"],
-        ["bootstrap", "calibration", "components", "differences", "domination"],
+        ["bootstrapping", "calibration", "components", "differences", "domination"],
         ["contrasts", "miscalibration"],
     ],
 }

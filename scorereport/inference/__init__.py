@@ -1,1 +1,73 @@
-"""Intervals, tests of calibration and comparisons of models."""
+"""Intervals, tests of calibration and comparisons of models, each with its method and reference.
+
+>>> test = spiegelhalter_test([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8])
+>>> round(test.p_value, 3), test.null_hypothesis
+(0.326, 'The expected Brier score is what the forecasts, taken as true, imply.')
+"""
+
+from scorereport.inference.binning import BinnedError, expected_calibration_error
+from scorereport.inference.bootstrapping import Bootstrap, bootstrap
+from scorereport.inference.calibration import (
+    hosmer_lemeshow_test,
+    mean_calibration_test,
+    spiegelhalter_test,
+)
+from scorereport.inference.components import ComponentEstimate
+from scorereport.inference.contrasts import component_differences
+from scorereport.inference.delong import auc_interval
+from scorereport.inference.differences import (
+    Difference,
+    Rank,
+    compare_models,
+    delong_test,
+    rank_models,
+    score_difference,
+)
+from scorereport.inference.domination import MurphyDifference, murphy_difference
+from scorereport.inference.grades import GradeTest, grade_test, grade_tests
+from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
+from scorereport.inference.miscalibration import component_intervals, miscalibration_test
+from scorereport.inference.outcomes import Estimate, HypothesisTest
+from scorereport.inference.regression import (
+    CalibrationLine,
+    calibration_line,
+    line_tests,
+    unreliability_test,
+)
+from scorereport.inference.smoothing import CalibrationErrors, calibration_errors
+
+__all__ = [
+    "BinnedError",
+    "Bootstrap",
+    "CalibrationErrors",
+    "CalibrationLine",
+    "ComponentEstimate",
+    "Difference",
+    "Estimate",
+    "GradeTest",
+    "HypothesisTest",
+    "MurphyDifference",
+    "Rank",
+    "auc_interval",
+    "bootstrap",
+    "calibration_errors",
+    "calibration_line",
+    "cochran_q",
+    "compare_models",
+    "component_differences",
+    "component_intervals",
+    "delong_test",
+    "expected_calibration_error",
+    "grade_test",
+    "grade_tests",
+    "group_calibration_test",
+    "hosmer_lemeshow_test",
+    "line_tests",
+    "mean_calibration_test",
+    "miscalibration_test",
+    "murphy_difference",
+    "rank_models",
+    "score_difference",
+    "spiegelhalter_test",
+    "unreliability_test",
+]

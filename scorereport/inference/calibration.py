@@ -204,7 +204,7 @@ def _why_no_variance(panel: Panel, variance: float) -> str:
 
 def _note_impossible(panel: Panel) -> str:
     """Say how often happened what the forecast held to be impossible."""
-    count = int(np.count_nonzero(np.abs(panel.outcome - panel.only) == 1))
+    count = int(np.count_nonzero(panel.only == 1 - panel.outcome))
     return f"In {count} rows happened what had probability 0, which alone refutes calibration." * (count > 0)
 
 
@@ -242,7 +242,7 @@ def _test_groups(panel: Panel, group: IntArray, *, in_sample: bool) -> Hypothesi
 
 def _chi_square_terms(excess: FloatArray, variance: FloatArray) -> FloatArray:
     """One term per group; without variance NaN if all is as forecast, which tells nothing, else infinity."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return excess**2 / variance
 
 

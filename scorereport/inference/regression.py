@@ -223,9 +223,10 @@ def _fit_glm(panel: Panel, design: FloatArray, offset: FloatArray, start: Sequen
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         result = model.fit(start_params=np.array(start), rtol=1e-12, **_covariance_options(panel))
-    if not np.allclose(result.params, start, rtol=1e-6, atol=1e-6):
-        return _no_fit(len(start), "The fit did not converge.")
-    return _correct(panel, _Fit(value=result.params, covariance=result.cov_params()))
+        covariance = result.cov_params()
+    if not (np.allclose(result.params, start, rtol=1e-6, atol=1e-6) and np.diag(covariance).min() >= 0):
+        return _no_fit(len(start), "The fit did not converge.")  # also where the covariance is NaN
+    return _correct(panel, _Fit(value=result.params, covariance=covariance))
 
 
 def _covariance_options(panel: Panel) -> dict[str, Any]:
