@@ -18,11 +18,9 @@ from scorereport.inference import smoothing
 from scorereport.inference.binning import expected_calibration_error
 from scorereport.inference.calibration import hosmer_lemeshow_test, mean_calibration_test, spiegelhalter_test
 from scorereport.inference.grades import grade_test, grade_tests
+from scorereport.inference.logistic import fit_line, fit_offset, line_influence
 from scorereport.inference.regression import (
     calibration_line,
-    fit_line,
-    fit_offset,
-    line_influence,
     line_tests,
     unreliability_test,
 )
@@ -247,6 +245,13 @@ def test_what_was_impossible_is_counted():
     test = mean_calibration_test([1, 1, 0, 0], [0.0, 0.4, 0.3, 1.0])
     agree(test.statistic, 0.3 / np.sqrt(0.4 * 0.6 + 0.3 * 0.7))
     assert test.note == "In 2 rows happened what had probability 0, which alone refutes calibration."
+
+
+def test_what_was_nearly_impossible_is_not():
+    tests = [call([1, 0], [1e-310, 0.5]) for call in (mean_calibration_test, hosmer_lemeshow_test)]
+    assert tests[0].note == ""
+    assert "probability 0" not in tests[1].note
+    assert (tests[1].statistic, tests[1].p_value) == (np.inf, 0.0)  # beyond the largest number
 
 
 @pytest.mark.parametrize(
@@ -520,6 +525,33 @@ def test_forecasts_near_certainty_are_no_trouble():
     residual = y - expit(line.intercept.value + line.slope.value * x)
     agree([residual.sum(), residual @ x / 100], [0, 0])
     assert 0 < line.slope.value < 1
+
+
+def test_impossible_events_have_an_intercept_too():
+    """Events at 1e-300 and 1e-310: statsmodels takes both for 2e-16 and finds none."""
+    p, y = np.array([1e-300, 1e-200, 1e-310, 1e-250]), np.array([1, 0, 1, 0])
+    line = calibration_line(y, p)
+    at_top = expit(line.intercept_at_slope_one.value + logit(p))
+    assert (y - at_top).sum() == pytest.approx(0, abs=1e-9)
+    assert line.intercept_at_slope_one.standard_error > 1e6
+
+
+def test_every_small_sample_has_an_interval_or_a_reason():
+    rng = np.random.default_rng(5)
+    found = 0
+    for _ in range(150):
+        n = rng.integers(1, 14)
+        p, y = expit(rng.normal(0, rng.choice([1, 5, 100]), n)), rng.integers(0, 2, n)
+        options = [
+            {"interval": "profile"},
+            {"sample_weight": rng.random(n)},
+            {"cluster": rng.integers(0, 3, n)},
+        ]
+        for option in options:
+            for e in estimates(calibration_line(y, p, **option)):
+                assert e.lower < e.value < e.upper or (e.note and np.isnan(e.lower))
+                found += e.note == ""
+    assert 100 < found < 1350
 
 
 def test_few_clusters_have_no_errors():

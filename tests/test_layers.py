@@ -49,7 +49,7 @@ INNER_LAYERS = {
     ],
     "curves": [["diagram", "roc", "murphy", "decision", "retention"], ["thinning"]],
     "inference": [
-        ["outcomes", "panel", "measures"],
+        ["outcomes", "panel", "measures", "logistic"],
         ["binning", "delong", "grades", "heterogeneity", "overfit", "rates", "regression", "smoothing"],
         ["bootstrapping", "calibration", "components", "differences", "domination"],
         ["contrasts", "miscalibration"],

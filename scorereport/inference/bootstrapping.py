@@ -22,6 +22,7 @@ from scipy.special import logit, ndtr, ndtri
 from scorereport.checks import check_inside, check_option, check_whole
 from scorereport.errors import UsageError
 from scorereport.inference.delong import auc_influence
+from scorereport.inference.logistic import fit_line, fit_offset, line_influence
 from scorereport.inference.measures import (
     PREVALENCE,
     UNCERTAINTY,
@@ -32,7 +33,6 @@ from scorereport.inference.measures import (
 )
 from scorereport.inference.outcomes import Estimate
 from scorereport.inference.panel import Panel, make_panel
-from scorereport.inference.regression import fit_line, fit_offset, line_influence
 from scorereport.parallel import repeat
 from scorereport.sampling import SEED, stream
 from scorereport.scores.ranking import area_under_roc

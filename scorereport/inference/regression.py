@@ -6,17 +6,27 @@ joint fit, and that of the fit with the slope held at 1, calibration in the larg
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import chdtrc, expit, logit, ndtr, ndtri
+from scipy.special import chdtrc, logit, ndtr, ndtri
 
 from scorereport.arrays import FloatArray
 from scorereport.checks import check_inside, check_option
 from scorereport.errors import UsageError
+from scorereport.inference.logistic import (
+    combine,
+    fit_line,
+    fit_offset,
+    fit_slope,
+    gram,
+    influence,
+    information,
+    invert,
+    log_likelihood,
+)
 from scorereport.inference.outcomes import Estimate, HypothesisTest
 from scorereport.inference.panel import Panel, make_panel
 
@@ -28,18 +38,10 @@ if TYPE_CHECKING:
 COX_1958 = "Cox (1958), Biometrika 45, doi:10.1093/biomet/45.3-4.562"
 HARRELL_2015 = "Harrell (2015), Regression Modeling Strategies, doi:10.1007/978-3-319-19425-7"
 INTERVALS = ("wald", "profile")
-#: Newton's method stops after a step so small; as steps shrink quadratically, it was the last that counts.
-_LAST_STEP = 1e-8
-#: Separated data make it climb for ever: it gives up after so many steps.
+#: A profile is looked for this many doublings of the first step away.
 _MOST_STEPS = 60
 #: A sandwich error below this is rounding: the sums over its clusters are 0.
 _NO_ERROR = 1e-12
-#: Slopes beyond this count as infinite.
-_FAR = 1e12
-#: A likelihood has not fallen unless by more than this, relative to its size.
-_ROUNDING = 1e-10
-#: The range of log-odds below which they count as equal, relative to their size.
-_EQUAL = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +87,7 @@ def calibration_line(
     sample_weight: ArrayLike | None = None,
     cluster: ArrayLike | None = None,
 ) -> CalibrationLine:
-    """Fit the recalibration line by statsmodels' binomial GLM.
+    """Fit the recalibration line: a binomial GLM, equal to that of statsmodels.
 
     Forecasts of 0 or 1 have infinite log-odds: then there is no line, and nothing is clipped.
     With clusters or fractional weights, errors come from the sandwich of G clusters or rows,
@@ -175,7 +177,7 @@ def _fit_joint(panel: Panel) -> _Fit:
         return _no_fit(2, note)
     x = logit(panel.only)
     start = fit_line(x, panel.outcome, panel.units.row_weight)
-    return _fit_glm(panel, np.column_stack([np.ones_like(x), x]), np.zeros_like(x), start)
+    return _fit(panel, np.stack([np.ones_like(x), x]), np.zeros_like(x), start)
 
 
 def _fit_at_slope_one(panel: Panel) -> _Fit:
@@ -184,7 +186,7 @@ def _fit_at_slope_one(panel: Panel) -> _Fit:
         return _no_fit(1, note)
     x = logit(panel.only)
     start = fit_offset(x, panel.outcome, panel.units.row_weight)
-    return _fit_glm(panel, np.ones((len(x), 1)), x, (start,))
+    return _fit(panel, np.ones((1, len(x))), x, (start,))
 
 
 def _why_no_intercept(panel: Panel) -> str:
@@ -211,29 +213,25 @@ def _no_fit(size: int, note: str) -> _Fit:
     return _Fit(value=np.full(size, np.nan), covariance=np.full((size, size), np.nan), note=note)
 
 
-def _fit_glm(panel: Panel, design: FloatArray, offset: FloatArray, start: Sequence[float]) -> _Fit:
-    """Fit by statsmodels from where our own kernel ended; the two must agree."""
-    from statsmodels.genmod.families import Binomial
-    from statsmodels.genmod.generalized_linear_model import GLM
-
-    if not np.isfinite(start).all():
-        return _no_fit(len(start), "The fit did not converge.")
+def _fit(panel: Panel, columns: FloatArray, offset: FloatArray, value: Sequence[float]) -> _Fit:
+    """The fit that the kernels found, with its covariance: from the likelihood, or over the draws."""
+    if not np.isfinite(value).all():
+        return _no_fit(len(value), "The fit did not converge.")
+    log_odds = offset + combine(value, columns)
     weight = panel.units.row_weight
-    model = GLM(panel.outcome, design, family=Binomial(), offset=offset, freq_weights=weight)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        result = model.fit(start_params=np.array(start), rtol=1e-12, **_covariance_options(panel))
-        covariance = result.cov_params()
-    if not (np.allclose(result.params, start, rtol=1e-6, atol=1e-6) and np.diag(covariance).min() >= 0):
-        return _no_fit(len(start), "The fit did not converge.")  # also where the covariance is NaN
-    return _correct(panel, _Fit(value=result.params, covariance=covariance))
-
-
-def _covariance_options(panel: Panel) -> dict[str, Any]:
     if not _is_robust(panel):
-        return {}
-    groups = np.arange(len(panel.outcome)) if panel.cluster is None else panel.cluster
-    return {"cov_type": "cluster", "cov_kwds": {"groups": groups, "use_correction": False}}
+        inverse = invert(information(columns, log_odds, weight))
+        return _Fit(value=np.array(value), covariance=inverse)
+    moved = influence(columns, log_odds, panel.outcome, weight)
+    return _correct(panel, _Fit(value=np.array(value), covariance=_sandwich(panel, moved)))
+
+
+def _sandwich(panel: Panel, moved: FloatArray) -> FloatArray:
+    """Covariance from how much each cluster, or each weighted row, moves the estimates."""
+    parts = moved * panel.units.row_weight
+    if panel.cluster is not None:
+        parts = np.array([np.bincount(panel.cluster, weights=part) for part in parts])
+    return gram(parts, np.ones(parts.shape[1])) / panel.units.total**2
 
 
 def _correct(panel: Panel, fit: _Fit) -> _Fit:
@@ -267,29 +265,15 @@ def _profiles(panel: Panel, fit: _Fit) -> list[Callable[[float], float]]:
     """For each parameter the log-likelihood at a value of it, the other one refitted."""
     x, y, weight = logit(panel.only), panel.outcome, panel.units.row_weight
     if len(fit.value) == 1:
-        return [lambda a: _log_likelihood(a + x, y, weight)]
+        return [lambda a: log_likelihood(a + x, y, weight)]
 
     def at_intercept(a: float) -> float:
-        return _log_likelihood(a + x * _fit_slope(x, y, weight, a, fit.guess(0, a)), y, weight)
+        return log_likelihood(a + x * fit_slope(x, y, weight, a, fit.guess(0, a)), y, weight)
 
     def at_slope(b: float) -> float:
-        return _log_likelihood(b * x + fit_offset(b * x, y, weight, fit.guess(1, b)), y, weight)
+        return log_likelihood(b * x + fit_offset(b * x, y, weight, fit.guess(1, b)), y, weight)
 
     return [at_intercept, at_slope]
-
-
-def _fit_slope(x: FloatArray, y: FloatArray, weight: FloatArray, intercept: float, start: float) -> float:
-    """Slope with the intercept held: where the likelihood, which rises before and falls after, is flat."""
-
-    def rise(slope: float) -> float:
-        return float((weight * x) @ (y - expit(intercept + slope * x)))
-
-    step = 1.0 if rise(start) > 0 else -1.0
-    end = start + step
-    while rise(end) * step > 0 and abs(step) < _FAR:
-        step *= 2
-        end = start + step
-    return float(brentq(rise, start, end)) if rise(end) * step <= 0 else np.nan
 
 
 def _cross(profile: Callable[[float], float], value: float, step: float, quantile: float) -> float:
@@ -301,103 +285,6 @@ def _cross(profile: Callable[[float], float], value: float, step: float, quantil
             return float(brentq(lambda at: profile(at) - floor, value, end, xtol=1e-13 * abs(step)))
         end = value + 2 * (end - value)
     return np.nan
-
-
-@np.errstate(all="ignore")
-def _log_likelihood(log_odds: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-    return -float((weight * np.logaddexp(0, (1 - 2 * y) * log_odds)).sum())
-
-
-# Kernels without statsmodels, for resampling
-
-
-@np.errstate(all="ignore")
-def fit_line(
-    logit_p: FloatArray, y: FloatArray, weight: FloatArray, start: tuple[float, float] = (0.0, 1.0)
-) -> tuple[float, float]:
-    """Intercept and slope of the joint fit, quickest from a start near it; NaN where there is none.
-
-    >>> a, b = fit_line(np.array([-2.0, -1, 1, 3]), np.array([0.0, 1, 0, 1]), np.ones(4))
-    >>> round(a, 4), round(b, 4)
-    (-0.0976, 0.4447)
-    """
-    centre = float(weight @ logit_p / weight.sum())
-    spread = float(np.sqrt(weight @ (logit_p - centre) ** 2 / weight.sum()))
-    if not spread > _EQUAL * np.abs(logit_p).max():
-        return np.nan, np.nan
-    columns = np.stack([np.ones_like(logit_p), (logit_p - centre) / spread])
-    level = float(logit(weight @ y / weight.sum()))
-    for near in ((start[0] + start[1] * centre, start[1] * spread), (level, 0.0)):
-        middle, slope = _climb(columns, np.zeros_like(logit_p), y, weight, near)
-        if np.isfinite(middle) or np.isinf(level):
-            break
-    return float(middle - slope / spread * centre), float(slope / spread)
-
-
-@np.errstate(all="ignore")
-def fit_offset(logit_p: FloatArray, y: FloatArray, weight: FloatArray, start: float = 0.0) -> float:
-    """Intercept with the slope held at 1, quickest from a start near it; NaN where there is none.
-
-    >>> round(fit_offset(np.array([-2.0, -1, 1, 2]), np.array([0.0, 1, 1, 1]), np.ones(4)), 4)
-    1.6879
-    """
-    level = float(logit(weight @ y / weight.sum()))
-    lower, upper = level - logit_p.max() - 1, level - logit_p.min() + 1
-    if not np.isfinite([lower, upper]).all():
-        return np.nan
-    (intercept,) = _climb(np.ones((1, len(logit_p))), logit_p, y, weight, (start,))
-    if np.isfinite(intercept):
-        return float(intercept)
-    return float(brentq(lambda a: float(weight @ (expit(a + logit_p) - y)), lower, upper, maxiter=1000))
-
-
-@np.errstate(all="ignore")
-def line_influence(logit_p: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-    """Influence of each row on the slope, the intercept and the intercept at slope 1: three rows of n.
-
-    An estimate moves by the weighted mean of its influence, so its error is `Units.standard_error`.
-    """
-    a, b = fit_line(logit_p, y, weight)
-    columns = np.stack([np.ones_like(logit_p), logit_p])
-    at_one = fit_offset(logit_p, y, weight)
-    intercept, slope = _influence(columns, a + b * logit_p, y, weight)
-    (intercept_at_one,) = _influence(columns[:1], at_one + logit_p, y, weight)
-    return np.stack([slope, intercept, intercept_at_one])
-
-
-def _influence(columns: FloatArray, log_odds: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-    mean = expit(log_odds)
-    information = (columns * (weight * mean * (1 - mean))) @ columns.T
-    return weight.sum() * _solve(information, columns * (y - mean))
-
-
-@np.errstate(all="ignore")
-def _climb(
-    columns: FloatArray, offset: FloatArray, y: FloatArray, weight: FloatArray, start: ArrayLike
-) -> FloatArray:
-    """Maximise the logistic likelihood by Newton's method; a step that lowers it is halved."""
-    at, step, before = np.array(start, dtype=np.float64), np.zeros(len(columns)), -np.inf
-    sign = 2 * y - 1
-    for _ in range(_MOST_STEPS):
-        probability = expit(sign * (at @ columns + offset))  # of what happened
-        likelihood = float(weight @ np.log(probability))
-        if likelihood < before - _ROUNDING * abs(before):
-            step = step / 2
-            at = at - step
-            continue
-        information = (columns * (weight * probability * (1 - probability))) @ columns.T
-        step, before = _solve(information, columns @ (weight * sign * (1 - probability))), likelihood
-        at = at + step
-        if (np.abs(step) <= _LAST_STEP * (1 + np.abs(at))).all():
-            return at
-    return np.full(len(columns), np.nan)
-
-
-def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
-    try:
-        return np.linalg.solve(matrix, right).astype(np.float64, copy=False)
-    except np.linalg.LinAlgError:
-        return np.full(right.shape, np.nan)
 
 
 # Tests
@@ -504,7 +391,7 @@ def _likelihood_ratio(panel: Panel, joint: _Fit) -> tuple[float, str]:
         return np.nan, joint.note
     x, y, weight = logit(panel.only), panel.outcome, panel.units.row_weight
     a, b = joint.value
-    rise = _log_likelihood(a + b * x, y, weight) - _log_likelihood(x, y, weight)
+    rise = log_likelihood(a + b * x, y, weight) - log_likelihood(x, y, weight)
     statistic = 2 * max(rise, 0.0)
     return statistic, f"Unreliability index U = {(statistic - 2) / panel.units.total:.6g}."
 
