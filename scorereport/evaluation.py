@@ -261,6 +261,7 @@ def _evaluate(predictions: Predictions, settings: Settings) -> Evaluation:
         for column, labels in predictions.groups.items()
     }
     groups = tuple(group for found in by_column.values() for group in found)
+    windows = tuple(_evaluate_windows(predictions, settings))
     return Evaluation(
         data=_describe_data(predictions, panel, sample),
         settings=settings,
@@ -269,9 +270,12 @@ def _evaluate(predictions: Predictions, settings: Settings) -> Evaluation:
         ),
         comparisons=comparisons,
         groups=groups,
-        windows=tuple(_evaluate_windows(predictions, settings)),
+        windows=windows,
         heterogeneity=tuple(_compare_groups(predictions, by_column, settings)),
-        notes=(*_notes(predictions, sample), *_group_notes(by_column, settings)),
+        notes=(
+            *_notes(predictions, sample),
+            *_group_notes({**by_column, predictions.time_name: windows}, settings),
+        ),
         software={"python": python_version(), **{name: version(name) for name in _SOFTWARE}},
     )
 

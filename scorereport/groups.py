@@ -127,27 +127,38 @@ def examine_heterogeneity(
     rows = np.flatnonzero(np.isin(labels.astype(str), [group.label for group in scored]))
     weight = None if predictions.weight is None else predictions.weight[rows]
     cluster = None if predictions.cluster is None else predictions.cluster[rows]
+    shared = cluster is not None and _span_groups(cluster, labels[rows])
     for place, (model, forecast) in enumerate(predictions.forecasts.items()):
         of_groups = [group.models[place] for group in scored]
-        tests = [_compare_scores(of_groups, name) for name in _COMPARED]
-        tests += group_calibration_test(
+        compared = [_compare_scores(of_groups, name, shared) for name in _COMPARED]
+        calibrated = group_calibration_test(
             predictions.outcome[rows], forecast[rows], labels[rows], sample_weight=weight, cluster=cluster
         )
-        yield from (
-            Heterogeneity(column=column, model=model, test=test) for test in tests if test is not None
-        )
+        tests = [test for test in (*compared, *calibrated) if test is not None]
+        yield from (Heterogeneity(column=column, model=model, test=test) for test in tests)
 
 
-def _compare_scores(models: Sequence[ModelScores], name: str) -> HypothesisTest | None:
+def _span_groups(cluster: NDArray[Any], labels: NDArray[Any]) -> bool:
+    """Whether rows of one cluster are found in several groups."""
+    pairs = set(zip(cluster.tolist(), labels.tolist(), strict=True))
+    return len(pairs) > len({one for one, _ in pairs})
+
+
+def _compare_scores(
+    models: Sequence[ModelScores], name: str, clusters_span_groups: bool
+) -> HypothesisTest | None:
     """Cochran's Q over the groups in which the score and its error are known; None if too few."""
     intervals = [score.interval for m in models for score in m.scores if score.name == name]
     known = [i for i in intervals if i is not None and np.isfinite(i.value) and i.standard_error > 0]
     if len(known) < 2:
         return None
     test = cochran_q([i.value for i in known], [i.standard_error for i in known])
-    left_out = len(models) - len(known)
-    note = f"{test.note} {left_out} groups without a standard error are left out." if left_out else test.note
-    return replace(test, name=f"{test.name} ({name})", note=note)
+    notes = [test.note]
+    if left_out := len(models) - len(known):
+        notes.append(f"{left_out} groups without a standard error are left out.")
+    if clusters_span_groups:
+        notes.append("Clusters span groups, which the test takes for independent.")
+    return replace(test, name=f"{test.name} ({name})", note=" ".join(notes))
 
 
 def rows_by_label(labels: NDArray[Any]) -> Iterator[tuple[str, IntArray]]:

@@ -92,10 +92,10 @@ def describe_uncertainty(evaluation: Evaluation) -> str:
     if settings.resamples == 0:
         return ""
     method = {"bca": "BCa", "percentile": "percentile"}[settings.interval_method]
-    drawn = "rows" if evaluation.data.clusters is None else "clusters"
+    drawn, auc = ("rows", "DeLong") if evaluation.data.clusters is None else ("clusters", "Obuchowski")
     return (
         f"{100 * settings.level:g} % intervals: {method} bootstrap of scores and skills over "
-        f"{format_count(settings.resamples)} resamples of {drawn} (seed {settings.seed}); AUC by DeLong; "
+        f"{format_count(settings.resamples)} resamples of {drawn} (seed {settings.seed}); AUC by {auc}; "
         "MCB and DSC less the overfit of isotonic regression, so that an interval may exclude the raw value."
     )
 
@@ -156,14 +156,14 @@ def decomposition_table(models: Sequence[ModelScores], level: str) -> Table:
         for of_score in zip(*(enumerate(m.decompositions) for m in models), strict=True)
         for m, (place, part) in zip(models, of_score, strict=True)
     ]
-    numbers = _columns_of_text(
-        [[d.score, d.miscalibration, d.discrimination, d.uncertainty] for _, _, d in parts]
-    )
+    numbers = [[d.score, d.miscalibration, d.discrimination, d.uncertainty] for _, _, d in parts]
+    decimals = [common_decimals(column) for column in zip(*numbers, strict=True)]
     has_intervals = bool(models[0].components)
-    rows = [
-        (_label(part.name), m.model, *(_with_intervals(text, m, place) if has_intervals else text))
-        for (m, place, part), text in zip(parts, numbers, strict=True)
-    ]
+    rows = []
+    for (m, place, part), values in zip(parts, numbers, strict=True):
+        text = [format_number(value, d) for value, d in zip(values, decimals, strict=True)]
+        shown = _with_intervals(text, m, place, decimals) if has_intervals else text
+        rows.append((_label(part.name), m.model, *shown))
     intervals = ("mean", "MCB", "less overfit", "interval", "p", "DSC", "less overfit", "interval", "UNC")
     return Table(
         caption=_decomposition_caption([part for _, _, part in parts], level if has_intervals else ""),
@@ -181,15 +181,17 @@ def _decomposition_caption(parts: Sequence[Decomposition], level: str) -> str:
     return f"CORP decomposition: mean = MCB − DSC + UNC{gain}{tested}"
 
 
-def _with_intervals(text: tuple[str, ...], scores: ModelScores, place: int) -> tuple[str, ...]:
+def _with_intervals(
+    text: Sequence[str], scores: ModelScores, place: int, decimals: Sequence[int]
+) -> tuple[str, ...]:
     mean, mcb, dsc, unc = text
-    of_mcb, of_dsc = (_corrected(part) for part in scores.components[2 * place : 2 * place + 2])
+    components = scores.components[2 * place : 2 * place + 2]
+    of_mcb, of_dsc = (_corrected(part, d) for part, d in zip(components, decimals[1:3], strict=True))
     p_value = format_p_value(scores.miscalibration_tests[place].p_value)
     return mean, mcb, *of_mcb, p_value, dsc, *of_dsc, unc
 
 
-def _corrected(part: ComponentEstimate) -> tuple[str, str]:
-    decimals = common_decimals([part.value])
+def _corrected(part: ComponentEstimate, decimals: int) -> tuple[str, str]:
     return format_number(part.corrected, decimals), format_interval(part.lower, part.upper, decimals)
 
 
@@ -268,8 +270,8 @@ def difference_table(differences: Sequence[Difference], level: str) -> Table:
             )
         )
     return Table(
-        caption=f"Differences between models on the same cases, with {level} intervals; Holm's p is adjusted "
-        "over the pairs",
+        caption=f"Differences between models on the same cases, with {level} intervals; scores by "
+        f"{shown[0].method}; Holm's p is adjusted over the pairs",
         heads=("measure", "models", "difference", "interval", "p", "Holm's p"),
         rows=tuple(rows),
         n_labels=2,
