@@ -16,24 +16,20 @@ from scorereport.checks import (
     check_interval,
     check_option,
     check_whole,
-    name_some,
 )
 from scorereport.errors import UsageError
 from scorereport.files import write_text
 from scorereport.groups import (
     check_window,
-    describe_group_limits,
     evaluate_groups,
     examine_heterogeneity,
     fit_panel,
-    has_weight,
     label_windows,
     panel_of,
-    rows_by_label,
 )
 from scorereport.inference.bootstrapping import METHODS
-from scorereport.inference.components import warn_of_few_events
 from scorereport.inference.grades import grade_tests
+from scorereport.notes import describe_groups, describe_rows_and_models
 from scorereport.predictions import Predictions, read_predictions
 from scorereport.reliability.resampled import fewest_resamples
 from scorereport.results import (
@@ -56,7 +52,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from scorereport.arrays import IntArray
     from scorereport.inference.panel import Panel
     from scorereport.reliability.fit import Corp
 
@@ -273,8 +268,8 @@ def _evaluate(predictions: Predictions, settings: Settings) -> Evaluation:
         windows=windows,
         heterogeneity=tuple(_compare_groups(predictions, by_column, settings)),
         notes=(
-            *_notes(predictions, sample),
-            *_group_notes({**by_column, predictions.time_name: windows}, settings),
+            *describe_rows_and_models(predictions, settings),
+            *describe_groups({**by_column, predictions.time_name: windows}, settings),
         ),
         software={"python": python_version(), **{name: version(name) for name in _SOFTWARE}},
     )
@@ -345,39 +340,4 @@ def _describe_data(predictions: Predictions, panel: Panel, sample: SampleSummary
         clusters=None if panel.cluster is None else int(panel.cluster.max()) + 1,
         row_flow=predictions.row_flow,
         sample=sample,
-    )
-
-
-def _notes(predictions: Predictions, sample: SampleSummary) -> Iterator[str]:
-    counts = slice(None) if predictions.weight is None else np.flatnonzero(predictions.weight)
-    outcome = predictions.outcome[counts]
-    rows = np.arange(len(predictions))[counts] if predictions.rows is None else predictions.rows[counts]
-    if outcome.min() == outcome.max():
-        yield "All outcomes are the same: AUC and skill are not defined."
-    elif sample.prevalence_interval is not None and (few := warn_of_few_events(sample.events, sample.total)):
-        yield few.replace("this interval says", "intervals say")
-    for name, forecast in predictions.forecasts.items():
-        is_refuted = np.abs(forecast[counts] - outcome) == 1
-        if is_refuted.any():
-            yield _infinite_note(name, rows[is_refuted])
-    for column, labels in predictions.groups.items():
-        for label, members in rows_by_label(labels):
-            if not has_weight(predictions, members):
-                yield f"{column} = {label} is left out: its {len(members)} rows have no weight."
-
-
-def _group_notes(by_column: dict[str, tuple[GroupResult, ...]], settings: Settings) -> Iterator[str]:
-    for column, groups in by_column.items():
-        one_class = [g.label for g in groups if g.models and g.sample.events in (0, g.sample.total)]
-        if one_class:
-            shown = name_some(one_class)
-            yield f"{column}: AUC and skill are not defined where all outcomes are the same ({shown})."
-        yield from describe_group_limits(column, groups, settings)
-
-
-def _infinite_note(model: str, rows: IntArray) -> str:
-    cases = "1 case was" if len(rows) == 1 else f"{len(rows)} cases were"
-    return (
-        f"{model}: the log score is infinite, because {cases} called impossible and happened, "
-        f"or certain and did not (row {name_some(rows)})."
     )

@@ -34,7 +34,7 @@ WINDOWS = {"year": "%Y", "quarter": "", "month": "%Y-%m", "week": "%G-W%V", "day
 #: Periods that a table and a chart can show; the shortest window that makes no more is chosen.
 _MOST_WINDOWS = 24
 #: With more groups in a column each is scored, but nothing is drawn for it.
-_MOST_GROUPS_WITH_INTERVALS = 100
+MOST_GROUPS_WITH_INTERVALS = 100
 _COMPARED = ("brier", "log_loss", "roc_auc")
 
 
@@ -61,7 +61,7 @@ def evaluate_groups(
 ) -> list[GroupResult]:
     """Evaluate each group of a column by itself; groups without weight are left out, a note says so."""
     groups = [(label, rows) for label, rows in rows_by_label(labels) if has_weight(predictions, rows)]
-    infers = settings.resamples > 0 and len(groups) <= _MOST_GROUPS_WITH_INTERVALS
+    infers = settings.resamples > 0 and len(groups) <= MOST_GROUPS_WITH_INTERVALS
     return _adjust_tests(
         [_evaluate_group(predictions, column, label, rows, settings, infers=infers) for label, rows in groups]
     )
@@ -100,21 +100,6 @@ def _evaluate_group(
         inferred = infer(panel, fits, sample, models, settings)
         sample, models = inferred.sample, inferred.models
     return GroupResult(column=column, label=label, sample=sample, models=tuple(models.values()))
-
-
-def describe_group_limits(column: str, groups: Sequence[GroupResult], settings: Settings) -> Iterator[str]:
-    """What a reader of the groups of a column must know."""
-    if len(groups) > _MOST_GROUPS_WITH_INTERVALS and settings.resamples > 0:
-        yield f"{column}: no intervals, because it has more than {_MOST_GROUPS_WITH_INTERVALS} groups."
-    small = [group.label for group in groups if not group.models]
-    if small:
-        yield (
-            f"{column}: groups of fewer than {settings.smallest_group} rows are counted, not scored "
-            f"({len(small)} of {len(groups)})."
-        )
-    tested = len(groups) - len(small)
-    if 1 < tested <= _MOST_GROUPS_WITH_INTERVALS and settings.resamples > 0:
-        yield f"{column}: p-values by group hold for each alone; Holm's adjust them for all {tested}."
 
 
 def examine_heterogeneity(

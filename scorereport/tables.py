@@ -95,8 +95,9 @@ def describe_uncertainty(evaluation: Evaluation) -> str:
     drawn, auc = ("rows", "DeLong") if evaluation.data.clusters is None else ("clusters", "Obuchowski")
     return (
         f"{100 * settings.level:g} % intervals: {method} bootstrap of scores and skills over "
-        f"{format_count(settings.resamples)} resamples of {drawn} (seed {settings.seed}); AUC by {auc}; "
-        "MCB and DSC less the overfit of isotonic regression, so that an interval may exclude the raw value."
+        f"{format_count(settings.resamples)} resamples of {drawn} (seed {settings.seed}); AUC by {auc}, "
+        "rates by Wilson; MCB and DSC less the overfit of isotonic regression, so that an interval may "
+        "exclude the raw value."
     )
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from scorereport.inference.binning import expected_calibration_error
 from scorereport.inference.bootstrapping import bootstrap_panel
 from scorereport.inference.calibration import (
@@ -117,7 +119,18 @@ def _add_intervals(
             boot.interval(known.model, measure, level=settings.level, method=settings.interval_method)
             for measure in (score.name, f"{score.name} skill")
         )
-        yield replace(score, interval=interval, skill_interval=skill)
+        yield replace(
+            score, interval=_as_rate(score, panel, known.model, settings) or interval, skill_interval=skill
+        )
+
+
+def _as_rate(score: ScoreValue, panel: Panel, model: str, settings: Settings) -> Estimate | None:
+    """The binomial interval of misclassification, a rate unless a forecast of 1/2 makes half an error."""
+    forecast = panel.forecasts[model]
+    if score.name != "misclassification" or (forecast == 0.5).any():
+        return None
+    wrong = ((forecast > 0.5) != (panel.outcome == 1)).astype(np.float64)
+    return rate_interval(score.name, wrong, panel.units, settings.level)
 
 
 def _skill_of_auc(auc: Estimate) -> Estimate:

@@ -26,6 +26,7 @@ LAYERS = [
     ["summaries", "frames"],
     ["uncertainty"],
     ["groups"],
+    ["notes"],
     ["evaluation"],
     ["tables", "demo"],
     ["terminal"],

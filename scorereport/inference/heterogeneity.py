@@ -122,7 +122,7 @@ def _cochran_q(value: FloatArray, error: FloatArray) -> HypothesisTest:
         null_hypothesis="The value is the same in all groups.",
         method=f"chi-squared, {df} degrees of freedom",
         reference=COCHRAN,
-        n=len(value),
+        n=float(len(value)),
         degrees_of_freedom=df,
         note=f"I² = {100 * excess:.1f} %.",
     )

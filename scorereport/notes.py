@@ -1,0 +1,87 @@
+"""What a reader of an evaluation must be told beside its numbers, in plain sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.checks import name_some
+from scorereport.groups import MOST_GROUPS_WITH_INTERVALS, has_weight, rows_by_label
+from scorereport.inference.components import warn_of_few_events
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from scorereport.arrays import IntArray
+    from scorereport.predictions import Predictions
+    from scorereport.results import GroupResult, Settings
+
+
+def describe_rows_and_models(predictions: Predictions, settings: Settings) -> Iterator[str]:
+    """Notes on the outcomes, the forecasts that were refuted, and the rows without weight."""
+    counts = slice(None) if predictions.weight is None else np.flatnonzero(predictions.weight)
+    outcome = predictions.outcome[counts]
+    weight = np.ones(len(outcome)) if predictions.weight is None else predictions.weight[counts]
+    if outcome.min() == outcome.max():
+        yield "All outcomes are the same: AUC and skill are not defined."
+    elif settings.resamples > 0:
+        yield from _describe_few_events(float((weight * outcome).sum()), float(weight.sum()))
+    if settings.resamples > 0 and predictions.time is not None and predictions.cluster is None:
+        yield (
+            "Differences between models allow for dependence in time; all other intervals and tests take "
+            "rows as independent."
+        )
+    rows = np.arange(len(predictions)) if predictions.rows is None else predictions.rows
+    for name, forecast in predictions.forecasts.items():
+        is_refuted = np.abs(forecast[counts] - outcome) == 1
+        if is_refuted.any():
+            yield _describe_refuted(name, rows[counts][is_refuted])
+    yield from _describe_groups_without_weight(predictions)
+
+
+def describe_groups(by_column: Mapping[str, Sequence[GroupResult]], settings: Settings) -> Iterator[str]:
+    """Notes on the groups of each column, and on periods of time."""
+    for column, groups in by_column.items():
+        one_class = [g.label for g in groups if g.models and g.sample.events in (0, g.sample.total)]
+        if one_class:
+            shown = name_some(one_class)
+            yield f"{column}: AUC and skill are not defined where all outcomes are the same ({shown})."
+        yield from _describe_limits(column, groups, settings)
+
+
+def _describe_limits(column: str, groups: Sequence[GroupResult], settings: Settings) -> Iterator[str]:
+    small = [group.label for group in groups if not group.models]
+    if small:
+        yield (
+            f"{column}: groups of fewer than {settings.smallest_group} rows are counted, not scored "
+            f"({len(small)} of {len(groups)})."
+        )
+    if settings.resamples == 0:
+        return
+    tested = len(groups) - len(small)
+    if len(groups) > MOST_GROUPS_WITH_INTERVALS:
+        yield f"{column}: no intervals, because it has more than {MOST_GROUPS_WITH_INTERVALS} groups."
+    elif tested > 1:
+        yield f"{column}: p-values by group hold for each alone; Holm's adjust them for all {tested}."
+
+
+def _describe_few_events(events: float, n: float) -> Iterator[str]:
+    warning = warn_of_few_events(events, n)
+    if warning:
+        yield warning.replace("this interval says", "intervals say")
+
+
+def _describe_refuted(model: str, rows: IntArray) -> str:
+    cases = "1 case was" if len(rows) == 1 else f"{len(rows)} cases were"
+    return (
+        f"{model}: the log score is infinite, because {cases} called impossible and happened, "
+        f"or certain and did not (row {name_some(rows)})."
+    )
+
+
+def _describe_groups_without_weight(predictions: Predictions) -> Iterator[str]:
+    for column, labels in predictions.groups.items():
+        for label, members in rows_by_label(labels):
+            if not has_weight(predictions, members):
+                yield f"{column} = {label} is left out: its {len(members)} rows have no weight."
