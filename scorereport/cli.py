@@ -14,7 +14,7 @@ import typer
 
 from scorereport.errors import ExitCode, ScoreReportError
 
-#: What shells expect of a program that an interrupt ended.
+#: What typer, as shells expect, ends with after an interrupt.
 _INTERRUPTED = 130
 
 app = typer.Typer(
@@ -131,6 +131,7 @@ def main() -> None:
     except OSError as error:
         typer.echo(f"scorereport: {error}", err=True)
         sys.exit(ExitCode.USAGE)
-    except KeyboardInterrupt:
-        typer.echo("scorereport: interrupted; nothing was written.", err=True)
-        sys.exit(_INTERRUPTED)
+    except SystemExit as stop:  # typer makes one of an interrupt
+        if stop.code == _INTERRUPTED:
+            typer.echo("scorereport: interrupted; nothing was written.", err=True)
+        raise

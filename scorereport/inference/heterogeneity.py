@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import chdtrc, expit, logit
+from scipy.special import chdtrc, logit
 
 from scorereport.arrays import FloatArray
 from scorereport.checks import (
@@ -26,6 +26,7 @@ from scorereport.checks import (
     refuse_rows,
 )
 from scorereport.errors import UsageError
+from scorereport.inference.logistic import combine, fit_line, fit_offset, influence, log_likelihood
 from scorereport.inference.outcomes import HypothesisTest
 from scorereport.inference.panel import make_panel
 
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
 COCHRAN = "Cochran (1954), Biometrics 10, doi:10.2307/3001666"
 COX = "Cox (1958), Biometrika 45, doi:10.1093/biomet/45.3-4.562"
 LIANG_ZEGER = "Liang, Zeger (1986), Biometrika 73, doi:10.1093/biomet/73.1.13"
-#: Newton's steps stop when they are this small; they shrink quadratically, so the last one is exact.
-_SMALL_STEP = 1e-8
-_MOST_STEPS = 100
 
 
 def cochran_q(values: ArrayLike, standard_errors: ArrayLike) -> HypothesisTest:
@@ -235,74 +233,18 @@ def _describe_left_out(labels: list[str], model: _Model) -> str:
 
 
 def _fit(panel: Panel, model: _Model) -> _Fit:
-    """Fit by Newton's method; all sums are numpy's own, so that threads leave no trace."""
-    y, x, w = panel.outcome, logit(panel.only), panel.units.row_weight
-    design = np.stack([np.ones(len(x)), x]) if model.has_slope else np.ones((1, len(x)))
-    offset = np.zeros(len(x)) if model.has_slope else x
-    base = float(logit(panel.units.mean(y))) - panel.units.mean(offset)
-    coefficients = np.append(base, np.zeros(model.size - 1))
-    for _ in range(_MOST_STEPS):
-        mu = expit(_predict(coefficients, design, offset))
-        score = (design * (w * (y - mu))).sum(axis=1)
-        step = _solve(_products(design, w * mu * (1 - mu)), score)
-        coefficients = coefficients + _shorten(coefficients, step, design, offset, (y, w))
-        if np.abs(step).max() <= _SMALL_STEP:
-            return _describe_fit(coefficients, design, offset, y, w)
-    return _Fit(coefficients=coefficients * np.nan, log_likelihood=np.nan, influence=design * np.nan)
-
-
-def _describe_fit(
-    coefficients: FloatArray, design: FloatArray, offset: FloatArray, y: FloatArray, w: FloatArray
-) -> _Fit:
-    predicted = _predict(coefficients, design, offset)
-    mu = expit(predicted)
+    y, x, weight = panel.outcome, logit(panel.only), panel.units.row_weight
+    if model.has_slope:
+        coefficients, columns = np.array(fit_line(x, y, weight)), np.stack([np.ones(len(x)), x])
+        log_odds = combine(coefficients, columns)
+    else:
+        coefficients, columns = np.array([fit_offset(x, y, weight)]), np.ones((1, len(x)))
+        log_odds = x + coefficients[0]
     return _Fit(
         coefficients=coefficients,
-        log_likelihood=_log_likelihood(predicted, y, w),
-        influence=_solve(_products(design, w * mu * (1 - mu)), design * (w * (y - mu))),
+        log_likelihood=log_likelihood(log_odds, y, weight),
+        influence=influence(columns, log_odds, y, weight) * weight / weight.sum(),
     )
-
-
-def _predict(coefficients: FloatArray, design: FloatArray, offset: FloatArray) -> FloatArray:
-    return (design * coefficients[:, None]).sum(axis=0) + offset
-
-
-def _log_likelihood(predicted: FloatArray, y: FloatArray, w: FloatArray) -> float:
-    return -float((w * np.logaddexp(0, (1 - 2 * y) * predicted)).sum())
-
-
-def _products(design: FloatArray, weight: FloatArray) -> FloatArray:
-    """Weighted sums of products of the columns, each summed pairwise."""
-    return np.array([[(a * b * weight).sum() for b in design] for a in design])
-
-
-def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
-    """Solve one or two equations by Cramer's rule, the same on any machine; NaN if they have no solution."""
-    if len(matrix) == 1:
-        determinant, adjugate = matrix[0, 0], np.ones((1, 1))
-    else:
-        (a, b), (c, d) = matrix
-        determinant, adjugate = a * d - b * c, np.array([[d, -b], [-c, a]])
-    if not determinant > 0:
-        return right * np.nan
-    return np.stack([sum(m * r for m, r in zip(row, right, strict=True)) / determinant for row in adjugate])
-
-
-def _shorten(
-    coefficients: FloatArray,
-    step: FloatArray,
-    design: FloatArray,
-    offset: FloatArray,
-    data: tuple[FloatArray, FloatArray],
-) -> FloatArray:
-    """Newton's step, cut until no log-odds moves by more than 10 and the likelihood does not fall."""
-    step = step * min(1.0, 10 / max(float(np.abs(_predict(step, design, 0 * offset)).max()), 10.0))
-    before = _log_likelihood(_predict(coefficients, design, offset), *data)
-    while np.abs(step).max() > _SMALL_STEP:
-        if _log_likelihood(_predict(coefficients + step, design, offset), *data) >= before:
-            break
-        step = step / 2
-    return step
 
 
 def _wald(panel: Panel, codes: list[int], fits: list[_Fit], model: _Model, note: str) -> HypothesisTest:
