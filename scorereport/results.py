@@ -11,10 +11,10 @@ from scorereport.curves.murphy import MurphyCurves, RegretCurve
 from scorereport.curves.roc import RocCurve
 from scorereport.inference.binning import BinnedError
 from scorereport.inference.components import ComponentEstimate
-from scorereport.inference.differences import Difference, Rank
 from scorereport.inference.domination import MurphyDifference
 from scorereport.inference.grades import GradeTest
-from scorereport.inference.outcomes import Estimate, HypothesisTest
+from scorereport.inference.outcomes import Difference, Estimate, HypothesisTest
+from scorereport.inference.ranks import Rank
 from scorereport.inference.regression import CalibrationLine
 from scorereport.inference.smoothing import CalibrationErrors
 from scorereport.predictions import RowFlow

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from scorereport.evaluation import Evaluation
     from scorereport.inference.components import ComponentEstimate
-    from scorereport.inference.differences import Difference, Rank
     from scorereport.inference.grades import GradeTest
-    from scorereport.inference.outcomes import Estimate
+    from scorereport.inference.outcomes import Difference, Estimate
+    from scorereport.inference.ranks import Rank
     from scorereport.reliability.decomposition import Decomposition
     from scorereport.results import GroupResult, ModelResult, ModelScores, ScoreValue
 

@@ -18,11 +18,14 @@ from scorereport.inference.calibration import (
 from scorereport.inference.components import COMPONENTS, case_losses, component_interval, warn_of_few_events
 from scorereport.inference.contrasts import ScoredModel, contrast_components
 from scorereport.inference.delong import estimate_auc
-from scorereport.inference.differences import AUC, adjust_by_holm, check_settings, compare_panel, rank_models
+from scorereport.inference.differences import AUC, compare_panel
 from scorereport.inference.domination import murphy_difference
+from scorereport.inference.mean_errors import choose_errors
 from scorereport.inference.measures import image_of_prevalence, uncertainty_slope
 from scorereport.inference.miscalibration import judge_miscalibration
+from scorereport.inference.outcomes import adjust_by_holm
 from scorereport.inference.overfit import estimate_overfit
+from scorereport.inference.ranks import rank_models
 from scorereport.inference.rates import rate_interval
 from scorereport.inference.regression import calibration_line, line_tests
 from scorereport.inference.smoothing import calibration_errors
@@ -33,10 +36,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from scorereport.inference.bootstrapping import Bootstrap
-    from scorereport.inference.differences import Difference
     from scorereport.inference.domination import MurphyDifference
     from scorereport.inference.measures import Measure
-    from scorereport.inference.outcomes import Estimate
+    from scorereport.inference.outcomes import Difference, Estimate
     from scorereport.inference.panel import Panel
     from scorereport.reliability.bands import Band
     from scorereport.reliability.fit import Corp
@@ -204,7 +206,7 @@ def compare(panel: Panel, scored: Mapping[str, list[ScoredModel]], settings: Set
     """Every pair of models by every measure, and by miscalibration and discrimination under each."""
     if len(panel.forecasts) < 2:
         return Comparisons()
-    choice = check_settings(panel, settings.level)
+    choice = choose_errors(panel, settings.level)
     differences = list(compare_panel(panel, [*choose_measures(settings), AUC], choice))
     ranks = rank_models(differences, alpha=1 - settings.level)
     differences += _compare_components(panel, scored, settings)

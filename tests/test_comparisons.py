@@ -18,16 +18,12 @@ import scorereport as sr
 from scorereport.arrays import bits_equal
 from scorereport.inference import domination
 from scorereport.inference.delong import auc_influence, auc_interval, placements
-from scorereport.inference.differences import (
-    adjust_by_holm,
-    compare_models,
-    delong_test,
-    rank_models,
-    score_difference,
-)
+from scorereport.inference.differences import compare_models, delong_test, score_difference
 from scorereport.inference.domination import murphy_difference
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
+from scorereport.inference.outcomes import adjust_by_holm
 from scorereport.inference.panel import make_panel
+from scorereport.inference.ranks import rank_models
 from scorereport.sampling import stream
 
 TOLERANCE = 1e-10

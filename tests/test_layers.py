@@ -51,6 +51,7 @@ INNER_LAYERS = {
     "curves": [["diagram", "roc", "murphy", "decision", "retention"], ["thinning"]],
     "inference": [
         ["outcomes", "panel", "measures", "logistic"],
+        ["mean_errors", "ranks"],
         ["binning", "delong", "grades", "heterogeneity", "overfit", "rates", "regression", "smoothing"],
         ["bootstrapping", "calibration", "components", "differences", "domination"],
         ["contrasts", "miscalibration"],

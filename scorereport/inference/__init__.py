@@ -15,19 +15,13 @@ from scorereport.inference.calibration import (
 from scorereport.inference.components import ComponentEstimate
 from scorereport.inference.contrasts import component_differences
 from scorereport.inference.delong import auc_interval
-from scorereport.inference.differences import (
-    Difference,
-    Rank,
-    compare_models,
-    delong_test,
-    rank_models,
-    score_difference,
-)
+from scorereport.inference.differences import compare_models, delong_test, score_difference
 from scorereport.inference.domination import MurphyDifference, murphy_difference
 from scorereport.inference.grades import GradeTest, grade_test, grade_tests
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
 from scorereport.inference.miscalibration import component_intervals, miscalibration_test
-from scorereport.inference.outcomes import Estimate, HypothesisTest
+from scorereport.inference.outcomes import Difference, Estimate, HypothesisTest
+from scorereport.inference.ranks import Rank, rank_models
 from scorereport.inference.regression import (
     CalibrationLine,
     calibration_line,

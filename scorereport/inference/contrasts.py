@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport.checks import check_inside, check_whole
 from scorereport.inference.components import COMPONENTS, METHOD, CaseLosses, case_losses, component_difference
-from scorereport.inference.differences import Difference
 from scorereport.inference.measures import resolve_measure
+from scorereport.inference.outcomes import Difference
 from scorereport.inference.overfit import Overfit, estimate_overfit
 from scorereport.inference.panel import make_panel
 from scorereport.reliability.fit import corp

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
 
     from scorereport.arrays import FloatArray
@@ -47,6 +49,35 @@ class HypothesisTest:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A measure of the first model minus that of the second; NaN where not defined, see the note.
+
+    Negative favours the first model, unless `higher_is_better`. `p_value_holm` is adjusted over all
+    pairs that were compared by the same measure, and None if the pair stands alone.
+    """
+
+    first: str
+    second: str
+    measure: str
+    first_value: float
+    second_value: float
+    value: float
+    standard_error: float
+    lower: float
+    upper: float
+    level: float
+    statistic: float
+    p_value: float
+    p_value_holm: float | None = None
+    higher_is_better: bool = False
+    null_hypothesis: str
+    method: str
+    reference: str
+    n: float
+    note: str = ""
+
+
 def holm(p_values: ArrayLike) -> FloatArray:
     """Adjust p-values for their number; NaN stays NaN and does not count.
 
@@ -64,3 +95,9 @@ def holm(p_values: ArrayLike) -> FloatArray:
     adjusted = p.copy()
     adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)), 1)
     return adjusted
+
+
+def adjust_by_holm(differences: Sequence[Difference]) -> list[Difference]:
+    """Adjust the p-values of pairs for their number; pairs without a test do not count."""
+    adjusted = holm([d.p_value for d in differences])
+    return [replace(d, p_value_holm=float(p)) for d, p in zip(differences, adjusted, strict=True)]

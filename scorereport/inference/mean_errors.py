@@ -1,0 +1,131 @@
+"""Standard errors of a mean over a panel: independent rows, clusters, or rows that depend in time.
+
+References
+----------
+Newey, West (1987), Econometrica 55, doi:10.2307/1913610
+Driscoll, Kraay (1998), Rev. Econ. Stat. 80, doi:10.1162/003465398557825
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from scorereport.checks import check_inside, check_option, check_whole
+from scorereport.errors import UsageError
+
+if TYPE_CHECKING:
+    from scorereport.arrays import FloatArray
+    from scorereport.inference.panel import Panel
+
+ERRORS = ("auto", "iid", "hac", "cluster")
+#: A standard error this small against the largest value is rounding of equal values.
+_ROUNDING = 1e-14
+
+
+class WaldTest(NamedTuple):
+    """A normal interval and test of a number that is 0 under the null hypothesis."""
+
+    standard_error: float
+    lower: float
+    upper: float
+    statistic: float
+    p_value: float
+
+
+class ErrorChoice(NamedTuple):
+    """How differences are tested: the level, and which rows may depend on each other."""
+
+    level: float
+    errors: str
+    lags: int
+
+
+def choose_errors(panel: Panel, level: float, errors: str = "auto", lags: int | None = None) -> ErrorChoice:
+    """Check how a panel is to be compared, and settle what was left open."""
+    level = check_inside(level, "level", 0, 1, closed="neither")
+    check_option(errors, "errors", ERRORS)
+    if errors == "auto":
+        errors = "iid" if panel.time is None else "hac"
+        errors = errors if panel.cluster is None else "cluster"
+    if errors == "hac" and panel.time is None:
+        raise UsageError('`errors="hac"` needs `time`, which orders the rows.')
+    if errors == "cluster" and panel.cluster is None:
+        raise UsageError('`errors="cluster"` needs `cluster`.')
+    if errors != "hac" and lags is not None:
+        raise UsageError(f'`lags` are for `errors="hac"`; the errors are "{errors}".')
+    return ErrorChoice(level, errors, _check_lags(panel, lags) if errors == "hac" else 0)
+
+
+def wald_test(value: float, standard_error: float, level: float) -> WaldTest:
+    """Normal interval and test; without a spread there is no test, and no interval but around 0."""
+    if not standard_error > 0:
+        bound = 0.0 if value == 0 and standard_error == 0 else np.nan
+        return WaldTest(standard_error, bound, bound, np.nan, np.nan)
+    half_width = float(ndtri((1 + level) / 2)) * standard_error
+    statistic = value / standard_error
+    p_value = 2 * float(ndtr(-abs(statistic)))
+    return WaldTest(standard_error, value - half_width, value + half_width, statistic, p_value)
+
+
+def mean_error(panel: Panel, values: FloatArray, settings: ErrorChoice) -> float:
+    """Standard error of a mean as the settings say."""
+    if settings.errors == "hac":
+        error = hac_error(panel, values, settings.lags)
+    else:
+        units = panel.units if settings.errors == "cluster" else replace(panel.units, cluster=None)
+        error = units.standard_error(values)
+    return without_rounding(error, values)
+
+
+def hac_error(panel: Panel, values: FloatArray, lags: int) -> float:
+    """Newey and West's standard error of the weighted mean, over the times of the panel; NaN for one time.
+
+    Sums are numpy's own: those of statsmodels change in the last bits with the number of threads.
+    """
+    sums = _sums_by_time(panel, values)
+    n = len(sums)
+    if n <= 1:
+        return np.nan
+    spread = float((sums**2).sum())
+    for lag in range(1, lags + 1):
+        spread += 2 * (1 - lag / (lags + 1)) * float((sums[lag:] * sums[:-lag]).sum())
+    return float(np.sqrt(max(spread, 0.0) * n / (n - 1)) / panel.units.total)
+
+
+def without_rounding(error: float, values: FloatArray) -> float:
+    """0 for differences that are equal but for rounding; even a single one that is 0 is so for certain."""
+    is_flat = not values.any() or error <= _ROUNDING * np.abs(values).max()
+    return 0.0 if is_flat else error
+
+
+def describe_errors(panel: Panel, settings: ErrorChoice) -> str:
+    """Name the errors as a method would."""
+    if settings.errors == "cluster":
+        return f"cluster errors ({panel.units.size:g} clusters)"
+    if settings.errors == "iid":
+        return "iid errors"
+    return f"HAC errors (Bartlett, {settings.lags} lags, {_number_of_times(panel)} times)"
+
+
+def _check_lags(panel: Panel, lags: int | None) -> int:
+    times = _number_of_times(panel)
+    if lags is None:
+        return min(int(4 * (times / 100) ** (2 / 9)), times - 1)
+    if check_whole(lags, "lags", 0) >= times:
+        raise UsageError(f"`lags` must be fewer than the times; got {lags} for {times}.")
+    return int(lags)
+
+
+def _sums_by_time(panel: Panel, values: FloatArray) -> FloatArray:
+    """Weighted sum of the deviations from the mean at each time."""
+    _, position = np.unique(np.asarray(panel.time), return_inverse=True)
+    deviation: FloatArray = (values - panel.units.mean(values)) * panel.units.row_weight
+    return np.bincount(position, weights=deviation).astype(np.float64)
+
+
+def _number_of_times(panel: Panel) -> int:
+    return len(np.unique(np.asarray(panel.time)))
