@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Panel:
     """Checked outcomes and forecasts in canonical order; rows without weight have left.
 
-    Rows are ordered by time if there is one, then by forecasts, outcome, weight and cluster: rows
+    Rows are ordered by time if there is one, then by forecasts, outcome, cluster and weight: rows
     that are still tied are the same in everything that counts.
     """
 
@@ -89,7 +89,7 @@ def make_panel(
 
 def _canonical_order(panel: Panel) -> NDArray[np.intp]:
     """Rows that have a weight, in canonical order."""
-    keys = [panel.cluster, panel.weight, panel.outcome, *reversed(list(panel.forecasts.values())), panel.time]
+    keys = [panel.weight, panel.cluster, panel.outcome, *reversed(list(panel.forecasts.values())), panel.time]
     order = np.lexsort([key for key in keys if key is not None])
     return order if panel.weight is None else order[panel.weight[order] > 0]
 

@@ -36,6 +36,7 @@ def rank_models(differences: Iterable[Difference], *, alpha: float = 0.05) -> tu
     told apart are tied, though one may still rank behind a third from which the other cannot be told.
     Models of the same rank stand in the order of their values, then of their names.
 
+    >>> from scorereport.inference import compare_models
     >>> models = {"a": [0.1, 0.8, 0.7, 0.3], "b": [0.3, 0.6, 0.7, 0.6], "c": [0.5, 0.5, 0.6, 0.5]}
     >>> for r in rank_models(compare_models([0, 1, 1, 0], models, ["brier"])):
     ...     print(r.rank, r.model, round(r.value, 4), r.tied_with)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def order_clustered(cases: Cases, cluster: IntArray) -> tuple[Cases, IntArray]:
     """Put cases and the numbers of their clusters in canonical order; cases without weight leave."""
     y, p, weight = cases
-    order = np.lexsort((cluster, np.ones(len(y)) if weight is None else weight, -y, p))
+    order = np.lexsort((np.ones(len(y)) if weight is None else weight, cluster, -y, p))
     if weight is not None:
         order = order[weight[order] > 0]
     ordered = _frozen(y[order], p[order] + 0.0, None if weight is None else weight[order])

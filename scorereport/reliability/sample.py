@@ -44,10 +44,20 @@ class Sample:
     @cached_property
     def correlation(self) -> float:
         """How much outcomes of a cluster depend on each other, given their forecasts."""
-        if self.cluster is None:
+        cases, cluster = self._written_out
+        if cluster is None:
             return 0.0
-        probability = self.cep(self.cases.y_prob)
-        return cluster_correlation(self.cases.y_true - probability, probability, self.cluster)
+        probability = self.cep(cases.y_prob)
+        return cluster_correlation(cases.y_true - probability, probability, cluster)
+
+    @cached_property
+    def _written_out(self) -> tuple[Cases, IntArray | None]:
+        """Cases; repeated rows in clusters are written out, as each has an outcome of its own."""
+        y, x, weight = self.cases
+        if self.cluster is None or weight is None or not self.units.are_repeated_rows:
+            return self.cases, self.cluster
+        times = weight.astype(np.int64)
+        return Cases(y.repeat(times), x.repeat(times), None), self.cluster.repeat(times)
 
     @cached_property
     def effective_n(self) -> CountArray:
@@ -60,4 +70,5 @@ class Sample:
 
     def simulation(self, probability: FloatArray) -> Simulation:
         """Outcomes to be drawn with this probability of an event at each distinct forecast."""
-        return make_simulation(self.cases, self.distinct, probability, self.cluster, self.correlation)
+        cases, cluster = self._written_out
+        return make_simulation(cases, self.distinct, probability, cluster, self.correlation)
