@@ -22,7 +22,7 @@ from scipy.special import ndtri
 from scorereport.arrays import FloatArray, read_only
 from scorereport.checks import check_inside, check_whole
 from scorereport.inference.panel import make_panel
-from scorereport.progress import steps
+from scorereport.parallel import repeat
 from scorereport.sampling import SEED, stream
 
 if TYPE_CHECKING:
@@ -222,9 +222,12 @@ def _half_widths(
     if panel.units.size <= 1:
         return np.full(len(theta), np.nan), np.full(len(theta), np.nan)
     cells = _Cells.of(panel, theta)
-    mean, square = np.empty((2, resamples, len(theta)))
-    for k in steps(range(resamples), resamples, "resampling the difference of Murphy curves"):
-        mean[k], square[k] = _moments(cells, panel.units.draw(stream(seed, k)))
+
+    def draw(number: int) -> tuple[FloatArray, FloatArray]:
+        return _moments(cells, panel.units.draw(stream(seed, number)))
+
+    drawn = repeat(draw, resamples, rows=len(panel.outcome), what="drawing Murphy curves")
+    mean, square = np.moveaxis(np.array(list(drawn)), 1, 0)
     measured, measured_square = _moments(cells, panel.units.row_weight)
     spread, row = mean.std(axis=0, ddof=1), _worth_of_one_row(panel, theta)
     variance = np.maximum(measured_square - measured**2, _ROUNDING)
