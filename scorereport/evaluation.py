@@ -100,8 +100,8 @@ class Evaluation:
 
     @property
     def intervals(self) -> pd.DataFrame:
-        """Intervals of scores, skills, miscalibration and discrimination: a row for each."""
-        return frames.interval_frame(m.scores for m in self.models)
+        """Every number that has an interval: a row for each; of the sample, the model is ""."""
+        return frames.interval_frame(self.data.sample, self.models)
 
     @property
     def decompositions(self) -> pd.DataFrame:

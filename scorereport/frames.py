@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from scorereport.results import GroupResult, ModelResult, ModelScores
+    from scorereport.inference.components import ComponentEstimate
+    from scorereport.inference.outcomes import Estimate
+    from scorereport.results import GroupResult, ModelResult, ModelScores, SampleSummary
 
 
 def score_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
@@ -26,9 +28,16 @@ def skill_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
     return _frame(rows).set_index("model")
 
 
-def interval_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
-    """Scores, skills, miscalibration and discrimination with their intervals: a row for each."""
-    return _frame([row for m in models for row in _intervals(m)])
+def interval_frame(sample: SampleSummary, models: Iterable[ModelResult]) -> pd.DataFrame:
+    """Every number that has an interval: of the sample, then of each model and its calibration line."""
+    rows = list(_sample_intervals(sample))
+    for result in models:
+        rows += _intervals(result.scores)
+        if result.calibration is not None:
+            line = result.calibration.line
+            estimates = (line.slope, line.intercept, line.intercept_at_slope_one)
+            rows += [_row(result.model, e.measure, "value", e) for e in estimates]
+    return _frame(rows)
 
 
 def decomposition_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
@@ -93,16 +102,26 @@ def _flat(record: Any) -> dict[str, Any]:
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
+def _sample_intervals(sample: SampleSummary) -> Iterable[dict[str, Any]]:
+    if sample.prevalence_interval is not None:
+        yield _row("", "prevalence", "mean", sample.prevalence_interval)
+    for estimate in sample.uncertainties:
+        yield _row("", estimate.measure, "uncertainty", estimate)
+
+
 def _intervals(scores: ModelScores) -> Iterable[dict[str, Any]]:
-    wanted = ("value", "standard_error", "lower", "upper", "level", "method", "note")
     for score in scores.scores:
-        for kind, estimate in (("mean", score.interval), ("skill", score.skill_interval)):
+        for number, estimate in (("mean", score.interval), ("skill", score.skill_interval)):
             if estimate is not None:
-                numbers = {name: getattr(estimate, name) for name in wanted}
-                yield {"model": scores.model, "measure": score.name, "number": kind, **numbers}
+                yield _row(scores.model, score.name, number, estimate)
     for part in scores.components:
-        numbers = {name: getattr(part, name) for name in (*wanted, "corrected")}
-        yield {"model": scores.model, "measure": part.measure, "number": part.component, **numbers}
+        yield {**_row(scores.model, part.measure, part.component, part), "corrected": part.corrected}
+
+
+def _row(model: str, measure: str, number: str, estimate: Estimate | ComponentEstimate) -> dict[str, Any]:
+    wanted = ("value", "standard_error", "lower", "upper", "level", "n", "method", "note")
+    found = {name: getattr(estimate, name) for name in wanted}
+    return {"model": model, "measure": measure, "number": number, **found}
 
 
 def _components(scores: ModelScores) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from scorereport.inference.outcomes import holm
 from scorereport.inference.panel import make_panel
 from scorereport.reliability.fit import corp
 from scorereport.results import GroupResult, Heterogeneity
+from scorereport.sampling import are_counts
 from scorereport.summaries import describe_sample, score_fit
 from scorereport.uncertainty import infer
 
@@ -45,15 +46,23 @@ def panel_of(predictions: Predictions, rows: Any = slice(None)) -> Panel:
         for values in (predictions.weight, predictions.cluster, predictions.time)
     )
     forecasts = {name: p[rows] for name, p in predictions.forecasts.items()}
-    return make_panel(predictions.outcome[rows], forecasts, sample_weight=weight, cluster=cluster, time=time)
+    return make_panel(
+        predictions.outcome[rows],
+        forecasts,
+        sample_weight=weight,
+        cluster=cluster,
+        time=time,
+        counted=are_counts(predictions.weight),
+    )
 
 
 def fit_panel(panel: Panel) -> dict[str, Corp]:
     """A CORP fit for each forecast."""
-    return {
+    fits = {
         name: corp(panel.outcome, p, panel.weight, cluster=panel.cluster)
         for name, p in panel.forecasts.items()
     }
+    return {name: replace(fit, counted=panel.units.are_repeated_rows) for name, fit in fits.items()}
 
 
 def evaluate_groups(
@@ -109,7 +118,7 @@ def examine_heterogeneity(
     scored = [group for group in groups if group.models and group.models[0].scores[0].interval is not None]
     if len(scored) < 2:
         return
-    rows = np.flatnonzero(np.isin(labels.astype(str), [group.label for group in scored]))
+    rows = np.flatnonzero(np.isin(labels, [group.label for group in scored]))
     weight = None if predictions.weight is None else predictions.weight[rows]
     cluster = None if predictions.cluster is None else predictions.cluster[rows]
     shared = cluster is not None and _span_groups(cluster, labels[rows])

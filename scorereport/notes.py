@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.checks import name_some
-from scorereport.groups import MOST_GROUPS_WITH_INTERVALS, has_weight, rows_by_label
+from scorereport.groups import MOST_GROUPS_WITH_INTERVALS, has_weight, label_windows, rows_by_label
 from scorereport.inference.components import warn_of_few_events
+from scorereport.inference.mean_errors import FEW_UNITS
+from scorereport.sampling import Units, are_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,18 +28,16 @@ def describe_rows_and_models(predictions: Predictions, settings: Settings) -> It
     if outcome.min() == outcome.max():
         yield "All outcomes are the same: AUC and skill are not defined."
     elif settings.resamples > 0:
-        yield from _describe_few_events(float((weight * outcome).sum()), float(weight.sum()))
-    if settings.resamples > 0 and predictions.time is not None and predictions.cluster is None:
-        yield (
-            "Differences between models allow for dependence in time; all other intervals and tests take "
-            "rows as independent."
-        )
+        units = Units(rows=len(outcome), weight=weight, counted=are_counts(predictions.weight))
+        yield from _describe_few_events(float((weight * outcome).sum()), units)
+    if settings.resamples > 0:
+        yield from _describe_dependence(predictions)
     rows = np.arange(len(predictions)) if predictions.rows is None else predictions.rows
     for name, forecast in predictions.forecasts.items():
         is_refuted = np.abs(forecast[counts] - outcome) == 1
         if is_refuted.any():
             yield _describe_refuted(name, rows[counts][is_refuted])
-    yield from _describe_groups_without_weight(predictions)
+    yield from _describe_groups_without_weight(predictions, settings)
 
 
 def describe_groups(by_column: Mapping[str, Sequence[GroupResult]], settings: Settings) -> Iterator[str]:
@@ -66,8 +66,29 @@ def _describe_limits(column: str, groups: Sequence[GroupResult], settings: Setti
         yield f"{column}: p-values by group hold for each alone; Holm's adjust them for all {tested}."
 
 
-def _describe_few_events(events: float, n: float) -> Iterator[str]:
-    warning = warn_of_few_events(events, n)
+def _describe_dependence(predictions: Predictions) -> Iterator[str]:
+    """What rows that depend on each other, or carry weights, change and leave out."""
+    whole = are_counts(predictions.weight)
+    if predictions.time is not None and predictions.cluster is None:
+        yield (
+            "Differences of scores, AUC, miscalibration and discrimination allow for dependence in time; "
+            "all other intervals, bands and tests take rows as independent."
+        )
+    if predictions.cluster is not None:
+        clusters = len(np.unique(predictions.cluster))
+        if clusters < FEW_UNITS:
+            yield f"Only {clusters} clusters: with fewer than {FEW_UNITS} cluster errors are too small."
+        yield "The Hosmer-Lemeshow test and the honest band are left out: they need independent rows."
+    if not whole:
+        yield "The honest band and the smooth calibration errors are left out: they need whole weights."
+    if predictions.grade is not None and not whole:
+        yield "The tests by grade are left out: they need whole weights."
+    elif predictions.grade is not None and predictions.cluster is not None:
+        yield "The tests by grade take rows as independent."
+
+
+def _describe_few_events(events: float, units: Units) -> Iterator[str]:
+    warning = warn_of_few_events(events, units.total, units.case_weight)
     if warning:
         yield warning.replace("this interval says", "intervals say")
 
@@ -80,8 +101,13 @@ def _describe_refuted(model: str, rows: IntArray) -> str:
     )
 
 
-def _describe_groups_without_weight(predictions: Predictions) -> Iterator[str]:
-    for column, labels in predictions.groups.items():
+def _describe_groups_without_weight(predictions: Predictions, settings: Settings) -> Iterator[str]:
+    if predictions.weight is None:
+        return
+    columns = dict(predictions.groups)
+    if predictions.time is not None:
+        columns[predictions.time_name] = label_windows(predictions.time, settings.window)
+    for column, labels in columns.items():
         for label, members in rows_by_label(labels):
             if not has_weight(predictions, members):
                 yield f"{column} = {label} is left out: its {len(members)} rows have no weight."

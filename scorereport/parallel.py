@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
+from scorereport.errors import UsageError
 from scorereport.progress import steps
 
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ _ROWS_WORTH_A_THREAD = 100_000
 
 def count_threads() -> int:
     """Threads to use: SCOREREPORT_THREADS, or one for each processor."""
-    return max(int(os.environ.get("SCOREREPORT_THREADS") or os.cpu_count() or 1), 1)
+    wanted = os.environ.get("SCOREREPORT_THREADS") or str(os.cpu_count() or 1)
+    if not wanted.isdecimal() or int(wanted) < 1:
+        raise UsageError(f"`SCOREREPORT_THREADS` must be a whole number of at least 1; got {wanted!r}.")
+    return int(wanted)
 
 
 def repeat(function: Callable[[int], _T], times: int, *, rows: int, what: str) -> Iterator[_T]:

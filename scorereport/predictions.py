@@ -74,15 +74,21 @@ class Predictions:
         outcome = check_outcome(self.outcome, self.outcome_name)
         forecasts = {name: check_probability(p, name) for name, p in self.forecasts.items()}
         weight = check_weight(self.weight, len(outcome), self.weight_name)
-        groups = {name: np.asarray(labels, dtype=object) for name, labels in self.groups.items()}
-        others = [("cluster", self.cluster), ("grade", self.grade), ("time", self.time), *groups.items()]
-        given = [(name, np.asarray(values)) for name, values in others if values is not None]
+        groups = {name: _texts(labels) for name, labels in self.groups.items()}
+        cluster = None if self.cluster is None else _texts(self.cluster)
+        grade = None if self.grade is None else _texts(self.grade)
+        time = None if self.time is None else _dates(self.time, self.time_name)
+        others = [("cluster", cluster), ("grade", grade), ("time", time), *groups.items()]
+        given = [(name, values) for name, values in others if values is not None]
         check_same_length((self.outcome_name, outcome), *forecasts.items(), *given)
         self._set(
             outcome=_own(outcome),
             forecasts=MappingProxyType({name: _own(p) for name, p in forecasts.items()}),
             weight=None if weight is None else _own(weight),
             groups=MappingProxyType({name: _own(labels) for name, labels in groups.items()}),
+            cluster=None if cluster is None else _own(cluster),
+            grade=None if grade is None else _own(grade),
+            time=None if time is None else _own(time),
             row_flow=self.row_flow or RowFlow(read=len(outcome), kept=len(outcome)),
         )
 
@@ -92,6 +98,18 @@ class Predictions:
 
     def __len__(self) -> int:
         return len(self.outcome)
+
+
+def _texts(labels: Any) -> NDArray[Any]:
+    """Labels as text, whatever they were."""
+    return np.array([label_text(label) for label in labels], dtype=object)
+
+
+def _dates(values: Any, name: str) -> NDArray[np.datetime64]:
+    times = np.asarray(values)
+    if times.dtype.kind != "M":
+        raise DataError(f"`{name}` must hold dates; got {times.dtype}.")
+    return times
 
 
 def _own(array: NDArray[Any]) -> NDArray[Any]:

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from scorereport.arrays import FloatArray, IntArray
 
@@ -38,11 +39,17 @@ class Units:
     rows: int
     weight: FloatArray | None = None
     cluster: IntArray | None = None
+    counted: bool | None = None  # whether weights are counts, if that was settled for a larger sample
 
     @cached_property
     def are_repeated_rows(self) -> bool:
         """Whether weights are counts of equal rows; rows without weights are counted once."""
-        return self.weight is None or bool((self.weight == np.floor(self.weight)).all())
+        return are_counts(self.weight) if self.counted is None else self.counted
+
+    @property
+    def case_weight(self) -> float:
+        """What a case weighs, Σw²/Σw: 1 if weights are counts. Weights divided by it count cases."""
+        return 1.0 if self.are_repeated_rows else float((self.row_weight**2).sum() / self.total)
 
     @property
     def describes(self) -> str:
@@ -65,6 +72,12 @@ class Units:
         if self.cluster is not None:
             return int(self.cluster.max()) + 1
         return self.total if self.are_repeated_rows else self.rows
+
+    def critical_value(self, level: float) -> float:
+        """The two-sided quantile of an estimate over its error: normal, of t with G - 1 for G clusters."""
+        if self.cluster is None:
+            return float(ndtri((1 + level) / 2))
+        return float(stdtrit(self.size - 1, (1 + level) / 2)) if self.size > 1 else np.nan
 
     def mean(self, values: FloatArray) -> float:
         """Weighted mean of one value per row."""
@@ -116,6 +129,11 @@ class Units:
     @property
     def _repeats(self) -> FloatArray | float:
         return self.row_weight if self.cluster is None and self.are_repeated_rows else 1.0
+
+
+def are_counts(weight: FloatArray | None) -> bool:
+    """Whether all weights are whole numbers."""
+    return weight is None or bool((weight == np.floor(weight)).all())
 
 
 def _count_draws(rng: np.random.Generator, n: int) -> NDArray[np.int64]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from scorereport.formatting import (
     common_decimals,
     format_count,
@@ -92,13 +94,27 @@ def describe_uncertainty(evaluation: Evaluation) -> str:
     if settings.resamples == 0:
         return ""
     method = {"bca": "BCa", "percentile": "percentile"}[settings.interval_method]
-    drawn, auc = ("rows", "DeLong") if evaluation.data.clusters is None else ("clusters", "Obuchowski")
+    drawn = "rows" if evaluation.data.clusters is None else "clusters"
     return (
         f"{100 * settings.level:g} % intervals: {method} bootstrap of scores and skills over "
-        f"{format_count(settings.resamples)} resamples of {drawn} (seed {settings.seed}); AUC by {auc}, "
-        "rates by Wilson; MCB and DSC less the overfit of isotonic regression, so that an interval may "
-        "exclude the raw value."
+        f"{format_count(settings.resamples)} resamples of {drawn} (seed {settings.seed}); AUC and rates in "
+        "closed form; MCB and DSC less the overfit of isotonic regression, so that an interval may exclude "
+        "the raw value; that of MCB starts at 0 unless its test rejects on one side."
     )
+
+
+def describe_bands(result: ModelResult) -> Iterator[str]:
+    """Whether the whole reliability curve agrees with calibration, by each simultaneous band."""
+    curve = result.curves.reliability
+    for band in result.bands:
+        if band.coverage == "pointwise":
+            continue
+        if band.kind == "consistency":
+            inside = band.holds(np.interp(band.x, curve.forecast, curve.cep))
+            what = "the reliability curve stays inside" if inside else "the reliability curve leaves"
+        else:
+            what = "the diagonal stays inside" if band.holds(band.x) else "the diagonal leaves"
+        yield f"{result.model}: {what} the {band.label}."
 
 
 def score_table(models: Sequence[ModelScores], ranks: Ranks, level: str) -> Table:
@@ -304,11 +320,15 @@ def group_table(column: str, groups: Sequence[GroupResult], level: str) -> Table
             rows.append((g.label, m.model, *size, *(_group_intervals(text, m) if has_intervals else text)))
         if not g.models:
             rows.append((g.label, "not scored", *size, *[""] * width))
-    heads = ("Brier", "interval", "MCB", "p", "DSC", "UNC", "log", "AUC ↑", "interval")
+    heads = ("Brier", "interval", "MCB", "Holm's p", "DSC", "UNC", "log", "AUC ↑", "interval")
     models = len(scored[0][0].models) if scored else 1
     return Table(
         caption=f"By {column}: Brier score with its components, log score, AUC"
-        + (f", with {level} intervals and p of the test that MCB is 0" if has_intervals else ""),
+        + (
+            f", with {level} intervals; p of the test that MCB is 0, adjusted for all groups"
+            if has_intervals
+            else ""
+        ),
         heads=(column, "model", "rows", "events", "prevalence", *(heads if has_intervals else _GROUP_HEADS)),
         rows=tuple(rows),
         n_labels=2,
@@ -328,7 +348,8 @@ def _group_numbers(scores: ModelScores) -> list[float]:
 def _group_intervals(text: tuple[str, ...], scores: ModelScores) -> tuple[str, ...]:
     brier, mcb, dsc, unc, log, auc = text
     interval = {s.name: s.interval for s in scores.scores}
-    p_value = format_p_value(scores.miscalibration_tests[0].p_value)
+    test = scores.miscalibration_tests[0]
+    p_value = format_p_value(test.p_value if test.p_value_holm is None else test.p_value_holm)
     of_brier, of_auc = (_interval(interval[name], 4) for name in ("brier", "roc_auc"))
     return brier, of_brier, mcb, p_value, dsc, unc, log, auc, of_auc
 

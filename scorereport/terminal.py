@@ -13,7 +13,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from scorereport.progress import watched_by
-from scorereport.tables import describe_data, describe_uncertainty, evaluation_tables
+from scorereport.tables import describe_bands, describe_data, describe_uncertainty, evaluation_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,10 +52,12 @@ def print_evaluation(evaluation: Evaluation, file: IO[str] | None = None) -> Non
         out.print()
         out.print(Text(table.caption, style="bold"))
         out.print(_rich_table(table))
-    if evaluation.comparisons.murphy:
+    verdicts = [sentence for model in evaluation.models for sentence in describe_bands(model)]
+    verdicts += [curve.sentence for curve in evaluation.comparisons.murphy]
+    if verdicts:
         out.print()
-    for curve in evaluation.comparisons.murphy:
-        out.print(Text(curve.sentence))
+    for sentence in verdicts:
+        out.print(Text(sentence))
     for note in evaluation.notes:
         out.print(Text(f"Note. {note}"))
 

@@ -22,7 +22,7 @@ from scorereport.inference.differences import AUC, compare_panel
 from scorereport.inference.domination import murphy_difference
 from scorereport.inference.mean_errors import choose_errors
 from scorereport.inference.measures import image_of_prevalence, uncertainty_slope
-from scorereport.inference.miscalibration import judge_miscalibration
+from scorereport.inference.miscalibration import is_miscalibrated, judge_miscalibration
 from scorereport.inference.outcomes import adjust_by_holm
 from scorereport.inference.overfit import estimate_overfit
 from scorereport.inference.ranks import rank_models
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from scorereport.inference.bootstrapping import Bootstrap
     from scorereport.inference.domination import MurphyDifference
+    from scorereport.inference.mean_errors import ErrorChoice
     from scorereport.inference.measures import Measure
     from scorereport.inference.outcomes import Difference, Estimate
     from scorereport.inference.panel import Panel
@@ -92,7 +93,7 @@ def _add_components(
     tests = judge_miscalibration(
         fit, choose_measures(settings), resamples=settings.resamples, seed=settings.seed
     )
-    note = warn_of_few_events(fit.events, fit.n)
+    note = warn_of_few_events(fit.events, fit.n, panel.units.case_weight)
     components = [
         component_interval(
             model.losses,
@@ -100,7 +101,7 @@ def _add_components(
             model.overfit,
             panel.units,
             level=settings.level,
-            p_value=test.p_value,
+            is_shown=is_miscalibrated(test, settings.level, settings.resamples),
             note=note,
         )
         for model, test in zip(scored, tests, strict=True)
@@ -209,7 +210,7 @@ def compare(panel: Panel, scored: Mapping[str, list[ScoredModel]], settings: Set
     choice = choose_errors(panel, settings.level)
     differences = list(compare_panel(panel, [*choose_measures(settings), AUC], choice))
     ranks = rank_models(differences, alpha=1 - settings.level)
-    differences += _compare_components(panel, scored, settings)
+    differences += _compare_components(panel, scored, choice)
     return Comparisons(
         differences=tuple(differences),
         ranks=ranks,
@@ -218,13 +219,12 @@ def compare(panel: Panel, scored: Mapping[str, list[ScoredModel]], settings: Set
 
 
 def _compare_components(
-    panel: Panel, scored: Mapping[str, list[ScoredModel]], settings: Settings
+    panel: Panel, scored: Mapping[str, list[ScoredModel]], choice: ErrorChoice
 ) -> Iterator[Difference]:
     """Paired differences of both components, adjusted by Holm over the pairs of each."""
     for by_measure in zip(*scored.values(), strict=True):
         pairs = [
-            contrast_components(first, second, panel.units, settings.level)
-            for first, second in combinations(by_measure, 2)
+            contrast_components(first, second, panel, choice) for first, second in combinations(by_measure, 2)
         ]
         for component in zip(*pairs, strict=True):
             yield from adjust_by_holm(component)

@@ -126,7 +126,7 @@ class Bootstrap:
         )
         value, known = statistic.value, statistic.replicates[np.isfinite(statistic.replicates)]
         if not np.isfinite(value) or len(known) < 2:
-            return _no_interval(statistic.measure, value, level, label)
+            return _no_interval(statistic.measure, value, level, label, self.panel.units.total)
         lower, upper = self._interval(statistic, known, level, method)
         return Estimate(
             measure=statistic.measure,
@@ -136,6 +136,7 @@ class Bootstrap:
             upper=upper,
             level=level,
             method=label,
+            n=self.panel.units.total,
             note=_describe_lost(len(statistic.replicates) - len(known), len(statistic.replicates)),
         )
 
@@ -184,6 +185,8 @@ def bootstrap(
     'BCa bootstrap, 200 resamples of rows, seed 2021'
     """
     panel = make_panel(y_true, forecasts, sample_weight=sample_weight, cluster=cluster)
+    if isinstance(scores, str) or not scores:
+        raise UsageError(f"`scores` must be a list of at least one score; got {scores!r}.")
     measures = [resolve_measure(*(score if isinstance(score, tuple) else (score, {}))) for score in scores]
     resamples, seed = check_whole(resamples, "resamples", 2), check_whole(seed, "seed", 0)
     return bootstrap_panel(panel, measures, resamples=resamples, seed=seed, whole=True)
@@ -350,7 +353,7 @@ def _bounds(
     return float(lower), float(upper)
 
 
-def _no_interval(measure: str, value: float, level: float, method: str) -> Estimate:
+def _no_interval(measure: str, value: float, level: float, method: str, n: float) -> Estimate:
     why = "The score is infinite" if np.isinf(value) else "The value is not defined"
     return Estimate(
         measure=measure,
@@ -360,6 +363,7 @@ def _no_interval(measure: str, value: float, level: float, method: str) -> Estim
         upper=np.nan,
         level=level,
         method=method,
+        n=n,
         note=f"{why}: there is no interval.",
     )
 

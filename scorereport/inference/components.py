@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from scorereport.arrays import FloatArray
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scorereport.inference.mean_errors import NormalOrT
     from scorereport.inference.measures import Measure
     from scorereport.inference.overfit import Overfit
     from scorereport.sampling import Units
@@ -43,6 +45,7 @@ class ComponentEstimate:
     level: float
     overfit_closed: float
     overfit_resampled: float
+    n: float
     method: str = METHOD
     note: str = ""
 
@@ -81,32 +84,48 @@ def component_interval(
     units: Units,
     *,
     level: float,
-    p_value: float,
+    is_shown: bool,
     note: str,
 ) -> ComponentEstimate:
-    """The bracket interval; it starts at 0 if the test of no miscalibration does not reject."""
+    """The bracket interval; that of miscalibration starts at 0 unless a test has shown some."""
     gain = losses.gain(component)
-    less = overfit.constant if component == "discrimination" else 0.0
-    raw = units.mean(gain)
-    finite = bool(np.isfinite(raw))
-    error = units.standard_error(gain) if finite else np.nan
-    reach = float(ndtri((1 + level) / 2)) * error
-    lower = max(0.0, raw - (overfit.most - less) - reach) if finite else np.nan
-    if component == "miscalibration" and p_value > (1 - level) / 2:
-        lower = 0.0 if finite else np.nan
+    raw, error = units.mean(gain), units.standard_error(gain)
+    closed, resampled = _overfits(overfit, component)
+    reach = units.critical_value(level) * error if np.isfinite(raw) else np.nan
+    lower, upper = _cut(raw - max(closed, resampled) - reach), _cut(raw - min(closed, resampled) + reach)
+    if component == "miscalibration" and not is_shown and np.isfinite(lower):
+        lower = 0.0
     return ComponentEstimate(
         measure=losses.measure,
         component=component,
         value=raw,
-        corrected=max(0.0, raw - (overfit.resampled - less)),
-        standard_error=error,
+        corrected=_cut(raw - resampled),
+        standard_error=error if np.isfinite(raw) else np.nan,
         lower=lower,
-        upper=max(0.0, raw - (overfit.least - less) + reach) if finite else np.nan,
+        upper=upper,
         level=level,
-        overfit_closed=overfit.closed - less,
-        overfit_resampled=overfit.resampled - less,
-        note=note if finite else "The score is infinite: there is no interval.",
+        overfit_closed=closed,
+        overfit_resampled=resampled,
+        n=units.total,
+        note=_why_no_interval(raw, error, units) or note,
     )
+
+
+def _overfits(overfit: Overfit, component: str) -> tuple[float, float]:
+    """Both estimates; for discrimination less that of the constant, which overfits as well."""
+    less = overfit.constant if component == "discrimination" else 0.0
+    return max(overfit.closed - less, 0.0), max(overfit.resampled - less, 0.0)
+
+
+def _cut(bound: float) -> float:
+    """A bound of what is never negative; NaN stays NaN."""
+    return float(np.maximum(bound, 0.0))
+
+
+def _why_no_interval(raw: float, error: float, units: Units) -> str:
+    if not np.isfinite(raw):
+        return "The score is infinite: there is no interval."
+    return "" if np.isfinite(error) else f"One of the {units.describes} has no spread: there is no interval."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,19 +147,23 @@ def component_difference(
     component: str,
     overfits: tuple[Overfit, Overfit],
     units: Units,
+    errors: Callable[[FloatArray], tuple[float, NormalOrT]],
     level: float,
 ) -> BracketDifference:
     """The bracket interval of first minus second on the same cases.
 
-    Where both forecasts give the same fit, overfits cancel and no correction is made.
+    Where both forecasts give the same fit, overfits cancel and no correction is made. `errors` gives the
+    standard error of a mean and the law of a mean over it.
     """
     means = [units.mean(losses.gain(component)) for losses in (first, second)]
     if not np.isfinite(means).all():
-        return BracketDifference(value=np.nan, note="A score is infinite: there is no difference to tell.")
+        value = np.nan if np.isinf(means).all() else means[0] - means[1]
+        return BracketDifference(value=value, note="A score is infinite: there is no test.")
     gain = first.gain(component) - second.gain(component)
-    raw, error = units.mean(gain), units.standard_error(gain)
+    raw = units.mean(gain)
+    error, law = errors(gain)
     least, most = _overfit_differences(first, second, overfits)
-    reach = float(ndtri((1 + level) / 2)) * error
+    reach = law.critical_value(level) * error
     distance = max(raw - most, 0.0) + min(raw - least, 0.0)  # of the bracket from 0
     statistic = distance / error if error > 0 else np.nan
     return BracketDifference(
@@ -149,9 +172,15 @@ def component_difference(
         lower=raw - most - reach,
         upper=raw - least + reach,
         statistic=statistic,
-        p_value=float(2 * ndtr(-abs(statistic))),
-        note="" if error > 0 else "The difference is the same in every case: there is nothing to test.",
+        p_value=law.p_value(statistic),
+        note=_why_no_test(error, units),
     )
+
+
+def _why_no_test(error: float, units: Units) -> str:
+    if np.isnan(error):
+        return f"One of the {units.describes} has no spread: there is no test."
+    return "" if error > 0 else "The difference is the same in every case: there is nothing to test."
 
 
 def _overfit_differences(
@@ -165,10 +194,10 @@ def _overfit_differences(
     return min(closed, resampled), max(closed, resampled)
 
 
-def warn_of_few_events(events: float, n: float) -> str:
+def warn_of_few_events(events: float, n: float, case_weight: float = 1.0) -> str:
     """A warning where events or non-events are too few for the interval to say much."""
-    fewest = min(events, n - events)
+    fewest = min(events, n - events) / case_weight
     if fewest >= FEW_EVENTS:
         return ""
     what = "events" if events <= n - events else "non-events"
-    return f"Only {fewest:g} {what}: with fewer than {FEW_EVENTS} this interval says little."
+    return f"Only {fewest:.3g} {what}: with fewer than {FEW_EVENTS} this interval says little."

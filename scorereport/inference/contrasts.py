@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport.checks import check_inside, check_whole
 from scorereport.inference.components import COMPONENTS, METHOD, CaseLosses, case_losses, component_difference
+from scorereport.inference.mean_errors import (
+    choose_errors,
+    describe_errors,
+    describe_few,
+    law_of,
+    mean_error,
+)
 from scorereport.inference.measures import resolve_measure
 from scorereport.inference.outcomes import Difference
 from scorereport.inference.overfit import Overfit, estimate_overfit
@@ -20,7 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from scorereport.arrays import FloatArray
-    from scorereport.sampling import Units
+    from scorereport.inference.mean_errors import ErrorChoice
+    from scorereport.inference.panel import Panel
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,23 +72,30 @@ def component_differences(
         losses = case_losses(measure, panel.outcome, forecast, fit.recalibrate(forecast), fit.prevalence)
         overfit = estimate_overfit(fit.sample, [measure], draws=draws, seed=seed)[0]
         scored.append(ScoredModel(name=name, losses=losses, overfit=overfit))
-    return contrast_components(scored[0], scored[1], panel.units, level)
+    return contrast_components(scored[0], scored[1], panel, choose_errors(panel, level))
 
 
 def contrast_components(
-    first: ScoredModel, second: ScoredModel, units: Units, level: float
+    first: ScoredModel, second: ScoredModel, panel: Panel, choice: ErrorChoice
 ) -> tuple[Difference, Difference]:
     """Differences in miscalibration and in discrimination of two models scored on the same cases."""
-    mcb, dsc = (_contrast(first, second, component, units, level) for component in COMPONENTS)
+    mcb, dsc = (_contrast(first, second, component, panel, choice) for component in COMPONENTS)
     return mcb, dsc
 
 
 def _contrast(
-    first: ScoredModel, second: ScoredModel, component: str, units: Units, level: float
+    first: ScoredModel, second: ScoredModel, component: str, panel: Panel, choice: ErrorChoice
 ) -> Difference:
-    overfits = (first.overfit, second.overfit)
-    bracket = component_difference(first.losses, second.losses, component, overfits, units, level)
-    measure = first.losses.measure
+    law, units, measure = law_of(panel, choice), panel.units, first.losses.measure
+    bracket = component_difference(
+        first.losses,
+        second.losses,
+        component,
+        (first.overfit, second.overfit),
+        units,
+        lambda gain: (mean_error(panel, gain, choice), law),
+        choice.level,
+    )
     return Difference(
         first=first.name,
         second=second.name,
@@ -91,13 +106,13 @@ def _contrast(
         standard_error=bracket.standard_error,
         lower=bracket.lower,
         upper=bracket.upper,
-        level=level,
+        level=choice.level,
         statistic=bracket.statistic,
         p_value=bracket.p_value,
         higher_is_better=component == "discrimination",
         null_hypothesis=f"Both models have the same {component} ({measure}).",
-        method=METHOD,
+        method=f"{METHOD}; {describe_errors(panel, choice)}",
         reference="Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118",
         n=units.total,
-        note=bracket.note,
+        note=bracket.note or describe_few(panel, choice),
     )

@@ -83,6 +83,7 @@ def estimate_auc(panel: Panel, level: float, scale: str = "plain") -> Estimate:
         upper=upper,
         level=level,
         method=f"{describe_method(panel)}, {scale} scale",
+        n=panel.units.total,
         note=note,
     )
 

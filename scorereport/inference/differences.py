@@ -27,7 +27,9 @@ from scorereport.inference.delong import (
 from scorereport.inference.mean_errors import (
     choose_errors,
     describe_errors,
+    describe_few,
     hac_error,
+    law_of,
     mean_error,
     wald_test,
     without_rounding,
@@ -214,7 +216,7 @@ def _compare_by_score(
         first_value=means[0],
         second_value=means[1],
         value=value,
-        **wald_test(value, error, settings.level)._asdict(),
+        **wald_test(value, error, settings.level, law_of(panel, settings))._asdict(),
         level=settings.level,
         higher_is_better=measure.sign < 0,
         null_hypothesis=f"Both models have the same expected {measure.label}.",
@@ -234,7 +236,7 @@ def _compare_by_auc(panel: Panel, pair: tuple[str, str], settings: ErrorChoice) 
     in_time = settings.errors == "hac"
     error = _influence_error(panel, pair, settings) if in_time else placement_error(panel, first - second)
     error = without_rounding(error, first - second)
-    test = wald_test(value, error, settings.level)
+    test = wald_test(value, error, settings.level, law_of(panel, settings))
     errors = describe_method(panel)
     return Difference(
         first=pair[0],
@@ -285,9 +287,9 @@ def _describe_infinite(
 def _describe_spread(
     panel: Panel, pair: tuple[str, str], value: float, error: float, settings: ErrorChoice
 ) -> str:
-    """Why there is no test; empty if there is one."""
+    """Why there is no test, or that its errors are rough; empty otherwise."""
     if error > 0:
-        return ""
+        return describe_few(panel, settings)
     if np.isnan(error):
         unit = {"hac": "time", "cluster": "cluster"}.get(settings.errors, "row")
         return f"One {unit}, or one {unit} of a class, cannot tell how much the difference varies."

@@ -21,6 +21,7 @@ from scipy.special import ndtri
 
 from scorereport.arrays import FloatArray, read_only
 from scorereport.checks import check_inside, check_whole
+from scorereport.errors import UsageError
 from scorereport.inference.panel import make_panel
 from scorereport.parallel import repeat
 from scorereport.sampling import SEED, stream
@@ -99,6 +100,8 @@ def murphy_difference(
     In these data model is at least as good as coin at every cost, and the 90 % simultaneous band tells
     that model is better at costs between 0.101 and 0.899; elsewhere it cannot tell.
     """
+    if len(names) != 2:
+        raise UsageError(f"`names` must be those of the two models; got {names!r}.")
     panel = make_panel(
         y_true, {"first": first, "second": second}, sample_weight=sample_weight, cluster=cluster
     )

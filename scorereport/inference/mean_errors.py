@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from scorereport.checks import check_inside, check_option, check_whole
 from scorereport.errors import UsageError
@@ -22,8 +22,30 @@ if TYPE_CHECKING:
     from scorereport.inference.panel import Panel
 
 ERRORS = ("auto", "iid", "hac", "cluster")
+#: With fewer clusters or times than this their errors are rough.
+FEW_UNITS = 30
 #: A standard error this small against the largest value is rounding of equal values.
 _ROUNDING = 1e-14
+
+
+class NormalOrT(NamedTuple):
+    """The law of an estimate over its standard error: normal, or of t where few clusters or times gave it."""
+
+    degrees_of_freedom: float = np.inf
+
+    def critical_value(self, level: float) -> float:
+        """The two-sided quantile."""
+        upper = (1 + level) / 2
+        is_normal = np.isinf(self.degrees_of_freedom)
+        return float(ndtri(upper) if is_normal else stdtrit(self.degrees_of_freedom, upper))
+
+    def p_value(self, statistic: float) -> float:
+        """Two-sided."""
+        tail, df = -abs(statistic), self.degrees_of_freedom
+        return 2 * float(ndtr(tail) if np.isinf(df) else stdtr(df, tail))
+
+
+_NORMAL = NormalOrT()
 
 
 class WaldTest(NamedTuple):
@@ -60,15 +82,34 @@ def choose_errors(panel: Panel, level: float, errors: str = "auto", lags: int | 
     return ErrorChoice(level, errors, _check_lags(panel, lags) if errors == "hac" else 0)
 
 
-def wald_test(value: float, standard_error: float, level: float) -> WaldTest:
-    """Normal interval and test; without a spread there is no test, and no interval but around 0."""
+def wald_test(value: float, standard_error: float, level: float, law: NormalOrT = _NORMAL) -> WaldTest:
+    """Interval and test; without a spread there is no test, and no interval but around 0."""
     if not standard_error > 0:
         bound = 0.0 if value == 0 and standard_error == 0 else np.nan
         return WaldTest(standard_error, bound, bound, np.nan, np.nan)
-    half_width = float(ndtri((1 + level) / 2)) * standard_error
+    half_width = law.critical_value(level) * standard_error
     statistic = value / standard_error
-    p_value = 2 * float(ndtr(-abs(statistic)))
-    return WaldTest(standard_error, value - half_width, value + half_width, statistic, p_value)
+    return WaldTest(standard_error, value - half_width, value + half_width, statistic, law.p_value(statistic))
+
+
+def law_of(panel: Panel, choice: ErrorChoice) -> NormalOrT:
+    """Normal for independent rows; of t with one degree of freedom less than clusters or times."""
+    if choice.errors == "iid":
+        return _NORMAL
+    units = panel.units.size if choice.errors == "cluster" else _number_of_times(panel)
+    return NormalOrT(max(units - 1, 1))
+
+
+def describe_few(panel: Panel, choice: ErrorChoice) -> str:
+    """A warning where clusters or times are few; empty otherwise."""
+    if choice.errors == "iid":
+        return ""
+    units = int(panel.units.size) if choice.errors == "cluster" else _number_of_times(panel)
+    if units >= FEW_UNITS:
+        return ""
+    if choice.errors == "cluster":
+        return f"Only {units} clusters: with fewer than {FEW_UNITS} their errors are rough."
+    return f"Only {units} times: with fewer than {FEW_UNITS} they are taken as independent of each other."
 
 
 def mean_error(panel: Panel, values: FloatArray, settings: ErrorChoice) -> float:
@@ -113,8 +154,8 @@ def describe_errors(panel: Panel, settings: ErrorChoice) -> str:
 
 def _check_lags(panel: Panel, lags: int | None) -> int:
     times = _number_of_times(panel)
-    if lags is None:
-        return min(int(4 * (times / 100) ** (2 / 9)), times - 1)
+    if lags is None:  # few times cannot tell how they depend on each other
+        return int(4 * (times / 100) ** (2 / 9)) if times >= FEW_UNITS else 0
     if check_whole(lags, "lags", 0) >= times:
         raise UsageError(f"`lags` must be fewer than the times; got {lags} for {times}.")
     return int(lags)

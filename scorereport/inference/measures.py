@@ -45,7 +45,9 @@ def expected_score(measure: Measure, prevalence: FloatArray, forecast: FloatArra
 
 
 def image_of_prevalence(measure: Measure, lower: float, upper: float) -> tuple[float, float]:
-    """Smallest and largest uncertainty for a prevalence between the bounds."""
+    """Smallest and largest uncertainty for a prevalence between the bounds; NaN if they are."""
+    if np.isnan(lower + upper):
+        return np.nan, np.nan
     prevalence = np.linspace(lower, upper, _GRID)
     uncertainty = expected_score(measure, prevalence, prevalence)
     return float(uncertainty.min()), float(uncertainty.max())

@@ -96,10 +96,16 @@ def component_intervals(
     overfit = estimate_overfit(fit.sample, [measure], draws=draws, seed=seed)[0]
     y, x, _ = fit.cases
     losses = case_losses(measure, y, x, fit.sample.cep(x), fit.prevalence)
-    note = warn_of_few_events(fit.events, fit.n)
+    note = warn_of_few_events(fit.events, fit.n, fit.sample.units.case_weight)
     mcb, dsc = (
         component_interval(
-            losses, name, overfit, fit.sample.units, level=level, p_value=test.p_value, note=note
+            losses,
+            name,
+            overfit,
+            fit.sample.units,
+            level=level,
+            is_shown=is_miscalibrated(test, level, resamples),
+            note=note,
         )
         for name in COMPONENTS
     )
@@ -128,6 +134,11 @@ def judge_miscalibration(
         )
         for column, measure in enumerate(measures)
     ]
+
+
+def is_miscalibrated(test: HypothesisTest, level: float, resamples: int) -> bool:
+    """Whether the test rejects on the side of the interval's lower end, or as clearly as its draws can."""
+    return test.p_value <= max((1 - level) / 2, 1 / (resamples + 1))
 
 
 def _miscalibration(fit: Corp, measure: Measure) -> float:

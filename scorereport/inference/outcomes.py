@@ -26,6 +26,7 @@ class Estimate:
     upper: float
     level: float
     method: str
+    n: float
     note: str = ""
 
 

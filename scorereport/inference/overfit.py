@@ -121,15 +121,15 @@ def smooth_curve(sample: Sample) -> FloatArray:
     distinct, blocks = sample.distinct, sample.blocks
     first = np.searchsorted(distinct.x_min, blocks.x_min)
     forecast_sum = np.add.reduceat(distinct.n * distinct.x_min, first)
-    cuts = _inner_starts(blocks)
+    cuts = _inner_starts(blocks, sample.units.case_weight)
     n, events, x = (np.add.reduceat(v, cuts) for v in (blocks.n, blocks.events, forecast_sum))
     return np.interp(distinct.x_min, x / n, events / n)
 
 
-def _inner_starts(blocks: Blocks) -> NDArray[np.intp]:
+def _inner_starts(blocks: Blocks, case_weight: float) -> NDArray[np.intp]:
     """Where the blocks start once those at both ends are large enough."""
-    left = _blocks_needed(blocks.n, blocks.events)
-    right = _blocks_needed(blocks.n[::-1], blocks.events[::-1])
+    n, events = blocks.n / case_weight, blocks.events / case_weight
+    left, right = _blocks_needed(n, events), _blocks_needed(n[::-1], events[::-1])
     if left + right > len(blocks):
         return np.array([0])
     return np.append(0, np.arange(left, len(blocks) - right + 1))
@@ -164,8 +164,7 @@ def _constant_overfit(sample: Sample, measure: Measure) -> float:
     if measure.name not in PRICES:
         return 0.0
     price = float(PRICES[measure.name](np.array([events / n]), measure.options)[0])
-    squares = n if sample.units.are_repeated_rows else float((sample.units.row_weight**2).sum())
-    return price * squares / n**2
+    return price * sample.units.case_weight / n
 
 
 def _inside(p: FloatArray, options: Mapping[str, Any], value: FloatArray | float) -> FloatArray:

@@ -39,11 +39,13 @@ class Panel:
     weight: FloatArray | None = None
     cluster: IntArray | None = None
     time: NDArray[Any] | None = None
+    counted: bool | None = None
 
     @cached_property
     def units(self) -> Units:
         """The rows as independent draws."""
-        return Units(rows=len(self.outcome), weight=self.weight, cluster=self.cluster)
+        rows = len(self.outcome)
+        return Units(rows=rows, weight=self.weight, cluster=self.cluster, counted=self.counted)
 
     @property
     def only(self) -> FloatArray:
@@ -60,6 +62,7 @@ class Panel:
             weight=None if self.weight is None else self.weight[rows],
             cluster=cluster,
             time=None if self.time is None else self.time[rows],
+            counted=self.units.are_repeated_rows,
         )
 
 
@@ -70,8 +73,12 @@ def make_panel(
     sample_weight: ArrayLike | None = None,
     cluster: ArrayLike | None = None,
     time: ArrayLike | None = None,
+    counted: bool | None = None,
 ) -> Panel:
-    """Check outcomes and forecasts and put their rows in canonical order."""
+    """Check outcomes and forecasts and put their rows in canonical order.
+
+    `counted` tells whether weights are counts, where that was settled for a larger sample.
+    """
     if not forecasts:
         raise UsageError("`forecasts` must name at least one forecast.")
     outcome = check_outcome(y_true)
@@ -83,6 +90,7 @@ def make_panel(
         weight=check_weight(sample_weight, len(outcome)),
         cluster=check_clusters(cluster, len(outcome)),
         time=check_times(time, len(outcome)),
+        counted=counted,
     )
     return _freeze(panel.select(_canonical_order(panel)))
 

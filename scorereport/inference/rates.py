@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit, logit, ndtri
+from scipy.special import expit, logit
 
 from scorereport.inference.outcomes import Estimate
 
@@ -18,18 +18,15 @@ def rate_interval(measure: str, happened: FloatArray, units: Units, level: float
     """The interval of a rate, from 0 or 1 for each row: Wilson's, or on log-odds where rows differ.
 
     Wilson's is for independent cases. Clusters and fractional weights have a standard error of their
-    own, which is carried to the log-odds of the rate, so that the interval stays inside [0, 1].
+    own, which is carried to the log-odds of the rate, so that the interval stays inside [0, 1]. Where it
+    is 0 or 1 there is none, and Wilson's interval counts clusters, or Kish's number of cases.
 
     References
     ----------
     Wilson (1927), J. Am. Stat. Assoc. 22, doi:10.1080/01621459.1927.10502953
     """
     rate, error = units.mean(happened), units.standard_error(happened)
-    if units.cluster is None and units.are_repeated_rows:
-        method, (lower, upper) = "Wilson", _wilson(rate * units.total, units.total, level)
-    else:
-        what = "cluster" if units.cluster is not None else "weighted"
-        method, (lower, upper) = f"normal on log-odds, {what} errors", _on_log_odds(rate, error, level)
+    method, (lower, upper) = _interval(rate, error, units, level)
     return Estimate(
         measure=measure,
         value=rate,
@@ -38,19 +35,28 @@ def rate_interval(measure: str, happened: FloatArray, units: Units, level: float
         upper=upper,
         level=level,
         method=method,
-        note="" if np.isfinite(lower) else "All cases are the same: these errors give no interval.",
+        n=units.total,
+        note="" if np.isfinite(lower) else f"One of the {units.describes} cannot tell how much rates vary.",
     )
 
 
-def _wilson(happened: float, n: float, level: float) -> tuple[float, float]:
+def _interval(rate: float, error: float, units: Units, level: float) -> tuple[str, tuple[float, float]]:
+    if units.cluster is None and units.are_repeated_rows:
+        return "Wilson", _wilson(rate, units.total, level)
+    what = "clusters" if units.cluster is not None else "weighted rows"
+    if rate in {0.0, 1.0}:
+        n = units.size if units.cluster is not None else units.total / units.case_weight
+        return f"Wilson, effective number of {what}", _wilson(rate, n, level)
+    return f"normal on log-odds, errors over {what}", _on_log_odds(rate, error, units.critical_value(level))
+
+
+def _wilson(rate: float, n: float, level: float) -> tuple[float, float]:
     from statsmodels.stats.proportion import proportion_confint
 
-    lower, upper = proportion_confint(round(happened), round(n), alpha=1 - level, method="wilson")
-    return float(lower), float(upper)
+    lower, upper = proportion_confint(rate * n, n, alpha=1 - level, method="wilson")
+    return float(max(lower, 0.0)), float(min(upper, 1.0))
 
 
-def _on_log_odds(rate: float, error: float, level: float) -> tuple[float, float]:
-    if not 0 < rate < 1:
-        return np.nan, np.nan
-    reach = float(ndtri((1 + level) / 2)) * error / (rate * (1 - rate))
+def _on_log_odds(rate: float, error: float, quantile: float) -> tuple[float, float]:
+    reach = quantile * error / (rate * (1 - rate))
     return float(expit(logit(rate) - reach)), float(expit(logit(rate) + reach))

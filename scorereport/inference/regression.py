@@ -138,6 +138,7 @@ def _line(panel: Panel, interval: str, level: float) -> CalibrationLine:
             upper=limits[1],
             level=level,
             method=f"{what}; {how}",
+            n=panel.units.total,
             note=fit.note,
         )
 

@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scorereport.arrays import CountArray, FloatArray
+    from scorereport.reliability.blocks import Blocks
 
 #: Chernoff quantiles: exact, or interpolated in the table of the R package, for comparison with it.
 QUANTILES: dict[str, Callable[[float], float]] = {
     "exact": chernoff_quantile,
     "r": interpolated_chernoff_quantile,
 }
+#: The highest level whose quantile R's table has.
+R_TABLE_ENDS = 0.9998
 
 
 def discrete_half_width(centre: FloatArray, n: CountArray, level: float) -> FloatArray:
@@ -33,20 +36,21 @@ def discrete_half_width(centre: FloatArray, n: CountArray, level: float) -> Floa
 
 
 def continuous_half_width(
-    centre: FloatArray, grid: FloatArray, x: FloatArray, n: CountArray, level: float, quantiles: str
+    centre: FloatArray, grid: FloatArray, distinct: Blocks, squares: CountArray, quantile: float
 ) -> FloatArray:
-    """Chernoff quantile times (4 p(1 - p) / (n f))^(1/3), with slope 1 and density f of the forecasts x."""
-    spread = 4 * centre * (1 - centre) / (float(n.sum()) * _density(grid, x, n))
-    return QUANTILES[quantiles]((1 + level) / 2) * np.cbrt(spread)
+    """Chernoff quantile times (4 p(1 - p) / (n f))^(1/3), with slope 1 and n f cases per unit of forecast."""
+    return quantile * np.cbrt(4 * centre * (1 - centre) / _cases_per_unit(grid, distinct, squares))
 
 
-def _density(grid: FloatArray, x: FloatArray, n: CountArray) -> FloatArray:
-    """Chen's beta-kernel density of the forecasts, with bandwidth n^(-2/5)."""
-    total = float(n.sum())
-    bandwidth = total ** (-2 / 5)
-    share = n / total
-    density = np.empty(len(grid))
+def _cases_per_unit(grid: FloatArray, distinct: Blocks, squares: CountArray) -> FloatArray:
+    """Chen's beta-kernel density of the forecasts times n, with bandwidth n^(-2/5).
+
+    With kernel K and weights w it is (Σ w K)²/Σ w² K, which counts cases whatever their weights.
+    """
+    x, n = distinct.x_min, distinct.n
+    bandwidth = (float(n.sum()) ** 2 / float(squares.sum())) ** (-2 / 5)
+    cases = np.empty(len(grid))
     for position, (a, b) in enumerate(zip(grid / bandwidth, (1 - grid) / bandwidth, strict=True)):
-        kernel = xlogy(a, x) + xlog1py(b, -x) - betaln(a + 1, b + 1)
-        density[position] = (share * np.exp(kernel)).sum()
-    return density
+        kernel = np.exp(xlogy(a, x) + xlog1py(b, -x) - betaln(a + 1, b + 1))
+        cases[position] = (n * kernel).sum() ** 2 / (squares * kernel).sum()
+    return cases

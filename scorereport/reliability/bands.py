@@ -15,7 +15,7 @@ import numpy as np
 from scorereport.arrays import FloatArray, read_only
 from scorereport.checks import check_finite
 from scorereport.errors import UsageError
-from scorereport.reliability.asymptotic import continuous_half_width, discrete_half_width
+from scorereport.reliability.asymptotic import QUANTILES, continuous_half_width, discrete_half_width
 from scorereport.reliability.honest import choose_cells, honest_bounds
 from scorereport.reliability.resampled import pointwise_bounds, simultaneous_bounds
 
@@ -154,7 +154,8 @@ def simultaneous_consistency_band(sample: Sample, request: BandRequest) -> Band:
         n=float(sample.distinct.n.sum()),
         resamples=request.resamples,
         seed=request.seed,
-        note="Simultaneous: the whole curve of a calibrated forecast stays inside with this probability.",
+        note="Simultaneous: the whole curve of a calibrated forecast stays inside with this probability"
+        + (", about, as the dependence in clusters is estimated." if sample.cluster is not None else "."),
     )
 
 
@@ -191,11 +192,11 @@ def _asymptotic(sample: Sample, request: BandRequest, method: str) -> tuple[Floa
     distinct = sample.distinct
     x = distinct.x_min if method == "discrete" else _GRID
     centre = x if request.around_diagonal else sample.cep(x)
-    n = sample.effective_n
     if method == "discrete":
-        half_width = discrete_half_width(centre, n, request.level)
+        half_width = discrete_half_width(centre, distinct.n**2 / sample.squares, request.level)
     else:
-        half_width = continuous_half_width(centre, x, distinct.x_min, n, request.level, request.quantiles)
+        quantile = QUANTILES[request.quantiles]((1 + request.level) / 2)
+        half_width = continuous_half_width(centre, x, distinct, sample.squares, quantile)
     return x, np.clip(centre - half_width, 0, 1), np.clip(centre + half_width, 0, 1)
 
 
@@ -215,22 +216,21 @@ def _mend_where_certain(
 ) -> tuple[FloatArray, FloatArray]:
     """Give width to a confidence band where the estimate is 0 or 1, so that no draw can differ from it.
 
-    Between the first and the last forecast bounds are drawn straight over such stretches, as in R. At
-    the ends, where R leaves no width, an exact binomial bound for the block takes its place.
+    R leaves no width at the ends and draws straight lines from there. Here the block has the exact binomial
+    bound of its cases, and as the true curve does not fall, no bound beyond it is tighter.
     """
     cep = sample.cep(x)
-    is_certain = (cep == 0) | (cep == 1)
-    lower, upper = lower.copy(), upper.copy()
+    first, last = sample.blocks.corners[0][[0, -1]]
     error = (1 - level) / 2
-    for end, block in ((0, 0), (-1, -1)):
-        n = float(sample.blocks.n[block])
-        if cep[end] == 0:
-            upper[end] = min([1 - error ** (1 / n), *upper[~is_certain][:1]])
-        elif cep[end] == 1:
-            lower[end] = max([error ** (1 / n), *lower[~is_certain][-1:]])
-    is_certain[[0, -1]] = False
-    known = ~is_certain
-    return np.interp(x, x[known], lower[known]), np.interp(x, x[known], upper[known])
+    if cep[0] == 0:
+        is_certain = cep == 0
+        n = sample.size_of(first, x[is_certain][-1])
+        upper = np.maximum(np.where(is_certain, 0.0, upper), 1 - error ** (1 / n))
+    if cep[-1] == 1:
+        is_certain = cep == 1
+        n = sample.size_of(x[is_certain][0], last)
+        lower = np.minimum(np.where(is_certain, 1.0, lower), error ** (1 / n))
+    return lower, upper
 
 
 def _spread_evenly(n: int, points: int) -> NDArray[np.intp]:

@@ -20,7 +20,7 @@ from scorereport.checks import (
     check_whole,
 )
 from scorereport.errors import UsageError
-from scorereport.reliability.asymptotic import QUANTILES
+from scorereport.reliability.asymptotic import QUANTILES, R_TABLE_ENDS
 from scorereport.reliability.bands import (
     COVERAGES,
     KINDS,
@@ -101,6 +101,7 @@ class Corp:
     blocks: Blocks
     functional: str
     cluster: IntArray | None = None
+    counted: bool | None = None  # whether weights are counts, if that was settled for a larger sample
 
     @cached_property
     def distinct(self) -> Blocks:
@@ -110,7 +111,13 @@ class Corp:
     @cached_property
     def sample(self) -> Sample:
         """The cases as a sample, for bands and tests."""
-        return Sample(cases=self.cases, distinct=self.distinct, blocks=self.blocks, cluster=self.cluster)
+        return Sample(
+            cases=self.cases,
+            distinct=self.distinct,
+            blocks=self.blocks,
+            cluster=self.cluster,
+            counted=self.counted,
+        )
 
     @property
     def n(self) -> float:
@@ -224,6 +231,8 @@ class Corp:
             points=check_whole(points, "points", 2),
             quantiles=check_option(quantiles, "quantiles", QUANTILES),
         )
+        if quantiles == "r":
+            check_inside(level, "level", 0, R_TABLE_ENDS, closed="both")
         if check_option(coverage, "coverage", COVERAGES) == "pointwise":
             return pointwise_band(self.sample, request)
         if method != "auto":

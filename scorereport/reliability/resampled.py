@@ -7,7 +7,6 @@ Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118
 
 from __future__ import annotations
 
-from itertools import count
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -51,8 +50,7 @@ def fewest_resamples(level: float) -> int:
     >>> fewest_resamples(0.9), fewest_resamples(0.95)
     (18, 38)
     """
-    half = next(n for n in count(1) if ceil(level * (n + 1)) <= n)
-    return 2 * half
+    return 2 * max(ceil(round(level / (1 - level), 9)), 1)
 
 
 def simultaneous_bounds(

@@ -26,6 +26,7 @@ class Sample:
     distinct: Blocks
     blocks: Blocks
     cluster: IntArray | None = None
+    counted: bool | None = None
 
     @property
     def rows(self) -> int:
@@ -35,7 +36,8 @@ class Sample:
     @cached_property
     def units(self) -> Units:
         """The rows as independent draws."""
-        return Units(rows=self.rows, weight=self.cases.weight, cluster=self.cluster)
+        weight = self.cases.weight
+        return Units(rows=self.rows, weight=weight, cluster=self.cluster, counted=self.counted)
 
     def cep(self, x: FloatArray) -> FloatArray:
         """Recalibrated probability at forecasts: along the curve, flat beyond its ends."""
@@ -60,15 +62,27 @@ class Sample:
         return Cases(y.repeat(times), x.repeat(times), None), self.cluster.repeat(times)
 
     @cached_property
-    def effective_n(self) -> CountArray:
-        """Cases at each distinct forecast; of fractional weights Kish's effective number, (Σw)²/Σw²."""
-        weight = self.cases.weight
-        if weight is None or self.units.are_repeated_rows:
+    def squares(self) -> CountArray:
+        """Sum of squared weights at each distinct forecast; of counts, and without weights, their number."""
+        if self.units.are_repeated_rows:
             return self.distinct.n
         place = np.searchsorted(self.distinct.x_min, self.cases.y_prob)
-        return self.distinct.n**2 / np.bincount(place, weights=weight**2)
+        return np.bincount(place, weights=self.units.row_weight**2).astype(np.float64)
+
+    def size_of(self, lowest: float, highest: float) -> float:
+        """Number of independent cases between two forecasts: clusters, or Kish's (Σw)²/Σw²."""
+        x = self.cases.y_prob
+        chosen = slice(np.searchsorted(x, lowest), np.searchsorted(x, highest, side="right"))
+        if self.cluster is not None:
+            return float(len(np.unique(self.cluster[chosen])))
+        weight = self.units.row_weight[chosen]
+        total = float(weight.sum())
+        return total if self.units.are_repeated_rows else total**2 / float((weight**2).sum())
 
     def simulation(self, probability: FloatArray) -> Simulation:
         """Outcomes to be drawn with this probability of an event at each distinct forecast."""
         cases, cluster = self._written_out
-        return make_simulation(cases, self.distinct, probability, cluster, self.correlation)
+        by_count = cluster is None and self.units.are_repeated_rows
+        return make_simulation(
+            cases, self.distinct, probability, cluster, self.correlation, by_count=by_count
+        )

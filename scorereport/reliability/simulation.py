@@ -212,9 +212,11 @@ def make_simulation(
     probability: FloatArray,
     cluster: IntArray | None,
     correlation: float = 0.0,
+    *,
+    by_count: bool,
 ) -> Simulation:
     """The simulation that fits the sample: by case, by count, or by row where rows are not alike."""
-    if cluster is None and distinct.n.dtype.kind == "i":
+    if by_count:
         many_ties = distinct.n.sum() > _MANY_TIES * len(distinct)
         kind = _CountSimulation if many_ties else _CaseSimulation
         return kind(distinct=distinct, probability=probability)
