@@ -45,6 +45,7 @@ INNER_LAYERS = {
         ["ordering", "blocks", "chernoff"],
         ["decomposition", "simulation", "asymptotic", "honest"],
         ["sample", "resampled"],
+        ["certainty"],
         ["bands"],
         ["fit"],
     ],

@@ -89,9 +89,10 @@ def component_interval(
 ) -> ComponentEstimate:
     """The bracket interval; that of miscalibration starts at 0 unless a test has shown some."""
     gain = losses.gain(component)
-    raw, error = units.mean(gain), units.standard_error(gain)
+    raw = units.mean(gain)
+    error = units.standard_error(gain) if np.isfinite(raw) else np.nan
     closed, resampled = _overfits(overfit, component)
-    reach = units.critical_value(level) * error if np.isfinite(raw) else np.nan
+    reach = units.critical_value(level) * error
     lower, upper = _cut(raw - max(closed, resampled) - reach), _cut(raw - min(closed, resampled) + reach)
     if component == "miscalibration" and not is_shown and np.isfinite(lower):
         lower = 0.0
@@ -100,7 +101,7 @@ def component_interval(
         component=component,
         value=raw,
         corrected=_cut(raw - resampled),
-        standard_error=error if np.isfinite(raw) else np.nan,
+        standard_error=error,
         lower=lower,
         upper=upper,
         level=level,

@@ -39,7 +39,9 @@ def continuous_half_width(
     centre: FloatArray, grid: FloatArray, distinct: Blocks, squares: CountArray, quantile: float
 ) -> FloatArray:
     """Chernoff quantile times (4 p(1 - p) / (n f))^(1/3), with slope 1 and n f cases per unit of forecast."""
-    return quantile * np.cbrt(4 * centre * (1 - centre) / _cases_per_unit(grid, distinct, squares))
+    variance, cases = centre * (1 - centre), _cases_per_unit(grid, distinct, squares)
+    spread = np.divide(4 * variance, cases, out=np.full(len(grid), np.inf), where=cases > 0)
+    return quantile * np.cbrt(np.where(variance == 0, 0.0, spread))
 
 
 def _cases_per_unit(grid: FloatArray, distinct: Blocks, squares: CountArray) -> FloatArray:
@@ -49,8 +51,10 @@ def _cases_per_unit(grid: FloatArray, distinct: Blocks, squares: CountArray) -> 
     """
     x, n = distinct.x_min, distinct.n
     bandwidth = (float(n.sum()) ** 2 / float(squares.sum())) ** (-2 / 5)
-    cases = np.empty(len(grid))
+    cases = np.zeros(len(grid))
     for position, (a, b) in enumerate(zip(grid / bandwidth, (1 - grid) / bandwidth, strict=True)):
         kernel = np.exp(xlogy(a, x) + xlog1py(b, -x) - betaln(a + 1, b + 1))
-        cases[position] = (n * kernel).sum() ** 2 / (squares * kernel).sum()
+        spread = (squares * kernel).sum()
+        if spread > 0:  # far from all forecasts the kernel underflows
+            cases[position] = (n * kernel).sum() ** 2 / spread
     return cases

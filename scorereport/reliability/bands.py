@@ -16,6 +16,7 @@ from scorereport.arrays import FloatArray, read_only
 from scorereport.checks import check_finite
 from scorereport.errors import UsageError
 from scorereport.reliability.asymptotic import QUANTILES, continuous_half_width, discrete_half_width
+from scorereport.reliability.certainty import widen_where_certain
 from scorereport.reliability.honest import choose_cells, honest_bounds
 from scorereport.reliability.resampled import pointwise_bounds, simultaneous_bounds
 
@@ -122,6 +123,8 @@ def pointwise_band(sample: Sample, request: BandRequest) -> Band:
     method = choose_method(sample, request)
     is_resampled = method == "resampling"
     x, lower, upper = (_resampled if is_resampled else _asymptotic)(sample, request, method)
+    if not request.around_diagonal:
+        lower, upper = widen_where_certain(x, lower, upper, sample, request.level)
     return Band(
         x=x,
         lower=lower,
@@ -205,32 +208,7 @@ def _resampled(sample: Sample, request: BandRequest, _method: str) -> tuple[Floa
     probability = distinct if request.around_diagonal else sample.cep(distinct)
     x = np.union1d(distinct[_spread_evenly(len(distinct), request.points)], sample.blocks.corners[0])
     simulation = sample.simulation(probability)
-    lower, upper = pointwise_bounds(simulation, x, request.level, request.resamples, request.seed)
-    if not request.around_diagonal:
-        lower, upper = _mend_where_certain(x, lower, upper, sample, request.level)
-    return x, lower, upper
-
-
-def _mend_where_certain(
-    x: FloatArray, lower: FloatArray, upper: FloatArray, sample: Sample, level: float
-) -> tuple[FloatArray, FloatArray]:
-    """Give width to a confidence band where the estimate is 0 or 1, so that no draw can differ from it.
-
-    R leaves no width at the ends and draws straight lines from there. Here the block has the exact binomial
-    bound of its cases, and as the true curve does not fall, no bound beyond it is tighter.
-    """
-    cep = sample.cep(x)
-    first, last = sample.blocks.corners[0][[0, -1]]
-    error = (1 - level) / 2
-    if cep[0] == 0:
-        is_certain = cep == 0
-        n = sample.size_of(first, x[is_certain][-1])
-        upper = np.maximum(np.where(is_certain, 0.0, upper), 1 - error ** (1 / n))
-    if cep[-1] == 1:
-        is_certain = cep == 1
-        n = sample.size_of(x[is_certain][0], last)
-        lower = np.minimum(np.where(is_certain, 1.0, lower), error ** (1 / n))
-    return lower, upper
+    return x, *pointwise_bounds(simulation, x, request.level, request.resamples, request.seed)
 
 
 def _spread_evenly(n: int, points: int) -> NDArray[np.intp]:

@@ -69,16 +69,6 @@ class Sample:
         place = np.searchsorted(self.distinct.x_min, self.cases.y_prob)
         return np.bincount(place, weights=self.units.row_weight**2).astype(np.float64)
 
-    def size_of(self, lowest: float, highest: float) -> float:
-        """Number of independent cases between two forecasts: clusters, or Kish's (Σw)²/Σw²."""
-        x = self.cases.y_prob
-        chosen = slice(np.searchsorted(x, lowest), np.searchsorted(x, highest, side="right"))
-        if self.cluster is not None:
-            return float(len(np.unique(self.cluster[chosen])))
-        weight = self.units.row_weight[chosen]
-        total = float(weight.sum())
-        return total if self.units.are_repeated_rows else total**2 / float((weight**2).sum())
-
     def simulation(self, probability: FloatArray) -> Simulation:
         """Outcomes to be drawn with this probability of an event at each distinct forecast."""
         cases, cluster = self._written_out
