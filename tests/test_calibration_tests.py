@@ -19,6 +19,7 @@ from scorereport.inference.binning import expected_calibration_error
 from scorereport.inference.calibration import hosmer_lemeshow_test, mean_calibration_test, spiegelhalter_test
 from scorereport.inference.grades import grade_test, grade_tests
 from scorereport.inference.logistic import fit_line, fit_offset, line_influence
+from scorereport.inference.outcomes import Estimate
 from scorereport.inference.regression import (
     calibration_line,
     line_tests,
@@ -58,11 +59,12 @@ def bits(result):
 
 
 def numbers(result):
-    """All numbers that a result holds, without words."""
+    """All numbers that a result holds, without words and, of an estimate, the sum of weights."""
     if isinstance(result, tuple):
         return np.concatenate([numbers(item) for item in result])
     if is_dataclass(result):
-        return np.concatenate([numbers(getattr(result, field.name)) for field in fields(result)])
+        names = [f.name for f in fields(result) if not (isinstance(result, Estimate) and f.name == "n")]
+        return np.concatenate([numbers(getattr(result, name)) for name in names])
     return np.empty(0) if isinstance(result, str | None) else np.ravel(result).astype(float)
 
 

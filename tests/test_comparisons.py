@@ -10,7 +10,7 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from scipy.stats import chi2, norm
+from scipy.stats import chi2, norm, t
 from statsmodels.stats.meta_analysis import combine_effects
 from statsmodels.stats.multitest import multipletests
 
@@ -68,8 +68,8 @@ def same_bits(left, right):
 
 
 def robust(values, **options):
-    """The mean and its error by statsmodels."""
-    fit = sm.OLS(values, np.ones(len(values))).fit(**options)
+    """The mean and its error by statsmodels, with its law of t over clusters or times."""
+    fit = sm.OLS(values, np.ones(len(values))).fit(use_t=True, **options)
     return fit.params[0], fit.bse[0], fit.tvalues[0], fit.pvalues[0], *fit.conf_int()[0]
 
 
@@ -117,6 +117,18 @@ def test_rows_of_one_time_are_added_up():
     times = len(np.unique(date))
     assert d.standard_error == pytest.approx(fit.bse[0] * np.sqrt(times / (times - 1)), rel=TOLERANCE)
     assert d.standard_error != pytest.approx(score_difference(Y, P, Q).standard_error, rel=1e-3)
+
+
+def test_few_dates_are_taken_as_independent_and_told():
+    """Four dates cannot tell how they depend on each other: their sums have t with 3 degrees of freedom."""
+    date = DATA["time"] % 4
+    d = score_difference(Y, P, Q, time=date)
+    by_date = score_difference(Y, P, Q, cluster=date)
+    np.testing.assert_allclose(as_tuple(d), as_tuple(by_date), rtol=TOLERANCE)
+    assert d.p_value == pytest.approx(2 * t.sf(abs(d.statistic), 3), rel=TOLERANCE)
+    assert d.method == "Diebold-Mariano, HAC errors (Bartlett, 0 lags, 4 times)"
+    assert d.note == "Only 4 times: with fewer than 30 they are taken as independent of each other."
+    assert by_date.note == "Only 4 clusters: with fewer than 30 their errors are rough."
 
 
 def test_dates_order_rows_like_numbers():
@@ -198,9 +210,9 @@ def test_whole_weights_equal_repeated_rows():
 def test_clusters_of_one_row_are_rows():
     alone = np.arange(len(Y))[::-1]
     for compare in (score_difference, delong_test):
-        np.testing.assert_allclose(
-            as_tuple(compare(Y, P, Q, cluster=alone)), as_tuple(compare(Y, P, Q)), rtol=TOLERANCE
-        )
+        single, rows = compare(Y, P, Q, cluster=alone), compare(Y, P, Q)
+        np.testing.assert_allclose(as_tuple(single)[:3], as_tuple(rows)[:3], rtol=TOLERANCE)
+        assert single.p_value == pytest.approx(2 * t.sf(abs(rows.statistic), len(Y) - 1), rel=TOLERANCE)
     single, rows = auc_interval(Y, P, cluster=alone), auc_interval(Y, P)
     assert single.standard_error == pytest.approx(rows.standard_error, rel=TOLERANCE)
 
@@ -211,9 +223,8 @@ def test_fractional_weights_are_carried_by_single_draws():
     fit = sm.WLS(BRIER, np.ones(len(Y)), weights=w).fit(cov_type="HC1")
     np.testing.assert_allclose((d.value, d.standard_error), (fit.params[0], fit.bse[0]), rtol=TOLERANCE)
     single = delong_test(Y, P, Q, sample_weight=w, cluster=np.arange(len(Y)))
-    np.testing.assert_allclose(
-        as_tuple(delong_test(Y, P, Q, sample_weight=w)), as_tuple(single), rtol=TOLERANCE
-    )
+    rows = delong_test(Y, P, Q, sample_weight=w)
+    np.testing.assert_allclose(as_tuple(rows)[:3], as_tuple(single)[:3], rtol=TOLERANCE)
 
 
 def all_results(d, order):
@@ -730,8 +741,8 @@ def test_one_resample_is_the_curve_of_the_drawn_rows(digits):
     theta = np.linspace(0, 1, 21).round(2)
     weight = panel.units.draw(stream(7, 3))
     mean, square = domination._moments(domination._Cells.of(panel, theta), weight)
-    for position, t in enumerate(theta):
-        first, second = (sr.scores.elementary(panel.outcome, p, theta=t) for p in panel.forecasts.values())
+    for position, cost in enumerate(theta):
+        first, second = (sr.scores.elementary(panel.outcome, p, theta=cost) for p in panel.forecasts.values())
         expected = [(weight * (first - second) ** power).sum() / weight.sum() for power in (1, 2)]
         np.testing.assert_allclose((mean[position], square[position]), expected, rtol=0, atol=1e-14)
 
