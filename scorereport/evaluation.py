@@ -269,7 +269,7 @@ def _evaluate(predictions: Predictions, settings: Settings) -> Evaluation:
         heterogeneity=tuple(_compare_groups(predictions, by_column, settings)),
         notes=(
             *describe_rows_and_models(predictions, settings),
-            *describe_groups({**by_column, predictions.time_name: windows}, settings),
+            *describe_groups([*by_column.items(), (predictions.time_name, windows)], settings),
         ),
         software={"python": python_version(), **{name: version(name) for name in _SOFTWARE}},
     )

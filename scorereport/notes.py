@@ -13,7 +13,7 @@ from scorereport.inference.mean_errors import FEW_UNITS
 from scorereport.sampling import Units, are_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from scorereport.arrays import IntArray
     from scorereport.predictions import Predictions
@@ -40,9 +40,11 @@ def describe_rows_and_models(predictions: Predictions, settings: Settings) -> It
     yield from _describe_groups_without_weight(predictions, settings)
 
 
-def describe_groups(by_column: Mapping[str, Sequence[GroupResult]], settings: Settings) -> Iterator[str]:
+def describe_groups(
+    by_column: Iterable[tuple[str, Sequence[GroupResult]]], settings: Settings
+) -> Iterator[str]:
     """Notes on the groups of each column, and on periods of time."""
-    for column, groups in by_column.items():
+    for column, groups in by_column:
         one_class = [g.label for g in groups if g.models and g.sample.events in (0, g.sample.total)]
         if one_class:
             shown = name_some(one_class)
@@ -104,10 +106,10 @@ def _describe_refuted(model: str, rows: IntArray) -> str:
 def _describe_groups_without_weight(predictions: Predictions, settings: Settings) -> Iterator[str]:
     if predictions.weight is None:
         return
-    columns = dict(predictions.groups)
+    columns = list(predictions.groups.items())
     if predictions.time is not None:
-        columns[predictions.time_name] = label_windows(predictions.time, settings.window)
-    for column, labels in columns.items():
+        columns.append((predictions.time_name, label_windows(predictions.time, settings.window)))
+    for column, labels in columns:
         for label, members in rows_by_label(labels):
             if not has_weight(predictions, members):
                 yield f"{column} = {label} is left out: its {len(members)} rows have no weight."

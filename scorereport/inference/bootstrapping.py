@@ -247,8 +247,7 @@ class _LinearSums:
     ) -> Iterator[Statistic]:
         reference = expected_score(measure, prevalence, prevalence)
         way = reference - expected_score(measure, prevalence, None)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            skill = (reference - mean) / way
+        skill = np.divide(reference - mean, way, out=np.full(len(way), np.nan), where=way != 0)
 
         def skill_influence() -> FloatArray:
             y = self.panel.outcome

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import betaln, xlog1py, xlogy
 
 from scorereport.parallel import repeat
 from scorereport.sampling import stream
@@ -191,6 +192,10 @@ PRICES: dict[str, Callable[[FloatArray, Mapping[str, Any]], FloatArray]] = {
     "brier": lambda p, _: p * (1 - p),
     "log_loss": lambda p, o: np.where(np.minimum(p, 1 - p) >= o.get("limit", 0.0), 0.5, 0.0),
     "spherical": lambda p, _: p * (1 - p) / (2 * np.hypot(p, 1 - p) ** 3),
+    "mode_shifted": lambda p, o: (
+        p * (1 - p) * o["mu"] * (1 - o["mu"]) / (2 * (o["mu"] + (1 - 2 * o["mu"]) * p) ** 2)
+    ),
+    "beta_regret": lambda p, o: np.exp(xlogy(o["a"], p) + xlog1py(o["b"], -p) - betaln(o["a"], o["b"])) / 2,
     "bounded_brier": lambda p, o: _inside(p, o, p * (1 - p) / _brier_scale(o)),
     "bounded_log_loss": lambda p, o: _inside(p, o, 0.5 / _bounded_scale(o, _log_odds_width(o))),
     "bounded_net_benefit": lambda p, o: _inside(p, o, p / (2 * _bounded_scale(o, o["upper"] - o["lower"]))),

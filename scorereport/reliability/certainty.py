@@ -34,8 +34,7 @@ def widen_where_certain(
 def _counts(sample: Sample) -> tuple[FloatArray, FloatArray]:
     """Events and non-events at each distinct forecast, as so many independent cases."""
     distinct, units = sample.distinct, sample.units
-    of_clusters = units.size / units.rows if sample.cluster is not None else 1.0
-    scale = of_clusters / units.case_weight
+    scale = 1 / units.case_weight if sample.cluster is None else units.size / units.total
     n, events = distinct.n.astype(np.float64), distinct.events.astype(np.float64)
     return events * scale, (n - events) * scale
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: With more cases per distinct forecast than this, counts are drawn rather than cases.
 _MANY_TIES = 8
+#: A difference of sums this much smaller than they are is rounding.
+_ROUNDING = 1e-12
 
 
 class Redraw(NamedTuple):
@@ -244,4 +246,4 @@ def cluster_correlation(residual: FloatArray, probability: FloatArray, cluster: 
     products = ((np.bincount(group, weights=p)) ** 2 - np.bincount(group, weights=p**2)).sum() / 2
     covariance = (np.bincount(cluster, weights=residual) ** 2).sum() - (residual**2).sum()
     possible = 2 * (minima - products)
-    return float(np.clip(covariance / possible, 0.0, 1.0)) if possible > 0 else 0.0
+    return float(np.clip(covariance / possible, 0.0, 1.0)) if possible > _ROUNDING * minima else 0.0
