@@ -16,6 +16,7 @@ from scorereport.checks import (
     check_interval,
     check_option,
     check_whole,
+    shortest,
 )
 from scorereport.errors import UsageError
 from scorereport.files import write_text
@@ -238,7 +239,9 @@ def check_resamples(resamples: int, band_level: float) -> int:
     needed = max(fewest_resamples(band_level), 2)
     if check_whole(resamples, "resamples", 0) not in range(1, needed):
         return resamples
-    raise UsageError(f"`resamples` must be 0, or at least {needed} for bands of level {band_level:g}.")
+    raise UsageError(
+        f"`resamples` must be 0, or at least {needed} for bands of level {shortest(band_level)}."
+    )
 
 
 def _evaluate(predictions: Predictions, settings: Settings) -> Evaluation:

@@ -56,6 +56,11 @@ class Units:
         """What is resampled, in a word."""
         return "rows" if self.cluster is None else "clusters"
 
+    @property
+    def unit(self) -> str:
+        """One of what is resampled."""
+        return "row" if self.cluster is None else "cluster"
+
     @cached_property
     def row_weight(self) -> FloatArray:
         """The weight of each row."""

@@ -161,13 +161,19 @@ def _add_prevalence(
                 prevalence,
                 measure=measure.name,
                 value=value,
-                standard_error=abs(uncertainty_slope(measure, prevalence.value)) * prevalence.standard_error,
+                standard_error=_error_of_uncertainty(measure, prevalence),
                 lower=lower,
                 upper=upper,
                 method=f"from the prevalence ({prevalence.method})",
             )
         )
     return replace(sample, prevalence_interval=prevalence, uncertainties=tuple(uncertainties))
+
+
+def _error_of_uncertainty(measure: Measure, prevalence: Estimate) -> float:
+    if prevalence.standard_error == 0:
+        return 0.0
+    return abs(uncertainty_slope(measure, prevalence.value)) * prevalence.standard_error
 
 
 def draw_bands(fit: Corp, settings: Settings) -> tuple[Band, ...]:

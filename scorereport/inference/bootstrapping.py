@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from scorereport.arrays import FloatArray
+    from scorereport.sampling import Units
 
 METHODS = ("bca", "percentile")
 LINE = ("slope", "intercept", "intercept_at_slope_one")
@@ -125,8 +126,8 @@ class Bootstrap:
             f"{_LABELS[method]}, {self.resamples} resamples of {self.panel.units.describes}, seed {self.seed}"
         )
         value, known = statistic.value, statistic.replicates[np.isfinite(statistic.replicates)]
-        if not np.isfinite(value) or len(known) < 2:
-            return _no_interval(statistic.measure, value, level, label, self.panel.units.total)
+        if not np.isfinite(value) or len(known) < 2 or self.panel.units.size <= 1:
+            return _no_interval(statistic.measure, value, level, label, self.panel.units)
         lower, upper = self._interval(statistic, known, level, method)
         return Estimate(
             measure=statistic.measure,
@@ -352,8 +353,10 @@ def _bounds(
     return float(lower), float(upper)
 
 
-def _no_interval(measure: str, value: float, level: float, method: str, n: float) -> Estimate:
+def _no_interval(measure: str, value: float, level: float, method: str, units: Units) -> Estimate:
     why = "The score is infinite" if np.isinf(value) else "The value is not defined"
+    if np.isfinite(value) and units.size <= 1:
+        why = f"One {units.unit} has no spread"
     return Estimate(
         measure=measure,
         value=value,
@@ -362,7 +365,7 @@ def _no_interval(measure: str, value: float, level: float, method: str, n: float
         upper=np.nan,
         level=level,
         method=method,
-        n=n,
+        n=units.total,
         note=f"{why}: there is no interval.",
     )
 

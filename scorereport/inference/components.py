@@ -126,7 +126,7 @@ def _cut(bound: float) -> float:
 def _why_no_interval(raw: float, error: float, units: Units) -> str:
     if not np.isfinite(raw):
         return "The score is infinite: there is no interval."
-    return "" if np.isfinite(error) else f"One of the {units.describes} has no spread: there is no interval."
+    return "" if np.isfinite(error) else f"One {units.unit} has no spread: there is no interval."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +180,7 @@ def component_difference(
 
 def _why_no_test(error: float, units: Units) -> str:
     if np.isnan(error):
-        return f"One of the {units.describes} has no spread: there is no test."
+        return f"One {units.unit} has no spread: there is no test."
     return "" if error > 0 else "The difference is the same in every case: there is nothing to test."
 
 

@@ -36,7 +36,7 @@ def rate_interval(measure: str, happened: FloatArray, units: Units, level: float
         level=level,
         method=method,
         n=units.total,
-        note="" if np.isfinite(lower) else f"One of the {units.describes} cannot tell how much rates vary.",
+        note="" if np.isfinite(lower) else f"One {units.unit} cannot tell how much rates vary.",
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scorereport.checks import shortest
 from scorereport.errors import UsageError
 from scorereport.parallel import repeat
 from scorereport.sampling import stream
@@ -65,7 +66,7 @@ def simultaneous_bounds(
     if resamples < fewest_resamples(level):
         raise UsageError(
             f"`resamples` must be at least {fewest_resamples(level)} for a simultaneous band of level "
-            f"{level:g}; got {resamples}."
+            f"{shortest(level)}; got {resamples}."
         )
     half = resamples // 2
 
