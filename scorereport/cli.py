@@ -137,5 +137,5 @@ def main() -> None:
         sys.exit(ExitCode.USAGE)
     except SystemExit as stop:  # typer makes one of an interrupt
         if stop.code == _INTERRUPTED:
-            typer.echo("scorereport: interrupted; nothing was written.", err=True)
+            typer.echo("scorereport: interrupted.", err=True)
         raise

@@ -64,6 +64,15 @@ def format_count(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
+def counted(n: float, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "row"), counted(20190, "row")
+    ('1 row', '20,190 rows')
+    """
+    return f"{format_count(n)} {noun}{'' if n == 1 else 's'}"
+
+
 def common_decimals(values: Iterable[float]) -> int:
     """Decimals for a column: enough that its smallest number keeps two figures, within reason.
 

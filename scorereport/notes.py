@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.checks import name_some
+from scorereport.formatting import counted
 from scorereport.groups import MOST_GROUPS_WITH_INTERVALS, has_weight, label_windows, rows_by_label
 from scorereport.inference.components import warn_of_few_events
 from scorereport.inference.mean_errors import FEW_UNITS
@@ -79,7 +80,7 @@ def _describe_dependence(predictions: Predictions) -> Iterator[str]:
     if predictions.cluster is not None:
         clusters = len(np.unique(predictions.cluster))
         if clusters < FEW_UNITS:
-            yield f"Only {clusters} clusters: with fewer than {FEW_UNITS} cluster errors are too small."
+            yield f"Only {counted(clusters, 'cluster')}: with fewer than {FEW_UNITS} cluster errors are too small."
         yield "The Hosmer-Lemeshow test and the honest band are left out: they need independent rows."
     if not whole:
         yield "The honest band and the smooth calibration errors are left out: they need whole weights."

@@ -9,6 +9,7 @@ import numpy as np
 
 from scorereport.formatting import (
     common_decimals,
+    counted,
     format_count,
     format_interval,
     format_number,
@@ -79,12 +80,12 @@ def evaluation_tables(evaluation: Evaluation) -> Iterator[Table]:
 def describe_data(evaluation: Evaluation) -> str:
     """Rows, events and prevalence as a sentence or two."""
     data, flow, sample = evaluation.data, evaluation.data.row_flow, evaluation.data.sample
-    parts = [f"{_counted(flow.read, 'row')} read"]
+    parts = [f"{counted(flow.read, 'row')} read"]
     parts += [f"{format_count(drop.rows)} dropped ({drop.reason})" for drop in flow.dropped]
     parts += [f"{format_count(flow.kept)} kept"]
     parts += [f"total weight {format_count(sample.total)}"] if data.weighted else []
-    parts += [f"in {_counted(data.clusters, 'cluster')}"] if data.clusters is not None else []
-    events = f"{_counted(sample.events, 'event')}, prevalence {format_percent(sample.prevalence)}"
+    parts += [f"in {counted(data.clusters, 'cluster')}"] if data.clusters is not None else []
+    events = f"{counted(sample.events, 'event')}, prevalence {format_percent(sample.prevalence)}"
     return f"{data.source}: {', '.join(parts)}. Outcome {data.outcome} = {data.positive}: {events}."
 
 
@@ -366,10 +367,6 @@ def heterogeneity_table(evaluation: Evaluation) -> Table:
         rows=tuple(rows),
         n_labels=3,
     )
-
-
-def _counted(n: float, noun: str) -> str:
-    return f"{format_count(n)} {noun}{'' if n == 1 else 's'}"
 
 
 def _is_bounded(score: ScoreValue) -> bool:

@@ -1,20 +1,26 @@
-"""The command line as a user meets it: in a process of its own."""
+"""The command line as a user meets it: mostly in this process, at times in one of its own."""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from functools import partial
 from io import StringIO
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import scorereport as sr
+from scorereport import evaluation
 from scorereport.cli import main
 from scorereport.errors import ExitCode
 from scorereport.terminal import print_evaluation
+
+FEW = ["--resamples", "40"]
 
 
 def run(*arguments, **options):
@@ -29,6 +35,19 @@ def run(*arguments, **options):
 
 
 @pytest.fixture
+def call(monkeypatch, capsys):
+    """Call the command line in this process: exit code, standard output, standard error."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["scorereport", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return stop.value.code or 0, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
 def file(tmp_path):
     path = tmp_path / "p.csv"
     frame = pd.DataFrame(
@@ -38,28 +57,178 @@ def file(tmp_path):
     return path
 
 
+@pytest.fixture(scope="module")
+def long(tmp_path_factory):
+    """A file that has a column for every option."""
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.05, 0.95, 120)
+    path = tmp_path_factory.mktemp("cli") / "long.csv"
+    frame = pd.DataFrame(
+        {
+            "happened": np.where(rng.random(120) < p, "yes", "no"),
+            "a": p,
+            "b": p.round(1).clip(0.05, 0.95),
+            "site": rng.choice(["east", "west", "north"], 120, p=[0.48, 0.48, 0.04]),
+            "bank": np.arange(120) // 4,
+            "rating": np.where(p < 0.5, "A", "B"),
+            "day": pd.date_range("2022-01-01", periods=120),
+            "w": rng.integers(1, 4, 120),
+        }
+    )
+    frame.to_csv(path, index=False)
+    return path
+
+
+REQUIRED = ["--outcome", "happened", "--positive", "yes", "--forecast", "a"]
+
+
+def rows_of(text):
+    return [line.split() for line in text.splitlines()]
+
+
 def test_score_prints_tables(file):
-    done = run("score", file, "--outcome", "y", "--forecast", "a", "--forecast", "b", "--group", "g")
+    done = run(
+        "score", file, "--outcome", "y", "--forecast", "a", "--forecast", "b", "--group", "g", *FEW,
+        "--smallest-group", 1,
+    )  # fmt: skip
     assert (done.returncode, done.stderr) == (ExitCode.DONE, "")
     assert done.stdout.startswith(
-        "p.csv: 5 rows read, 5 kept. Outcome y = 1: 3 events, prevalence 60.0 %.\n\nMean scores."
+        "p.csv: 5 rows read, 5 kept. Outcome y = 1: 3 events, prevalence 60.0 %.\n"
+        "95 % intervals: BCa bootstrap of scores and skills over 40 resamples of rows (seed 2021); "
     )
-    rows = [line.split() for line in done.stdout.splitlines()]
-    assert ["model", "Brier", "log", "misclass.", "spherical", "AUC", "↑"] in rows
+    rows = rows_of(done.stdout)
+    assert ["score", "model", "mean", "interval", "skill", "interval", "rank"] in rows
     # Brier of a: (.01 + .16 + .16 + .04 + 1) / 5; of b: (.04 + .09 + .09 + .01 + .25) / 5
-    assert ["a", "0.2740", "∞", "0.2000", "0.2744", "0.6667"] in rows
-    assert ["b", "0.0960", "0.3470", "0.1000", "0.0981", "1.0000"] in rows
+    assert ["Brier", "score", "a", "0.2740"] in [row[:4] for row in rows]
+    assert ["Brier", "score", "b", "0.0960"] in [row[:4] for row in rows]
+    assert ["Log", "score", "a", "∞", "−∞", "%", "2"] in rows
+    assert ["Log", "score", "b", "0.3470"] in [row[:4] for row in rows]
+    assert ["AUC", "↑", "b", "1.0000"] in [row[:4] for row in rows]
+    assert ["g", "model", "rows", "events", "prevalence", "Brier", "interval"] in [row[:7] for row in rows]
+    assert ["n", "a", "2", "0", "0.0", "%", "0.0850"] in [row[:7] for row in rows]
+    assert "Note. Only 2 non-events: with fewer than 20 intervals say little." in done.stdout
     assert (
         "Note. a: the log score is infinite, because 1 case was called impossible and happened" in done.stdout
     )
+    assert "Note. g: p-values by group hold for each alone; Holm's adjust them for all 2." in done.stdout
 
 
-def test_json_is_the_results_document(file):
-    done = run("score", file, "--outcome", "y", "--forecast", "b", "--cost-interval", 0.1, 0.3, "--json")
-    assert done.returncode == 0
-    evaluation = sr.evaluate(file, outcome="y", forecasts=["b"], cost_interval=(0.1, 0.3))
-    assert done.stdout == evaluation.to_json()
-    assert json.loads(done.stdout)["settings"]["cost_interval"] == [0.1, 0.3]
+def test_without_resamples_tables_have_no_intervals(call, file):
+    code, text, error = call("score", file, "--outcome", "y", "--forecast", "b", "--resamples", 0)
+    assert (code, error) == (0, "")
+    assert ["score", "model", "mean", "skill"] in rows_of(text)
+    assert ["Brier", "score", "b", "0.0960", "60.0", "%"] in rows_of(text)
+    assert "interval" not in text
+
+
+def test_json_is_the_results_document(call, file):
+    done = call(
+        "score", file, "--outcome", "y", "--forecast", "b", "--cost-interval", 0.1, 0.3, *FEW, "--json"
+    )
+    expected = sr.evaluate(file, outcome="y", forecasts=["b"], cost_interval=(0.1, 0.3), resamples=40)
+    assert done == (0, expected.to_json(), "")
+    assert json.loads(done[1])["settings"]["cost_interval"] == [0.1, 0.3]
+
+
+@pytest.mark.parametrize(
+    ("options", "columns", "shown"),
+    [
+        (["--cluster", "bank"], {"cluster": "bank"}, "in 30 clusters"),
+        (["--grade", "rating"], {"grade": "rating"}, "a by grade: is the forecast too low? (one-sided)"),
+        (["--time", "day"], {"time": "day"}, "2022-W01"),
+        (["--time", "day", "--window", "quarter"], {"time": "day", "window": "quarter"}, "2022-Q1"),
+        (["--weight", "w"], {"weight": "w"}, "total weight "),
+        (["--group", "site", "--group", "rating"], {"group": ["site", "rating"]}, "By rating: "),
+        (["--level", "0.8"], {"level": 0.8}, "80 % intervals: BCa bootstrap"),
+        (["--band-level", "0.8"], {"band_level": 0.8}, "80 % simultaneous consistency band"),
+        (
+            ["--interval-method", "percentile"],
+            {"interval_method": "percentile"},
+            "percentile bootstrap of scores",
+        ),
+        (["--seed", "5"], {"seed": 5}, "40 resamples of rows (seed 5)"),
+        (["--resamples", "0"], {"resamples": 0}, "Mean scores"),
+        (["--resamples", "50"], {"resamples": 50}, "over 50 resamples"),
+        (
+            ["--group", "site", "--smallest-group", "30"],
+            {"group": "site", "smallest_group": 30},
+            "not scored",
+        ),
+        (["--forecast", "b"], {"forecasts": ["a", "b"]}, "Differences between models on the same cases"),
+        (["--missing", "drop"], {"missing": "drop"}, "120 rows read, 120 kept"),
+        (["--cost-interval", "0.1", "0.4"], {"cost_interval": (0.1, 0.4)}, "Costs between 0.1 and 0.4"),
+        (["--quiet"], {}, "Mean scores"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_every_option_reaches_the_evaluation(call, long, options, columns, shown):
+    given = {"outcome": "happened", "positive": "yes", "forecasts": ["a"], "resamples": 40, **columns}
+    resamples = [] if "--resamples" in options else FEW
+    code, text, error = call("score", long, *REQUIRED, *resamples, *options)
+    assert (code, error) == (0, "")
+    assert shown in text
+    out = StringIO()
+    print_evaluation(sr.evaluate(long, **given), out)
+    assert text == out.getvalue()
+
+
+def test_defaults_are_those_of_the_function(call, long, monkeypatch):
+    seen, original = {}, sr.evaluate
+
+    def evaluate(file, **options):
+        seen.update(options)
+        return original(file, **{**options, "resamples": 0})
+
+    monkeypatch.setattr(evaluation, "evaluate", evaluate)
+    assert call("score", long, *REQUIRED)[0] == 0
+    settings = evaluation.Settings()
+    for name in (
+        "level",
+        "band_level",
+        "interval_method",
+        "resamples",
+        "seed",
+        "smallest_group",
+        "window",
+        "cost_interval",
+    ):
+        assert seen[name] == getattr(settings, name), name
+    assert {seen[name] for name in ("weight", "group", "cluster", "grade", "time")} == {None}
+
+
+# ---- interrupts and progress ----
+
+
+@pytest.mark.parametrize("command", ["score", "demo"])
+def test_an_interrupt_is_one_line_and_its_exit_code(call, long, monkeypatch, command):
+    def interrupted(*_, **__):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(evaluation, "evaluate", interrupted)
+    arguments = [long, *REQUIRED] if command == "score" else []
+    assert call(command, *arguments) == (130, "", "scorereport: interrupted.\n")
+
+
+def test_an_interrupt_between_draws_stops_at_once(call, long, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("scorereport.inference.bootstrapping.stream", interrupted)
+    assert call("score", long, *REQUIRED) == (130, "", "scorereport: interrupted.\n")
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "options", "is_shown"),
+    [(True, [], True), (True, ["--quiet"], False), (False, [], False)],
+)
+def test_progress_is_shown_on_a_terminal_only(call, long, monkeypatch, is_terminal, options, is_shown):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
+    code, text, error = call("score", long, *REQUIRED, *FEW, *options)
+    assert code == 0
+    assert "Mean scores" in text
+    assert bool(error) is is_shown
+    assert ("%" in error) is is_shown
 
 
 @pytest.mark.parametrize(
@@ -92,11 +261,40 @@ def test_json_is_the_results_document(file):
             ExitCode.USAGE,
             "scorereport: `lower` must be below `upper`; got 0.3 and 0.1.",
         ),
+        (
+            ["--outcome", "y", "--forecast", "a", "--resamples", "5"],
+            ExitCode.USAGE,
+            "scorereport: `resamples` must be 0, or at least 18 for bands of level 0.9.",
+        ),
+        (
+            ["--outcome", "y", "--forecast", "a", "--window", "year"],
+            ExitCode.USAGE,
+            "scorereport: `window` needs a column of times; name it as `time`.",
+        ),
+        (
+            ["--outcome", "y", "--forecast", "a", "--level", "95"],
+            ExitCode.USAGE,
+            "scorereport: `level` must lie in (0, 1); got 95.",
+        ),
+        (
+            ["--outcome", "y", "--forecast", "a", "--seed", "-1"],
+            ExitCode.USAGE,
+            "scorereport: `seed` must be a whole number of at least 0; got -1.",
+        ),
+        (
+            ["--outcome", "y", "--forecast", "a", "--smallest-group", "0"],
+            ExitCode.USAGE,
+            "scorereport: `smallest_group` must be a whole number of at least 1; got 0.",
+        ),
+        (
+            ["--outcome", "y", "--forecast", "a", "--cluster", "c"],
+            ExitCode.DATA_REFUSED,
+            "scorereport: p.csv has no column `c`; it has `y`, `a`, `b`, `g`.",
+        ),
     ],
 )
-def test_refusals_are_one_line_and_an_exit_code(file, arguments, code, sentence):
-    done = run("score", file, *arguments)
-    assert (done.returncode, done.stdout, done.stderr) == (code, "", sentence + "\n")
+def test_refusals_are_one_line_and_an_exit_code(call, file, arguments, code, sentence):
+    assert call("score", file, *arguments) == (code, "", sentence + "\n")
 
 
 REFUSED = {
@@ -140,41 +338,45 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_bad_input_of_every_kind_gets_its_sentence_and_exit_code(tmp_path, monkeypatch, capsys, kind):
+def test_bad_input_of_every_kind_gets_its_sentence_and_exit_code(tmp_path, call, kind):
     content, options, sentence = REFUSED[kind]
     path = tmp_path / "p.csv"
     path.write_text(content, encoding="utf-8")
-    arguments = ["scorereport", "score", str(path), "--outcome", "y", "--forecast", "a", *options]
-    monkeypatch.setattr(sys, "argv", arguments)
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert stop.value.code == ExitCode.DATA_REFUSED == 4
-    assert capsys.readouterr() == ("", f"scorereport: {sentence}\n")
+    done = call("score", path, "--outcome", "y", "--forecast", "a", *options)
+    assert done == (ExitCode.DATA_REFUSED, "", f"scorereport: {sentence}\n")
+    assert ExitCode.DATA_REFUSED == 4
 
 
-def test_a_file_that_is_not_there_is_a_usage_error(tmp_path):
-    done = run("score", "none.csv", "--outcome", "y", "--forecast", "a", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (ExitCode.USAGE, "scorereport: none.csv is not a file.\n")
+def test_a_file_that_is_not_there_is_a_usage_error(tmp_path, call, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = call("score", "none.csv", "--outcome", "y", "--forecast", "a")
+    assert done == (ExitCode.USAGE, "", "scorereport: none.csv is not a file.\n")
 
 
-def test_a_place_that_cannot_be_written_is_one_line(tmp_path):
-    done = run("demo", "--save", tmp_path / "nowhere" / "x.csv")
-    assert done.returncode == ExitCode.USAGE
-    assert done.stderr.startswith("scorereport: [Errno 2] No such file or directory")
-    assert done.stderr.count("\n") == 1
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path, call):
+    code, text, error = call("demo", "--save", tmp_path / "nowhere" / "x.csv")
+    assert (code, text) == (ExitCode.USAGE, "")
+    assert error.startswith("scorereport: [Errno 2] No such file or directory")
+    assert error.count("\n") == 1
 
 
 def test_terminals_without_the_signs_still_get_the_numbers(file):
-    done = run(
-        "score", file, "--outcome", "y", "--forecast", "b", env=os.environ | {"PYTHONIOENCODING": "ascii"}
-    )
+    ascii_only = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = run("score", file, "--outcome", "y", "--forecast", "b", *FEW, env=ascii_only)
     assert done.returncode == 0
     assert "0.0960" in done.stdout
 
 
-def test_bad_arguments_are_usage_errors(file):
-    assert run("score", file, "--outcome", "y").returncode == ExitCode.USAGE
-    assert run("skore").returncode == ExitCode.USAGE
+def test_bad_arguments_are_usage_errors(call, file):
+    for arguments in (
+        ["score", file, "--outcome", "y"],
+        ["skore"],
+        ["score", file, *REQUIRED, "--level", "high"],
+    ):
+        code, text, error = call(*arguments)
+        assert (code, text) == (ExitCode.USAGE, "")
+        assert "Traceback" not in error
+        assert error
 
 
 def test_version():
@@ -200,39 +402,52 @@ def test_import_loads_nothing_heavy():
     assert done.stdout == "[]\n"
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    saved = tmp_path_factory.mktemp("demo") / "predictions.csv"
-    return run("demo", "--save", saved), saved
+@pytest.fixture
+def demo(call, tmp_path, monkeypatch):
+    """The demo, with few draws."""
+    monkeypatch.setattr(evaluation, "evaluate", partial(sr.evaluate, resamples=20))
+    saved = tmp_path / "predictions.csv"
+    done = call("demo", "--save", saved)
+    monkeypatch.undo()
+    return done, pd.read_csv(saved)
 
 
 def test_the_demo_tells_the_overconfident_model_from_the_other(demo):
-    done, saved = demo
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "6,730 rows read" in done.stdout
-    fit = {
-        name: sr.corp(pd.read_csv(saved)["any_visit"], pd.read_csv(saved)[name])
-        for name in ("logit", "overconfident")
-    }
+    (code, text, error), saved = demo
+    assert (code, error) == (0, "")
+    assert "6,730 rows read" in text
+    fit = {name: sr.corp(saved["any_visit"], saved[name]) for name in ("logit", "overconfident")}
     good, bad = fit["logit"].decompose("brier"), fit["overconfident"].decompose("brier")
     assert bad.discrimination == pytest.approx(good.discrimination, abs=1e-12)  # the same order of cases
     assert bad.miscalibration > 5 * good.miscalibration
-    assert f"{bad.miscalibration:.4f}" in done.stdout
+    assert f"{bad.miscalibration:.4f}" in text
+    assert "By plan: " in text
+    assert "Do groups differ?" in text
 
 
-def test_the_demo_file_can_be_scored(demo):
-    done, saved = demo
-    scored = run("score", saved, "--outcome", "any_visit", "--forecast", "logit", "--group", "plan")
-    assert scored.returncode == 0
-    row = next(line for line in done.stdout.splitlines() if line.startswith("logit "))
-    assert (
-        row.split()[:3] == next(r for r in scored.stdout.splitlines() if r.startswith("logit ")).split()[:3]
-    )
+def test_the_demo_file_can_be_scored(demo, call, tmp_path):
+    (_, text, _), saved = demo
+    saved.to_csv(tmp_path / "again.csv", index=False)
+    arguments = ["--outcome", "any_visit", "--forecast", "logit", "--resamples", 0]
+    code, scored, _ = call("score", tmp_path / "again.csv", *arguments)
+    assert code == 0
+    first = [
+        next(row for row in rows_of(t) if row[:3] == ["Brier", "score", "logit"]) for t in (text, scored)
+    ]
+    assert first[0][3] == first[1][3] == f"{sr.scores.brier(saved['any_visit'], saved['logit']).mean():.4f}"
 
 
 def test_no_number_is_cut_however_many_columns(file):
     out = StringIO()
-    evaluation = sr.evaluate(file, outcome="y", forecasts=["b"], group="g", cost_interval=(0.1, 0.3))
-    print_evaluation(evaluation, out)
+    wide = sr.evaluate(
+        file,
+        outcome="y",
+        forecasts=["b"],
+        group="g",
+        cost_interval=(0.1, 0.3),
+        resamples=40,
+        smallest_group=1,
+    )
+    print_evaluation(wide, out)
     assert "0.0960" in out.getvalue()
     assert "…" not in out.getvalue()

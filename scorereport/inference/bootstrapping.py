@@ -89,6 +89,8 @@ class Bootstrap:
         self, first: str, second: str, measure: str, *, level: float = 0.95, method: str = "bca"
     ) -> Estimate:
         """The interval of the difference of two models, first minus second, paired by resample."""
+        if first == second:
+            raise UsageError(f"`first` and `second` must be two models; got {first!r} twice.")
         a, b = self._find(first, measure), self._find(second, measure)
         pair = Statistic(
             f"{first} - {second}",
@@ -189,6 +191,10 @@ def bootstrap(
     if isinstance(scores, str) or not scores:
         raise UsageError(f"`scores` must be a list of at least one score; got {scores!r}.")
     measures = [resolve_measure(*(score if isinstance(score, tuple) else (score, {}))) for score in scores]
+    labels = [measure.label for measure in measures]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise UsageError(f"`scores` must differ; got {label!r} twice.")
     resamples, seed = check_whole(resamples, "resamples", 2), check_whole(seed, "seed", 0)
     return bootstrap_panel(panel, measures, resamples=resamples, seed=seed, whole=True)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.arrays import FloatArray
+from scorereport.formatting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -200,5 +201,5 @@ def warn_of_few_events(events: float, n: float, case_weight: float = 1.0) -> str
     fewest = min(events, n - events) / case_weight
     if fewest >= FEW_EVENTS:
         return ""
-    what = "events" if events <= n - events else "non-events"
-    return f"Only {fewest:.3g} {what}: with fewer than {FEW_EVENTS} this interval says little."
+    what = "event" if events <= n - events else "non-event"
+    return f"Only {counted(fewest, what)}: with fewer than {FEW_EVENTS} this interval says little."

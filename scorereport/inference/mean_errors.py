@@ -16,6 +16,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from scorereport.checks import check_inside, check_option, check_whole
 from scorereport.errors import UsageError
+from scorereport.formatting import counted
 
 if TYPE_CHECKING:
     from scorereport.arrays import FloatArray
@@ -108,8 +109,9 @@ def describe_few(panel: Panel, choice: ErrorChoice) -> str:
     if units >= FEW_UNITS:
         return ""
     if choice.errors == "cluster":
-        return f"Only {units} clusters: with fewer than {FEW_UNITS} their errors are rough."
-    return f"Only {units} times: with fewer than {FEW_UNITS} they are taken as independent of each other."
+        return f"Only {counted(units, 'cluster')}: with fewer than {FEW_UNITS} their errors are rough."
+    few = f"Only {counted(units, 'time')}: with fewer than {FEW_UNITS}"
+    return f"{few} they are taken as independent of each other."
 
 
 def mean_error(panel: Panel, values: FloatArray, settings: ErrorChoice) -> float:

@@ -1,0 +1,905 @@
+"""An evaluation with its uncertainty: every number, group, period, pair and note, end to end."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+import scorereport as sr
+from scorereport.groups import label_windows
+from scorereport.inference import (
+    auc_interval,
+    bootstrap,
+    calibration_line,
+    cochran_q,
+    compare_models,
+    component_differences,
+    component_intervals,
+    group_calibration_test,
+    miscalibration_test,
+    rank_models,
+)
+from scorereport.inference.components import COMPONENTS
+from scorereport.inference.outcomes import holm
+from scorereport.sampling import SEED
+from scorereport.terminal import print_evaluation
+
+SCHEMA = Path(sr.__file__).parent / "schemas" / "evaluation-1.json"
+SCORES = ["brier", "log_loss", "misclassification", "spherical"]
+BOUNDED = ["bounded_brier", "bounded_log_loss", "bounded_net_benefit"]
+COSTS = {"lower": 0.1, "upper": 0.4}
+RESAMPLES = 60
+COLUMNS = {"outcome": "y", "forecasts": ["sharp", "coarse", "blunt"]}
+
+
+def make_frame(n=300, seed=2):
+    rng = np.random.default_rng(seed)
+    p = rng.uniform(0.02, 0.98, n)
+    return pd.DataFrame(
+        {
+            "y": (rng.random(n) < p).astype(int),
+            "sharp": p,
+            "coarse": np.clip(p.round(1), 0.06, 0.94),
+            "blunt": 0.3 + 0.4 * p**2,
+            "site": rng.choice(["east", "west", "north"], n, p=[0.49, 0.49, 0.02]),
+            "bank": [f"bank {k}" for k in rng.integers(0, 60, n)],
+            "rating": np.where(p < 0.3, "A", np.where(p < 0.7, "B", "C")),
+            "day": pd.date_range("2021-11-15", periods=n, freq="D"),
+            "share": rng.random(n) + 0.1,
+            "count": rng.integers(1, 4, n),
+        }
+    )
+
+
+def evaluate(frame, **options):
+    return sr.evaluate(frame, **{"resamples": RESAMPLES, **COLUMNS, **options})
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return make_frame()
+
+
+@pytest.fixture(scope="module")
+def plain(frame):
+    return evaluate(frame, cost_interval=(0.1, 0.4))
+
+
+@pytest.fixture(scope="module")
+def everything(frame):
+    """All features at once."""
+    return evaluate(
+        frame,
+        cluster="bank",
+        time="day",
+        window="quarter",
+        group="site",
+        grade="rating",
+        cost_interval=(0.1, 0.4),
+        smallest_group=10,
+    )
+
+
+# ---- every number has its interval ----
+
+
+def test_every_score_and_skill_has_an_interval_around_its_value(plain):
+    for model in plain.models:
+        assert [s.name for s in model.scores.scores] == [*SCORES, *BOUNDED, "roc_auc"]
+        for score in model.scores.scores:
+            for value, estimate in ((score.value, score.interval), (score.skill, score.skill_interval)):
+                assert estimate.value == pytest.approx(value, rel=1e-11, abs=1e-14)
+                assert estimate.lower < value < estimate.upper
+                assert estimate.level == 0.95
+                assert estimate.standard_error > 0
+                # a normal interval would reach 1.96 errors; 60 resamples leave it within half of that
+                assert 0.5 < (estimate.upper - estimate.lower) / (2 * 1.96 * estimate.standard_error) < 1.5
+
+
+def test_intervals_are_those_of_the_functions(frame, plain):
+    forecasts = {name: frame[name] for name in COLUMNS["forecasts"]}
+    scores = ["brier", "log_loss", "spherical", *((name, COSTS) for name in BOUNDED)]
+    boot = bootstrap(frame["y"], forecasts, scores=scores, resamples=RESAMPLES)
+    labels = {
+        name: f"{name}(lower=0.1, upper=0.4)" if name in BOUNDED else name for name in [*SCORES, *BOUNDED]
+    }
+    for model in plain.models:
+        for score in model.scores.scores:
+            if score.name == "roc_auc":
+                found = auc_interval(frame["y"], frame[model.model])
+                assert score.interval == found
+                skill = score.skill_interval
+                assert (skill.value, skill.standard_error, skill.lower, skill.upper) == pytest.approx(
+                    (2 * found.value - 1, 2 * found.standard_error, 2 * found.lower - 1, 2 * found.upper - 1)
+                )
+                assert skill.measure == "roc_auc skill"
+            elif score.name == "misclassification":
+                wrong = int(((frame[model.model] > 0.5) != frame["y"]).sum())
+                bounds = proportion_confint(wrong, len(frame), method="wilson")
+                if not (frame[model.model] == 0.5).any():
+                    assert score.interval.method == "Wilson"
+                    assert (score.interval.lower, score.interval.upper) == pytest.approx(bounds)
+                else:
+                    assert score.interval.method.startswith("BCa bootstrap")
+            else:
+                for measure, estimate in (
+                    (labels[score.name], score.interval),
+                    (f"{labels[score.name]} skill", score.skill_interval),
+                ):
+                    found = boot.interval(model.model, measure)
+                    assert (estimate.lower, estimate.upper, estimate.standard_error) == (
+                        found.lower,
+                        found.upper,
+                        found.standard_error,
+                    )
+                    assert estimate.method == f"BCa bootstrap, {RESAMPLES} resamples of rows, seed {SEED}"
+
+
+def test_half_an_error_is_no_rate(frame):
+    """The coarse forecast is 1/2 at times, which counts half: no binomial interval."""
+    assert (frame["coarse"] == 0.5).any()
+    found = {m.model: m.scores.scores[2] for m in evaluate(frame).models}
+    assert found["coarse"].interval.method.startswith("BCa bootstrap")
+    assert found["sharp"].interval.method == "Wilson"
+
+
+def test_components_and_tests_are_those_of_the_functions(frame, plain):
+    model = plain.models[2]
+    fit = sr.corp(frame["y"], frame["blunt"])
+    for place, name in enumerate([*SCORES, *BOUNDED]):
+        options = COSTS if name in BOUNDED else {}
+        found = component_intervals(fit, name, resamples=RESAMPLES, **options)
+        ours = model.scores.components[2 * place : 2 * place + 2]
+        for one, other in zip(ours, found, strict=True):
+            fields = ("value", "corrected", "standard_error", "lower", "upper", "overfit_closed")
+            assert [getattr(one, f) for f in fields] == pytest.approx(
+                [getattr(other, f) for f in fields], rel=1e-9
+            )
+            assert (one.measure, one.component) == (name, other.component)
+        test = miscalibration_test(fit, name, resamples=RESAMPLES, **options)
+        assert model.scores.miscalibration_tests[place].p_value == test.p_value
+        assert model.scores.miscalibration_tests[place].statistic == pytest.approx(test.statistic, rel=1e-12)
+        assert model.scores.miscalibration_tests[place].p_value_holm is None
+    # the blunt model is miscalibrated, and its interval says so
+    brier = model.scores.components[0]
+    assert model.scores.miscalibration_tests[0].p_value == 1 / (RESAMPLES + 1)
+    assert 0 < brier.lower < brier.corrected < brier.upper
+
+
+def test_prevalence_and_uncertainties_have_intervals(frame, plain):
+    sample = plain.data.sample
+    lower, upper = proportion_confint(frame["y"].sum(), len(frame), method="wilson")
+    assert (sample.prevalence_interval.lower, sample.prevalence_interval.upper) == pytest.approx(
+        (lower, upper)
+    )
+    assert sample.prevalence_interval.value == pytest.approx(frame["y"].mean())
+    by_name = {u.measure: u for u in sample.uncertainties}
+    assert list(by_name) == [*SCORES, *BOUNDED]
+    brier, rate = by_name["brier"], frame["y"].mean()
+    assert brier.value == pytest.approx(rate * (1 - rate), rel=1e-12)
+    assert brier.lower == pytest.approx(min(lower * (1 - lower), upper * (1 - upper)), rel=1e-12)
+    top = 0.25 if lower < 0.5 < upper else max(lower * (1 - lower), upper * (1 - upper))
+    assert brier.upper == pytest.approx(top, rel=1e-6)  # the top is met on a grid of 1000 steps
+    error = np.sqrt(rate * (1 - rate) / (len(frame) - 1))
+    assert brier.standard_error == pytest.approx(abs(1 - 2 * rate) * error, rel=1e-9)
+    assert brier.method == "from the prevalence (Wilson)"
+    for model in plain.models:
+        for part in model.scores.decompositions:
+            assert by_name[part.name].value == pytest.approx(part.uncertainty, rel=1e-12)
+
+
+def test_percentile_intervals_can_be_chosen(frame):
+    chosen = evaluate(frame, interval_method="percentile", level=0.8)
+    boot = bootstrap(frame["y"], {"sharp": frame["sharp"]}, scores=["brier"], resamples=RESAMPLES)
+    found = chosen.models[0].scores.scores[0].interval
+    expected = boot.interval("sharp", "brier", level=0.8, method="percentile")
+    assert (found.lower, found.upper, found.level) == (expected.lower, expected.upper, 0.8)
+    assert found.method.startswith("percentile bootstrap")
+    assert chosen.models[0].scores.components[0].level == 0.8
+    assert chosen.models[0].calibration.line.slope.level == 0.8
+    assert {d.level for d in chosen.comparisons.differences} == {0.8}
+
+
+def test_few_events_are_warned_of(frame):
+    rare = frame.assign(y=frame["y"] * (np.arange(len(frame)) < 30))
+    events = int(rare["y"].sum())
+    assert events < 20
+    few = evaluate(rare)
+    assert f"Only {events} events: with fewer than 20 intervals say little." in few.notes
+    for part in few.models[0].scores.components:
+        assert part.note == f"Only {events} events: with fewer than 20 this interval says little."
+    assert not any("say little" in note for note in evaluate(frame).notes)
+
+
+# ---- bands, lines, grades ----
+
+
+def test_bands_of_every_kind(plain):
+    for model in plain.models:
+        kinds = [(b.kind, b.coverage, b.method, b.level) for b in model.bands]
+        assert kinds == [
+            ("consistency", "pointwise", "resampling", 0.9),
+            ("consistency", "simultaneous", "split resampling", 0.9),
+            ("confidence", "pointwise", "resampling", 0.9),
+            ("confidence", "simultaneous", "honest", 0.9),
+        ]
+        labels = [b.label for b in model.bands]
+        assert labels[:2] == [
+            f"90 % pointwise consistency band (resampling, {RESAMPLES} draws)",
+            f"90 % simultaneous consistency band (split resampling, {RESAMPLES} draws)",
+        ]
+        assert labels[3] == "90 % simultaneous confidence band (honest)"
+        assert all((b.lower <= b.upper).all() for b in model.bands[:3])
+        assert {b.seed for b in model.bands[:3]} == {SEED}
+
+
+@pytest.mark.parametrize("options", [{"cluster": "bank"}, {"weight": "share"}])
+def test_no_honest_band_where_rows_are_not_alike(frame, options):
+    for model in evaluate(frame, **options).models:
+        assert [(b.kind, b.coverage) for b in model.bands] == [
+            ("consistency", "pointwise"),
+            ("consistency", "simultaneous"),
+            ("confidence", "pointwise"),
+        ]
+        assert (model.calibration.errors is None) is ("weight" in options)
+        names = [test.name for test in model.calibration.tests]
+        assert any(name.startswith("Hosmer") for name in names) is ("cluster" not in options)
+
+
+def test_whole_weights_keep_the_honest_band(frame):
+    found = evaluate(frame, weight="count").models[0]
+    assert found.bands[3].method == "honest"
+    assert found.calibration.errors is not None
+
+
+def test_bands_have_their_own_level(frame):
+    found = evaluate(frame, band_level=0.5)
+    assert {b.level for b in found.models[0].bands} == {0.5}
+    assert {c.level for c in found.comparisons.murphy} == {0.5}
+    assert found.models[0].scores.scores[0].interval.level == 0.95
+
+
+def test_calibration_is_examined(frame, plain):
+    calibration = plain.models[2].calibration
+    assert calibration.line == calibration_line(frame["y"], frame["blunt"])
+    assert [test.name for test in calibration.tests][:2] == ["Spiegelhalter's z", "Calibration in the large"]
+    assert len(calibration.tests) == 6
+    assert calibration.grades == ()
+    assert set(plain.calibration_tests["model"]) == set(COLUMNS["forecasts"])
+    assert len(plain.calibration_tests) == 3 * (7 + 6)
+
+
+def test_grades_are_tested(frame):
+    found = evaluate(frame, grade="rating")
+    for model in found.models:
+        tests = {test.grade: test for test in model.calibration.grades}
+        assert set(tests) == {"A", "B", "C"}
+        for grade, part in frame.groupby("rating"):
+            assert (tests[grade].n, tests[grade].d) == (len(part), part["y"].sum())
+            assert tests[grade].probability == pytest.approx(part[model.model].mean())
+    weighted = evaluate(frame, grade="rating", weight="count").models[0].calibration.grades
+    assert sum(test.n for test in weighted) == frame["count"].sum()
+    assert evaluate(frame, grade="rating", weight="share").models[0].calibration.grades == ()
+
+
+# ---- comparisons ----
+
+
+def test_all_pairs_are_compared_by_all_measures(frame, plain):
+    differences = plain.comparisons.differences
+    pairs = [("sharp", "coarse"), ("sharp", "blunt"), ("coarse", "blunt")]
+    measures = [*SCORES, *BOUNDED, "roc_auc"]
+    measures += [f"{name} {component}" for name in [*SCORES, *BOUNDED] for component in COMPONENTS]
+    assert [(d.measure, d.first, d.second) for d in differences] == [
+        (m, *pair) for m in measures for pair in pairs
+    ]
+    for place in range(0, len(differences), 3):
+        of_measure = differences[place : place + 3]
+        expected = holm([d.p_value for d in of_measure])
+        np.testing.assert_array_equal([d.p_value_holm for d in of_measure], expected)
+        for d in of_measure:
+            assert np.isnan(d.p_value) or d.p_value_holm >= d.p_value
+    models = {name: frame[name] for name in COLUMNS["forecasts"]}
+    assert differences[:3] == compare_models(frame["y"], models, ["brier"])
+    by_hand = component_differences(frame["y"], frame["coarse"], frame["blunt"], "log")
+    found = [d for d in differences if d.measure.startswith("log_loss ") and d.first == "coarse"]
+    for one, other in zip(found, by_hand, strict=True):
+        assert (one.value, one.lower, one.upper) == pytest.approx(
+            (other.value, other.lower, other.upper), rel=1e-9
+        )
+
+
+def test_the_same_order_of_cases_has_the_same_discrimination(plain):
+    """The blunt forecast is a rising function of the sharp one."""
+    for d in plain.comparisons.differences:
+        if (d.first, d.second) == ("sharp", "blunt") and d.measure.endswith("discrimination"):
+            assert (d.value, d.lower, d.upper) == (0, 0, 0)
+            assert d.note == "The difference is the same in every case: there is nothing to test."
+
+
+def test_ranks_agree_with_differences(plain):
+    differences = [d for d in plain.comparisons.differences if " " not in d.measure]
+    assert plain.comparisons.ranks == rank_models(differences, alpha=0.05)
+    worst = {r.model: r for r in plain.comparisons.ranks if r.measure == "brier"}["blunt"]
+    assert worst.rank == 3 - len(worst.tied_with)
+    for d in differences:
+        ranks = {r.model: r for r in plain.comparisons.ranks if r.measure == d.measure}
+        is_tied = d.second in ranks[d.first].tied_with
+        assert is_tied == (not d.p_value_holm <= 0.05)
+        if not is_tied:
+            first_is_better = (d.value > 0) == d.higher_is_better
+            assert (ranks[d.first].rank < ranks[d.second].rank) == first_is_better
+    loose = evaluate(make_frame(), level=0.5)
+    told = [d for d in loose.comparisons.differences if " " not in d.measure]
+    assert loose.comparisons.ranks == rank_models(told, alpha=0.5)
+
+
+def test_murphy_curves_of_all_pairs(plain):
+    assert [(c.first, c.second) for c in plain.comparisons.murphy] == [
+        ("sharp", "coarse"),
+        ("sharp", "blunt"),
+        ("coarse", "blunt"),
+    ]
+
+
+def test_one_model_has_nothing_to_be_compared_with(frame):
+    alone = evaluate(frame, forecasts=["sharp"])
+    assert alone.comparisons.differences == alone.comparisons.ranks == alone.comparisons.murphy == ()
+    assert len(alone.differences) == len(alone.ranks) == 0
+
+
+# ---- clusters ----
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_clusters_of_copies_widen_intervals_by_the_root_of_their_number(frame, k):
+    """k copies of each row shrink errors by √k unless the copies are one cluster.
+
+    Bootstrap errors of 60 resamples are known to 1/√120 = 9 %; the ratio of two to 13 %, five of
+    which are .65: only its logarithm's sign is sure, so closed forms are compared more sharply.
+    """
+    copies = frame.loc[frame.index.repeat(k)].assign(row=np.repeat([f"r{i}" for i in range(len(frame))], k))
+    naive, clustered = evaluate(copies), evaluate(copies, cluster="row")
+    root = np.sqrt(k)
+    for one, other in zip(naive.models, clustered.models, strict=True):
+        for a, b in zip(one.scores.components, other.scores.components, strict=True):
+            assert b.standard_error == pytest.approx(root * a.standard_error, rel=0.01, abs=1e-15)
+        auc, wide = one.scores.scores[-1].interval, other.scores.scores[-1].interval
+        assert wide.standard_error == pytest.approx(root * auc.standard_error, rel=0.01)
+        brier, wider = one.scores.scores[0].interval, other.scores.scores[0].interval
+        assert 0.65 < wider.standard_error / (root * brier.standard_error) < 1.5
+        slope, loose = one.calibration.line.slope, other.calibration.line.slope
+        assert loose.standard_error == pytest.approx(root * slope.standard_error, rel=0.25)  # of the data
+    for d, e in zip(naive.comparisons.differences, clustered.comparisons.differences, strict=True):
+        if d.standard_error > 0:
+            assert e.standard_error == pytest.approx(root * d.standard_error, rel=0.01)
+    rate, wide = (e.data.sample.prevalence_interval for e in (naive, clustered))
+    assert wide.standard_error == pytest.approx(root * rate.standard_error, rel=0.01)
+    assert wide.method == "normal on log-odds, errors over clusters"
+    assert clustered.data.clusters == len(frame)
+
+
+def test_clusters_are_told(everything):
+    assert everything.data.clusters == 60
+    for model in everything.models:
+        assert "60 resamples of clusters" in model.scores.scores[0].interval.method
+        assert model.scores.scores[-1].interval.method.startswith("DeLong with Obuchowski's cluster errors")
+        assert "dependent within clusters" in model.scores.miscalibration_tests[0].method
+    methods = {d.method for d in everything.comparisons.differences}
+    assert "Diebold-Mariano, cluster errors (60 clusters)" in methods
+    assert not any("HAC" in method for method in methods)  # clusters go before time
+
+
+def test_few_clusters_are_told(frame):
+    note = "Only 29 clusters: with fewer than 30 cluster errors are too small."
+    found = [evaluate(frame.assign(bank=np.arange(300) % k), cluster="bank", resamples=20) for k in (29, 30)]
+    assert [note in evaluation.notes for evaluation in found] == [True, False]
+    assert not any("clusters: with fewer" in n for n in found[1].notes)
+    for evaluation in found:
+        assert (
+            "The Hosmer-Lemeshow test and the honest band are left out: they need independent rows."
+            in evaluation.notes
+        )
+
+
+def test_murphy_curves_allow_for_clusters(frame):
+    """Each row in five copies: the band of copies taken for rows is about √5 too narrow."""
+    copies = frame.loc[frame.index.repeat(5)].assign(row=np.repeat([f"r{i}" for i in range(300)], 5))
+    naive, clustered = (
+        evaluate(copies, forecasts=["sharp", "blunt"], cluster=cluster).comparisons.murphy[0]
+        for cluster in (None, "row")
+    )
+    inner = (naive.theta > 0.3) & (naive.theta < 0.7)
+    widths = [np.mean((curve.upper - curve.lower)[inner]) for curve in (naive, clustered)]
+    # a mean over many costs of errors that 60 resamples know to 9 % each: five times the ratio's 13 %
+    assert 0.35 < widths[1] / widths[0] / np.sqrt(5) < 1.65
+    assert widths[1] > 1.4 * widths[0]
+
+
+def test_whole_weights_in_one_group_are_no_counts_if_others_are_fractions(frame):
+    """A weight of 2 beside one of .5 is no pair of rows, also in the group where all weights are 2."""
+    mixed = frame.assign(share=np.where(frame["site"] == "east", 2.0, 0.5))
+    east = evaluate(mixed, weight="share", group="site").groups[0]
+    assert east.sample.prevalence_interval.method == "normal on log-odds, errors over weighted rows"
+    alone = frame[frame["site"] == "east"]["y"]
+    error = np.sqrt(alone.var() / len(alone))
+    assert east.sample.prevalence_interval.standard_error == pytest.approx(error, rel=1e-9)
+
+
+GROUP = {"group": "site", "cluster": "bank"}
+
+
+def test_a_group_in_one_cluster_is_scored_without_intervals(frame):
+    """Each site a cluster of its own: nothing can be said of the spread within a site."""
+    found = evaluate(frame.assign(bank=frame["site"]), **GROUP, smallest_group=1)
+    for group in found.groups:
+        interval = group.sample.prevalence_interval
+        assert np.isnan([interval.standard_error, interval.lower, interval.upper]).all()
+        assert 0 < group.models[0].scores[0].value < 1
+        for part in group.models[0].components:
+            assert np.isnan([part.lower, part.upper]).all()
+        for uncertainty in group.sample.uncertainties:
+            assert np.isfinite(uncertainty.value)
+            assert np.isnan([uncertainty.lower, uncertainty.upper]).all()
+    again = sr.Evaluation.json_schema()
+    jsonschema.validate(json.loads(found.to_json()), again)
+
+
+@pytest.mark.parametrize("options", [{"cluster": "bank"}, {"weight": "share"}, {}])
+def test_one_class_is_evaluated_however_rows_were_drawn(frame, options):
+    found = evaluate(frame.assign(y=0), **options)
+    assert "All outcomes are the same: AUC and skill are not defined." in found.notes
+    sample = found.data.sample
+    assert sample.prevalence_interval.value == 0
+    assert [u.value for u in sample.uncertainties] == [0, 0, 0, 0]
+    for score in found.models[0].scores.scores:
+        assert np.isnan(score.skill)
+        assert np.isnan(score.skill_interval.value)
+
+
+@pytest.mark.parametrize("options", [{"cluster": "bank"}, {"weight": "share"}])
+def test_groups_of_one_class_are_evaluated_however_rows_were_drawn(frame, options):
+    found = evaluate(frame.assign(y=frame["y"] * (frame["site"] == "east")), group="site", **options)
+    assert any(
+        note.startswith("site: AUC and skill are not defined where all outcomes") for note in found.notes
+    )
+    west = next(g for g in found.groups if g.label == "west")
+    assert west.sample.prevalence_interval.value == 0
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_few_rows_are_evaluated(frame, n):
+    found = evaluate(frame[:n])
+    assert len(found.models) == 3
+    if n == 1:
+        assert np.isnan(found.models[0].scores.components[0].upper)
+
+
+# ---- time ----
+
+
+def test_time_brings_errors_that_allow_for_dependence(frame):
+    found = evaluate(frame, time="day", window="year")
+    lags = int(4 * (300 / 100) ** (2 / 9))
+    by_measure = {d.measure: d for d in found.comparisons.differences if d.second == "blunt"}
+    assert by_measure["brier"].method == f"Diebold-Mariano, HAC errors (Bartlett, {lags} lags, 300 times)"
+    assert by_measure["roc_auc"].method == f"AUC influence, HAC errors (Bartlett, {lags} lags, 300 times)"
+    assert by_measure["brier miscalibration"].method.endswith(
+        f"; HAC errors (Bartlett, {lags} lags, 300 times)"
+    )
+    assert found.notes[0] == (
+        "Differences of scores, AUC, miscalibration and discrimination allow for dependence in time; "
+        "all other intervals, bands and tests take rows as independent."
+    )
+    without = {d.measure: d for d in evaluate(frame).comparisons.differences if d.second == "blunt"}
+    assert by_measure["brier"].standard_error != without["brier"].standard_error
+    assert by_measure["brier"].value == pytest.approx(without["brier"].value, rel=1e-12)
+
+
+DATES = np.array(
+    ["2020-12-31", "2021-01-01", "2021-01-03", "2021-01-04", "2021-03-31", "2021-04-01", "2024-12-30T23:59"],
+    dtype="datetime64[ns]",
+)
+
+
+@pytest.mark.parametrize(
+    ("window", "labels"),
+    [
+        ("year", ["2020", "2021", "2021", "2021", "2021", "2021", "2024"]),
+        ("quarter", ["2020-Q4", "2021-Q1", "2021-Q1", "2021-Q1", "2021-Q1", "2021-Q2", "2024-Q4"]),
+        ("month", ["2020-12", "2021-01", "2021-01", "2021-01", "2021-03", "2021-04", "2024-12"]),
+        # the first of January 2021 is a Friday of week 53, the thirtieth of December 2024 a Monday of week 1
+        ("week", ["2020-W53", "2020-W53", "2020-W53", "2021-W01", "2021-W13", "2021-W13", "2025-W01"]),
+        (
+            "day",
+            [
+                "2020-12-31",
+                "2021-01-01",
+                "2021-01-03",
+                "2021-01-04",
+                "2021-03-31",
+                "2021-04-01",
+                "2024-12-30",
+            ],
+        ),
+    ],
+)
+def test_windows_are_labelled(window, labels):
+    found = label_windows(DATES, window)
+    assert found.tolist() == labels
+    assert sorted(found.tolist()) == found.tolist()
+
+
+@pytest.mark.parametrize(
+    ("days", "first"),
+    [
+        (24, "2021-11-15"),  # each day
+        (25, "2021-W46"),
+        (24 * 7, "2021-W46"),
+        (24 * 7 + 1, "2021-11"),
+        (700, "2021-11"),
+        (730, "2021-Q4"),
+        (2500, "2021"),
+        (366 * 40, "2021"),  # more than 24 years: there is nothing longer
+    ],
+)
+def test_the_shortest_window_that_makes_no_more_than_24_is_chosen(days, first):
+    time = np.datetime64("2021-11-15") + np.arange(days)
+    labels = label_windows(time.astype("datetime64[ns]"), None)
+    assert labels[0] == first
+    assert len(set(labels)) <= 24 or first == "2021"
+
+
+def test_windows_equal_evaluations_of_their_rows(frame):
+    found = evaluate(frame, time="day", window="quarter")
+    assert [w.label for w in found.windows] == ["2021-Q4", "2022-Q1", "2022-Q2", "2022-Q3"]
+    assert {w.column for w in found.windows} == {"day"}
+    alone = evaluate(frame[(frame["day"] >= "2022-01-01") & (frame["day"] < "2022-04-01")], time="day")
+    assert found.windows[1].sample == alone.data.sample
+    assert found.windows[1].models[0].scores == alone.models[0].scores.scores
+    assert found.windows[1].models[0].components == alone.models[0].scores.components
+    p_values = [[t.p_value for t in w.models[1].miscalibration_tests] for w in found.windows]
+    adjusted = [[t.p_value_holm for t in w.models[1].miscalibration_tests] for w in found.windows]
+    np.testing.assert_array_equal(adjusted, np.apply_along_axis(holm, 0, np.array(p_values)))
+    assert found.heterogeneity == ()
+    table = found.window_intervals
+    assert list(table["label"].unique()) == [w.label for w in found.windows]
+    assert "day: p-values by group hold for each alone; Holm's adjust them for all 4." in found.notes
+
+
+def test_a_window_needs_times(frame):
+    with pytest.raises(sr.UsageError, match=r"^`window` needs a column of times; name it as `time`\.$"):
+        evaluate(frame, window="month")
+    sentence = '`window` must be one of "year", "quarter", "month", "week", "day"; got \'decade\'.'
+    with pytest.raises(sr.UsageError, match=f"^{re.escape(sentence)}$"):
+        evaluate(frame, window="decade", time="day")
+
+
+# ---- groups ----
+
+
+def test_small_groups_are_counted_not_scored(frame):
+    north = int((frame["site"] == "north").sum())
+    assert 1 <= north < 10
+    found = evaluate(frame, group="site")
+    assert [g.label for g in found.groups] == ["east", "north", "west"]
+    small = found.groups[1]
+    assert small.models == ()
+    assert small.note == "Fewer than 10 rows: counted, not scored."
+    assert (small.sample.rows, small.sample.events) == (north, frame.loc[frame["site"] == "north", "y"].sum())
+    assert small.sample.prevalence_interval is None
+    assert found.notes == (
+        "site: groups of fewer than 10 rows are counted, not scored (1 of 3).",
+        "site: p-values by group hold for each alone; Holm's adjust them for all 2.",
+    )
+    assert "north" not in set(found.group_intervals["label"])
+    lenient = evaluate(frame, group="site", smallest_group=north)
+    assert lenient.groups[1].models != ()
+    strict = evaluate(frame, group="site", smallest_group=1000)
+    assert [g.models for g in strict.groups] == [(), (), ()]
+    assert strict.heterogeneity == ()
+    largest = int(frame["site"].value_counts().max())
+    alone = evaluate(frame, group="site", smallest_group=largest)
+    assert sum(bool(g.models) for g in alone.groups) == 1
+    assert alone.heterogeneity == ()
+    assert not any("Holm" in note for note in alone.notes)
+    assert strict.notes == ("site: groups of fewer than 1000 rows are counted, not scored (3 of 3).",)
+
+
+def test_p_values_of_groups_are_adjusted_for_their_number(everything, frame):
+    found = evaluate(frame, group="site").groups
+    scored = [g for g in found if g.models]
+    for model in range(3):
+        for place in range(4):
+            tests = [g.models[model].miscalibration_tests[place] for g in scored]
+            np.testing.assert_array_equal([t.p_value_holm for t in tests], holm([t.p_value for t in tests]))
+    assert all(t.p_value_holm is None for m in everything.models for t in m.scores.miscalibration_tests)
+
+
+def test_many_groups_have_scores_and_no_intervals(frame):
+    many = frame.assign(site=[f"s{k % 101:03}" for k in range(len(frame))])
+    found = evaluate(many, group="site", forecasts=["sharp"], smallest_group=1)
+    assert len(found.groups) == 101
+    assert all(g.models[0].scores[0].interval is None for g in found.groups)
+    assert all(g.models[0].components == g.models[0].miscalibration_tests == () for g in found.groups)
+    assert "site: no intervals, because it has more than 100 groups." in found.notes
+    assert not any("Holm" in note for note in found.notes)
+    assert found.heterogeneity == ()
+    assert len(found.group_scores) == 101
+    fewer = evaluate(
+        many[many["site"] < "s100"], group="site", forecasts=["sharp"], resamples=20, smallest_group=2
+    )
+    assert len(fewer.groups) == 100
+    assert all(g.models[0].scores[0].interval is not None for g in fewer.groups)
+    assert not any("no intervals" in note for note in fewer.notes)
+    assert "site: p-values by group hold for each alone; Holm's adjust them for all 100." in fewer.notes
+
+
+def test_heterogeneity_is_tested_over_the_scored_groups(frame):
+    found = evaluate(frame, group="site")
+    scored = [g for g in found.groups if g.models]
+    names = [
+        "Cochran's Q (brier)",
+        "Cochran's Q (log_loss)",
+        "Cochran's Q (roc_auc)",
+        "Calibration intercept by group",
+        "Calibration intercept and slope by group",
+    ]
+    assert [(h.column, h.model, h.test.name) for h in found.heterogeneity] == [
+        ("site", model, name) for model in COLUMNS["forecasts"] for name in names
+    ]
+    for place, model in enumerate(COLUMNS["forecasts"]):
+        tests = {h.test.name: h.test for h in found.heterogeneity if h.model == model}
+        for score in ("brier", "log_loss", "roc_auc"):
+            intervals = [s.interval for g in scored for s in g.models[place].scores if s.name == score]
+            q = cochran_q([i.value for i in intervals], [i.standard_error for i in intervals])
+            assert replace(tests[f"Cochran's Q ({score})"], name=q.name) == q
+        kept = frame[frame["site"] != "north"]
+        assert (tests[names[3]], tests[names[4]]) == group_calibration_test(
+            kept["y"], kept[model], kept["site"]
+        )
+
+
+def test_heterogeneity_finds_a_group_that_differs(frame):
+    turned = frame.assign(y=np.where(frame["site"] == "west", 1 - frame["y"], frame["y"]))
+    tests = {(h.model, h.test.name): h.test for h in evaluate(turned, group="site").heterogeneity}
+    assert tests["sharp", "Cochran's Q (brier)"].p_value < 1e-6
+    assert tests["sharp", "Calibration intercept and slope by group"].p_value < 1e-6
+
+
+def test_groups_without_an_error_are_left_out_of_cochrans_test(frame):
+    """A group of one class has no AUC; infinite log scores have no error."""
+    mixed = frame.assign(
+        site=np.repeat(["a", "b", "c"], 100),
+        y=frame["y"] * (np.arange(300) < 200),
+    )
+    mixed.loc[mixed.index[np.flatnonzero(mixed["y"])[0]], "sharp"] = 0.0
+    tests = {(h.model, h.test.name): h.test for h in evaluate(mixed, group="site").heterogeneity}
+    assert tests["coarse", "Cochran's Q (roc_auc)"].note.endswith(
+        " 1 groups without a standard error are left out."
+    )
+    assert tests["coarse", "Cochran's Q (roc_auc)"].degrees_of_freedom == 1
+    assert tests["sharp", "Cochran's Q (log_loss)"].degrees_of_freedom == 1
+    assert tests["coarse", "Cochran's Q (log_loss)"].degrees_of_freedom == 2
+    fewer = evaluate(mixed[mixed["site"] != "b"], group="site")
+    names = {(h.model, h.test.name) for h in fewer.heterogeneity}
+    assert ("coarse", "Cochran's Q (roc_auc)") not in names  # one group with an error is left
+    assert ("coarse", "Cochran's Q (brier)") in names
+
+
+def test_clusters_that_span_groups_are_told(frame):
+    note = "Clusters span groups, which the test takes for independent."
+    spanning = evaluate(frame, **GROUP)
+    assert all(note in h.test.note for h in spanning.heterogeneity if "Cochran" in h.test.name)
+    nested = evaluate(frame.assign(bank=frame["site"] + frame["bank"]), **GROUP)
+    assert not any(note in h.test.note for h in nested.heterogeneity)
+
+
+def test_group_labels_need_not_be_text(frame):
+    """Predictions may be built from arrays, whose labels are numbers."""
+
+    def build(labels):
+        return sr.Predictions(outcome=frame["y"], forecasts={"sharp": frame["sharp"]}, groups={"g": labels})
+
+    numbers = np.arange(len(frame)) % 3
+    found, text = (sr.evaluate(build(labels), resamples=20) for labels in (numbers, numbers.astype(str)))
+    assert found.to_json() == text.to_json()
+
+
+def test_a_group_called_time_keeps_its_notes(frame):
+    found = evaluate(frame.rename(columns={"site": "time"}), group="time")
+    assert "time: groups of fewer than 10 rows are counted, not scored (1 of 3)." in found.notes
+
+
+# ---- nothing drawn ----
+
+
+def test_without_resamples_nothing_is_drawn(frame):
+    bare = evaluate(
+        frame, resamples=0, group="site", time="day", window="year", grade="rating", cost_interval=(0.1, 0.4)
+    )
+    assert len(bare.intervals) == len(bare.differences) == len(bare.ranks) == 0
+    assert len(bare.calibration_tests) == len(bare.heterogeneity_tests) == 0
+    assert len(bare.group_intervals) == len(bare.window_intervals) == 0
+    assert bare.comparisons.murphy == ()
+    assert bare.data.sample.prevalence_interval is None
+    assert bare.data.sample.uncertainties == ()
+    for model in bare.models:
+        assert model.bands == model.scores.components == model.scores.miscalibration_tests == ()
+        assert model.calibration is None
+        assert all(s.interval is None and s.skill_interval is None for s in model.scores.scores)
+    assert bare.notes == ("site: groups of fewer than 10 rows are counted, not scored (1 of 3).",)
+    drawn = evaluate(frame, cost_interval=(0.1, 0.4))
+    pd.testing.assert_frame_equal(bare.scores, drawn.scores)
+    pd.testing.assert_frame_equal(bare.skills, drawn.skills)
+    out = StringIO()
+    print_evaluation(bare, out)
+    text = out.getvalue()
+    assert "interval" not in text
+    assert "Holm" not in text
+    heads = [line.split() for line in text.splitlines() if line.startswith("score ")]
+    assert heads == [["score", "model", "mean", "skill"]] * 2 + [
+        ["score", "model", "mean", "MCB", "DSC", "UNC"]
+    ]
+    jsonschema.validate(json.loads(bare.to_json()), sr.Evaluation.json_schema())
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"resamples": 17}, "`resamples` must be 0, or at least 18 for bands of level 0.9."),
+        ({"resamples": 1}, "`resamples` must be 0, or at least 18 for bands of level 0.9."),
+        (
+            {"resamples": 37, "band_level": 0.95},
+            "`resamples` must be 0, or at least 38 for bands of level 0.95.",
+        ),
+        ({"resamples": -1}, "`resamples` must be a whole number of at least 0; got -1."),
+        ({"resamples": 99.0}, "`resamples` must be a whole number of at least 0; got 99.0."),
+        ({"level": 0}, "`level` must lie in (0, 1); got 0."),
+        ({"band_level": 1}, "`band_level` must lie in (0, 1); got 1."),
+        ({"seed": -3}, "`seed` must be a whole number of at least 0; got -3."),
+        ({"smallest_group": 0}, "`smallest_group` must be a whole number of at least 1; got 0."),
+        (
+            {"interval_method": "basic"},
+            '`interval_method` must be one of "bca", "percentile"; got \'basic\'.',
+        ),
+    ],
+)
+def test_settings_are_checked(frame, options, sentence):
+    with pytest.raises(sr.UsageError, match=f"^{re.escape(sentence)}$"):
+        evaluate(frame, **options)
+
+
+def test_the_fewest_resamples_are_enough(frame):
+    assert len(evaluate(frame, resamples=18).models[0].bands) == 4
+    assert len(evaluate(frame, resamples=2, band_level=0.3).models[0].bands) == 4
+
+
+def test_settings_are_recorded(everything):
+    settings = everything.settings
+    assert (settings.level, settings.band_level, settings.interval_method) == (0.95, 0.9, "bca")
+    assert (settings.resamples, settings.seed, settings.smallest_group) == (RESAMPLES, SEED, 10)
+    assert (settings.window, settings.cost_interval) == ("quarter", (0.1, 0.4))
+
+
+# ---- documents and tables ----
+
+
+def test_the_document_of_everything_reads_back_equal(everything, tmp_path):
+    path = tmp_path / "all.json"
+    text = everything.to_json(path)
+    jsonschema.validate(json.loads(text), json.loads(SCHEMA.read_text(encoding="utf-8")))
+    again = sr.Evaluation.from_json(path)
+    assert again == everything
+    assert again.to_json() == text
+    one, other = StringIO(), StringIO()
+    print_evaluation(everything, one)
+    print_evaluation(again, other)
+    assert one.getvalue() == other.getvalue()
+
+
+def test_the_order_of_rows_changes_not_a_byte(frame, everything):
+    shuffled = frame.sample(frac=1, random_state=5)
+    again = evaluate(
+        shuffled,
+        cluster="bank",
+        time="day",
+        window="quarter",
+        group="site",
+        grade="rating",
+        cost_interval=(0.1, 0.4),
+    )
+    assert again.to_json() == everything.to_json()
+    weighted = {"weight": "share", "time": "day", "window": "year", "group": "site", "resamples": 20}
+    assert evaluate(shuffled, **weighted).to_json() == evaluate(frame, **weighted).to_json()
+
+
+def test_the_seed_and_nothing_else_decides(frame, monkeypatch):
+    options = {"group": "site", "cluster": "bank", "resamples": 20}
+    one = evaluate(frame, seed=7, **options).to_json()
+    monkeypatch.setattr("scorereport.parallel._ROWS_WORTH_A_THREAD", 1)
+    for threads in ("1", "3"):
+        monkeypatch.setenv("SCOREREPORT_THREADS", threads)
+        assert evaluate(frame, seed=7, **options).to_json() == one
+    assert evaluate(frame, seed=8, **options).to_json() != one
+
+
+def test_frames(everything):
+    ev = everything
+    assert list(ev.intervals) == [
+        "model",
+        "measure",
+        "number",
+        "value",
+        "standard_error",
+        "lower",
+        "upper",
+        "level",
+        "n",
+        "method",
+        "note",
+        "corrected",
+    ]
+    of_models = 3 * (2 * 8 + 2 * 7)
+    assert len(ev.intervals) == 1 + 7 + of_models + 3 * 3
+    assert ev.intervals["number"].value_counts().to_dict() == {
+        "mean": 1 + 24,
+        "skill": 24,
+        "miscalibration": 21,
+        "discrimination": 21,
+        "uncertainty": 7,
+        "value": 9,
+    }
+    first = ev.intervals.iloc[0]
+    assert (first["model"], first["measure"], first["n"]) == ("", "prevalence", 300)
+    slope = ev.models[2].calibration.line.slope
+    found = ev.intervals[(ev.intervals["model"] == "blunt") & (ev.intervals["measure"] == slope.measure)]
+    assert found["value"].tolist() == [slope.value]
+    row = ev.intervals.query("model == 'blunt' and measure == 'brier' and number == 'miscalibration'").iloc[0]
+    part = ev.models[2].scores.components[0]
+    assert (row["value"], row["corrected"], row["lower"]) == (part.value, part.corrected, part.lower)
+    assert len(ev.differences) == 3 * (8 + 14)
+    assert {"first", "second", "measure", "value", "p_value", "p_value_holm", "method"} <= set(ev.differences)
+    assert len(ev.ranks) == 3 * 8
+    assert list(ev.ranks) == ["model", "measure", "value", "rank", "tied_with"]
+    assert len(ev.calibration_tests) == 3 * (7 + 5)
+    assert len(ev.group_intervals) == 2 * of_models
+    assert list(ev.group_intervals)[:5] == ["group", "label", "n", "events", "prevalence"]
+    assert len(ev.window_intervals) == 4 * of_models
+    assert list(ev.heterogeneity_tests)[:3] == ["column", "model", "name"]
+    assert len(ev.heterogeneity_tests) == 3 * 5
+
+
+def test_tables_tell_how_intervals_were_made(plain, everything):
+    for evaluation, words in (
+        (
+            plain,
+            [
+                "60 resamples of rows (seed 2021)",
+                "AUC and rates in closed form",
+                "95 % intervals: BCa bootstrap",
+            ],
+        ),
+        (
+            everything,
+            [
+                "60 resamples of clusters (seed 2021)",
+                "in 60 clusters",
+                "By site",
+                "By day",
+            ],
+        ),
+    ):
+        out = StringIO()
+        print_evaluation(evaluation, out)
+        for word in words:
+            assert word in out.getvalue()
