@@ -80,7 +80,8 @@ def _describe_dependence(predictions: Predictions) -> Iterator[str]:
     if predictions.cluster is not None:
         clusters = len(np.unique(predictions.cluster))
         if clusters < FEW_UNITS:
-            yield f"Only {counted(clusters, 'cluster')}: with fewer than {FEW_UNITS} cluster errors are too small."
+            few = f"Only {counted(clusters, 'cluster')}"
+            yield f"{few}: with fewer than {FEW_UNITS} cluster errors are too small."
         yield "The Hosmer-Lemeshow test and the honest band are left out: they need independent rows."
     if not whole:
         yield "The honest band and the smooth calibration errors are left out: they need whole weights."
