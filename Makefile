@@ -9,10 +9,10 @@ BIN := $(VENV)/bin
 RPY2 := rpy2==3.6.5 rpy2-rinterface==3.6.5 rpy2-robjects==3.6.5
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench lint format docs schema lock clean
+.PHONY: help demo test bench coverage lint format docs schema lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 demo: ## run the demonstration
 	@.ci/setup demo
@@ -24,6 +24,10 @@ test: lint ## run all checks: lint, types, tests
 bench: ## run the benchmarks
 	@.ci/setup test
 	$(BIN)/python -m validation.benchmarks
+
+coverage: ## run the coverage study, in minutes, and write docs/coverage.md
+	@.ci/setup test
+	$(BIN)/python -m validation.coverage
 
 lint: ## check style and types
 	@.ci/setup test

@@ -1,14 +1,28 @@
-"""Asymptotic bands: R's answers, and Chernoff's law to ten digits."""
+"""Bands: R's answers, definitions restated slowly, exact laws of tiny samples, and where R has no answer."""
 
 from __future__ import annotations
+
+import tracemalloc
+from fractions import Fraction
+from functools import cache
+from itertools import count, islice, product
+from math import ceil, floor, nan
 
 import numpy as np
 import pytest
 from conftest import recorded
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.integrate import quad
+from scipy.stats import beta, betabinom, binom
 
 import scorereport as sr
-from scorereport.reliability import chernoff
+from scorereport.progress import watched_by
+from scorereport.reliability import chernoff, resampled
+from scorereport.reliability.bands import POINTWISE_NOTE, BandRequest, choose_method
+from scorereport.reliability.honest import choose_cells
+from scorereport.reliability.resampled import fewest_resamples
+from scorereport.sampling import SEED, stream
 
 CASES = recorded("reliabilitydiag")["cases"]
 FIT = sr.corp([0, 1, 0, 1, 1], [0.1, 0.3, 0.5, 0.7, 0.9])
@@ -116,3 +130,912 @@ def test_levels_beyond_the_table_are_no_trouble():
     )
     with pytest.raises(sr.UsageError, match=r"^`probability` must lie in \[0\.5, 0\.9999\]; got 0\.99999\.$"):
         chernoff.interpolated_chernoff_quantile(0.99999)
+
+
+# The choice of a method
+
+
+def request(**options):
+    given = {"kind": "consistency", "level": 0.9, "method": "auto", "resamples": 9, "seed": 1, "points": 500}
+    return BandRequest(**given | {"quantiles": "exact"} | options)
+
+
+def rule_of_the_paper(n, k):
+    """MATH.md Q7 in its own words."""
+    if n <= 1000 or (n <= 5000 and n <= 50 * k):
+        return "resampling"
+    return "discrete" if n >= 8 * k**2 else "continuous"
+
+
+def sample_of(n, k):
+    """A sample of n cases on k forecasts, as whole weights."""
+    weight = np.full(k, n // k)
+    weight[: n % k] += 1
+    return sr.corp(np.arange(k) % 2, np.linspace(0, 1, k), weight).sample
+
+
+def edges_of_the_rule():
+    for k in (1, 2, 5, 11, 12, 19, 20, 21, 25, 26, 99, 100, 101, 400):
+        for edge in (1000, 5000, 50 * k, 8 * k**2):
+            yield from ((n, k) for n in (edge - 1, edge, edge + 1) if n >= k)
+
+
+def test_the_method_is_chosen_as_the_paper_recommends():
+    chosen = {(n, k): choose_method(sample_of(n, k), request()) for n, k in edges_of_the_rule()}
+    assert chosen == {(n, k): rule_of_the_paper(n, k) for n, k in chosen}
+    assert set(chosen.values()) == {"resampling", "discrete", "continuous"}
+
+
+def test_confidence_bands_and_clusters_are_always_resampled():
+    y, p = np.arange(6000) % 2, np.linspace(0, 1, 6000)
+    assert choose_method(sr.corp(y, p).sample, request()) == "continuous"
+    assert choose_method(sr.corp(y, p).sample, request(kind="confidence")) == "resampling"
+    assert choose_method(sr.corp(y, p, cluster=y).sample, request()) == "resampling"
+
+
+def test_fractional_weights_count_by_rows():
+    y, p = np.arange(1200) % 2, np.arange(1200) % 4 / 4
+    for weight in (0.5, 0.001, 999.5):
+        assert choose_method(sr.corp(y, p, np.full(1200, weight)).sample, request()) == "discrete"
+        few = sr.corp(y[:1000], p[:1000], np.full(1000, weight)).sample
+        assert choose_method(few, request()) == "resampling"
+
+
+@pytest.mark.parametrize("method", ["discrete", "continuous"])
+def test_theory_of_independent_rows_refuses_clusters(method):
+    fit = sr.corp([0, 1, 0, 1], [0.1, 0.3, 0.5, 0.7], cluster=[0, 0, 1, 1])
+    with pytest.raises(sr.UsageError) as refusal:
+        fit.band(method=method)
+    assert str(refusal.value) == (
+        f'A {method} band needs independent rows; with clusters use method="resampling".'
+    )
+
+
+# What a band says of itself
+
+EVERY = {
+    "resampled": {"method": "resampling", "resamples": 60},
+    "discrete": {"method": "discrete"},
+    "continuous": {"method": "continuous"},
+    "R's quantiles": {"method": "continuous", "quantiles": "r"},
+    "simultaneous": {"coverage": "simultaneous", "resamples": 1000},
+}
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.99])
+@pytest.mark.parametrize("kind", ["consistency", "confidence"])
+@pytest.mark.parametrize("options", EVERY.values(), ids=EVERY)
+def test_the_level_asked_is_the_level_reported(options, kind, level):
+    """In R continuous bands report 0.9, whatever was asked."""
+    band = FIT.band(kind, level, **options)
+    assert (band.level, band.kind, band.coverage) == (level, kind, options.get("coverage", "pointwise"))
+    assert band.n == 5
+    assert (band.lower <= band.upper).all()
+    assert (band.lower >= 0).all()
+    assert (band.upper <= 1).all()
+    assert band.label.startswith(f"{100 * level:g} % {band.coverage} {kind} band (")
+
+
+@pytest.mark.parametrize("kind", ["consistency", "confidence"])
+@pytest.mark.parametrize("options", EVERY.values(), ids=EVERY)
+def test_a_higher_level_is_a_wider_band(options, kind):
+    fit = sr.corp(*sample("5 values, n = 200"))
+    low, high = fit.band(kind, 0.5, **options), fit.band(kind, 0.95, **options)
+    assert (high.lower <= low.lower).all()
+    assert (high.upper >= low.upper).all()
+    assert (high.upper - high.lower).sum() > (low.upper - low.lower).sum()
+
+
+@pytest.mark.parametrize(
+    ("options", "label", "resamples", "note"),
+    [
+        (
+            {"method": "discrete", "level": 0.955},
+            "95.5 % pointwise consistency band (discrete)",
+            None,
+            POINTWISE_NOTE,
+        ),
+        (
+            {"method": "resampling", "resamples": 7},
+            "90 % pointwise consistency band (resampling, 7 draws)",
+            7,
+            POINTWISE_NOTE,
+        ),
+        (
+            {"coverage": "simultaneous", "resamples": 19},
+            "90 % simultaneous consistency band (split resampling, 19 draws)",
+            19,
+            "Simultaneous: the whole curve of a calibrated forecast stays inside with this probability.",
+        ),
+        (
+            {"coverage": "simultaneous", "kind": "confidence"},
+            "90 % simultaneous confidence band (honest)",
+            None,
+            "Simultaneous: the whole true curve, if it does not fall, stays inside with at least this "
+            "probability.",
+        ),
+    ],
+)
+def test_a_band_is_labelled_as_what_it_is(options, label, resamples, note):
+    band = FIT.band(**options)
+    assert (band.label, band.resamples) == (label, resamples)
+    assert band.seed == (None if resamples is None else SEED)
+    assert band.note == note
+    assert band.shape == ("step" if "honest" in label else "line")
+    assert not any(array.flags.writeable for array in (band.x, band.lower, band.upper))
+
+
+def test_pointwise_bands_warn_that_they_are_no_more():
+    assert POINTWISE_NOTE.startswith("Pointwise: ")
+    assert "calibrated forecast leaves it almost always" in POINTWISE_NOTE
+
+
+def test_a_simultaneous_band_has_one_method_only():
+    with pytest.raises(sr.UsageError) as refusal:
+        FIT.band(coverage="simultaneous", method="resampling")
+    assert str(refusal.value) == (
+        "A simultaneous band has one method only; leave `method` \"auto\", not 'resampling'."
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"coverage": "global"}, '`coverage` must be one of "pointwise", "simultaneous"; got \'global\'.'),
+        ({"resamples": 1}, "`resamples` must be a whole number of at least 2; got 1."),
+        ({"points": 1}, "`points` must be a whole number of at least 2; got 1."),
+        ({"seed": -1}, "`seed` must be a whole number of at least 0; got -1."),
+    ],
+)
+def test_options_of_resampling_are_checked(options, sentence):
+    with pytest.raises(sr.UsageError) as refusal:
+        FIT.band(**options)
+    assert str(refusal.value) == sentence
+
+
+def test_a_line_band_is_straight_between_its_forecasts_and_silent_beyond():
+    band = FIT.band(method="discrete")
+    lower, upper = band.at([0.05, 0.1, 0.15, 0.9, 0.95])
+    np.testing.assert_allclose(
+        lower, [nan, band.lower[0], (band.lower[0] * 3 + band.lower[1]) / 4, band.lower[-1], nan], atol=1e-15
+    )
+    np.testing.assert_allclose(
+        upper, [nan, band.upper[0], (band.upper[0] * 3 + band.upper[1]) / 4, band.upper[-1], nan], atol=1e-15
+    )
+
+
+def test_a_curve_stays_inside_if_it_touches_the_bounds():
+    band = FIT.band(method="discrete", level=0.5)
+    assert band.holds(band.lower)
+    assert band.holds(band.upper)
+    assert band.holds(band.x)
+    for k in range(len(band.x)):
+        outside = np.array([band.lower, band.upper])
+        outside[0, k], outside[1, k] = np.nextafter(band.lower[k], -1), np.nextafter(band.upper[k], 2)
+        assert not band.holds(outside[0])
+        assert not band.holds(outside[1])
+
+
+# Resampled pointwise bands
+
+SAMPLES = {
+    "continuous, n = 60": 60,
+    "5 values, n = 200": 200,
+    "rare, n = 150": 150,
+}
+
+
+@cache
+def sample(name):
+    """Outcomes and forecasts of a calibrated, a discrete and a rare-event sample."""
+    rng = np.random.default_rng(SAMPLES[name])
+    n = SAMPLES[name]
+    x = {60: rng.random(n), 200: rng.integers(1, 6, n) / 6, 150: rng.beta(1, 18, n)}[n]
+    return (rng.random(n) < x).astype(float), x
+
+
+def drawn_curves(fit, kind, resamples, seed=SEED):
+    """The curves that a resampled band is made of, at all distinct forecasts."""
+    x = fit.distinct.x_min
+    simulation = fit.sample.simulation(x if kind == "consistency" else fit.recalibrate(x))
+    draws = (simulation.redraw_cases(stream(seed, number)) for number in range(resamples))
+    return np.array([draw.fit().at(x, x, draw.position) for draw in draws])
+
+
+@pytest.mark.parametrize("level", [0.3, 0.9, 0.99999])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_bounds_are_type_7_quantiles_of_the_curves(name, level):
+    """numpy's own quantiles of them; both take two order statistics apart: a few units of rounding."""
+    fit = sr.corp(*sample(name))
+    band = fit.band("consistency", level, resamples=31)
+    curves = drawn_curves(fit, "consistency", 31)
+    assert np.isnan(curves).any() or name == "5 values, n = 200"
+    expected = np.nanquantile(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    np.testing.assert_array_equal(band.x, np.unique(sample(name)[1]))
+    np.testing.assert_allclose([band.lower, band.upper], expected, rtol=0, atol=1e-15)
+
+
+def slow_curves(y, x, kind, resamples):
+    """MATH.md Q10 word for word, with random numbers of its own: draw rows with replacement, draw their
+    outcomes, pool adjacent violators, join by straight lines, nothing beyond.
+    """
+    rng = np.random.default_rng(1)
+    order = np.lexsort((-y, x))
+    x0 = x[order] if kind == "consistency" else slow_pool(y[order])
+    curves = []
+    for _ in range(resamples):
+        rows = rng.integers(0, len(x), len(x))
+        forecast, outcome = x[order][rows], (rng.random(len(x)) < x0[rows]).astype(float)
+        again = np.lexsort((-outcome, forecast))
+        curves.append(
+            np.interp(np.unique(x), forecast[again], slow_pool(outcome[again]), left=nan, right=nan)
+        )
+    return np.array(curves)
+
+
+def slow_pool(y):
+    stack = []
+    for value in y.tolist():
+        stack.append([value, 1])
+        while len(stack) > 1 and stack[-2][0] * stack[-1][1] >= stack[-1][0] * stack[-2][1]:
+            total, size = stack.pop()
+            stack[-1][0] += total
+            stack[-1][1] += size
+    return np.repeat([total / size for total, size in stack], [size for _, size in stack])
+
+
+@cache
+def ranks(drawn, size, level, error):
+    """Between how many of `drawn` values a type-7 quantile of `size` others falls, but for 2 `error`.
+
+    It lies between their order statistics k and k + 1, k = 1 + floor((size - 1) level). Of values with
+    the same law, drawn independently, the number below the k-th order statistic is beta-binomial with
+    parameters k and size - k + 1; ties only leave more values not above and fewer below.
+    """
+    k = 1 + floor((size - 1) * level)
+    below = np.cumsum(betabinom.pmf(np.arange(drawn + 1), drawn, k, size - k + 1))
+    k = min(k + 1, size)
+    above = np.cumsum(betabinom.pmf(np.arange(drawn + 1), drawn, k, size - k + 1))
+    return int(np.searchsorted(below, error)), int(np.searchsorted(above, 1 - error))
+
+
+def agree_in_law(values, quantile, level, sizes, error):
+    """Whether a quantile of other draws, of as many as one of `sizes`, is a likely one of these values.
+
+    Means of the same few cases, and lines between them, may differ in the last digits: they are equal.
+    """
+    allowed = [ranks(len(values), size, level, error) for size in sizes]
+    fewest, most = min(low for low, _ in allowed), max(high for _, high in allowed)
+    return (values <= quantile + 1e-12).sum() >= fewest and (values < quantile - 1e-12).sum() <= most
+
+
+@pytest.mark.parametrize("kind", ["consistency", "confidence"])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_resampling_is_that_of_the_reference(name, kind):
+    """Bounds of a slow implementation lie among our draws where order statistics may, with errors in at
+    most one of 10^6 versions of the random numbers for all forecasts and both bounds of a sample.
+    """
+    y, x = sample(name)
+    ours, slow = drawn_curves(sr.corp(y, x), kind, 4000), slow_curves(y, x, kind, 2000)
+    error = 1e-6 / (4 * ours.shape[1])
+    for k, (mine, others) in enumerate(zip(ours.T, slow.T, strict=True)):
+        mine, others = mine[~np.isnan(mine)], others[~np.isnan(others)]  # noqa: PLW2901
+        for level in (0.05, 0.95):
+            bound = np.quantile(others, level)
+            assert agree_in_law(mine, bound, level, [len(others)], error), (k, level)
+
+
+def test_the_comparison_of_laws_sees_small_differences():
+    """Levels 0.05 and 0.1 of 4000 and 2000 draws are told apart; equal ones are not."""
+    rng = np.random.default_rng(1)
+    mine, others = rng.random(4000), rng.random(2000)
+    assert agree_in_law(mine, np.quantile(others, 0.05), 0.05, [2000], 1e-9)
+    assert not agree_in_law(mine, np.quantile(others, 0.10), 0.05, [2000], 1e-9)
+    assert not agree_in_law(mine, np.quantile(others, 0.01), 0.05, [2000], 1e-9)
+    assert agree_in_law(np.zeros(4000), 0.0, 0.05, [2000], 1e-9)
+    assert not agree_in_law(np.zeros(4000), 0.1, 0.95, [2000], 1e-9)
+    assert not agree_in_law(np.ones(4000), 0.1, 0.95, [2000], 1e-9)
+
+
+def all_curves(x, probability, units):
+    """Chance and curve of every draw of units and outcomes; a unit lists the (place, weight) of rows."""
+    law = []
+    for drawn in product(units, repeat=len(units)):
+        rows = [row for unit in drawn for row in unit]
+        places = sorted({place for place, _ in rows})
+        n = [sum(weight for place, weight in rows if place == k) for k in places]
+        for outcome in product((0, 1), repeat=len(rows)):
+            happened = [row for row, y in zip(rows, outcome, strict=True) if y]
+            events = [sum(weight for place, weight in happened if place == k) for k in places]
+            p = probability[[place for place, _ in rows]]
+            chance = np.where(outcome, p, 1 - p).prod() / len(units) ** len(units)
+            curve = np.interp(x, x[places], pool_weighted(n, events), left=nan, right=nan)
+            law.append((chance, curve))
+    chance, curves = (np.array(column) for column in zip(*law, strict=True))
+    assert chance.sum() == pytest.approx(1)
+    return chance, curves
+
+
+def pool_weighted(n, events):
+    stack = []
+    for size, total in zip(n, events, strict=True):
+        stack.append([total, size, 1])
+        while len(stack) > 1 and stack[-2][0] * stack[-1][1] >= stack[-1][0] * stack[-2][1]:
+            for k, value in enumerate(stack.pop()):
+                stack[-1][k] += value
+    return np.repeat([total / size for total, size, _ in stack], [places for _, _, places in stack])
+
+
+TINY = {
+    "two rows": ([0, 1], [0.2, 0.9], None, None),
+    "two equal forecasts": ([0, 1], [0.4, 0.4], None, None),
+    "one row": ([1], [0.3], None, None),
+    "one class": ([0, 0, 0], [0.2, 0.5, 0.9], None, None),
+    "ties": ([0, 1, 0, 1], [0.2, 0.6, 0.6, 0.9], None, None),
+    "whole weights": ([1, 0], [0.3, 0.8], [3.0, 1.0], None),
+    "fractional weights": ([0, 1, 0], [0.2, 0.5, 0.6], [0.5, 1.25, 2.0], None),
+    "clusters": ([0, 1, 0, 1], [0.2, 0.2, 0.5, 0.7], None, [0, 1, 1, 2]),
+}
+
+
+@pytest.mark.parametrize("kind", ["consistency", "confidence"])
+@pytest.mark.parametrize("name", TINY)
+def test_tiny_samples_have_their_exact_law(name, kind):
+    """All draws and all outcomes enumerated. The share of curves at or below each value has the standard
+    error of a binomial share; 5 of them, and unknown curves are compared as a value below all others.
+    """
+    y, p, weight, cluster = TINY[name]
+    fit = sr.corp(y, p, weight, cluster=cluster)
+    assert fit.sample.correlation == 0
+    x = fit.distinct.x_min
+    place, w = np.searchsorted(x, p).tolist(), weight or [1.0] * len(p)
+    if name == "whole weights":
+        place, w = [0, 0, 0, 1], [1.0] * 4
+    label = cluster or range(len(place))
+    units = [[(k, v) for k, v, c in zip(place, w, label, strict=True) if c == g] for g in sorted(set(label))]
+    probability = x if kind == "consistency" else fit.recalibrate(x)
+    chance, curves = all_curves(x, probability, units)
+    ours = drawn_curves(fit, kind, 2000)
+    assert ((np.nanmin(ours, axis=0) >= 0) & (np.nanmax(ours, axis=0) <= 1)).all()
+    for exact, drawn in zip(np.nan_to_num(curves, nan=-1.0).T, np.nan_to_num(ours, nan=-1.0).T, strict=True):
+        for value in np.unique(exact):
+            expected = chance[exact <= value + 1e-9].sum()
+            error = np.sqrt(max(expected * (1 - expected), 0) / 2000)
+            assert abs((drawn <= value + 1e-9).mean() - expected) <= 5 * error + 1e-9
+
+
+@pytest.mark.parametrize("kind", ["consistency", "confidence"])
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("level", [0.9, 0.99999])
+def test_every_method_has_an_answer_for_tiny_samples(name, kind, level):
+    """R fails on two rows, one forecast, and levels above .9998."""
+    y, p, weight, cluster = TINY[name]
+    fit = sr.corp(y, p, weight, cluster=cluster)
+    methods = ["resampling"] if cluster else ["resampling", "discrete", "continuous"]
+    for method in methods:
+        band = fit.band(kind, level, method=method, resamples=200)
+        assert len(band.x) == (101 if method == "continuous" else len(set(p)))
+        assert ((band.lower >= 0) & (band.lower <= band.upper) & (band.upper <= 1)).all()
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+@pytest.mark.parametrize("kind", ["consistency", "confidence"])
+@pytest.mark.parametrize("method", ["resampling", "discrete", "continuous"])
+def test_certain_forecasts_have_a_band_without_gaps(value, kind, method):
+    band = sr.corp([0, 0, 1], [value] * 3).band(kind, method=method, resamples=50)
+    assert ((band.lower >= 0) & (band.lower <= band.upper) & (band.upper <= 1)).all()
+
+
+@pytest.mark.parametrize("value", [0.001, 0.999])
+def test_a_continuous_band_goes_on_where_forecasts_are_so_far_that_their_density_vanishes(value):
+    """At the other end of the scale the density underflows to 0, the variance is 0 too."""
+    weight = np.array([400_000, 100])
+    band = sr.corp([0, 1], [value, value], weight).band(method="continuous")
+    assert ((band.lower >= 0) & (band.lower <= band.x) & (band.x <= band.upper) & (band.upper <= 1)).all()
+
+
+def test_snapped_forecasts_are_the_forecasts():
+    """R snaps after it has ordered, so that snapped ties are not pooled: MCB .085 and two rows at .1."""
+    y, p = np.array([0, 1, 0, 1]), np.array([0.12, 0.13, 0.14, 0.9])
+    snapped = sr.corp(y, p.round(1))
+    assert snapped.decompose().miscalibration == pytest.approx(0.13 / 3, abs=1e-12)
+    assert snapped.decompose().discrimination == pytest.approx(0.25 / 3, abs=1e-12)
+    for options in EVERY.values():
+        band, direct = snapped.band(**options), sr.corp([1, 0, 0, 1], [0.1, 0.1, 0.1, 0.9]).band(**options)
+        assert band.x.tolist() == ([0.1, 0.9] if len(band.x) == 2 else direct.x.tolist())
+        assert band.lower.tobytes() == direct.lower.tobytes()
+        assert band.upper.tobytes() == direct.upper.tobytes()
+
+
+# Estimates of 0 and 1
+
+
+def raise_start(x, upper, forecasts, error):
+    """The rule of `certainty`, restated case by case; `forecasts` are (forecast, cases, events), ascending.
+
+    N^(2/3) cases from the end, or all before the first event, have an exact binomial upper bound. Upper
+    bounds are raised to it, or to the bound N^(2/3) cases further inside if that is lower, up to there.
+    """
+    total = sum(n for _, n, _ in forecasts)
+    certain = sum(n for k, (_, n, _) in enumerate(forecasts) if not any(e for _, _, e in forecasts[: k + 1]))
+    cases = events = 0
+    for _, n, happened in forecasts:
+        cases, events = cases + n, events + happened
+        if cases >= max(certain, total ** (2 / 3)):
+            break
+    bound, counted = beta.ppf(1 - error, events + 1, cases - events), 0
+    for forecast, n, _ in forecasts:
+        counted += n
+        if counted >= certain + total ** (2 / 3):
+            bound = min(bound, np.interp(forecast, x, upper))
+            return np.array([max(u, bound) if z <= forecast else u for z, u in zip(x, upper, strict=True)])
+    return np.maximum(upper, bound)
+
+
+def widen(fit, x, lower, upper, error, cases_of_weight=1):
+    """Raise upper bounds at the start and, seen from the other side, lower the lower ones at the end."""
+    columns = (fit.distinct.x_min, fit.distinct.n * cases_of_weight, fit.distinct.events * cases_of_weight)
+    forecasts = list(zip(*(column.tolist() for column in columns), strict=True))
+    mirrored = [(-x, n, n - events) for x, n, events in reversed(forecasts)]
+    if fit.blocks.mean[0] == 0:
+        upper = raise_start(x, upper, forecasts, error)
+    if fit.blocks.mean[-1] == 1:
+        lower = 1 - raise_start(-x[::-1], 1 - lower[::-1], mirrored, error)[::-1]
+    return lower, upper
+
+
+def assert_ends_are_widened(fit, cases_of_weight):
+    """Quantiles drawn, without width at the ends where the estimate is 0 or 1, then widened."""
+    band = fit.band("confidence", 0.9, resamples=300)
+    lower, upper = np.nanquantile(drawn_curves(fit, "confidence", 300), [0.05, 0.95], axis=0)
+    for end in (0, -1):
+        assert (lower[end] == upper[end]) == (fit.blocks.mean[end] in {0, 1})
+    lower, upper = widen(fit, band.x, lower, upper, 0.05, cases_of_weight)
+    np.testing.assert_allclose(band.lower, lower, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(band.upper, upper, rtol=0, atol=1e-12)
+    assert (np.diff(band.lower) >= -1e-12).all()
+    assert (np.diff(band.upper) >= -1e-12).all()
+    assert (band.upper > band.lower).all()
+    return band
+
+
+ENDS = np.array([0, 0, 0, 1, 0, 1, 0, 1, 0, 1, 1, 1, 1, 1, 1])
+
+
+def test_confidence_at_certain_ends_is_an_exact_binomial_bound():
+    """Of 15 cases 15^(2/3) = 6.1 and so the first 7, with 2 events, and the last 7, with one non-event."""
+    band = assert_ends_are_widened(sr.corp(ENDS, np.arange(15) / 14), 1)
+    assert binom.cdf(2, 7, band.upper[0]) == pytest.approx(0.05, abs=1e-12)
+    assert binom.cdf(1, 7, 1 - band.lower[-1]) == pytest.approx(0.05, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples_are_widened_at_certain_ends_alone(name):
+    assert_ends_are_widened(sr.corp(*sample(name)), 1)
+
+
+def test_long_certain_stretches_are_counted_whole():
+    """12 cases without an event are more than 20^(2/3) = 7.4; then 1 - 0.05^(1/12)."""
+    y = np.r_[np.zeros(12), 1, 0, 1, 0, 1, 0, 1, 1]
+    band = assert_ends_are_widened(sr.corp(y, np.arange(20) / 20), 1)
+    assert band.upper[0] == pytest.approx(1 - 0.05 ** (1 / 12), abs=1e-12)
+
+
+def test_one_case_at_an_end_does_not_undo_what_many_others_say():
+    """Of 122 cases the first is without an event; the bound there is that of the first 25."""
+    y = np.r_[0, np.tile([1, 0, 0, 0], 30), 1]
+    fit = sr.corp(y, np.linspace(0, 1, 122))
+    assert fit.blocks.n.tolist() == [1, 120, 1]
+    band = assert_ends_are_widened(fit, 1)
+    assert (band.upper[:100] < 0.5).all()
+
+
+def test_fractional_weights_at_certain_ends_count_as_effective_cases():
+    """Σw/Σw² cases for a unit of weight, whatever the unit."""
+    weight = np.where(ENDS == 0, 0.75, 1.5)
+    weight[:3] = [0.5, 1.25, 2.0]
+    bands = [
+        assert_ends_are_widened(sr.corp(ENDS, np.arange(15) / 14, w), w.sum() / (w**2).sum())
+        for w in (weight, weight * 100.3)
+    ]
+    np.testing.assert_allclose(bands[0].upper, bands[1].upper, rtol=0, atol=1e-12)
+
+
+def test_clusters_at_certain_ends_count_by_their_number():
+    """11 clusters of 15 rows: a row is 11/15 of a case."""
+    cluster = [0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 9, 9, 9, 10]
+    fit = sr.corp(ENDS, np.arange(15) / 14, cluster=cluster)
+    assert fit.sample.correlation == 0
+    assert_ends_are_widened(fit, 11 / 15)
+
+
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_one_class_is_bounded_by_the_exact_binomial_bound(outcome):
+    band = sr.corp([outcome] * 4, [0.1, 0.2, 0.2, 0.9]).band("confidence", 0.8, resamples=20)
+    wide = 1 - 0.1 ** (1 / 4)
+    np.testing.assert_allclose(band.upper - band.lower, wide, rtol=1e-14)
+    assert (band.lower[0], band.upper[0]) == pytest.approx((0, wide) if outcome == 0 else (1 - wide, 1))
+
+
+def test_a_perfect_forecast_is_bounded_at_both_ends():
+    band = sr.corp([0, 0, 1, 1, 1], [0.1, 0.2, 0.7, 0.8, 0.9]).band("confidence", 0.9, resamples=20)
+    assert binom.cdf(1, 3, band.upper[0]) == pytest.approx(0.05, abs=1e-12)  # 5^(2/3) = 2.9 cases
+    assert band.lower[-1] == pytest.approx(0.05 ** (1 / 3), abs=1e-12)
+    assert (np.diff(band.upper) >= 0).all()
+    assert (np.diff(band.lower) >= 0).all()
+
+
+@pytest.mark.parametrize("method", ["discrete", "continuous"])
+def test_theory_gives_no_certainty_where_the_estimate_is_0_or_1(method):
+    """Where an estimate is 0 or 1 normal and Chernoff widths are 0. R bridges a discrete band there."""
+    fit = sr.corp([0, 0, 0, 1, 0, 1, 1, 1], np.linspace(0.1, 0.8, 8))
+    band = fit.band("confidence", 0.8, method=method)
+    inside = (band.x > 0.1 + 1e-9) & (band.x < 0.8 - 1e-9)
+    assert (band.upper[inside] > band.lower[inside]).all()
+
+
+# Weights and clusters
+
+
+@pytest.mark.parametrize("kind", ["consistency", "confidence"])
+@pytest.mark.parametrize("digits", [1, 17], ids=["by count", "by case"])
+@pytest.mark.parametrize("coverage", ["pointwise", "simultaneous"])
+def test_whole_weights_equal_repeated_rows_to_the_last_bit(kind, digits, coverage):
+    rng = np.random.default_rng(3)
+    p, weight = rng.random(60).round(digits), rng.integers(0, 5, 60)
+    y = (rng.random(60) < p).astype(float)
+    weighted = sr.corp(y, p, weight).band(kind, coverage=coverage, resamples=60)
+    repeated = sr.corp(y.repeat(weight), p.repeat(weight)).band(kind, coverage=coverage, resamples=60)
+    assert weighted.n == repeated.n == weight.sum()
+    for side in ("x", "lower", "upper"):
+        assert getattr(weighted, side).tobytes() == getattr(repeated, side).tobytes()
+
+
+WEIGHTED = [("consistency", "pointwise"), ("confidence", "pointwise"), ("consistency", "simultaneous")]
+
+
+@pytest.mark.parametrize("method", ["resampling", "discrete", "continuous"])
+@pytest.mark.parametrize(("kind", "coverage"), WEIGHTED)
+@pytest.mark.parametrize("scale", [0.001, 4.0, 300.3])
+def test_the_unit_of_fractional_weights_does_not_matter(method, kind, coverage, scale):
+    """Sums of 60 weights keep 13 digits; the estimate has ends of 0 and 1, where bounds are exact ones."""
+    rng = np.random.default_rng(4)
+    p, weight = rng.random(60).round(2), rng.random(60) + 0.05
+    y = (rng.random(60) < p).astype(float)
+    options = {"coverage": coverage} if coverage == "simultaneous" else {"method": method}
+    assert set(sr.corp(y, p, weight).blocks.mean[[0, -1]]) == {0, 1}
+    one = sr.corp(y, p, weight).band(kind, resamples=60, **options)
+    other = sr.corp(y, p, weight * scale).band(kind, resamples=60, **options)
+    np.testing.assert_allclose(one.lower, other.lower, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(one.upper, other.upper, rtol=0, atol=1e-12)
+
+
+def test_fractional_weights_widen_discrete_bands_by_their_effective_number():
+    """Kish: (Σw)²/Σw² cases at each forecast, by hand 4/2.5 and 9/5."""
+    weight = np.array([0.5, 1.5, 2.0, 1.0])
+    band = sr.corp([0, 1, 0, 1], [0.25, 0.25, 0.5, 0.5], weight).band(method="discrete", level=0.5)
+    z = 0.6744897501960817
+    half = z * np.sqrt([0.25 * 0.75 / (4 / 2.5), 0.25 / (9 / 5)])
+    np.testing.assert_allclose(band.upper - band.x, half, rtol=1e-13)
+
+
+def test_dependent_rows_widen_the_band():
+    """Copies of every row in a cluster of their own add nothing: the band is about √5 times as wide."""
+    rng = np.random.default_rng(5)
+    p = rng.integers(1, 10, 200) / 10
+    y = (rng.random(200) < p).astype(float)
+    copies, cluster = 5, np.arange(200).repeat(5)
+    apart = sr.corp(y.repeat(copies), p.repeat(copies)).band(resamples=200)
+    together = sr.corp(y.repeat(copies), p.repeat(copies), cluster=cluster).band(resamples=200)
+    alone = sr.corp(y, p).band(resamples=200)
+    widths = [(band.upper - band.lower).mean() for band in (apart, together, alone)]
+    assert 1.6 * widths[0] < widths[1]
+    assert widths[1] == pytest.approx(widths[2], rel=0.15)
+
+
+# Where a band is given
+
+
+def test_a_band_is_given_at_no_more_points_than_asked_and_at_every_edge_of_a_block():
+    rng = np.random.default_rng(6)
+    p = rng.random(3000)
+    fit = sr.corp((rng.random(3000) < p).astype(float), p)
+    for points in (2, 50, 500):
+        band = fit.band(method="resampling", resamples=4, points=points)
+        corners = fit.corners[0]
+        assert set(corners) <= set(band.x)
+        ranked = fit.distinct.x_min[np.linspace(0, 2999, points).round().astype(int)]
+        np.testing.assert_array_equal(band.x, np.union1d(ranked, corners))
+    assert len(fit.band(method="resampling", resamples=4, points=3000).x) == 3000
+
+
+def test_bounds_do_not_depend_on_how_many_points_are_asked_for():
+    y, x = sample("continuous, n = 60")
+    few = sr.corp(y, x).band(resamples=50, points=5)
+    many = sr.corp(y, x).band(resamples=50, points=60)
+    lower, upper = many.at(few.x)
+    np.testing.assert_array_equal(few.lower, lower)
+    np.testing.assert_array_equal(few.upper, upper)
+    assert len(few.x) < len(many.x) == 60
+
+
+def peak_of_band(fit, **options):
+    tracemalloc.start()
+    try:
+        band = fit.band(method="resampling", **options)
+        return tracemalloc.get_traced_memory()[1], len(band.x)
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_grows_with_the_curves_that_are_kept_and_with_nothing_else():
+    """The rows of a draw are gone before the next but a few, so the peak stays below 20 times the rows;
+    twice the draws add their curves, once while they are collected and once in their table.
+    """
+    rng = np.random.default_rng(7)
+    p = rng.random(200_000)
+    fit = sr.corp((rng.random(200_000) < p).astype(float), p)
+    fit.sample.distinct  # noqa: B018  the fit itself is not what is measured
+    peak, points = peak_of_band(fit, resamples=60)
+    twice, _ = peak_of_band(fit, resamples=120)
+    assert points <= 500 + len(fit.corners[0]) < 2000
+    assert peak < 20 * (2 * 200_000 * 8)
+    curves = 60 * points * 8
+    assert twice - peak < 2.5 * curves
+
+
+def test_a_band_can_be_interrupted():
+    """Whoever watches may stop it; as an interrupt does."""
+
+    def watch(what, done, total):
+        assert (what, total) == ("drawing curves", 100_000)
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with watched_by(watch), pytest.raises(KeyboardInterrupt):
+        FIT.band(resamples=100_000)
+
+
+# Simultaneous bands of a calibrated curve
+
+
+def split_band(curves, level):
+    """INTERVALS.md 7, restated: half of the curves give the shape, the other half the factor."""
+    half = len(curves) // 2
+    low, mid, high = np.quantile(curves[:half], [0.005, 0.5, 0.995], axis=0)
+    floor = np.median(np.maximum(mid - low, high - mid)) / 4
+    e1, e2 = np.maximum(mid - low, floor), np.maximum(high - mid, floor)
+    widest = [max(((f - mid) / e2).max(), ((mid - f) / e1).max()) for f in curves[half:]]
+    c = sorted(widest)[ceil(level * (len(curves) - half + 1)) - 1]
+    return np.clip(mid - c * e1, 0, 1), np.clip(mid + c * e2, 0, 1), mid, sum(t <= c for t in widest)
+
+
+@pytest.mark.parametrize("resamples", [60, 101])
+@pytest.mark.parametrize("level", [0.5, 0.9])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_split_resampling_is_what_it_says(name, level, resamples):
+    fit = sr.corp(*sample(name))
+    x = fit.distinct.x_min
+    band = fit.band(coverage="simultaneous", level=level, resamples=resamples)
+    simulation = fit.sample.simulation(x)
+    draws = (simulation.redraw_outcomes(stream(SEED, number)) for number in range(resamples))
+    curves = np.array([draw.fit().at_entries(np.arange(len(x))) for draw in draws])
+    lower, upper, middle, inside = split_band(curves, level)
+    np.testing.assert_allclose(band.lower, lower, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(band.upper, upper, rtol=0, atol=1e-14)
+    assert band.holds(middle)
+    assert inside >= level * (resamples - resamples // 2 + 1)
+    np.testing.assert_array_equal(band.x, x)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_simultaneous_band_is_wider_than_a_pointwise_one(name):
+    fit = sr.corp(*sample(name))
+    whole, each = (fit.band(coverage=c, resamples=400) for c in ("simultaneous", "pointwise"))
+    assert (whole.upper - whole.lower).mean() > 1.2 * (each.upper - each.lower).mean()
+
+
+def test_a_simultaneous_band_of_independent_rows_depends_on_forecasts_alone():
+    """So the observed curve is exchangeable with those drawn."""
+    _, x = sample("continuous, n = 60")
+    bands = [
+        sr.corp(y, x).band(coverage="simultaneous", resamples=40, points=20)
+        for y in (np.zeros(60), np.ones(60), np.arange(60) % 2)
+    ]
+    for band in bands:
+        assert band.x.tobytes() + band.lower.tobytes() + band.upper.tobytes() == (
+            bands[0].x.tobytes() + bands[0].lower.tobytes() + bands[0].upper.tobytes()
+        )
+    assert bands[0].x.tolist() == np.sort(x)[np.linspace(0, 59, 20).round().astype(int)].tolist()
+
+
+@pytest.mark.parametrize("forecasts", [[0.0, 1.0], [0.0, 0.0], [1.0, 1.0, 1.0]])
+def test_certain_forecasts_have_certain_curves(forecasts):
+    """Nothing varies, so nothing but the forecasts themselves is inside."""
+    band = sr.corp(np.array(forecasts) > 0.5, forecasts).band(coverage="simultaneous", resamples=20)
+    assert (band.lower == band.x).all()
+    assert (band.upper == band.x).all()
+
+
+@pytest.mark.parametrize(
+    ("level", "fewest"),
+    [(0.5, 2), (0.7, 6), (0.9, 18), (0.95, 38), (0.99, 198), (0.999, 1998), (0.1, 2), (1e-12, 2)],
+)
+def test_half_of_the_draws_must_have_the_quantile(level, fewest):
+    """(1 - level)(B/2 + 1) must be at least 1."""
+    assert fewest_resamples(level) == fewest
+    exact = next(n for n in count(1) if Fraction(str(level)) * (n + 1) <= n)
+    assert fewest == 2 * exact
+    band = FIT.band(coverage="simultaneous", level=level, resamples=max(fewest, 2))
+    assert band.resamples == fewest
+    if fewest > 2:
+        with pytest.raises(sr.UsageError) as refusal:
+            FIT.band(coverage="simultaneous", level=level, resamples=fewest - 1)
+        assert str(refusal.value) == (
+            f"`resamples` must be at least {fewest} for a simultaneous band of level {level:g}; "
+            f"got {fewest - 1}."
+        )
+
+
+def test_extreme_levels_are_refused_at_once(monkeypatch):
+    """Counting up to the number of draws would take minutes at 1 - 10^-9, and days beyond."""
+
+    def few(start=0):
+        yield from islice(count(start), 10_000)
+        pytest.fail("counted more than 10,000 numbers")
+
+    monkeypatch.setattr(resampled, "count", few, raising=False)
+    assert fewest_resamples(1 - 1e-9) == pytest.approx(2e9, rel=1e-6)
+
+
+# Honest bands
+
+
+def test_worked_values_of_eight_cases():
+    """INTERVALS.md 6 (1): level .9, brute force in R."""
+    x = np.arange(1, 9) / 10
+    band = sr.corp([0, 0, 1, 0, 1, 0, 1, 1], x).band("confidence", 0.9, coverage="simultaneous")
+    lower = [0, 0, 0.0013888889, 0.0013888889, 0.0216737274, 0.0216737274, 0.0532104852, 0.1023673922]
+    np.testing.assert_array_equal(band.x, x)
+    np.testing.assert_allclose(band.lower, lower, rtol=0, atol=5e-11)
+    np.testing.assert_allclose(band.upper, 1 - np.array(lower)[::-1], rtol=0, atol=5e-11)
+
+
+def test_worked_values_of_three_forecasts():
+    """INTERVALS.md 6 (2): 20 cases each, events 2, 9, 19."""
+    y = np.concatenate([np.arange(20) < events for events in (2, 9, 19)]).astype(float)
+    band = sr.corp(y, np.repeat([0.2, 0.5, 0.8], 20)).band("confidence", 0.9, coverage="simultaneous")
+    np.testing.assert_allclose(band.lower, [0.0069019164, 0.1946814096, 0.7036009201], rtol=0, atol=5e-11)
+    np.testing.assert_allclose(band.upper, [0.3660980406, 0.7262086902, 0.9995816750], rtol=0, atol=5e-11)
+
+
+def over_all_stretches(n, events, level):
+    """Bounds from every stretch i..j of K forecasts, with error (1 - level)/(K² + K) for each side."""
+    size = len(n)
+    delta = (1 - level) / (size**2 + size)
+    start, end = np.triu_indices(size)
+    sums_n, sums_events = np.append(0, np.cumsum(n)), np.append(0, np.cumsum(events))
+    m, s = sums_n[end + 1] - sums_n[start], sums_events[end + 1] - sums_events[start]
+    low = np.where(s > 0, beta.ppf(delta, np.maximum(s, 1), m - s + 1), 0.0)
+    high = np.where(s < m, beta.isf(delta, s + 1, np.maximum(m - s, 1)), 1.0)
+    lower = [max(low[end <= j]) for j in range(size)]
+    return np.array(lower), np.array([min(high[start >= j]) for j in range(size)])
+
+
+@st.composite
+def counts(draw):
+    size = draw(st.integers(1, 60))
+    largest = draw(st.sampled_from([1, 2, 30]))
+    n = draw(st.lists(st.integers(1, largest), min_size=size, max_size=size))
+    return np.array(n), np.array([draw(st.integers(0, k)) for k in n])
+
+
+@settings(max_examples=60)
+@given(counts(), st.sampled_from([0.5, 0.9, 0.99999]))
+def test_the_honest_band_is_the_best_of_all_stretches(drawn, level):
+    n, events = drawn
+    x = np.arange(len(n)) / 60
+    y = np.tile([1.0, 0.0], len(n))
+    weight = np.column_stack([events, n - events]).ravel()
+    fit = sr.corp(y, x.repeat(2), weight)
+    band = fit.band("confidence", level, coverage="simultaneous")
+    if len(n) > ceil(6 * n.sum() ** (1 / 3)):
+        cells = choose_cells(fit.distinct)
+        low, high = over_all_stretches(cells.n, cells.events, level)
+        lower = [max(low[cells.x_max <= z], default=0.0) for z in band.x]
+        upper = [min(high[cells.x_min >= z], default=1.0) for z in band.x]
+    else:
+        lower, upper = over_all_stretches(n, events, level)
+        np.testing.assert_array_equal(band.x, x)
+    np.testing.assert_allclose(band.lower, lower, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(band.upper, upper, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 7, 216, 217, 5000, 100_000])
+@pytest.mark.parametrize("digits", [1, 3, 17])
+def test_cells_are_few_even_and_never_split_a_tie(n, digits):
+    rng = np.random.default_rng(n)
+    p = rng.random(n).round(digits)
+    distinct = sr.corp((rng.random(n) < p).astype(float), p).distinct
+    cells = choose_cells(distinct)
+    most = ceil(round(6 * n ** (1 / 3), 9))
+    assert len(cells) <= max(most, 1)
+    assert cells.n.sum() == n
+    assert cells.events.sum() == distinct.events.sum()
+    assert (cells.x_min[1:] > cells.x_max[:-1]).all()
+    if len(distinct) <= most:
+        assert cells.equals(distinct)
+    else:
+        ordered = np.sort(p)
+        first, end = (
+            np.searchsorted(ordered, cells.x_min),
+            np.searchsorted(ordered, cells.x_max, side="right"),
+        )
+        np.testing.assert_array_equal(end - first, cells.n)
+        # all forecasts of a cell start within the same of so many equal parts, so only a tie may pass it
+        assert cells.n.max() <= n / most + distinct.n.max()
+        assert len(cells) == most or distinct.n.max() > 1
+
+
+def test_cells_do_not_depend_on_outcomes():
+    p = np.random.default_rng(1).random(3000)
+    one, other = (choose_cells(sr.corp(y, p).distinct) for y in (np.zeros(3000), np.arange(3000) % 2))
+    np.testing.assert_array_equal(one.x_min, other.x_min)
+    np.testing.assert_array_equal(one.x_max, other.x_max)
+
+
+def test_an_honest_band_of_many_cases_uses_cells():
+    rng = np.random.default_rng(2)
+    p = rng.random(100_000)
+    fit = sr.corp((rng.random(100_000) < p).astype(float), p)
+    band = fit.band("confidence", coverage="simultaneous")
+    assert len(band.x) <= 2 * ceil(6 * 100_000 ** (1 / 3))
+    assert band.holds(band.x)
+    assert 0.05 < (band.upper - band.lower).mean() < 0.2
+
+
+def test_steps_are_carried_on_as_far_as_a_rising_curve_allows():
+    """The lower bound to the right, the upper one to the left; 0 and 1 before and after all of them."""
+    fit = sr.corp([0, 0, 1, 0, 1, 1], [0.2, 0.2, 0.5, 0.5, 0.8, 0.8])
+    band = fit.band("confidence", coverage="simultaneous")
+    a, b, c = band.lower
+    d, e, f = band.upper
+    assert 0 == a < b < c
+    assert d < e < f == 1
+    lower, upper = band.at([0.0, 0.2, 0.3, 0.5, 0.6, 0.8, 0.9])
+    assert lower.tolist() == [0, a, a, b, b, c, c]
+    assert upper.tolist() == [d, d, e, e, f, f, 1]
+
+
+def test_a_cell_of_many_forecasts_bounds_from_its_far_end():
+    """Inside a cell its own cases bound nothing from below yet, and nothing from above any more."""
+    n = 1000
+    p = np.arange(n) / n
+    fit = sr.corp((np.arange(n) % 3 == 0).astype(float), p)
+    cells = choose_cells(fit.distinct)
+    assert 1 < len(cells) < n
+    band = fit.band("confidence", coverage="simultaneous")
+    lower, upper = over_all_stretches(cells.n, cells.events, 0.9)
+    k = 20
+    middle = (cells.x_min[k] + cells.x_max[k]) / 2
+    ends = [cells.x_min[k], middle, cells.x_max[k]]
+    np.testing.assert_allclose(band.at(ends)[0], [lower[k - 1], lower[k - 1], lower[k]], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(band.at(ends)[1], [upper[k], upper[k + 1], upper[k + 1]], rtol=0, atol=1e-12)
+
+
+def test_crossing_bounds_are_reported():
+    y, p = np.repeat([1.0, 0.0], 100), np.repeat([0.2, 0.8], 100)
+    band = sr.corp(y, p).band("confidence", coverage="simultaneous")
+    assert (band.lower > band.upper).any()
+    assert band.note.endswith("probability. Its bounds cross: evidence that the true curve falls somewhere.")
+    assert "cross" not in sr.corp(y[::-1], p).band("confidence", coverage="simultaneous").note
+
+
+@pytest.mark.parametrize("options", [{"sample_weight": [0.5, 1, 2]}, {"cluster": [0, 1, 1]}])
+def test_the_honest_band_needs_independent_rows(options):
+    fit = sr.corp([0, 1, 1], [0.1, 0.5, 0.7], **options)
+    with pytest.raises(sr.UsageError) as refusal:
+        fit.band("confidence", coverage="simultaneous")
+    assert str(refusal.value) == (
+        "The honest band needs independent rows of equal weight; bootstrap the scores instead."
+    )

@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from scorereport.files import write_text
+from validation.benchmarks.bands import compare_bands
 from validation.benchmarks.engine import compare_engine
 from validation.benchmarks.measure import Comparison
 from validation.benchmarks.start import compare_start
@@ -20,16 +21,17 @@ RESULTS = Path(__file__).parent / "results" / "latest.json"
 def main() -> int:
     """Run, print and write; the exit code is 1 if a limit is broken."""
     results = []
-    for result in chain(compare_engine(), compare_start()):
+    for result in chain(compare_engine(), compare_start(), compare_bands()):
         results.append(result)
         if isinstance(result, Comparison):
             sign, verdict = "≥" if result.at_least else "≤", "met" if result.is_met else "BROKEN"
             print(
-                f"{result.name:65} {result.ratio:8.2f}   limit {sign} {result.limit:g}   {verdict}",
+                f"{result.name:72} {result.ratio:8.2f}   limit {sign} {result.limit:<4g} {verdict}"
+                f"   ({result.ours:.3g} {result.unit})",
                 flush=True,
             )
         else:
-            print(f"{result.name:65} skipped: {result.reason}", flush=True)
+            print(f"{result.name:72} skipped: {result.reason}", flush=True)
     records = [
         {"kind": type(r).__name__, **asdict(r)} | ({"is_met": r.is_met} if isinstance(r, Comparison) else {})
         for r in results

@@ -1,0 +1,138 @@
+"""The coverage study: its recorded table, its settings, and that it runs and can be interrupted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import REPOSITORY
+
+from validation.coverage import __main__ as program
+from validation.coverage import documented, explained, record
+from validation.coverage.page import render_page
+from validation.coverage.pairs import PAIRS
+from validation.coverage.settings import LAWS, SETTINGS
+
+ABOUT, ROWS = record.read_record(program.RECORDED)
+
+
+def test_the_recorded_study_was_run_to_its_end():
+    assert ABOUT["is_complete"]
+    assert {row.study for row in ROWS} == set(explained.TEXTS)
+    keys = [(row.study, row.setting, row.n, row.method) for row in ROWS]
+    assert len(keys) == len(set(keys))
+
+
+def test_every_documented_value_of_the_sizes_simulated_is_compared():
+    simulated = {(row.study, row.setting, row.n) for row in ROWS}
+    expected = {key: value for key, value in documented.references().items() if key[:3] in simulated}
+    found = {(row.study, row.setting, row.n, row.method): row for row in ROWS if row.reference is not None}
+    assert found.keys() == expected.keys()
+    assert all(found[key].reference == expected[key].value for key in found)
+    assert len(found) > 150
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.study}, {row.setting}, {row.n}, {row.method}")
+def test_rows_are_consistent(row):
+    assert 0 <= row.empirical <= 1
+    assert row.runs > 0
+    assert 0 < row.nominal < 1
+    if row.reference is None:
+        assert row.agrees is None
+        return
+    reference = record.Reference(value=row.reference, runs=row.reference_runs)
+    allowed = record.ERRORS_ALLOWED * record.combined_error(row.empirical, row.runs, reference)
+    assert row.agrees == (abs(row.empirical - row.reference) <= allowed)
+    assert row.agrees or (row.study, row.setting, row.n, row.method) in explained.DISAGREEMENTS
+
+
+def test_bands_cover_what_they_promise_at_the_largest_n():
+    bands = [row for row in ROWS if row.study == "pointwise bands"]
+    largest = [row for row in bands if row.n == max(row.n for row in bands)]
+    assert len(largest) == len(LAWS) * 4 * 3
+    for row in largest:
+        assert row.empirical >= row.nominal - 3 * row.monte_carlo_error, row
+
+
+def test_the_page_shows_the_recorded_table():
+    page = render_page(ABOUT, ROWS, explained.TEXTS, explained.DISAGREEMENTS)
+    assert page == (REPOSITORY / "docs" / "coverage.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_population_values_are_those_of_the_document(name):
+    printed = documented.population("component intervals")[name]
+    for component, value in SETTINGS[name].population().items():
+        assert value == pytest.approx(printed[component], abs=0.051e-5)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_population_differences_are_those_of_the_document(name):
+    printed = documented.population("difference intervals")[name]
+    for component, value in PAIRS[name].population().items():
+        assert value == pytest.approx(printed[component], abs=0.051e-5)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+def test_laws_of_forecasts_have_their_density(law):
+    edges = np.linspace(0, 1, 21)
+    u = (np.arange(200_000) + 0.5) / 200_000
+    share = np.histogram(law.quantile(u), edges)[0] / len(u)
+    middle = (edges[1:] + edges[:-1]) / 2
+    density = (law.density(edges[:-1]) + 4 * law.density(middle) + law.density(edges[1:])) / 6  # Simpson
+    np.testing.assert_allclose(share, density / 20, atol=1e-4)
+    values, counts = np.unique(law.calibrated(10).quantile(u), return_counts=True)
+    np.testing.assert_allclose(values, np.arange(0.05, 1, 0.1))
+    expected = law.density(values) / law.density(values).sum()
+    np.testing.assert_allclose(counts / len(u), expected, atol=1e-4)
+
+
+def test_clusters_and_weights_leave_forecasts_calibrated():
+    rng = np.random.default_rng(5)
+    clustered = SETTINGS["calibrated"].draw_clusters(rng, 20_000)
+    weighted = SETTINGS["calibrated"].draw_weighted(rng, 20_000)
+    for sample in (clustered, weighted):
+        assert abs((sample.y - sample.x).mean()) < 0.02
+        assert abs(np.quantile(sample.x, [0.25, 0.5, 0.75]) - [0.25, 0.5, 0.75]).max() < 0.02
+    sums = np.bincount(clustered.cluster, clustered.y - clustered.x)
+    assert sums.var() > 1.3 * 5 * (clustered.y - clustered.x).var()
+    assert weighted.weight.mean() == pytest.approx(1, abs=0.02)
+
+
+def test_every_study_runs_and_repeats_itself(tmp_path):
+    whole, part = tmp_path / "whole.json", tmp_path / "part.json"
+    assert program.main(["--rehearse", "--out", str(whole)]) == 0
+    about, rows = record.read_record(whole)
+    assert about["is_complete"]
+    assert {(row.study, row.method) for row in rows} == {(row.study, row.method) for row in ROWS}
+    assert whole.with_suffix(".md").read_text().startswith("# Coverage study\n")
+
+    assert program.main(["--rehearse", "--only", "intervals", "--out", str(part)]) == 0
+    about, repeated = record.read_record(part)
+    assert not about["is_complete"]
+    assert repeated == [row for row in rows if row.study in {"component intervals", "difference intervals"}]
+
+
+def test_an_interrupt_leaves_what_was_finished(tmp_path, monkeypatch, capsys):
+    def interrupted(_plan):
+        yield ROWS[0]
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(program.STUDIES, "bands", lambda _plan: iter(ROWS[:3]))
+    monkeypatch.setitem(program.STUDIES, "simultaneous", interrupted)
+    out = tmp_path / "table.json"
+    assert program.main(["--out", str(out)]) == program.INTERRUPTED == 130
+    assert "interrupted" in capsys.readouterr().err
+    about, rows = record.read_record(out)
+    assert not about["is_complete"]
+    assert rows == [*ROWS[:3], ROWS[0]]
+    assert "does not hold the whole study" in out.with_suffix(".md").read_text()
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["table.json", "table.md"]
+
+
+def test_errors_are_never_zero_and_shares_use_their_spread():
+    assert record.share_error(1.0, 100) == pytest.approx(np.sqrt(101 / 102 / 102 / 100))
+    reference = record.Reference(value=0.9, runs=300)
+    pooled = np.sqrt((361 / 402) * (41 / 402) * (1 / 100 + 1 / 300))
+    assert record.combined_error(0.9, 100, reference) == pytest.approx(pooled)
+    shares = np.array([0.8, 0.9, 1.0])
+    assert record.monte_carlo_error(shares) == pytest.approx(0.1 / np.sqrt(3))

@@ -1,0 +1,414 @@
+"""Independent draws and their errors against statsmodels; repeated work in order, on threads, interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scorereport import UsageError, parallel
+from scorereport.parallel import count_threads, repeat
+from scorereport.progress import steps, watched_by
+from scorereport.sampling import _FEW_REPEATS, SEED, Units, stream
+
+RNG = np.random.default_rng(6)
+N = 60
+VALUES = RNG.exponential(2, N)
+WHOLE = RNG.integers(1, 5, N).astype(float)
+FRACTIONAL = RNG.random(N) + 0.1
+CLUSTER = np.unique(RNG.integers(0, 14, N), return_inverse=True)[1]
+ONE = np.ones(N)
+
+# Errors of a mean
+
+
+def agree(left, right):
+    """Sums of 60 to 240 terms of equal sign: their rounding errors are below 240·1.1e-16 = 3e-14."""
+    assert left == pytest.approx(right, rel=1e-12, abs=0)
+
+
+def test_rows_have_the_error_of_ordinary_least_squares():
+    """OLS on a constant: √(Σr²/(n - 1)/n), the same formula."""
+    agree(Units(rows=N).standard_error(VALUES), sm.OLS(VALUES, ONE).fit().bse[0])
+
+
+def test_whole_weights_have_the_error_of_ordinary_least_squares_on_repeated_rows():
+    units, y = Units(rows=N, weight=WHOLE), VALUES.repeat(WHOLE.astype(int))
+    model = sm.OLS(y, np.ones_like(y)).fit()
+    agree(units.standard_error(VALUES), model.bse[0])
+    agree(units.mean(VALUES), model.params[0])
+
+
+def test_fractional_weights_have_the_robust_error_of_weighted_least_squares():
+    """HC1 is √(n/(n - 1) Σ(w r)²)/Σw where a constant is all that is estimated."""
+    units = Units(rows=N, weight=FRACTIONAL)
+    model = sm.WLS(VALUES, ONE, weights=FRACTIONAL).fit(cov_type="HC1")
+    agree(units.standard_error(VALUES), model.bse[0])
+    agree(units.mean(VALUES), model.params[0])
+
+
+@pytest.mark.parametrize("weight", [None, WHOLE, FRACTIONAL], ids=["none", "whole", "fractional"])
+def test_clusters_have_the_cluster_robust_error(weight):
+    """statsmodels corrects by G/(G - 1)·(n - 1)/(n - k), and k = 1 for a constant."""
+    units = Units(rows=N, weight=weight, cluster=CLUSTER)
+    model = sm.WLS(VALUES, ONE, weights=ONE if weight is None else weight)
+    agree(units.standard_error(VALUES), model.fit(cov_type="cluster", cov_kwds={"groups": CLUSTER}).bse[0])
+
+
+@pytest.mark.parametrize("cluster", [None, CLUSTER], ids=["rows", "clusters"])
+def test_whole_weights_equal_repeated_rows(cluster):
+    k = WHOLE.astype(int)
+    weighted = Units(rows=N, weight=WHOLE, cluster=cluster)
+    repeated = Units(rows=k.sum(), cluster=None if cluster is None else cluster.repeat(k))
+    agree(weighted.mean(VALUES), repeated.mean(VALUES.repeat(k)))
+    agree(weighted.standard_error(VALUES), repeated.standard_error(VALUES.repeat(k)))
+    agree(weighted.acceleration(VALUES), repeated.acceleration(VALUES.repeat(k)))
+    assert (weighted.size, weighted.total) == (repeated.size, repeated.total)
+
+
+def test_rows_are_clusters_of_their_own():
+    shuffled = np.random.default_rng(2).permutation(N)
+    for weight in (None, FRACTIONAL):
+        rows, clusters = Units(rows=N, weight=weight), Units(rows=N, weight=weight, cluster=shuffled)
+        agree(rows.standard_error(VALUES), clusters.standard_error(VALUES))
+        agree(rows.acceleration(VALUES), clusters.acceleration(VALUES))
+
+
+def test_the_unit_of_fractional_weights_does_not_matter():
+    one, other = Units(rows=N, weight=FRACTIONAL), Units(rows=N, weight=FRACTIONAL * 3.7)
+    agree(one.standard_error(VALUES), other.standard_error(VALUES))
+    agree(one.acceleration(VALUES), other.acceleration(VALUES))
+
+
+@pytest.mark.parametrize(
+    ("units", "size", "total", "describes"),
+    [
+        (Units(rows=3), 3, 3, "rows"),
+        (Units(rows=3, weight=np.array([2.0, 1, 4])), 7, 7, "rows"),
+        (Units(rows=3, weight=np.array([0.5, 1, 4])), 3, 5.5, "rows"),
+        (Units(rows=3, cluster=np.array([1, 0, 1])), 2, 3, "clusters"),
+        (Units(rows=3, weight=np.array([0.5, 1, 4]), cluster=np.array([1, 0, 1])), 2, 5.5, "clusters"),
+    ],
+    ids=["rows", "repeated rows", "weighted rows", "clusters", "weighted clusters"],
+)
+def test_units_are_counted_by_what_was_drawn(units, size, total, describes):
+    assert (units.size, units.total, units.describes) == (size, total, describes)
+
+
+@pytest.mark.parametrize(
+    ("weight", "are_repeated"), [(None, True), ([1.0, 3.0], True), ([1.0, 2.5], False), ([0.5, 0.5], False)]
+)
+def test_whole_weights_are_repeats(weight, are_repeated):
+    units = Units(rows=2, weight=None if weight is None else np.array(weight))
+    assert units.are_repeated_rows is are_repeated
+
+
+@pytest.mark.parametrize(
+    ("weight", "cluster"),
+    [(None, None), (np.array([1.0]), None), (np.array([0.7]), None), (None, np.array([0]))],
+    ids=["row", "row of weight 1", "row of weight 0.7", "cluster"],
+)
+def test_one_draw_has_no_error(weight, cluster):
+    assert np.isnan(Units(rows=1, weight=weight, cluster=cluster).standard_error(np.array([3.0])))
+
+
+def test_one_cluster_of_many_rows_has_no_error():
+    assert np.isnan(Units(rows=3, cluster=np.zeros(3, dtype=np.int64)).standard_error(np.arange(3.0)))
+
+
+def test_two_draws_have_an_error():
+    """By hand: deviations ∓1, √(2·2/(2 - 1))/2."""
+    assert Units(rows=2).standard_error(np.array([1.0, 3.0])) == 1.0
+
+
+@given(st.lists(st.tuples(st.integers(-9, 9), st.integers(1, 4)), min_size=1, max_size=9))
+def test_acceleration_is_a_sixth_of_the_skewness_of_the_mean(rows):
+    """In fractions: Σd³/(6 (Σd²)^(3/2)), each row as often as it was repeated."""
+    values, repeats = zip(*rows, strict=True)
+    mean = Fraction(sum(v * k for v, k in rows), sum(repeats))
+    spread = sum(k * (v - mean) ** 2 for v, k in rows)
+    cubes = sum(k * (v - mean) ** 3 for v, k in rows)
+    expected = float(cubes) / (6 * float(spread) ** 1.5) if spread else 0.0
+    units = Units(rows=len(rows), weight=np.array(repeats, dtype=float))
+    found = units.acceleration(np.array(values, dtype=float))
+    if spread:
+        assert found == pytest.approx(expected, rel=1e-10, abs=1e-12)
+    else:
+        assert abs(found) <= 1 / 6  # constant values may differ from their mean in the last digit
+
+
+def test_acceleration_of_values_that_do_not_vary_is_none():
+    assert Units(rows=4).acceleration(np.full(4, 0.5)) == 0
+
+
+# Resamples
+
+
+def test_a_resample_of_whole_weights_is_that_of_repeated_rows_to_the_last_bit():
+    k = WHOLE.astype(int)
+    owner = np.repeat(np.arange(N), k)
+    for seed in range(5):
+        repeated = Units(rows=k.sum()).draw(stream(seed))
+        weighted = Units(rows=N, weight=WHOLE).draw(stream(seed))
+        assert weighted.dtype == np.float64
+        np.testing.assert_array_equal(weighted, np.bincount(owner, weights=repeated))
+
+
+@given(st.integers(0, 1000))
+def test_resamples_have_as_many_draws_as_the_sample(seed):
+    assert Units(rows=N).draw(stream(seed)).sum() == N
+    assert Units(rows=N, weight=WHOLE).draw(stream(seed)).sum() == WHOLE.sum()
+    assert Units(rows=N, weight=WHOLE * 100).draw(stream(seed)).sum() == 100 * WHOLE.sum()
+    times = Units(rows=N, weight=FRACTIONAL).draw(stream(seed)) / FRACTIONAL
+    np.testing.assert_allclose(times, times.round(), rtol=0, atol=1e-13)
+    assert times.round().sum() == N
+    for weight in (None, WHOLE, FRACTIONAL):
+        drawn = Units(rows=N, weight=weight, cluster=CLUSTER).draw(stream(seed))
+        times = (drawn / (1 if weight is None else weight)).round(9)
+        per_cluster = [set(times[np.equal(CLUSTER, g)]) for g in range(CLUSTER.max() + 1)]
+        assert all(len(values) == 1 for values in per_cluster)
+        assert sum(values.pop() for values in per_cluster) == CLUSTER.max() + 1
+
+
+@pytest.mark.parametrize("times", [1, 20], ids=["drawn one by one", "drawn by their law"])
+def test_repeated_rows_are_multinomial(times):
+    """Mean n p and covariance n (diag(p) - p p'), by the standard errors of 4000 draws: 5 of them err in
+    6e-7 of versions for each of 12 numbers.
+    """
+    weight = np.array([1.0, 2, 5]) * times
+    assert (weight.sum() > _FEW_REPEATS * 3) == (times == 20)
+    units = Units(rows=3, weight=weight)
+    drawn = np.array([units.draw(stream(3, number)) for number in range(4000)])
+    deviation = drawn - weight
+    covariance = np.diag(weight) - np.outer(weight, weight) / weight.sum()
+    products = (deviation[:, :, None] * deviation[:, None, :] - covariance).reshape(len(drawn), 9)
+    for values in (deviation, products):
+        error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+        assert (np.abs(values.mean(axis=0)) < 5 * error).all()
+
+
+def test_few_repeats_are_drawn_one_by_one_up_to_eight_per_row():
+    """At the edge the draw is still that of repeated rows, to the last bit."""
+    weight = np.array([8.0, 8.0, 8.0])
+    repeated = Units(rows=24).draw(stream(1)).reshape(3, 8).sum(axis=1)
+    np.testing.assert_array_equal(Units(rows=3, weight=weight).draw(stream(1)), repeated)
+
+
+def test_streams_are_the_same_for_the_same_key_and_others_for_others():
+    keys = [(1,), (1, 0), (1, 1), (2, 0), (1, 0, 0)]
+    drawn = [stream(*key).random(4).tobytes() for key in keys]
+    assert len(set(drawn)) == len(keys)
+    assert drawn == [stream(*key).random(4).tobytes() for key in keys]
+    assert SEED == 2021
+
+
+# Repeated work
+
+
+@pytest.fixture
+def threads(monkeypatch, request):
+    """So many threads, however few the rows; none of them may be left over."""
+    before = set(threading.enumerate())
+    monkeypatch.setenv("SCOREREPORT_THREADS", str(request.param))
+    monkeypatch.setattr(parallel, "_ROWS_WORTH_A_THREAD", 0)
+    yield request.param
+    assert set(threading.enumerate()) <= before
+
+
+every_number = pytest.mark.parametrize("threads", [1, 2, 5], indirect=True)
+
+
+@every_number
+def test_results_come_in_order(threads):
+    """Later calls are faster, so that they would overtake."""
+
+    def function(number):
+        time.sleep(0.002 * (7 - number % 8))
+        return number, threading.get_ident()
+
+    results = list(repeat(function, 24, rows=1, what="waiting"))
+    assert [number for number, _ in results] == list(range(24))
+    places = {place for _, place in results}
+    assert (places == {threading.get_ident()}) == (threads == 1)
+    assert 1 <= len(places) <= threads
+
+
+@every_number
+def test_no_work_is_no_result(threads):
+    assert list(repeat(str, 0, rows=1, what="nothing")) == []
+    assert threads > 0
+
+
+def test_small_work_stays_on_one_thread(monkeypatch):
+    monkeypatch.setenv("SCOREREPORT_THREADS", "3")
+    here = {threading.get_ident()}
+
+    def places(rows):
+        return set(repeat(lambda _: threading.get_ident(), 6, rows=rows, what="asking"))
+
+    assert places(99_999) == here
+    assert not places(100_000) & here
+
+
+@every_number
+def test_work_is_never_far_ahead_of_its_reader(threads):
+    started = []
+    results = repeat(lambda number: started.append(number) or number, 200, rows=1, what="counting")
+    furthest = 0
+    for read, number in enumerate(results):
+        time.sleep(0.001)
+        assert number == read
+        furthest = max(furthest, len(started) - read)
+    assert furthest <= (1 if threads == 1 else 2 * threads)
+    assert len(started) == 200
+
+
+@every_number
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_a_reader_that_stops_ends_the_work(threads, error):
+    started = []
+
+    def read():
+        for number in repeat(lambda n: started.append(n) or n, 10_000, rows=1, what="reading"):
+            if number == 3:
+                raise error
+
+    with pytest.raises(error):
+        read()
+    assert 4 <= len(started) <= 4 + 2 * threads
+    after = len(started)
+    time.sleep(0.02)
+    assert len(started) == after
+
+
+@every_number
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_an_error_inside_ends_the_work(threads, error):
+    started, seen = [], []
+
+    def function(number):
+        started.append(number)
+        if number == 3:
+            raise error(f"in {number}")
+        return number
+
+    def read():
+        seen.extend(repeat(function, 10_000, rows=1, what="failing"))
+
+    with pytest.raises(error, match="in 3"):
+        read()
+    assert len(started) <= 4 + 2 * threads
+    assert seen == [0, 1, 2]
+
+
+@every_number
+def test_a_watcher_that_stops_ends_the_work(threads):
+    """As an interrupt while progress is shown."""
+    started = []
+
+    def watch(_what, done, _total):
+        if done == 4:
+            raise KeyboardInterrupt
+
+    def read():
+        return list(repeat(lambda n: started.append(n) or n, 10_000, rows=1, what="showing"))
+
+    with watched_by(watch), pytest.raises(KeyboardInterrupt):
+        read()
+    assert 4 <= len(started) <= 4 + 2 * threads
+
+
+@pytest.mark.parametrize("threads", [2, 5], indirect=True)
+def test_calls_that_wait_are_cancelled(threads):
+    """Only what runs already is waited for: the calls behind it never start."""
+    started, free = [], threading.Event()
+
+    def function(number):
+        started.append(number)
+        if number == 0:
+            raise KeyboardInterrupt
+        free.wait(5)
+        return number
+
+    timer = threading.Timer(0.05, free.set)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        list(repeat(function, 1000, rows=1, what="blocking"))
+    timer.join()
+    assert len(started) <= threads + 1
+
+
+@every_number
+def test_an_interrupt_from_the_keyboard_ends_the_work(threads):
+    """A real signal, while the reader waits; far sooner than the 100 s the work would take by itself."""
+    started, reader = [], threading.get_ident()
+    timer = threading.Timer(0.1, signal.pthread_kill, (reader, signal.SIGINT))
+    timer.start()
+
+    def function(number):
+        started.append(number)
+        time.sleep(0.01 * threads)
+        return number
+
+    with pytest.raises(KeyboardInterrupt):
+        list(repeat(function, 10_000, rows=1, what="sleeping"))
+    timer.join()
+    assert 0 < len(started) < 5000
+
+
+@pytest.mark.parametrize(("given", "expected"), [("3", 3), ("1", 1), ("", None), (None, None)])
+def test_there_are_as_many_threads_as_asked_or_as_processors(given, expected, monkeypatch):
+    monkeypatch.delenv("SCOREREPORT_THREADS", raising=False)
+    if given is not None:
+        monkeypatch.setenv("SCOREREPORT_THREADS", given)
+    assert count_threads() == (os.cpu_count() if expected is None else expected)
+
+
+@pytest.mark.parametrize("given", ["0", "-2", "two", "1.5"])
+def test_no_threads_are_refused(given, monkeypatch):
+    monkeypatch.setenv("SCOREREPORT_THREADS", given)
+    with pytest.raises(UsageError) as refusal:
+        count_threads()
+    assert str(refusal.value) == f"`SCOREREPORT_THREADS` must be a whole number of at least 1; got {given!r}."
+
+
+@every_number
+def test_a_step_is_reported_once_it_was_worked_on(threads):
+    told, log = [], []
+    with watched_by(lambda *step: told.append(step)):
+        for number in repeat(lambda n: n, 3, rows=1, what="stepping"):
+            log.append((number, len(told)))
+    assert log == [(0, 0), (1, 1), (2, 2)]
+    assert told == [("stepping", 1, 3), ("stepping", 2, 3), ("stepping", 3, 3)]
+    assert threads in {1, 2, 5}
+
+
+def test_nobody_watches_outside_the_block():
+    told = []
+
+    def fail():
+        with watched_by(lambda *step: told.append(step)):
+            list(steps([1], 1, "inside"))
+            raise ValueError("stop")
+
+    with pytest.raises(ValueError, match="stop"):
+        fail()
+    assert list(steps([1, 2], 2, "outside")) == [1, 2]
+    assert told == [("inside", 1, 1)]
+
+
+def test_the_inner_watcher_takes_over():
+    outer, inner = [], []
+    with watched_by(lambda *step: outer.append(step)):
+        with watched_by(lambda *step: inner.append(step)):
+            list(steps("a", 1, "first"))
+        list(steps("b", 1, "second"))
+    assert (outer, inner) == ([("second", 1, 1)], [("first", 1, 1)])

@@ -1,0 +1,503 @@
+"""Outcomes drawn under a hypothesis: every kind of draw against its definition, its law and its clusters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from math import fsum, nan
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import ks_2samp
+
+import scorereport as sr
+from scorereport import parallel
+from scorereport.progress import watched_by
+from scorereport.reliability import simulation as simulation_module
+from scorereport.reliability.blocks import Blocks
+from scorereport.reliability.simulation import (
+    Redraw,
+    _CaseSimulation,
+    _CountSimulation,
+    _RowSimulation,
+    cluster_correlation,
+)
+from scorereport.sampling import stream
+
+#: A normal deviation this large, or larger, has probability 6e-7; all seeds are fixed.
+ERRORS_ALLOWED = 5
+
+# The fit of a draw
+
+
+def max_min_fit(n, events):
+    """Isotonic regression by its definition: max over i <= k of min over j >= k of mean(i..j)."""
+    sums_n, sums_events = np.append(0, np.cumsum(n)), np.append(0, np.cumsum(events))
+    size = len(n)
+
+    def mean(i, j):
+        return (sums_events[j + 1] - sums_events[i]) / (sums_n[j + 1] - sums_n[i])
+
+    return np.array([max(min(mean(i, j) for j in range(k, size)) for i in range(k + 1)) for k in range(size)])
+
+
+def plain_curve(x, rows, points):
+    """A plain pipeline: rows of (place, outcome, weight) pooled by forecast, fitted, joined by lines."""
+    places = sorted({place for place, _, _ in rows})
+    n = [fsum(weight for place, _, weight in rows if place == k) for k in places]
+    events = [fsum(y * weight for place, y, weight in rows if place == k) for k in places]
+    return np.interp(points, x[places], max_min_fit(n, events), left=nan, right=nan)
+
+
+def expand(redraw, size):
+    """The entries of a draw as rows of (place, outcome, weight), and where each entry is."""
+    place = np.arange(size) if redraw.position is None else redraw.position
+    n = np.ones(len(redraw.events)) if redraw.n is None else redraw.n
+    entries = list(zip(place.tolist(), redraw.events.astype(float).tolist(), n.tolist(), strict=True))
+    rows = [(k, 1, events) for k, events, _ in entries if events > 0]
+    return rows + [(k, 0, cases - events) for k, events, cases in entries if cases > events], place
+
+
+@st.composite
+def redraws(draw):
+    """Distinct forecasts and a draw of each form: cases, counts, fractional weights; of all or of some."""
+    x = np.array(sorted(draw(st.sets(st.floats(0, 1), min_size=1, max_size=8))))
+    form = draw(st.sampled_from(["cases", "counts", "weights"]))
+    places = sorted(draw(st.sets(st.integers(0, len(x) - 1), min_size=1)))
+    if draw(st.booleans()):
+        places = list(range(len(x)))
+    if form == "cases":
+        some = st.lists(st.booleans(), min_size=1, max_size=4)
+        outcomes = [sorted(draw(some), reverse=True) for _ in places]
+        position = np.repeat(np.array(places, dtype=np.uint32), [len(o) for o in outcomes])
+        return x, Redraw(position, None, np.concatenate(outcomes))
+    if form == "counts":
+        n = np.array([draw(st.integers(1, 9)) for _ in places])
+        events = np.array([draw(st.integers(0, k)) for k in n.tolist()])
+    else:
+        n = np.array([draw(st.floats(0.01, 9)) for _ in places])
+        events = np.array([draw(st.sampled_from([0.0, 0.25, 0.6, 1.0])) for _ in places]) * n
+    return x, Redraw(None if len(places) == len(x) else np.array(places), n, events)
+
+
+@given(redraws(), st.lists(st.floats(0, 1), max_size=5))
+def test_a_fitted_draw_is_the_plain_pipeline(drawn, elsewhere):
+    """Means of at most 8 sums of at most 9 agree to a few units of rounding, lines between them too."""
+    x, redraw = drawn
+    points = np.array([*x, *elsewhere])
+    rows, place = expand(redraw, len(x))
+    fit = redraw.fit()
+    expected = plain_curve(x, rows, points)
+    np.testing.assert_allclose(fit.at(points, x, redraw.position), expected, rtol=0, atol=1e-13)
+    at_entries = fit.at_entries(np.arange(len(redraw.events)))
+    np.testing.assert_allclose(at_entries, plain_curve(x, rows, x[place]), rtol=0, atol=1e-13)
+    assert (np.diff(fit.mean) >= -1e-15).all()
+    assert fit.n.sum() == pytest.approx(sum(weight for _, _, weight in rows), rel=1e-14)
+
+
+def test_a_curve_ends_with_the_forecasts_drawn():
+    redraw = Redraw(np.array([1, 3]), np.array([2, 4]), np.array([1, 3]))
+    x = np.array([0.1, 0.2, 0.3, 0.4, 0.5])
+    curve = redraw.fit().at(x, x, redraw.position)
+    np.testing.assert_allclose(curve, [nan, 0.5, 0.625, 0.75, nan], rtol=0, atol=1e-15)
+
+
+# Samples of every kind
+
+TIES = np.array([0.05, 0.2, 0.2, 0.2, 0.5, 0.5, 0.5, 0.5, 0.5, 0.9])
+UNITS = {
+    "cases without ties": (np.linspace(0.02, 0.98, 12), None, None),
+    "cases with ties": (TIES, None, None),
+    "counts": (TIES, [1.0, 3, 4, 9, 30, 1, 1, 1, 2, 40], None),
+    "fractional weights": (TIES, [0.5, 1.5, 2, 0.1, 0.3, 1, 1, 0.7, 3, 0.2], None),
+    "clusters": (TIES, None, [0, 0, 1, 1, 2, 2, 2, 3, 4, 4]),
+    "weighted clusters": (TIES, [0.5, 1.5, 2, 0.1, 0.3, 1, 1, 0.7, 3, 0.2], [0, 3, 3, 3, 1, 2, 2, 2, 0, 0]),
+}
+KINDS = {
+    "cases without ties": _CaseSimulation,
+    "cases with ties": _CaseSimulation,
+    "counts": _CountSimulation,
+    "fractional weights": _RowSimulation,
+    "clusters": _RowSimulation,
+    "weighted clusters": _RowSimulation,
+}
+
+
+def make(name, correlation=0.0):
+    """The simulation of a sample, and its units: how much each weighs at each distinct forecast."""
+    p, weight, cluster = UNITS[name]
+    y = (np.arange(len(p)) % 2).astype(float)
+    fit = sr.corp(y, p, weight, cluster=cluster)
+    sample = fit.sample
+    probability = 0.9 * sample.distinct.x_min**2 + 0.05
+    made = sample.simulation(probability)
+    if isinstance(made, _RowSimulation):
+        made = replace(made, correlation=correlation)
+    place = np.searchsorted(sample.distinct.x_min, p)
+    weight, cluster = (np.ones(len(p)) if weight is None else np.array(weight)), cluster or range(len(p))
+    if name == "counts":
+        place = place.repeat(weight.astype(int))
+        cluster, weight = range(len(place)), np.ones(len(place))
+    units = np.zeros((max(cluster) + 1, len(sample.distinct)))
+    np.add.at(units, (np.array(cluster), place), weight)
+    return made, units
+
+
+def draw_table(simulate, size, draws):
+    """Cases and events at every distinct forecast, a row for each draw."""
+    table = np.zeros((2, draws, size))
+    for number in range(draws):
+        redraw = simulate(stream(11, number))
+        place = np.arange(size) if redraw.position is None else redraw.position
+        n = np.ones(len(redraw.events)) if redraw.n is None else redraw.n
+        table[0, number] = np.bincount(place, weights=n, minlength=size)
+        table[1, number] = np.bincount(place, weights=redraw.events, minlength=size)
+    return table
+
+
+def is_zero_on_average(values):
+    """Whether means of independent rows are zero, by their own standard errors; all zero is zero."""
+    error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    return (np.abs(values.mean(axis=0)) <= ERRORS_ALLOWED * error + 1e-12).all()
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_the_kind_of_simulation_fits_the_sample(name):
+    assert type(make(name)[0]) is KINDS[name]
+
+
+def test_many_ties_are_more_than_eight_cases_per_forecast():
+    for n, kind in ((8, _CaseSimulation), (9, _CountSimulation)):
+        fit = sr.corp([0, 1] * n, [0.3, 0.6] * n)
+        assert type(fit.sample.simulation(fit.distinct.x_min)) is kind
+        assert fit.distinct.n.tolist() == [n, n]
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.4])
+@pytest.mark.parametrize("name", UNITS)
+def test_redrawn_outcomes_have_the_probability_of_the_hypothesis(name, correlation):
+    """Forecasts stay; the mean of events is n p, and their variance that of independent rows or of pairs."""
+    made, units = make(name, correlation)
+    p = made.probability
+    n, events = draw_table(made.redraw_outcomes, len(p), 3000)
+    np.testing.assert_allclose(n, np.broadcast_to(units.sum(axis=0), n.shape), rtol=1e-14)
+    assert is_zero_on_average(events - n * p)
+    if isinstance(made, _RowSimulation):
+        squares = np.bincount(made.forecast, weights=made.weight**2)
+        pairs = ((units**2).sum(axis=0) - squares) if made.cluster is not None else 0.0
+        variance = p * (1 - p) * (squares + correlation * pairs)
+    else:
+        variance = units.sum(axis=0) * p * (1 - p)
+    assert is_zero_on_average((events - n * p) ** 2 - variance)
+    assert (events <= n * (1 + 1e-14)).all()
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.4])
+@pytest.mark.parametrize("name", UNITS)
+def test_redrawn_cases_are_drawn_with_replacement(name, correlation):
+    """Of U units with weights a at a forecast and b at another, the sums have mean Σa and covariance
+    Σab - ΣaΣb/U; for unit rows these are the moments of multinomial counts.
+    """
+    made, units = make(name, correlation)
+    p = made.probability
+    n, events = draw_table(made.redraw_cases, len(p), 3000)
+    assert is_zero_on_average(n - units.sum(axis=0))
+    assert is_zero_on_average(events - n * p)
+    deviation = n - units.sum(axis=0)
+    covariance = units.T @ units - np.outer(units.sum(axis=0), units.sum(axis=0)) / len(units)
+    products = deviation[:, :, None] * deviation[:, None, :]
+    assert is_zero_on_average((products - covariance).reshape(len(n), -1))
+    if made.distinct.n.dtype.kind == "i" and not isinstance(made, _RowSimulation):
+        assert (n.sum(axis=1) == units.sum()).all()
+
+
+def test_entries_of_redrawn_cases_are_in_canonical_order():
+    made, _ = make("cases with ties")
+    for number in range(50):
+        redraw = made.redraw_cases(stream(3, number))
+        key = redraw.position.astype(int) * 2 + (1 - redraw.events.astype(int))
+        assert (np.diff(key) >= 0).all()
+        assert len(key) == 10
+
+
+@pytest.mark.parametrize("name", ["counts", "fractional weights", "clusters"])
+def test_forecasts_that_were_not_drawn_have_no_entry(name):
+    made, _ = make(name)
+    lengths = set()
+    for number in range(60):
+        redraw = made.redraw_cases(stream(3, number))
+        assert (redraw.n > 0).all()
+        assert (np.diff(redraw.position) > 0).all()
+        lengths.add(len(redraw.position))
+    assert len(lengths) > 1
+
+
+@pytest.mark.parametrize("drawing", ["redraw_cases", "redraw_outcomes"])
+def test_the_kind_does_not_change_the_law_of_the_curve(drawing):
+    """By case, by count or by row of weight 1: the same sample, the same distribution of the fit.
+
+    Two-sample Kolmogorov-Smirnov at 4 forecasts for 2 pairs of kinds, with NaN as a value of its own
+    (-1); it errs with at most its nominal rate where values are tied. Of 16 tests in two runs none may
+    fall below 1e-6/16: errors in at most one of a million versions of the random numbers.
+    """
+    p = np.repeat([0.05, 0.3, 0.55, 0.8, 0.95], [3, 7, 9, 6, 2])
+    fit = sr.corp((np.arange(len(p)) % 3 == 0).astype(float), p)
+    sample, x = fit.sample, fit.distinct.x_min
+    given_by = {"distinct": sample.distinct, "probability": x}
+    rows = {"forecast": np.searchsorted(x, p), "weight": np.ones(len(p)), "cluster": None, "correlation": 0.0}
+    kinds = {
+        "case": _CaseSimulation(**given_by),
+        "count": _CountSimulation(**given_by),
+        "row": _RowSimulation(**given_by, **rows),
+    }
+    points = np.array([0.05, 0.3, 0.7, 0.95])
+    curves = {}
+    for seed, (name, made) in enumerate(kinds.items()):
+        drawn = [getattr(made, drawing)(stream(seed, number)) for number in range(2000)]
+        curves[name] = np.nan_to_num([d.fit().at(points, x, d.position) for d in drawn], nan=-1.0)
+    for other in ("count", "row"):
+        for k in range(len(points)):
+            assert ks_2samp(curves["case"][:, k], curves[other][:, k], method="asymp").pvalue > 1e-6 / 16
+    assert (curves["case"] == -1).any() == (drawing == "redraw_cases")
+
+
+def test_clusters_of_one_row_have_the_law_of_rows():
+    """As above: 3 tests, none below 1e-6/3."""
+    p = np.repeat([0.1, 0.4, 0.7], [5, 6, 7])
+    y = (np.arange(18) % 2).astype(float)
+    curves = []
+    for seed, cluster in enumerate((None, np.random.default_rng(1).permutation(18))):
+        sample = sr.corp(y, p, cluster=cluster).sample
+        made = sample.simulation(sample.distinct.x_min)
+        assert sample.correlation == 0
+        drawn = [made.redraw_cases(stream(seed, number)) for number in range(2000)]
+        x = sample.distinct.x_min
+        curves.append(np.nan_to_num([d.fit().at(x, x, d.position) for d in drawn], nan=-1.0))
+    for k in range(3):
+        assert ks_2samp(curves[0][:, k], curves[1][:, k], method="asymp").pvalue > 1e-6 / 3
+
+
+# Clusters
+
+
+def correlation_over_pairs(residual, probability, cluster):
+    """Sum over pairs of rows of a cluster of r s, over that of min(p, q) - p q."""
+    pairs = [(i, j) for i, j in combinations(range(len(cluster)), 2) if cluster[i] == cluster[j]]
+    covariance = fsum(residual[i] * residual[j] for i, j in pairs)
+    p = probability
+    possible = fsum(min(p[i], p[j]) - p[i] * p[j] for i, j in pairs)
+    return min(max(covariance / possible, 0.0), 1.0) if pairs else 0.0
+
+
+ROWS = st.tuples(st.integers(0, 3), st.floats(0.05, 0.95), st.sampled_from([0.0, 1.0]))
+
+
+@given(st.lists(ROWS, min_size=1, max_size=14))
+def test_correlation_is_that_of_pairs_of_rows(rows):
+    """Each pair adds at least 0.0475·0.05 to a denominator that is known to 1e-14: ten digits hold."""
+    labels, p, y = (np.array(column) for column in zip(*rows, strict=True))
+    cluster = np.unique(labels, return_inverse=True)[1]
+    expected = correlation_over_pairs(y - p, p, cluster)
+    assert cluster_correlation(y - p, p, cluster) == pytest.approx(expected, abs=1e-10)
+
+
+def test_correlation_of_a_sample_is_that_of_its_residuals():
+    rng = np.random.default_rng(5)
+    cluster = rng.integers(0, 12, 80)
+    p = rng.random(80).round(1)
+    y = (rng.random(12)[cluster] < p).astype(float)
+    fit = sr.corp(y, p, cluster=cluster)
+    expected = correlation_over_pairs(y - fit.cep, fit.cep, cluster)
+    assert 0.1 < expected < 1
+    assert fit.sample.correlation == pytest.approx(expected, abs=1e-10)
+    assert sr.corp(y, p).sample.correlation == 0
+
+
+@pytest.mark.parametrize(
+    ("y", "correlation"), [([0, 0, 1, 1], 1.0), ([0, 1, 0, 1], 0.0)], ids=["all alike", "all unlike"]
+)
+def test_correlation_stays_between_0_and_1(y, correlation):
+    """By hand: residuals ∓1/2, min(p, q) - p q = 1/4, so ρ is 1 and, cut off at 0, -1."""
+    residual = np.array(y) - 0.5
+    assert cluster_correlation(residual, np.full(4, 0.5), np.array([0, 0, 1, 1])) == correlation
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0])
+def test_certain_rows_are_not_correlated(p):
+    assert cluster_correlation(np.zeros(4), np.full(4, p), np.array([0, 0, 1, 1])) == 0
+
+
+def test_a_row_beside_certain_ones_has_nothing_to_correlate_with():
+    """One uncertain row in each cluster: no pair can covary, whatever the last digits of the sums say."""
+    rng = np.random.default_rng(0)
+    for clusters in rng.integers(2, 400, 200).tolist():
+        p = np.column_stack([rng.random(clusters), np.ones(clusters)]).ravel()
+        residual = np.column_stack([rng.random(clusters) - 0.5, np.zeros(clusters)]).ravel()
+        order = rng.permutation(2 * clusters)
+        cluster = np.repeat(np.arange(clusters), 2)
+        assert cluster_correlation(residual[order], p[order], cluster[order]) == 0
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=15), st.integers(0, 99))
+def test_clusters_are_drawn_whole(labels, seed):
+    cluster = np.unique(labels, return_inverse=True)[1]
+    x = np.linspace(0, 1, len(cluster))
+    ones = np.ones(len(x), dtype=np.int64)
+    made = _RowSimulation(
+        distinct=Blocks(x_min=x, x_max=x, n=ones, events=ones),
+        probability=x,
+        forecast=np.arange(len(x)),
+        weight=np.ones(len(x)),
+        cluster=cluster,
+        correlation=0.5,
+    )
+    rows, copy = made._redraw_rows(stream(seed))
+    members = [np.flatnonzero(cluster == g).tolist() for g in range(cluster.max() + 1)]
+    drawn = [rows[copy == c].tolist() for c in range(copy.max() + 1)]
+    assert len(drawn) == len(members)
+    assert all(d in members for d in drawn)
+    redraw = made.redraw_cases(stream(seed))
+    count = np.zeros(len(x), dtype=int)
+    count[redraw.position] = redraw.n
+    assert all(len(set(count[m])) == 1 for m in members)
+
+
+def draw_events(cluster, probability, correlation, draws):
+    """Outcomes of rows with forecasts of their own, a row of the table for each draw."""
+    x = np.linspace(0, 1, len(cluster))
+    ones = np.ones(len(x), dtype=np.int64)
+    made = _RowSimulation(
+        distinct=Blocks(x_min=x, x_max=x, n=ones, events=ones),
+        probability=np.array(probability),
+        forecast=np.arange(len(x)),
+        weight=np.ones(len(x)),
+        cluster=None if cluster is None else np.array(cluster),
+        correlation=correlation,
+    )
+    return np.array([made.redraw_outcomes(stream(4, number)).events for number in range(draws)])
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.25, 0.7, 1.0])
+def test_rows_of_a_cluster_have_the_covariance_promised(correlation):
+    """ρ (min(p, q) - p q) within a cluster, none between clusters; by standard errors of the products."""
+    cluster, p = [0, 0, 1, 0, 1], np.array([0.2, 0.6, 0.6, 0.9, 0.3])
+    events = draw_events(cluster, p, correlation, 8000)
+    assert is_zero_on_average(events - p)
+    for i, j in combinations(range(5), 2):
+        together = correlation if cluster[i] == cluster[j] else 0.0
+        covariance = together * (min(p[i], p[j]) - p[i] * p[j])
+        assert is_zero_on_average(((events[:, i] - p[i]) * (events[:, j] - p[j]) - covariance)[:, None])
+
+
+def test_outcomes_of_full_correlation_are_one_random_number():
+    events = draw_events([0, 0, 0], [0.2, 0.5, 0.8], 1.0, 300)
+    assert (np.diff(events, axis=1) >= 0).all()
+    assert len(np.unique(events, axis=0)) == 4
+
+
+def test_a_cluster_drawn_twice_is_two_clusters():
+    """Of one cluster in the sample there are then two random numbers: copies need not agree."""
+    x = np.array([0.5])
+    made = _RowSimulation(
+        distinct=Blocks(x_min=x, x_max=x, n=np.array([2]), events=np.array([1])),
+        probability=x,
+        forecast=np.zeros(2, dtype=np.int64),
+        weight=np.ones(2),
+        cluster=np.array([0, 1]),
+        correlation=1.0,
+    )
+    draws = [made.redraw_cases(stream(1, number)) for number in range(200)]
+    assert {(*draw.n, *draw.events) for draw in draws} == {(2, 0), (2, 1), (2, 2)}
+
+
+@pytest.mark.parametrize("options", [{}, {"kind": "confidence"}, {"coverage": "simultaneous"}])
+def test_whole_weights_in_clusters_are_repeated_rows_to_the_last_bit(options):
+    """Each of the repeated rows has an outcome of its own, as dependent on the others as any."""
+    rng = np.random.default_rng(1)
+    p, cluster, weight = rng.random(60).round(1), rng.integers(0, 15, 60), rng.integers(0, 5, 60)
+    chance = np.where(rng.random(60) < 0.6, rng.random(15)[cluster], rng.random(60))
+    y = (chance < p).astype(float)
+    weighted = sr.corp(y, p, weight, cluster=cluster)
+    repeated = sr.corp(y.repeat(weight), p.repeat(weight), cluster=cluster.repeat(weight))
+    assert 0.1 < weighted.sample.correlation == repeated.sample.correlation < 0.9
+    one, other = (fit.band(resamples=40, **options) for fit in (weighted, repeated))
+    assert one.lower.tobytes() + one.upper.tobytes() == other.lower.tobytes() + other.upper.tobytes()
+
+
+# Nothing but the seed decides
+
+RNG = np.random.default_rng(8)
+FORECASTS = RNG.random(300)
+OUTCOMES = (RNG.random(300) < FORECASTS).astype(float)
+SAMPLES = {
+    "by case": {},
+    "by case, with ties": {"digits": 2},
+    "by count": {"digits": 1},
+    "by row": {"digits": 2, "sample_weight": RNG.random(300) + 0.1},
+    "by cluster": {"digits": 2, "cluster": RNG.integers(0, 40, 300)},
+}
+
+
+def draw_bands(sample, seed=1):
+    options = dict(SAMPLES[sample])
+    fit = sr.corp(OUTCOMES, FORECASTS.round(options.pop("digits", 17)), **options)
+    bands = [
+        fit.band(kind, method="resampling", resamples=40, seed=seed) for kind in ("consistency", "confidence")
+    ]
+    bands.append(fit.band(coverage="simultaneous", resamples=40, seed=seed))
+    return b"".join(band.lower.tobytes() + band.upper.tobytes() for band in bands)
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_threads_and_watchers_leave_no_trace(sample, monkeypatch):
+    alone = draw_bands(sample)
+    monkeypatch.setattr(parallel, "_ROWS_WORTH_A_THREAD", 1)
+    pools, executor = [], parallel.ThreadPoolExecutor
+    monkeypatch.setattr(parallel, "ThreadPoolExecutor", lambda size: pools.append(size) or executor(size))
+    seen = []
+    for threads in ("1", "2", "5"):
+        monkeypatch.setenv("SCOREREPORT_THREADS", threads)
+        assert draw_bands(sample) == alone
+        with watched_by(lambda *step: seen.append(step)):
+            assert draw_bands(sample) == alone
+    assert pools == [2] * 6 + [5] * 6
+    assert seen == [("drawing curves", done, 40) for done in range(1, 41)] * 9
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_another_seed_is_another_band(sample):
+    assert draw_bands(sample) == draw_bands(sample, seed=1) != draw_bands(sample, seed=2)
+
+
+@pytest.mark.parametrize("sample", ["by row", "by cluster"])
+def test_the_order_of_rows_leaves_no_trace(sample):
+    order = np.random.default_rng(2).permutation(300)
+    options = dict(SAMPLES[sample])
+    p = FORECASTS.round(options.pop("digits"))
+    there = sr.corp(OUTCOMES, p, **options).band(resamples=40)
+    mixed = sr.corp(OUTCOMES[order], p[order], **{k: v[order] for k, v in options.items()}).band(resamples=40)
+    assert there.lower.tobytes() + there.upper.tobytes() == mixed.lower.tobytes() + mixed.upper.tobytes()
+
+
+def test_a_draw_leaves_the_simulation_as_it_was():
+    """The next draw from the same random numbers is the same: nothing was sorted or shifted in place."""
+    for name in UNITS:
+        made, _ = make(name)
+        first = made.redraw_cases(stream(5))
+        made.redraw_outcomes(stream(6))
+        second = made.redraw_cases(stream(5))
+        for one, other in zip(first, second, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_the_sum_of_what_happens_is_never_more_than_the_weight():
+    """Where all rows of a forecast have events the fit is 1 to the last bit, whatever the weights."""
+    rng = np.random.default_rng(3)
+    weight, p = rng.random(200) + 0.1, rng.random(200).round(1)
+    fit = sr.corp(np.ones(200), p, weight)
+    made = fit.sample.simulation(np.ones(len(fit.distinct)))
+    for number in range(50):
+        assert (made.redraw_cases(stream(number)).fit().mean == 1).all()
+    assert simulation_module._MANY_TIES == 8

@@ -1,0 +1,90 @@
+"""`python -m validation.coverage`: run the study, write its table and the page that shows it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scorereport.files import write_text
+from validation.coverage.bands import study_bands
+from validation.coverage.dependence import study_dependence
+from validation.coverage.explained import DISAGREEMENTS, TEXTS
+from validation.coverage.intervals import study_intervals
+from validation.coverage.page import render_page
+from validation.coverage.record import Row, read_record, write_record
+from validation.coverage.rejections import study_rejections
+from validation.coverage.simulate import Plan
+from validation.coverage.simultaneous import study_simultaneous
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Study = Callable[[Plan], Iterator[Row]]
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+RECORDED = REPOSITORY / "validation" / "recorded" / "coverage.json"
+PAGE = REPOSITORY / "docs" / "coverage.md"
+STUDIES: dict[str, Study] = {
+    "bands": study_bands,
+    "simultaneous": study_simultaneous,
+    "intervals": study_intervals,
+    "tests": study_rejections,
+    "dependence": study_dependence,
+}
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the studies asked for; an interrupt leaves what is finished in the file."""
+    options = _parse(arguments)
+    plan = Plan(mode=options.mode, seed=options.seed)
+    is_whole = options.only is None and options.mode != "rehearsal"
+    out = options.out or (RECORDED if is_whole else REPOSITORY / "build" / "coverage.json")
+    chosen = STUDIES if options.only is None else {options.only: STUDIES[options.only]}
+    rows: list[Row] = []
+    is_complete = False
+    try:
+        for study in chosen.values():
+            for row in study(plan):
+                rows.append(row)
+            _write(out, rows, plan, is_complete=False)
+        is_complete = options.only is None
+    except KeyboardInterrupt:
+        print(f"interrupted; {out} holds what was finished", file=sys.stderr)
+        return INTERRUPTED
+    finally:
+        _write(out, rows, plan, is_complete=is_complete)
+    return 0
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m validation.coverage", description=__doc__)
+    modes = parser.add_mutually_exclusive_group()
+    modes.add_argument(
+        "--full",
+        dest="mode",
+        action="store_const",
+        const="full",
+        help="all sizes and runs: hours",
+    )
+    modes.add_argument(
+        "--rehearse", dest="mode", action="store_const", const="rehearsal", help="two runs of each kind"
+    )
+    parser.set_defaults(mode="quick")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the table; the page goes beside it")
+    parser.add_argument("--only", choices=STUDIES, help="one study, by default into build/coverage.json")
+    parser.add_argument("--seed", type=int, default=Plan().seed)
+    return parser.parse_args(arguments)
+
+
+def _write(out: Path, rows: Sequence[Row], plan: Plan, *, is_complete: bool) -> None:
+    write_record(out, rows, mode=plan.mode, seed=plan.seed, is_complete=is_complete)
+    page = PAGE if out.resolve() == RECORDED else out.with_suffix(".md")
+    write_text(page, render_page(*read_record(out), TEXTS, DISAGREEMENTS))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""Bracket intervals of miscalibration and discrimination, and of their paired differences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import scorereport as sr
+from scorereport.inference.contrasts import component_differences
+from scorereport.inference.miscalibration import component_intervals
+from validation.coverage.documented import SIZES_OF_COMPONENTS, SIZES_OF_DIFFERENCES
+from validation.coverage.pairs import PAIRS
+from validation.coverage.settings import SETTINGS
+from validation.coverage.simulate import Cell, Plan, Trial, draw_seed, simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import numpy as np
+
+    from scorereport.inference.components import ComponentEstimate
+    from scorereport.inference.outcomes import Difference
+    from validation.coverage.pairs import Pair
+    from validation.coverage.record import Row
+    from validation.coverage.settings import Setting
+
+LEVEL = 0.9
+#: As many draws as in the document.
+DRAWS, RESAMPLES = 40, 199
+_QUICK_SIZES = (200, 1000)
+_SCORES = {"Brier": "brier", "log": "log"}
+
+
+def study_intervals(plan: Plan) -> Iterator[Row]:
+    """The settings of section 4, then the pairs of section 5."""
+    for setting in SETTINGS.values():
+        for n in plan.cells(_QUICK_SIZES, list(SIZES_OF_COMPONENTS)):
+            cell = Cell(study="component intervals", setting=setting.name, n=n, nominal=LEVEL)
+            runs = plan.runs(80, SIZES_OF_COMPONENTS[n])
+            yield from simulate(plan, cell, component_trial(setting, n), runs)
+    for pair in PAIRS.values():
+        for n in plan.cells(_QUICK_SIZES, list(SIZES_OF_DIFFERENCES)):
+            cell = Cell(study="difference intervals", setting=pair.name, n=n, nominal=LEVEL)
+            runs = plan.runs(120, SIZES_OF_DIFFERENCES[n])
+            yield from simulate(plan, cell, _difference_trial(pair, n), runs)
+
+
+def component_trial(setting: Setting, n: int) -> Trial:
+    """Whether the four brackets cover the population values."""
+    truth = setting.population()
+
+    def trial(rng: np.random.Generator) -> dict[str, float]:
+        sample = setting.draw(rng, n)
+        return components_covered(sr.corp(sample.y, sample.x), draw_seed(rng), truth)
+
+    return trial
+
+
+def components_covered(fit: sr.Corp, seed: int, truth: dict[str, float]) -> dict[str, float]:
+    """1 for each bracket of a fit that holds the true value."""
+    covered: dict[str, float] = {}
+    for name, score in _SCORES.items():
+        found = component_intervals(fit, score, level=LEVEL, draws=DRAWS, resamples=RESAMPLES, seed=seed)
+        covered |= _covers(found, name, truth)
+    return covered
+
+
+def _difference_trial(pair: Pair, n: int) -> Trial:
+    truth = pair.population()
+
+    def trial(rng: np.random.Generator) -> dict[str, float]:
+        sample, seed = pair.draw(rng, n), draw_seed(rng)
+        covered: dict[str, float] = {}
+        for name, score in _SCORES.items():
+            found = component_differences(
+                sample.y, sample.first, sample.second, score, level=LEVEL, draws=DRAWS, seed=seed
+            )
+            covered |= _covers(found, name, truth)
+        return covered
+
+    return trial
+
+
+def _covers(
+    found: Iterable[ComponentEstimate | Difference], score: str, truth: dict[str, float]
+) -> dict[str, float]:
+    """Miscalibration first, then discrimination."""
+    names = (f"MCB {score}", f"DSC {score}")
+    return {
+        name: float(interval.lower <= truth[name] <= interval.upper)
+        for name, interval in zip(names, found, strict=True)
+    }
