@@ -355,6 +355,18 @@ def test_bounds_are_type_7_quantiles_of_the_curves(name, level):
     np.testing.assert_allclose([band.lower, band.upper], expected, rtol=0, atol=1e-15)
 
 
+@given(st.lists(st.lists(st.floats(0, 1) | st.just(nan), min_size=3, max_size=3), min_size=1, max_size=8))
+def test_curves_that_say_nothing_are_left_out_of_quantiles(rows):
+    """Also where one curve is left, or none."""
+    curves = np.sort(rows, axis=0)
+    for level in (0.05, 0.5, 0.95):
+        found = resampled._quantile(curves, level)
+        for column, value in zip(curves.T, found, strict=True):
+            known = column[~np.isnan(column)]
+            expected = np.quantile(known, level) if len(known) else nan
+            np.testing.assert_allclose(value, expected, rtol=0, atol=1e-15)
+
+
 def slow_curves(y, x, kind, resamples):
     """MATH.md Q10 word for word, with random numbers of its own: draw rows with replacement, draw their
     outcomes, pool adjacent violators, join by straight lines, nothing beyond.
@@ -803,7 +815,8 @@ def split_band(curves, level):
     """INTERVALS.md 7, restated: half of the curves give the shape, the other half the factor."""
     half = len(curves) // 2
     low, mid, high = np.quantile(curves[:half], [0.005, 0.5, 0.995], axis=0)
-    floor = np.median(np.maximum(mid - low, high - mid)) / 4
+    width = np.maximum(mid - low, high - mid)
+    floor = (np.median(width) or width.max()) / 4
     e1, e2 = np.maximum(mid - low, floor), np.maximum(high - mid, floor)
     widest = [max(((f - mid) / e2).max(), ((mid - f) / e1).max()) for f in curves[half:]]
     c = sorted(widest)[ceil(level * (len(curves) - half + 1)) - 1]
@@ -812,9 +825,10 @@ def split_band(curves, level):
 
 @pytest.mark.parametrize("resamples", [60, 101])
 @pytest.mark.parametrize("level", [0.5, 0.9])
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", [*SAMPLES, "mostly certain"])
 def test_split_resampling_is_what_it_says(name, level, resamples):
-    fit = sr.corp(*sample(name))
+    few = np.repeat([0.0, 0.5, 1.0], [5, 10, 5])  # most curves vary at one forecast of three alone
+    fit = sr.corp(few > 0.4, few) if name == "mostly certain" else sr.corp(*sample(name))
     x = fit.distinct.x_min
     band = fit.band(coverage="simultaneous", level=level, resamples=resamples)
     simulation = fit.sample.simulation(x)
@@ -975,6 +989,15 @@ def test_cells_are_few_even_and_never_split_a_tie(n, digits):
         # all forecasts of a cell start within the same of so many equal parts, so only a tie may pass it
         assert cells.n.max() <= n / most + distinct.n.max()
         assert len(cells) == most or distinct.n.max() > 1
+
+
+def test_as_many_forecasts_as_cells_are_cells_however_uneven():
+    """6·120^(1/3) = 29.6, so 30 cells."""
+    n = np.r_[np.full(29, 2), 62]
+    distinct = sr.corp(np.arange(30) % 2, np.arange(30) / 30, n).distinct
+    assert choose_cells(distinct).equals(distinct)
+    n = np.r_[np.full(30, 2), 60]
+    assert len(choose_cells(sr.corp(np.arange(31) % 2, np.arange(31) / 31, n).distinct)) < 30
 
 
 def test_cells_do_not_depend_on_outcomes():

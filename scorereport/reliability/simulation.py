@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 #: With more cases per distinct forecast than this, counts are drawn rather than cases.
 _MANY_TIES = 8
+_HALF, _LOWER_HALF = np.uint64(32), np.uint64(2**32 - 1)
 #: A difference of sums this much smaller than they are is rounding.
 _ROUNDING = 1e-12
 
@@ -103,10 +104,10 @@ class _CaseSimulation(Simulation):
     """Few ties: one random number for each case."""
 
     @cached_property
-    def _forecast_of_case(self) -> NDArray[np.uint32] | None:
+    def _forecast_of_case(self) -> NDArray[np.int64] | None:
         if len(self.distinct) == self._n:
             return None
-        return np.repeat(np.arange(len(self.distinct), dtype=np.uint32), self.distinct.n.astype(np.int64))
+        return np.repeat(np.arange(len(self.distinct)), self.distinct.n.astype(np.int64))
 
     @cached_property
     def _probability_of_case(self) -> FloatArray:
@@ -128,13 +129,25 @@ class _CaseSimulation(Simulation):
         return np.cumsum(self.distinct.n)[:-1]
 
     def redraw_cases(self, rng: np.random.Generator) -> Redraw:
-        drawn = rng.integers(0, self._n, self._n, dtype=np.uint32)
-        fails = rng.random(self._n) >= self._probability_of_case[drawn]
-        key = drawn if self._forecast_of_case is None else self._forecast_of_case[drawn]
+        """Draw by one 64-bit number for each: the upper half is the case, the lower its outcome."""
+        chance = rng.integers(0, 2**64, self._n, dtype=np.uint64)
+        case = chance >> _HALF
+        case *= np.uint64(self._n)
+        case >>= _HALF
+        chance &= _LOWER_HALF
+        drawn = case.view(np.int64)
+        fails = chance >= self._threshold.take(drawn)
+        forecast = drawn if self._forecast_of_case is None else self._forecast_of_case.take(drawn)
+        key = forecast.astype(np.uint32)
         key <<= np.uint32(1)
         key |= fails
         key.sort()  # by forecast and, among ties, events first
         return Redraw(key >> np.uint32(1), None, (key & np.uint32(1)) == 0)
+
+    @cached_property
+    def _threshold(self) -> NDArray[np.uint64]:
+        """Probabilities in units of 2^-32."""
+        return np.ceil(np.ldexp(self._probability_of_case, 32)).astype(np.uint64)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
