@@ -96,8 +96,9 @@ def ask_reliabilitydiag(y, x, **options):
     )
     if done.returncode == 0:
         return json.loads(done.stdout)
-    if "there is no package called" in done.stderr:
-        return give_up(f"An R package is not there: {done.stderr.strip().splitlines()[-1]}")
+    absent = [line for line in done.stderr.splitlines() if "there is no package called" in line]
+    if absent:
+        return give_up(f"R says: {absent[0].strip()}")
     return pytest.fail(f"R failed: {done.stderr}")
 
 
