@@ -47,7 +47,7 @@ class ComponentEstimate:
     overfit_closed: float
     overfit_resampled: float
     n: float
-    method: str = METHOD
+    method: str
     note: str = ""
 
 
@@ -109,8 +109,14 @@ def component_interval(
         overfit_closed=closed,
         overfit_resampled=resampled,
         n=units.total,
+        method=describe_bracket(overfit),
         note=_why_no_interval(raw, error, units) or note,
     )
+
+
+def describe_bracket(overfit: Overfit) -> str:
+    """Name the method, with its draws."""
+    return f"{METHOD} ({overfit.drawn})" if overfit.drawn else METHOD
 
 
 def _overfits(overfit: Overfit, component: str) -> tuple[float, float]:

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scorereport.checks import check_inside, check_whole
-from scorereport.inference.components import COMPONENTS, METHOD, CaseLosses, case_losses, component_difference
+from scorereport.inference.components import (
+    COMPONENTS,
+    CaseLosses,
+    case_losses,
+    component_difference,
+    describe_bracket,
+)
 from scorereport.inference.mean_errors import (
     choose_errors,
     describe_errors,
@@ -111,7 +117,7 @@ def _contrast(
         p_value=bracket.p_value,
         higher_is_better=component == "discrimination",
         null_hypothesis=f"Both models have the same {component} ({measure}).",
-        method=f"{METHOD}; {describe_errors(panel, choice)}",
+        method=f"{describe_bracket(first.overfit)}; {describe_errors(panel, choice)}",
         reference="Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118",
         n=units.total,
         note=bracket.note or describe_few(panel, choice),

@@ -46,6 +46,7 @@ class Overfit:
     closed: float
     resampled: float
     constant: float
+    drawn: str = ""  # how often and from which seed
 
     @property
     def least(self) -> float:
@@ -66,6 +67,7 @@ def estimate_overfit(sample: Sample, measures: Sequence[Measure], *, draws: int,
             closed=_closed_form(sample, measure),
             resampled=float(resampled),
             constant=_constant_overfit(sample, measure),
+            drawn=f"{draws} draws, seed {seed}",
         )
         for measure, resampled in zip(measures, excess.mean(axis=0), strict=True)
     ]
