@@ -170,7 +170,8 @@ def test_confidence_bands_and_clusters_are_always_resampled():
     y, p = np.arange(6000) % 2, np.linspace(0, 1, 6000)
     assert choose_method(sr.corp(y, p).sample, request()) == "continuous"
     assert choose_method(sr.corp(y, p).sample, request(kind="confidence")) == "resampling"
-    assert choose_method(sr.corp(y, p, cluster=y).sample, request()) == "resampling"
+    for cluster in (y, np.arange(6000)):
+        assert choose_method(sr.corp(y, p, cluster=cluster).sample, request()) == "resampling"
 
 
 def test_fractional_weights_count_by_rows():
@@ -1060,5 +1061,5 @@ def test_the_honest_band_needs_independent_rows(options):
     with pytest.raises(sr.UsageError) as refusal:
         fit.band("confidence", coverage="simultaneous")
     assert str(refusal.value) == (
-        "The honest band needs independent rows of equal weight; bootstrap the scores instead."
+        'The honest band needs independent rows of equal weight; for others use coverage="pointwise".'
     )

@@ -166,7 +166,7 @@ def honest_confidence_band(sample: Sample, level: float) -> Band:
     """A band that the whole true curve stays in, whatever the sample size, if it does not fall."""
     if sample.cluster is not None or not sample.units.are_repeated_rows:
         raise UsageError(
-            "The honest band needs independent rows of equal weight; bootstrap the scores instead."
+            'The honest band needs independent rows of equal weight; for others use coverage="pointwise".'
         )
     cells = choose_cells(sample.distinct)
     from_right, from_left = honest_bounds(cells, level)
