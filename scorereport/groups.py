@@ -9,6 +9,7 @@ import numpy as np
 
 from scorereport.checks import check_option
 from scorereport.errors import UsageError
+from scorereport.inference.components import FEW_EVENTS
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
 from scorereport.inference.outcomes import holm
 from scorereport.inference.panel import make_panel
@@ -121,15 +122,25 @@ def examine_heterogeneity(
     rows = np.flatnonzero(np.isin(labels, [group.label for group in scored]))
     weight = None if predictions.weight is None else predictions.weight[rows]
     cluster = None if predictions.cluster is None else predictions.cluster[rows]
-    shared = cluster is not None and _span_groups(cluster, labels[rows])
+    warnings = _warn_of_groups(scored)
+    if cluster is not None and _span_groups(cluster, labels[rows]):
+        warnings.append("Clusters span groups, which the test takes for independent.")
     for place, (model, forecast) in enumerate(predictions.forecasts.items()):
         of_groups = [group.models[place] for group in scored]
-        compared = [_compare_scores(of_groups, name, shared) for name in _COMPARED]
+        compared = [_compare_scores(of_groups, name, warnings) for name in _COMPARED]
         calibrated = group_calibration_test(
             predictions.outcome[rows], forecast[rows], labels[rows], sample_weight=weight, cluster=cluster
         )
         tests = [test for test in (*compared, *calibrated) if test is not None]
         yield from (Heterogeneity(column=column, model=model, test=test) for test in tests)
+
+
+def _warn_of_groups(groups: Sequence[GroupResult]) -> list[str]:
+    """Errors that a test over groups rests on are rough where events are few."""
+    fewest = min(min(g.sample.events, g.sample.total - g.sample.events) for g in groups)
+    if fewest >= FEW_EVENTS:
+        return []
+    return [f"Some group has fewer than {FEW_EVENTS} events or non-events: the test may reject too often."]
 
 
 def _span_groups(cluster: NDArray[Any], labels: NDArray[Any]) -> bool:
@@ -139,7 +150,7 @@ def _span_groups(cluster: NDArray[Any], labels: NDArray[Any]) -> bool:
 
 
 def _compare_scores(
-    models: Sequence[ModelScores], name: str, clusters_span_groups: bool
+    models: Sequence[ModelScores], name: str, warnings: Sequence[str]
 ) -> HypothesisTest | None:
     """Cochran's Q over the groups in which the score and its error are known; None if too few."""
     intervals = [score.interval for m in models for score in m.scores if score.name == name]
@@ -147,11 +158,9 @@ def _compare_scores(
     if len(known) < 2:
         return None
     test = cochran_q([i.value for i in known], [i.standard_error for i in known])
-    notes = [test.note]
+    notes = [test.note, *warnings]
     if left_out := len(models) - len(known):
         notes.append(f"{left_out} groups without a standard error are left out.")
-    if clusters_span_groups:
-        notes.append("Clusters span groups, which the test takes for independent.")
     return replace(test, name=f"{test.name} ({name})", note=" ".join(notes))
 
 

@@ -696,6 +696,17 @@ def test_groups_without_an_error_are_left_out_of_cochrans_test(frame):
     assert ("coarse", "Cochran's Q (brier)") in names
 
 
+def test_groups_with_few_events_are_told(frame):
+    """Over groups of five events Cochran's Q of AUCs rejects three times as often as it should."""
+    note = "Some group has fewer than 20 events or non-events: the test may reject too often."
+    few = evaluate(frame[:60].assign(part=["a", "b"] * 30), group="part")
+    many = evaluate(frame.assign(part=["a", "b"] * (len(frame) // 2)), group="part")
+    for found, is_told in ((few, True), (many, False)):
+        tests = [h.test for h in found.heterogeneity if "Cochran" in h.test.name]
+        assert len(tests) > 0
+        assert [note in test.note for test in tests] == [is_told] * len(tests)
+
+
 def test_clusters_that_span_groups_are_told(frame):
     note = "Clusters span groups, which the test takes for independent."
     spanning = evaluate(frame, **GROUP)
