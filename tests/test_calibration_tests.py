@@ -68,7 +68,7 @@ def numbers(result):
     return np.empty(0) if isinstance(result, str | None) else np.ravel(result).astype(float)
 
 
-def agree(left, right, tolerance=1e-10):
+def assert_agree(left, right, tolerance=1e-10):
     np.testing.assert_allclose(left, right, rtol=tolerance, atol=tolerance)
 
 
@@ -121,7 +121,7 @@ def test_row_order_leaves_no_trace_in_clusters(name):
 @pytest.mark.parametrize("name", EVERY)
 def test_whole_weights_equal_repeated_rows(name):
     p = P.round(2).clip(0.01, 0.99)
-    agree(numbers(EVERY[name](Y, p, sample_weight=WHOLE)), numbers(EVERY[name](*repeat(Y, p))))
+    assert_agree(numbers(EVERY[name](Y, p, sample_weight=WHOLE)), numbers(EVERY[name](*repeat(Y, p))))
     assert WHOLE.min() == 0
 
 
@@ -129,7 +129,7 @@ def test_whole_weights_equal_repeated_rows(name):
 def test_whole_weights_equal_repeated_rows_of_a_cluster(name):
     y, p, cluster = repeat(Y, P, CLUSTER)
     weighted = EVERY[name](Y, P, sample_weight=WHOLE, cluster=CLUSTER)
-    agree(numbers(weighted), numbers(EVERY[name](y, p, cluster=cluster)))
+    assert_agree(numbers(weighted), numbers(EVERY[name](y, p, cluster=cluster)))
 
 
 @pytest.mark.parametrize("name", TAKE_FRACTIONS)
@@ -139,7 +139,7 @@ def test_the_unit_of_fractional_weights_does_not_matter(name):
     compared = 0
     for one, other in zip(np.atleast_1d(small), np.atleast_1d(large), strict=True):
         for field in {"statistic", "p_value", "slope", "intercept", "value"} & {f.name for f in fields(one)}:
-            agree(numbers(getattr(one, field)), numbers(getattr(other, field)))
+            assert_agree(numbers(getattr(one, field)), numbers(getattr(other, field)))
             compared += 1
     assert compared > 0
 
@@ -152,7 +152,7 @@ def test_clusters_of_one_row_are_weighted_rows(name):
     skipped = {"n", "events"}
     for one, other in zip(np.atleast_1d(rows), np.atleast_1d(clusters), strict=True):
         for field in [f.name for f in fields(one) if f.name not in skipped]:
-            agree(numbers(getattr(one, field)), numbers(getattr(other, field)))
+            assert_agree(numbers(getattr(one, field)), numbers(getattr(other, field)))
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -184,7 +184,7 @@ def test_what_counts_cases_refuses_fractional_weights(name):
 def test_spiegelhalter_is_its_formula():
     z = ((Y - P) * (1 - 2 * P)).sum() / np.sqrt(((1 - 2 * P) ** 2 * P * (1 - P)).sum())
     test = spiegelhalter_test(Y, P)
-    agree([test.statistic, test.p_value], [z, 2 * stats.norm.sf(abs(z))])
+    assert_agree([test.statistic, test.p_value], [z, 2 * stats.norm.sf(abs(z))])
     assert (test.n, test.note, test.degrees_of_freedom) == (N, "", None)
     assert test.method == "two-sided normal test, variance under the null hypothesis"
     assert test.reference.endswith("doi:10.1002/sim.4780050506")
@@ -194,14 +194,14 @@ def test_spiegelhalter_standardises_the_brier_score():
     """The difference between the Brier score and what it is expected to be has the same z."""
     brier, expected = ((Y - P) ** 2).mean(), (P * (1 - P)).mean()
     error = np.sqrt(((1 - 2 * P) ** 2 * P * (1 - P)).sum()) / N
-    agree(spiegelhalter_test(Y, P).statistic, (brier - expected) / error)
+    assert_agree(spiegelhalter_test(Y, P).statistic, (brier - expected) / error)
 
 
 def test_calibration_in_the_large_is_the_score_test_of_the_offset_fit():
     model = sm.GLM(Y, np.ones(N), family=sm.families.Binomial(), offset=X)
     chi_square, p_value, _ = model.score_test(np.zeros(1), k_constraints=1)
     test = mean_calibration_test(Y, P)
-    agree([test.statistic**2, test.p_value], [np.squeeze(chi_square), np.squeeze(p_value)])
+    assert_agree([test.statistic**2, test.p_value], [np.squeeze(chi_square), np.squeeze(p_value)])
     assert np.sign(test.statistic) == np.sign(Y.mean() - P.mean())
 
 
@@ -212,7 +212,7 @@ def test_fractional_weights_are_carried(call, factor):
     w = FRACTIONAL
     z = (w * factor * (Y - P)).sum() / np.sqrt((w**2 * factor**2 * P * (1 - P)).sum())
     test = call(Y, P, sample_weight=w)
-    agree([test.statistic, test.n], [z, w.sum()])
+    assert_agree([test.statistic, test.n], [z, w.sum()])
     assert test.method.endswith("null hypothesis, each row drawn once and weighted")
 
 
@@ -224,7 +224,7 @@ def test_clusters_replace_the_variance(call, factor, weight):
     terms = (1 if weight is None else weight) * factor * (Y - P)
     sums = [terms[c == CLUSTER].sum() for c in range(25)]
     test = call(Y, P, sample_weight=weight, cluster=CLUSTER)
-    agree(test.statistic, sum(sums) / np.sqrt(sum(s**2 for s in sums)))
+    assert_agree(test.statistic, sum(sums) / np.sqrt(sum(s**2 for s in sums)))
     assert test.method == "two-sided normal test, variance from the sums over 25 clusters"
 
 
@@ -233,7 +233,7 @@ def test_clusters_replace_the_variance(call, factor, weight):
 )
 def test_clusters_of_one_row_have_the_variance_of_the_data(call, factor):
     terms = factor * (Y - P)
-    agree(call(Y, P, cluster=np.arange(N)).statistic, terms.sum() / np.sqrt((terms**2).sum()))
+    assert_agree(call(Y, P, cluster=np.arange(N)).statistic, terms.sum() / np.sqrt((terms**2).sum()))
 
 
 @pytest.mark.parametrize("p", [[0.5, 0.5, 0.5], [0.0, 0.5, 1.0]])
@@ -245,7 +245,7 @@ def test_forecasts_without_variance_have_no_z(p):
 
 def test_what_was_impossible_is_counted():
     test = mean_calibration_test([1, 1, 0, 0], [0.0, 0.4, 0.3, 1.0])
-    agree(test.statistic, 0.3 / np.sqrt(0.4 * 0.6 + 0.3 * 0.7))
+    assert_agree(test.statistic, 0.3 / np.sqrt(0.4 * 0.6 + 0.3 * 0.7))
     assert test.note == "In 2 rows happened what had probability 0, which alone refutes calibration."
 
 
@@ -290,10 +290,10 @@ def test_hosmer_lemeshow_of_equal_groups():
     counts = np.concatenate([observed, 40 - observed]), np.concatenate([expected, 40 - expected])
     chi_square = ((counts[0] - counts[1]) ** 2 / counts[1]).sum()
     test = hosmer_lemeshow_test(Y, P)
-    agree([test.statistic, test.p_value], [chi_square, stats.chi2.sf(chi_square, 10)])
+    assert_agree([test.statistic, test.p_value], [chi_square, stats.chi2.sf(chi_square, 10)])
     assert test.method == "χ² of 10 groups, degrees of freedom = groups = 10 (out of sample)"
     inside = hosmer_lemeshow_test(Y, P, in_sample=True)
-    agree([inside.statistic, inside.p_value], [chi_square, stats.chi2.sf(chi_square, 8)])
+    assert_agree([inside.statistic, inside.p_value], [chi_square, stats.chi2.sf(chi_square, 8)])
     assert inside.method == "χ² of 10 groups, degrees of freedom = groups - 2 = 8 (in sample)"
     assert (test.degrees_of_freedom, inside.degrees_of_freedom) == (10, 8)
     assert test.reference.endswith("doi:10.1080/03610928008827941")
@@ -305,7 +305,7 @@ def test_ties_are_never_split():
     first = (3 - 0.9) ** 2 / (5 * 0.18 * 0.82)
     second = (1 - 0.6) ** 2 / (2 * 0.3 * 0.7)
     test = hosmer_lemeshow_test(y, p, groups=3)
-    agree(test.statistic, first + second)
+    assert_agree(test.statistic, first + second)
     assert test.degrees_of_freedom == 2
     assert test.note == (
         "In 2 of 2 groups fewer than 5 events or non-events are expected; the χ² law is rough there and "
@@ -325,7 +325,7 @@ def test_fractional_weights_widen_the_groups():
     first = (w[:2] @ (y - p)[:2]) ** 2 / ((w[:2] ** 2).sum() * 0.2 * 0.8)
     second = (w[2:] @ (y - p)[2:]) ** 2 / ((w[2:] ** 2).sum() * 0.6 * 0.4)
     test = hosmer_lemeshow_test(y, p, groups=2, sample_weight=w)
-    agree(test.statistic, first + second)
+    assert_agree(test.statistic, first + second)
     assert test.method.endswith("(out of sample), each row drawn once and weighted")
 
 
@@ -337,7 +337,7 @@ def test_an_event_that_was_impossible_is_infinite():
 
 def test_certain_and_true_forecasts_do_not_count():
     test = hosmer_lemeshow_test([0, 0, 1, 0, 1, 1], [0.0, 0.0, 0.4, 0.4, 1.0, 1.0], groups=3)
-    agree(test.statistic, (1 - 0.8) ** 2 / (2 * 0.4 * 0.6))
+    assert_agree(test.statistic, (1 - 0.8) ** 2 / (2 * 0.4 * 0.6))
     assert test.degrees_of_freedom == 1
     assert test.note.startswith("2 groups of certain and true forecasts do not count. In 1 of 3 groups")
 
@@ -347,7 +347,7 @@ def test_one_group_has_no_test_in_sample():
     assert np.isnan([inside.statistic, inside.p_value]).all()
     assert inside.note.startswith("There are too few groups for a test.")
     outside = hosmer_lemeshow_test([0, 1], [0.3, 0.3])
-    agree(outside.statistic, (1 - 0.6) ** 2 / (2 * 0.3 * 0.7))
+    assert_agree(outside.statistic, (1 - 0.6) ** 2 / (2 * 0.3 * 0.7))
 
 
 def test_the_number_of_groups_is_checked():
@@ -366,10 +366,10 @@ def estimates(line):
 def test_the_line_agrees_with_statsmodels(weight):
     joint, offset = fitted(weight=weight), fitted(slope=False, weight=weight)
     line = calibration_line(Y, P, sample_weight=weight, level=0.9)
-    agree([e.value for e in estimates(line)], [*joint.params[::-1], *offset.params])
-    agree([e.standard_error for e in estimates(line)], [*joint.bse[::-1], *offset.bse])
+    assert_agree([e.value for e in estimates(line)], [*joint.params[::-1], *offset.params])
+    assert_agree([e.standard_error for e in estimates(line)], [*joint.bse[::-1], *offset.bse])
     limits = np.vstack([joint.conf_int(0.1)[::-1], offset.conf_int(0.1)])
-    agree([(e.lower, e.upper) for e in estimates(line)], limits)
+    assert_agree([(e.lower, e.upper) for e in estimates(line)], limits)
     times = np.ones(N) if weight is None else weight
     assert (line.n, line.events, line.note) == (times.sum(), times @ Y, "")
     assert {e.level for e in estimates(line)} == {0.9}
@@ -401,7 +401,9 @@ def test_cluster_errors_agree_with_statsmodels(weight, cluster):
     joint, offset = fitted(**options), fitted(slope=False, **options)
     line = calibration_line(Y, P, sample_weight=weight, cluster=cluster)
     stretch = np.sqrt(groups / (groups - 1))
-    agree([e.standard_error for e in estimates(line)], [*joint.bse[::-1] * stretch, *offset.bse * stretch])
+    assert_agree(
+        [e.standard_error for e in estimates(line)], [*joint.bse[::-1] * stretch, *offset.bse * stretch]
+    )
 
 
 @pytest.mark.parametrize("weight", [None, WHOLE, FRACTIONAL], ids=["none", "whole", "fractional"])
@@ -414,10 +416,10 @@ def test_errors_are_those_of_the_influence(weight, cluster):
     errors = [units.standard_error(row) for row in influence]
     if cluster is None and weight is not FRACTIONAL:  # the line's errors are then those of the likelihood
         robust = fitted(*repeat(Y, X) if weight is WHOLE else (Y, X), cov_type="HC0").bse[::-1]
-        agree(errors[:2], robust * np.sqrt(units.size / (units.size - 1)))
+        assert_agree(errors[:2], robust * np.sqrt(units.size / (units.size - 1)))
         np.testing.assert_allclose(errors, [e.standard_error for e in estimates(line)], rtol=0.2)
     else:
-        agree(errors, [e.standard_error for e in estimates(line)])
+        assert_agree(errors, [e.standard_error for e in estimates(line)])
 
 
 def test_influence_is_what_a_row_does():
@@ -441,13 +443,13 @@ def test_profile_limits_are_where_the_likelihood_ratio_says():
     best = fitted().llf
     for end in (line.slope.lower, line.slope.upper):
         drop = minimize_scalar(lambda a, b=end: -log_likelihood(a + b * X), bracket=(-1, 1), tol=1e-12).fun
-        agree(2 * (best + drop), cut, 1e-8)
+        assert_agree(2 * (best + drop), cut, 1e-8)
     for end in (line.intercept.lower, line.intercept.upper):
         drop = minimize_scalar(lambda b, a=end: -log_likelihood(a + b * X), bracket=(0, 1), tol=1e-12).fun
-        agree(2 * (best + drop), cut, 1e-8)
+        assert_agree(2 * (best + drop), cut, 1e-8)
     at_one = line.intercept_at_slope_one
     for end in (at_one.lower, at_one.upper):
-        agree(2 * (fitted(slope=False).llf - log_likelihood(end + X)), cut, 1e-8)
+        assert_agree(2 * (fitted(slope=False).llf - log_likelihood(end + X)), cut, 1e-8)
     assert all(e.lower < e.value < e.upper for e in estimates(line))
 
 
@@ -506,7 +508,7 @@ def test_what_has_no_line_says_why(y, p, note, is_hopeless, interval):
         assert estimate.note == note
     if not is_hopeless:
         expected = fitted(np.array(y, dtype=float), logit(p), slope=False)
-        agree(line.intercept_at_slope_one.value, expected.params[0])
+        assert_agree(line.intercept_at_slope_one.value, expected.params[0])
         assert line.intercept_at_slope_one.note == ""
     assert (line.note, line.n, line.events) == (note, len(y), sum(y))
 
@@ -525,7 +527,7 @@ def test_forecasts_near_certainty_are_no_trouble():
     y = np.array([0, 0, 1, 0, 1, 0, 1, 1.0])
     line, x = calibration_line(y, p), logit(p)
     residual = y - expit(line.intercept.value + line.slope.value * x)
-    agree([residual.sum(), residual @ x / 100], [0, 0])
+    assert_agree([residual.sum(), residual @ x / 100], [0, 0])
     assert 0 < line.slope.value < 1
 
 
@@ -573,8 +575,8 @@ def test_few_clusters_have_no_errors():
 def test_wald_tests_agree_with_statsmodels():
     slope, intercept, _ = line_tests(Y, P)
     joint, offset = fitted().t_test(([[0, 1]], [1])), fitted(slope=False).t_test([[1]])
-    agree([slope.statistic, slope.p_value], [joint.tvalue.item(), joint.pvalue.item()])
-    agree([intercept.statistic, intercept.p_value], [offset.tvalue.item(), offset.pvalue.item()])
+    assert_agree([slope.statistic, slope.p_value], [joint.tvalue.item(), joint.pvalue.item()])
+    assert_agree([intercept.statistic, intercept.p_value], [offset.tvalue.item(), offset.pvalue.item()])
     assert slope.null_hypothesis == "The calibration slope is 1."
     assert intercept.null_hypothesis == "The calibration intercept at slope 1 is 0."
 
@@ -583,7 +585,7 @@ def test_unreliability_agrees_with_statsmodels():
     flat = stats.bernoulli.logpmf(Y, P).sum()
     ratio = 2 * (fitted().llf - flat)
     test = unreliability_test(Y, P)
-    agree([test.statistic, test.p_value], [ratio, stats.chi2.sf(ratio, 2)])
+    assert_agree([test.statistic, test.p_value], [ratio, stats.chi2.sf(ratio, 2)])
     assert test.note == f"Unreliability index U = {(ratio - 2) / N:.6g}."
     assert (test.degrees_of_freedom, test.n) == (2, N)
     assert test.method == "likelihood ratio, χ² with 2 degrees of freedom"
@@ -594,7 +596,7 @@ def test_unreliability_of_clusters_is_a_wald_test():
     joint = fitted(cov_type="cluster", cov_kwds={"groups": CLUSTER, "use_correction": False})
     wald = joint.wald_test((np.eye(2), [0, 1]), use_f=False, scalar=True)
     test = unreliability_test(Y, P, cluster=CLUSTER)
-    agree(test.statistic, wald.statistic * 24 / 25)
+    assert_agree(test.statistic, wald.statistic * 24 / 25)
     assert test.method == "Wald test, sandwich errors over 25 clusters, χ² with 2 degrees of freedom"
     assert test.note == ""
 
@@ -603,8 +605,8 @@ def test_a_line_that_fits_exactly_is_not_refuted():
     """Two forecasts that come true exactly: slope 1, intercept 0, and no likelihood to gain."""
     y, p = [1, 0, 0, 0, 1, 1, 1, 0], [0.25] * 4 + [0.75] * 4
     slope, intercept, unreliability = line_tests(y, p)
-    agree([slope.statistic, intercept.statistic, unreliability.statistic], [0, 0, 0])
-    agree([slope.p_value, intercept.p_value, unreliability.p_value], [1, 1, 1], 1e-6)
+    assert_agree([slope.statistic, intercept.statistic, unreliability.statistic], [0, 0, 0])
+    assert_agree([slope.p_value, intercept.p_value, unreliability.p_value], [1, 1, 1], 1e-6)
 
 
 # Kernels
@@ -613,8 +615,8 @@ def test_a_line_that_fits_exactly_is_not_refuted():
 @pytest.mark.parametrize("weight", [np.ones(N), WHOLE, FRACTIONAL], ids=["ones", "whole", "fractional"])
 @pytest.mark.parametrize("start", [(0.0, 1.0), (0.3, 0.7), (-5.0, 9.0)])
 def test_kernels_agree_with_statsmodels(weight, start):
-    agree(fit_line(X, Y, weight, start), fitted(weight=weight).params)
-    agree(fit_offset(X, Y, weight, start[0]), fitted(slope=False, weight=weight).params[0])
+    assert_agree(fit_line(X, Y, weight, start), fitted(weight=weight).params)
+    assert_agree(fit_offset(X, Y, weight, start[0]), fitted(slope=False, weight=weight).params[0])
 
 
 def test_kernels_find_the_top_wherever_it_is():
@@ -632,7 +634,7 @@ def test_kernels_find_the_top_wherever_it_is():
         assert np.isfinite([a, b]).tolist() == [overlap, overlap]
         if overlap:
             residual = weight * (y - expit(a + b * x))
-            agree([residual.sum(), residual @ (x - x.mean()) / spread], [0, 0], 1e-6)
+            assert_agree([residual.sum(), residual @ (x - x.mean()) / spread], [0, 0], 1e-6)
         offset = fit_offset(x, y, weight)
         assert np.isfinite(offset) == (0 < y.mean() < 1)
         tops += overlap
@@ -668,8 +670,8 @@ def test_equal_log_odds_have_no_slope_whatever_their_mean_rounds_to():
 
 def test_rows_without_weight_do_not_count_in_kernels():
     keep = WHOLE > 0
-    agree(fit_line(X, Y, WHOLE), fit_line(X[keep], Y[keep], WHOLE[keep]))
-    agree(fit_offset(X, Y, WHOLE), fit_offset(X[keep], Y[keep], WHOLE[keep]))
+    assert_agree(fit_line(X, Y, WHOLE), fit_line(X[keep], Y[keep], WHOLE[keep]))
+    assert_agree(fit_offset(X, Y, WHOLE), fit_offset(X[keep], Y[keep], WHOLE[keep]))
 
 
 # The smooth curve
@@ -688,8 +690,10 @@ def test_errors_agree_with_lowess_by_hand(fraction):
     off = np.abs(np.clip(curve, 0, 1) - P)
     errors = calibration_errors(Y, P, fraction=fraction)
     expected = [off.mean(), np.median(off), np.quantile(off, 0.9), off.max()]
-    agree([errors.ici, errors.e50, errors.e90, errors.emax], expected, 1e-8)
-    agree(errors.ici, np.abs(np.clip(lowess(Y, P, fraction, it=0, return_sorted=False), 0, 1) - P).mean())
+    assert_agree([errors.ici, errors.e50, errors.e90, errors.emax], expected, 1e-8)
+    assert_agree(
+        errors.ici, np.abs(np.clip(lowess(Y, P, fraction, it=0, return_sorted=False), 0, 1) - P).mean()
+    )
     assert (errors.n, errors.fraction, errors.note) == (N, fraction, "")
 
 
@@ -705,14 +709,14 @@ def test_ties_that_fill_a_neighbourhood_have_their_event_rate():
     """R: 3/7, 0 and 1 at the three forecasts. statsmodels divides by 0 and returns one of the outcomes."""
     y, p = [0, 0, 0, 0, 1, 1, 1, 0, 1], [0.2] * 7 + [0.5, 0.9]
     errors = calibration_errors(y, p)
-    agree(errors.ici, (7 * (3 / 7 - 0.2) + 0.5 + 0.1) / 9)
-    agree([errors.e50, errors.emax], [3 / 7 - 0.2, 0.5])
+    assert_agree(errors.ici, (7 * (3 / 7 - 0.2) + 0.5 + 0.1) / 9)
+    assert_agree([errors.e50, errors.emax], [3 / 7 - 0.2, 0.5])
 
 
 @pytest.mark.parametrize(("y", "p", "error"), [([1], [0.3], 0.7), ([0, 1, 1], [0.5] * 3, 1 / 6)])
 def test_constant_forecasts_have_one_error(y, p, error):
     errors = calibration_errors(y, p)
-    agree([errors.ici, errors.e50, errors.e90, errors.emax], [error] * 4)
+    assert_agree([errors.ici, errors.e50, errors.e90, errors.emax], [error] * 4)
 
 
 def test_many_cases_are_thinned_and_lose_little(monkeypatch):
@@ -763,33 +767,33 @@ def test_the_fraction_is_checked(fraction):
 def test_uniform_bins_agree_with_scikit_learn(bins):
     rate, forecast = calibration_curve(Y, P, n_bins=bins)
     ece = expected_calibration_error(Y, P, bins=bins)
-    agree(ece.event_rate, rate)
-    agree(ece.mean_forecast, forecast)
+    assert_agree(ece.event_rate, rate)
+    assert_agree(ece.mean_forecast, forecast)
     share = np.histogram(P, bins, (0, 1))[0]
-    agree(ece.n, share[share > 0])
-    agree(ece.value, np.abs(rate - forecast) @ share[share > 0] / N)
+    assert_agree(ece.n, share[share > 0])
+    assert_agree(ece.value, np.abs(rate - forecast) @ share[share > 0] / N)
     assert (ece.bins, ece.strategy, ece.norm) == (bins, "uniform", "l1")
 
 
 def test_quantile_bins_agree_with_scikit_learn():
     rate, forecast = calibration_curve(Y, P, n_bins=8, strategy="quantile")
     ece = expected_calibration_error(Y, P, bins=8, strategy="quantile")
-    agree(ece.event_rate, rate)
-    agree(ece.mean_forecast, forecast)
-    agree(ece.n, [50] * 8)
-    agree(ece.value, np.abs(rate - forecast).mean())
-    agree([ece.lower[0], ece.upper[-1]], [P.min(), P.max()])
+    assert_agree(ece.event_rate, rate)
+    assert_agree(ece.mean_forecast, forecast)
+    assert_agree(ece.n, [50] * 8)
+    assert_agree(ece.value, np.abs(rate - forecast).mean())
+    assert_agree([ece.lower[0], ece.upper[-1]], [P.min(), P.max()])
 
 
 def test_norms_are_their_formulas():
     y, p = [0, 1, 0, 1], [0.1, 0.3, 0.3, 0.6]  # in halves: |1/3 - 7/30| = 1/10 of three cases, and 4/10
     values = [expected_calibration_error(y, p, bins=2, norm=norm).value for norm in ("l1", "l2", "max")]
-    agree(values, [0.75 * 0.1 + 0.25 * 0.4, np.sqrt(0.75 * 0.01 + 0.25 * 0.16), 0.4])
+    assert_agree(values, [0.75 * 0.1 + 0.25 * 0.4, np.sqrt(0.75 * 0.01 + 0.25 * 0.16), 0.4])
 
 
 def test_bins_are_closed_above():
     ece = expected_calibration_error([0, 1, 0, 1], [0.0, 0.3, 0.7, 1.0])
-    agree(ece.lower, [0, 0.2, 0.6, 0.9])
+    assert_agree(ece.lower, [0, 0.2, 0.6, 0.9])
     assert ece.upper.tolist() == [0.1, 0.3, 0.7, 1.0]  # not 0.30000000000000004
     assert not ece.upper.flags.writeable
 
@@ -834,8 +838,8 @@ def test_the_published_value_of_the_jeffreys_test():
 )
 def test_grade_tests_agree_with_scipy(n, d, p):
     test = grade_test(n, d, p)
-    agree(test.jeffreys_p_value, stats.beta.cdf(p, d + 0.5, n - d + 0.5))
-    agree(test.binomial_p_value, stats.binomtest(d, n, p, alternative="greater").pvalue)
+    assert_agree(test.jeffreys_p_value, stats.beta.cdf(p, d + 0.5, n - d + 0.5))
+    assert_agree(test.binomial_p_value, stats.binomtest(d, n, p, alternative="greater").pvalue)
 
 
 def test_lights_turn_below_their_levels():
@@ -854,8 +858,8 @@ def test_grades_are_counted_and_ordered_by_forecast():
     grade = ["AAA", "AAA", "AAA", "B", "A", "A", "B"]
     tests = grade_tests(y, p, grade)
     assert [(t.grade, t.n, t.d) for t in tests] == [("AAA", 3, 1), ("A", 2, 1), ("B", 2, 1)]
-    agree([t.probability for t in tests], [0.02, 0.2, 0.35])
-    agree(tests[2].jeffreys_p_value, stats.beta.cdf(0.35, 1.5, 1.5))
+    assert_agree([t.probability for t in tests], [0.02, 0.2, 0.35])
+    assert_agree(tests[2].jeffreys_p_value, stats.beta.cdf(0.35, 1.5, 1.5))
     assert tests[0].reference.startswith("European Central Bank (2019)")
 
 

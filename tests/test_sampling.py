@@ -30,29 +30,29 @@ ONE = np.ones(N)
 # Errors of a mean
 
 
-def agree(left, right):
+def assert_agree(left, right):
     """Sums of 60 to 240 terms of equal sign: their rounding errors are below 240·1.1e-16 = 3e-14."""
     assert left == pytest.approx(right, rel=1e-12, abs=0)
 
 
 def test_rows_have_the_error_of_ordinary_least_squares():
     """OLS on a constant: √(Σr²/(n - 1)/n), the same formula."""
-    agree(Units(rows=N).standard_error(VALUES), sm.OLS(VALUES, ONE).fit().bse[0])
+    assert_agree(Units(rows=N).standard_error(VALUES), sm.OLS(VALUES, ONE).fit().bse[0])
 
 
 def test_whole_weights_have_the_error_of_ordinary_least_squares_on_repeated_rows():
     units, y = Units(rows=N, weight=WHOLE), VALUES.repeat(WHOLE.astype(int))
     model = sm.OLS(y, np.ones_like(y)).fit()
-    agree(units.standard_error(VALUES), model.bse[0])
-    agree(units.mean(VALUES), model.params[0])
+    assert_agree(units.standard_error(VALUES), model.bse[0])
+    assert_agree(units.mean(VALUES), model.params[0])
 
 
 def test_fractional_weights_have_the_robust_error_of_weighted_least_squares():
     """HC1 is √(n/(n - 1) Σ(w r)²)/Σw where a constant is all that is estimated."""
     units = Units(rows=N, weight=FRACTIONAL)
     model = sm.WLS(VALUES, ONE, weights=FRACTIONAL).fit(cov_type="HC1")
-    agree(units.standard_error(VALUES), model.bse[0])
-    agree(units.mean(VALUES), model.params[0])
+    assert_agree(units.standard_error(VALUES), model.bse[0])
+    assert_agree(units.mean(VALUES), model.params[0])
 
 
 @pytest.mark.parametrize("weight", [None, WHOLE, FRACTIONAL], ids=["none", "whole", "fractional"])
@@ -60,7 +60,9 @@ def test_clusters_have_the_cluster_robust_error(weight):
     """statsmodels corrects by G/(G - 1)·(n - 1)/(n - k), and k = 1 for a constant."""
     units = Units(rows=N, weight=weight, cluster=CLUSTER)
     model = sm.WLS(VALUES, ONE, weights=ONE if weight is None else weight)
-    agree(units.standard_error(VALUES), model.fit(cov_type="cluster", cov_kwds={"groups": CLUSTER}).bse[0])
+    assert_agree(
+        units.standard_error(VALUES), model.fit(cov_type="cluster", cov_kwds={"groups": CLUSTER}).bse[0]
+    )
 
 
 @pytest.mark.parametrize("cluster", [None, CLUSTER], ids=["rows", "clusters"])
@@ -68,9 +70,9 @@ def test_whole_weights_equal_repeated_rows(cluster):
     k = WHOLE.astype(int)
     weighted = Units(rows=N, weight=WHOLE, cluster=cluster)
     repeated = Units(rows=k.sum(), cluster=None if cluster is None else cluster.repeat(k))
-    agree(weighted.mean(VALUES), repeated.mean(VALUES.repeat(k)))
-    agree(weighted.standard_error(VALUES), repeated.standard_error(VALUES.repeat(k)))
-    agree(weighted.acceleration(VALUES), repeated.acceleration(VALUES.repeat(k)))
+    assert_agree(weighted.mean(VALUES), repeated.mean(VALUES.repeat(k)))
+    assert_agree(weighted.standard_error(VALUES), repeated.standard_error(VALUES.repeat(k)))
+    assert_agree(weighted.acceleration(VALUES), repeated.acceleration(VALUES.repeat(k)))
     assert (weighted.size, weighted.total) == (repeated.size, repeated.total)
 
 
@@ -78,14 +80,14 @@ def test_rows_are_clusters_of_their_own():
     shuffled = np.random.default_rng(2).permutation(N)
     for weight in (None, FRACTIONAL):
         rows, clusters = Units(rows=N, weight=weight), Units(rows=N, weight=weight, cluster=shuffled)
-        agree(rows.standard_error(VALUES), clusters.standard_error(VALUES))
-        agree(rows.acceleration(VALUES), clusters.acceleration(VALUES))
+        assert_agree(rows.standard_error(VALUES), clusters.standard_error(VALUES))
+        assert_agree(rows.acceleration(VALUES), clusters.acceleration(VALUES))
 
 
 def test_the_unit_of_fractional_weights_does_not_matter():
     one, other = Units(rows=N, weight=FRACTIONAL), Units(rows=N, weight=FRACTIONAL * 3.7)
-    agree(one.standard_error(VALUES), other.standard_error(VALUES))
-    agree(one.acceleration(VALUES), other.acceleration(VALUES))
+    assert_agree(one.standard_error(VALUES), other.standard_error(VALUES))
+    assert_agree(one.acceleration(VALUES), other.acceleration(VALUES))
 
 
 @pytest.mark.parametrize(
