@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SEED = 2021
 #: Repeated rows are drawn one by one up to this many per row, beyond by their multinomial law.
 _FEW_REPEATS = 8
+#: Deviations this small against the values are rounding of equal values.
+_ROUNDING = 1e-14
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:
@@ -102,8 +104,10 @@ class Units:
     def acceleration(self, values: FloatArray) -> float:
         """A sixth of the skewness of a mean, which BCa intervals need; 0 where nothing varies."""
         deviations, repeats = self._deviation_sums(values), self._repeats
+        if np.abs(deviations).max() <= _ROUNDING * np.abs(values * self.row_weight).max():
+            return 0.0
         spread = float((deviations**2 * repeats).sum())
-        return float((deviations**3 * repeats).sum() / (6 * spread**1.5)) if spread > 0 else 0.0
+        return float((deviations**3 * repeats).sum() / (6 * spread**1.5))
 
     def draw(self, rng: np.random.Generator) -> FloatArray:
         """Draw as many units as there are, with replacement: how much each row then weighs."""

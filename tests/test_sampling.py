@@ -105,6 +105,18 @@ def test_units_are_counted_by_what_was_drawn(units, size, total, describes):
     assert (units.size, units.total, units.describes) == (size, total, describes)
 
 
+def test_equal_values_have_no_skewness_however_their_mean_is_rounded():
+    assert [Units(rows=3).acceleration(np.full(3, value)) for value in (0.1, 0.0, 1e300)] == [0, 0, 0]
+
+
+def test_weights_divided_by_that_of_a_case_count_cases():
+    """Kish's (Σw)²/Σw², by hand 16/6.5; rows for equal weights; counts count themselves."""
+    units = Units(rows=3, weight=np.array([0.5, 1.5, 2.0]))
+    assert_agree(units.total / units.case_weight, 16 / 6.5)
+    assert_agree(Units(rows=4, weight=np.full(4, 0.3)).case_weight, 0.3)
+    assert Units(rows=2, weight=np.array([3.0, 5.0])).case_weight == Units(rows=2).case_weight == 1
+
+
 @pytest.mark.parametrize(
     ("weight", "are_repeated"), [(None, True), ([1.0, 3.0], True), ([1.0, 2.5], False), ([0.5, 0.5], False)]
 )
@@ -197,6 +209,17 @@ def test_repeated_rows_are_multinomial(times):
         assert (np.abs(values.mean(axis=0)) < 5 * error).all()
 
 
+@given(st.integers(0, 1000))
+def test_weights_and_clusters_are_carried_by_what_is_drawn(seed):
+    """The same random numbers draw rows, rows with their weights, and clusters with all their rows."""
+    rows, clusters = Units(rows=N).draw(stream(seed)), Units(rows=CLUSTER.max() + 1).draw(stream(seed))
+    np.testing.assert_array_equal(Units(rows=N, weight=FRACTIONAL).draw(stream(seed)), rows * FRACTIONAL)
+    for weight in (ONE, WHOLE, FRACTIONAL):
+        drawn = Units(rows=N, weight=weight, cluster=CLUSTER).draw(stream(seed))
+        np.testing.assert_array_equal(drawn, clusters[CLUSTER] * weight)
+    assert len(set(rows)) > 1
+
+
 def test_few_repeats_are_drawn_one_by_one_up_to_eight_per_row():
     """At the edge the draw is still that of repeated rows, to the last bit."""
     weight = np.array([8.0, 8.0, 8.0])
@@ -241,6 +264,14 @@ def test_results_come_in_order(threads):
     places = {place for _, place in results}
     assert (places == {threading.get_ident()}) == (threads == 1)
     assert 1 <= len(places) <= threads
+
+
+@pytest.mark.parametrize("threads", [2, 5], indirect=True)
+def test_as_many_calls_run_at_once_as_there_are_threads(threads):
+    """They wait for each other, and none would come alone."""
+    together = threading.Barrier(threads, timeout=10)
+    results = repeat(lambda _: together.wait() >= 0, 4 * threads, rows=1, what="meeting")
+    assert list(results) == [True] * (4 * threads)
 
 
 @every_number

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
     from scorereport.reliability.decomposition import Decomposition, MurphyDecomposition
 
+#: Closer to 1 no quantile of a level can be told from that of the next.
+_HIGHEST_LEVEL_GAP = 1e-12
 #: Forecasts whose distinct values all lie this far apart are called discrete.
 DISCRETE_GAP = 0.01
 
@@ -231,6 +233,8 @@ class Corp:
             points=check_whole(points, "points", 2),
             quantiles=check_option(quantiles, "quantiles", QUANTILES),
         )
+        if request.level > 1 - _HIGHEST_LEVEL_GAP:
+            raise UsageError(f"`level` must not be within {_HIGHEST_LEVEL_GAP:g} of 1; got {level!r}.")
         if quantiles == "r":
             check_inside(level, "level", 0, R_TABLE_ENDS, closed="both")
         if check_option(coverage, "coverage", COVERAGES) == "pointwise":
