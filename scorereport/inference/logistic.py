@@ -67,7 +67,10 @@ def fit_offset(logit_p: FloatArray, y: FloatArray, weight: FloatArray, start: fl
     (intercept,) = _climb(np.ones((1, len(logit_p))), logit_p, y, weight, (start,))
     if np.isfinite(intercept):
         return float(intercept)
-    excess = lambda a: float((weight * (expit(a + logit_p) - y)).sum())  # noqa: E731
+
+    def excess(a: float) -> float:
+        return float((weight * (expit(a + logit_p) - y)).sum())
+
     return float(brentq(excess, lower, upper, maxiter=1000))
 
 
