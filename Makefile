@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 RPY2 := rpy2==3.6.5 rpy2-rinterface==3.6.5 rpy2-robjects==3.6.5
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench coverage lint format docs schema lock clean
+.PHONY: help demo test bench coverage validate record lint format docs schema lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -29,6 +29,14 @@ coverage: ## run the coverage study, in minutes, and write docs/coverage.md
 	@.ci/setup test
 	$(BIN)/python -m validation.coverage
 
+validate: ## run the validation study against R, peers and papers, into build/
+	@.ci/setup test
+	$(BIN)/scorereport validate -o build
+
+record: ## record answers of the R package anew
+	@.ci/setup test
+	$(BIN)/python -m validation.record
+
 lint: ## check style and types
 	@.ci/setup test
 	$(BIN)/ruff check .
@@ -45,11 +53,9 @@ docs: ## write docs/scores.md from the registry of scores
 	$(BIN)/python -m validation.score_page > build/scores.md
 	mv build/scores.md docs/scores.md
 
-schema: ## write the JSON Schema of results documents
+schema: ## write the JSON Schemas of all documents
 	@.ci/setup test
-	$(BIN)/python -c 'import json, scorereport as sr; \
-	  print(json.dumps(sr.Evaluation.json_schema(), indent=2, ensure_ascii=False))' > build/schema.json
-	mv build/schema.json scorereport/schemas/evaluation-1.json
+	$(BIN)/python -m validation.schemas
 
 # To be run with the oldest Python supported: what it resolves to installs on the later ones too.
 lock: ## renew requirements.lock with the newest versions

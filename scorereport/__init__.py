@@ -20,22 +20,28 @@ if TYPE_CHECKING:
     from scorereport.evaluation import evaluate as evaluate
     from scorereport.predictions import Predictions as Predictions
     from scorereport.predictions import read_predictions as read_predictions
+    from scorereport.reference.certificate import Certificate as Certificate
+    from scorereport.reference.certifying import certify as certify
     from scorereport.reliability.fit import Corp as Corp
     from scorereport.reliability.fit import corp as corp
+    from scorereport.report.writing import write_report as write_report
     from scorereport.scores.skills import skill as skill
 
 _MODULES = ("curves", "inference", "scores")
 _HOMES = {
+    "Certificate": "reference.certificate",
     "Corp": "reliability.fit",
     "DataError": "errors",
     "Evaluation": "evaluation",
     "Predictions": "predictions",
     "ScoreReportError": "errors",
     "UsageError": "errors",
+    "certify": "reference.certifying",
     "corp": "reliability.fit",
     "evaluate": "evaluation",
     "read_predictions": "predictions",
     "skill": "scores.skills",
+    "write_report": "report.writing",
 }
 
 __all__ = ["__version__", *_MODULES, *_HOMES]  # noqa: PLE0604

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -74,8 +75,19 @@ class Columns(TypedDict, total=False):
     missing: str
 
 
+class _OnData:
+    """Evaluations remember the predictions they were made of; their documents do not."""
+
+    __slots__ = ("_predictions",)
+
+    @property
+    def predictions(self) -> Predictions | None:
+        """The predictions that were evaluated; None if the evaluation was read from a document."""
+        return getattr(self, "_predictions", None)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Evaluation:
+class Evaluation(_OnData):
     """All numbers of all models with their uncertainty, overall, against each other, by group and period."""
 
     version: Literal[1] = VERSION
@@ -165,6 +177,11 @@ class Evaluation:
             write_text(path, text)
         return text
 
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the results document."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
     @classmethod
     def from_json(cls, path: str | Path) -> Evaluation:
         """Read a results document back; it equals the evaluation that wrote it."""
@@ -231,7 +248,9 @@ def evaluate(
         smallest_group=check_whole(smallest_group, "smallest_group", 1),
         window=window,
     )
-    return _evaluate(predictions, settings)
+    evaluation = _evaluate(predictions, settings)
+    object.__setattr__(evaluation, "_predictions", predictions)
+    return evaluation
 
 
 def check_resamples(resamples: int, band_level: float) -> int:

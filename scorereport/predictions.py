@@ -5,6 +5,7 @@ Rows are counted from 0, the first row below a header.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -98,6 +99,15 @@ class Predictions:
 
     def __len__(self) -> int:
         return len(self.outcome)
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of outcomes, forecasts and any weights, as little-endian float64 in the order of rows."""
+        weights = [] if self.weight is None else [self.weight]
+        digest = hashlib.sha256()
+        for column in (self.outcome, *self.forecasts.values(), *weights):
+            digest.update(np.ascontiguousarray(column, dtype="<f8").data)
+        return digest.hexdigest()
 
 
 def _texts(labels: Any) -> NDArray[Any]:

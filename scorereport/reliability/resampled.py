@@ -33,16 +33,21 @@ _NARROWEST = 0.25
 def pointwise_bounds(
     simulation: Simulation, points: FloatArray, level: float, resamples: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Quantiles of the curves of redrawn cases; a curve has no say beyond the forecasts it drew."""
+    """Quantiles of the curves of redrawn cases."""
+    curves = redraw_curves(simulation, points, resamples, seed)
+    curves.sort(axis=0)  # NaN last
+    return _quantile(curves, (1 - level) / 2), _quantile(curves, (1 + level) / 2)
+
+
+def redraw_curves(simulation: Simulation, points: FloatArray, resamples: int, seed: int) -> FloatArray:
+    """Curves of redrawn cases, a row each; NaN where a curve has no say, beyond the forecasts it drew."""
     x = simulation.distinct.x_min
 
     def curve(number: int) -> FloatArray:
         drawn = simulation.redraw_cases(stream(seed, number))
         return drawn.fit().at(points, x, drawn.position)
 
-    curves = _draw_curves(curve, simulation, resamples)
-    curves.sort(axis=0)  # NaN last
-    return _quantile(curves, (1 - level) / 2), _quantile(curves, (1 + level) / 2)
+    return _draw_curves(curve, simulation, resamples)
 
 
 def fewest_resamples(level: float) -> int:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from scorereport.files import write_text
 from validation.benchmarks.bands import compare_bands
+from validation.benchmarks.certificate import compare_certificate
 from validation.benchmarks.engine import compare_engine
 from validation.benchmarks.measure import Comparison
 from validation.benchmarks.start import compare_start
@@ -21,7 +22,7 @@ RESULTS = Path(__file__).parent / "results" / "latest.json"
 def main() -> int:
     """Run, print and write; the exit code is 1 if a limit is broken."""
     results = []
-    for result in chain(compare_engine(), compare_start(), compare_bands()):
+    for result in chain(compare_engine(), compare_start(), compare_bands(), compare_certificate()):
         results.append(result)
         if isinstance(result, Comparison):
             sign, verdict = "≥" if result.at_least else "≤", "met" if result.is_met else "BROKEN"

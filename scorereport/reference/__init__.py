@@ -1,0 +1,1 @@
+"""A second implementation, in R, confirms the numbers of an evaluation."""

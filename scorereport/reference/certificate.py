@@ -1,0 +1,73 @@
+"""The certificate: what an independent implementation says of the numbers of an evaluation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from scorereport import document
+from scorereport.comparison import Comparison, Verdict
+from scorereport.files import write_text
+
+VERSION: Literal[1] = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """A reference that could not be used, why, and what mends it."""
+
+    reference: str
+    reason: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """Every number compared, with the reference it was compared with, never passed off as another.
+
+    `verdict` is "certified", "failed", or "not certified", then `sentence` says why. `sha256` is of the
+    outcomes and then each forecast (and the weights, if any), as little-endian float64 in the order of rows;
+    `results_sha256` is of the results document whose numbers were compared.
+    """
+
+    version: Literal[1] = VERSION
+    verdict: Literal["certified", "failed", "not certified"]
+    sentence: str
+    reference: str
+    time: str
+    rows: int
+    sha256: str
+    results_sha256: str
+    software: dict[str, str]
+    comparisons: tuple[Comparison, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+
+    @property
+    def unexpected(self) -> tuple[Comparison, ...]:
+        """Comparisons that somebody must look at."""
+        return tuple(line for line in self.comparisons if line.is_unexpected)
+
+    @property
+    def expected(self) -> tuple[Comparison, ...]:
+        """Known deviations of the reference, each with its reason."""
+        return tuple(line for line in self.comparisons if line.verdict == Verdict.EXPECTED)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The certificate as JSON text, written to a file as well if a path is given."""
+        text = document.dump(self)
+        if path is not None:
+            write_text(path, text)
+        return text
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> Certificate:
+        """Read a certificate back; it equals the one that was written."""
+        text = Path(path).read_bytes()
+        document.check_version(text, VERSION, str(path))
+        return document.load(cls, text, str(path))
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON Schema of certificates; `scorereport/schemas` holds it as a file."""
+        return document.json_schema(cls, f"scorereport certificate, version {VERSION}")

@@ -1,0 +1,76 @@
+"""Named vectors in a file, in a form that base R reads and writes too: no number becomes text.
+
+Each vector is its name, its kind ("numbers" or "texts"), its length, and its values: strings end with a
+zero byte, numbers are little-endian float64.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+Vector = FloatArray | list[str]
+_NUMBER = np.dtype("<f8")
+
+
+class ExchangeError(Exception):
+    """A file that is no exchange of vectors."""
+
+
+def write_vectors(path: Path, vectors: Mapping[str, Any]) -> None:
+    """Write vectors of numbers or texts, whole or not at all."""
+    partial = path.with_suffix(f"{path.suffix}.part")
+    with partial.open("wb") as file:
+        for name, values in vectors.items():
+            is_text = len(values) > 0 and isinstance(values[0], str)
+            file.write(_encode([name, "texts" if is_text else "numbers"]))
+            file.write(np.float64(len(values)).astype(_NUMBER).tobytes())
+            file.write(_encode(values) if is_text else np.ascontiguousarray(values, dtype=_NUMBER).data)
+    partial.replace(path)
+
+
+def read_vectors(path: Path) -> dict[str, Vector]:
+    """Read vectors back; anything else in the file is refused."""
+    data = path.read_bytes()
+    vectors: dict[str, Vector] = {}
+    at = 0
+    try:
+        while at < len(data):
+            (name, kind), at = _read_texts(data, at, 2)
+            size = _read_size(data, at)
+            read = _read_texts if kind == "texts" else _read_numbers
+            vectors[name], at = read(data, at + _NUMBER.itemsize, size)
+    except (ValueError, OverflowError) as error:
+        raise ExchangeError(f"not a file of vectors, from byte {at} on: {error}") from error
+    return vectors
+
+
+def _encode(texts: Sequence[str]) -> bytes:
+    return b"".join(text.encode() + b"\0" for text in texts)
+
+
+def _read_size(data: bytes, at: int) -> int:
+    size = int(np.frombuffer(data, _NUMBER, 1, at)[0])
+    if size < 0:
+        raise ValueError(f"a vector of length {size}")
+    return size
+
+
+def _read_texts(data: bytes, at: int, size: int) -> tuple[list[str], int]:
+    texts = []
+    for _ in range(size):
+        end = data.index(b"\0", at)
+        texts.append(data[at:end].decode())
+        at = end + 1
+    return texts, at
+
+
+def _read_numbers(data: bytes, at: int, size: int) -> tuple[FloatArray, int]:
+    return np.frombuffer(data, _NUMBER, size, at).astype(np.float64), at + size * _NUMBER.itemsize

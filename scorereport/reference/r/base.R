@@ -1,0 +1,117 @@
+# The same answers from base R alone: stats::isoreg and plain arithmetic; sourced after shared.R.
+
+hello <- function() {
+  list(R = paste(R.version$major, R.version$minor, sep = "."), platform = R.version$platform)
+}
+
+# Isotonic regression in the order of forecasts; the outcomes of equal forecasts in falling order share
+# one block.
+recalibrate <- function(x, y) {
+  ord <- order(x, -y)
+  cep <- numeric(length(x))
+  cep[ord] <- stats::isoreg(y[ord])$yf
+  cep
+}
+
+# With weights isoreg has no answer: pool neighbours by hand, over distinct forecasts.
+recalibrate_weighted <- function(x, y, weight) {
+  value <- sort(unique(x))
+  place <- match(x, value)
+  total <- as.numeric(tapply(weight, place, sum))
+  events <- as.numeric(tapply(weight * y, place, sum))
+  held <- which(total > 0)
+  top <- 0L
+  first <- integer(length(held))
+  n <- numeric(length(held))
+  s <- numeric(length(held))
+  for (k in seq_along(held)) {
+    top <- top + 1L
+    first[top] <- k
+    n[top] <- total[held[k]]
+    s[top] <- events[held[k]]
+    while (top > 1L && s[top - 1L] * n[top] >= s[top] * n[top - 1L]) {
+      n[top - 1L] <- n[top - 1L] + n[top]
+      s[top - 1L] <- s[top - 1L] + s[top]
+      top <- top - 1L
+    }
+  }
+  sizes <- diff(c(first[seq_len(top)], length(held) + 1L))
+  fitted <- rep(s[seq_len(top)] / n[seq_len(top)], sizes)
+  stats::approx(value[held], fitted, xout = x, rule = 2, ties = "ordered")$y
+}
+
+decompose <- function(score, x, y, cep, weight) {
+  mean_score <- function(p) sum(weight * score(y, p)) / sum(weight)
+  forecast <- mean_score(x)
+  recalibrated <- mean_score(cep)
+  constant <- mean_score(rep(sum(weight * y) / sum(weight), length(y)))
+  list(c(forecast, forecast - recalibrated, constant - recalibrated, constant))
+}
+
+# Neighbours are one bin if their recalibrated probabilities are equal but for rounding.
+pool_bins <- function(x, cep, weight) {
+  held <- which(weight > 0)
+  ord <- held[order(x[held])]
+  starts <- c(TRUE, diff(cep[ord]) > 1e-12)
+  bin <- cumsum(starts)
+  ends <- c(which(starts)[-1] - 1, length(ord))
+  bin_entries(tapply(weight[ord], bin, sum), x[ord][starts], x[ord][ends], cep[ord][starts])
+}
+
+discrete_band <- function(x, level) {
+  counts <- rle(sort(x))
+  p <- counts$values
+  half <- stats::qnorm((1 + level) / 2) * sqrt(p * (1 - p) / counts$lengths)
+  band_entries(p, pmax(0, p - half), pmin(1, p + half), level)
+}
+
+# Chernoff's quantile is the engine's; base R has no Airy function of a complex argument.
+continuous_band <- function(x, level, chernoff) {
+  n <- length(x)
+  grid <- seq(0, 1, by = 0.01)
+  bandwidth <- n^(-2 / 5)
+  density <- vapply(grid, function(p) {
+    mean(stats::dbeta(x, p / bandwidth + 1, (1 - p) / bandwidth + 1))
+  }, numeric(1))
+  half <- ifelse(grid * (1 - grid) == 0, 0, chernoff * (4 * grid * (1 - grid) / (n * density))^(1 / 3))
+  band_entries(grid, pmax(0, grid - half), pmin(1, grid + half), level)
+}
+
+# Quantiles of curves fitted to cases that are drawn anew, with outcomes drawn from `chance`; beyond the
+# forecasts that it drew a curve says nothing.
+resampled_band <- function(x, chance, level, draws) {
+  value <- sort(unique(x))
+  curves <- replicate(draws, {
+    drawn <- sample(length(x), replace = TRUE)
+    y <- stats::rbinom(length(x), 1, chance[drawn])
+    fitted <- recalibrate(x[drawn], y)
+    if (length(unique(x[drawn])) == 1) {
+      ifelse(value == x[drawn][1], fitted[1], NA)
+    } else {
+      stats::approx(x[drawn], fitted, xout = value, ties = "mean")$y
+    }
+  })
+  curves <- matrix(curves, nrow = length(value))
+  bounds <- apply(curves, 1, stats::quantile, probs = c((1 - level) / 2, (1 + level) / 2), na.rm = TRUE)
+  band_entries(value, bounds[1, ], bounds[2, ], level)
+}
+
+certify <- function(x, y, level, costs, drawn_x, drawn_y, draws, seed, chernoff, weight = rep(1, length(x))) {
+  is_plain <- all(weight == 1)
+  cep <- if (is_plain) recalibrate(x, y) else recalibrate_weighted(x, y, weight)
+  scores <- lapply(score_functions(costs), decompose, x = x, y = y, cep = cep, weight = weight)
+  found <- c(do.call(c, scores), under("bins", pool_bins(x, cep, weight)), list(cep = cep), count_entries(x, y, weight))
+  if (!is_plain) {
+    return(found)
+  }
+  set.seed(seed)
+  c(
+    found,
+    part("discrete", discrete_band(x, level)),
+    part("continuous", continuous_band(x, level, chernoff)),
+    part("consistency", resampled_band(drawn_x, drawn_x, level, draws)),
+    part("confidence", resampled_band(drawn_x, recalibrate(drawn_x, drawn_y), level, draws))
+  )
+}
+
+operations <- list(hello = hello, certify = certify)

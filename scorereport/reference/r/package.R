@@ -1,0 +1,89 @@
+# The answers of the R package reliabilitydiag; sourced after shared.R.
+# Nothing is ever printed: print.reliabilitydiag would open a graphics device.
+
+diagram <- function(x, y, ...) reliabilitydiag::reliabilitydiag(forecast = x, y = y, ...)
+
+hello <- function() {
+  loaded <- tryCatch(
+    {
+      loadNamespace("reliabilitydiag")
+      list()
+    },
+    error = function(e) list(problem = conditionMessage(e))
+  )
+  found <- nzchar(system.file(package = "reliabilitydiag"))
+  version_of <- function(name) {
+    if (nzchar(system.file(package = name))) as.character(utils::packageVersion(name)) else "absent"
+  }
+  c(
+    loaded,
+    R = paste(R.version$major, R.version$minor, sep = "."),
+    platform = R.version$platform,
+    reliabilitydiag = if (found) version_of("reliabilitydiag") else "absent",
+    monotone = version_of("monotone"),
+    libraries = paste(.libPaths(), collapse = ", ")
+  )
+}
+
+scored_entries <- function(fit, score) {
+  table <- summary(fit, score = score)
+  list(c(table$mean_score, table$miscalibration, table$discrimination, table$uncertainty))
+}
+
+band <- function(x, y, level, method, position, draws = 1) {
+  found <- diagram(
+    x, y,
+    region.level = level, region.method = method, region.position = position, n.boot = draws
+  )[[1]]$regions
+  band_entries(found$x, found$lower, found$upper, found$level[1])
+}
+
+# `drawn_x`, `drawn_y`: the cases, or fewer of them, whose bands are resampled.
+certify <- function(x, y, level, costs, drawn_x, drawn_y, draws, seed) {
+  fit <- diagram(x, y, region.level = NA)
+  cases <- fit[[1]]$cases
+  bins <- fit[[1]]$bins
+  cep <- numeric(length(x))
+  cep[cases$case_id] <- cases$CEP_pav
+  set.seed(seed)
+  c(
+    do.call(c, lapply(score_functions(costs), function(score) scored_entries(fit, score))),
+    under("bins", bin_entries(bins$n, bins$x_min, bins$x_max, bins$CEP_pav)),
+    list(cep = cep),
+    count_entries(x, y, rep(1, length(x))),
+    part("discrete", band(x, y, level, "discrete_asymptotics", "diagonal")),
+    part("continuous", band(x, y, level, "continuous_asymptotics", "diagonal")),
+    part("consistency", band(drawn_x, drawn_y, level, "resampling", "diagonal", draws)),
+    part("confidence", band(drawn_x, drawn_y, level, "resampling", "estimate", draws))
+  )
+}
+
+# The data of the paper's Table 2, which come with the package.
+niamey <- function() {
+  data <- reliabilitydiag::precip_Niamey_2016
+  lapply(as.list(data[c("obs", "ENS", "EPC", "EMOS", "Logistic")]), as.numeric)
+}
+
+# What the package is known to do wrong, each by its smallest example.
+defects <- function(x, y, values) {
+  snapped <- summary(diagram(x, y, xvalues = values, region.level = NA))
+  wrong_log <- summary(diagram(x, y, region.level = NA), score = "log")
+  restricted <- tryCatch(
+    {
+      diagram(x, y, region.method = "restricted_resampling")
+      "works"
+    },
+    error = function(e) "fails"
+  )
+  set.seed(1)
+  p_value <- reliabilitydiag::miscalibration_test(rep(c(0.1, 0.9), 50), rep(c(1, 0), 50))$pvalue
+  list(
+    snapped = c(snapped$miscalibration, snapped$discrimination),
+    wrong_log = wrong_log$mean_score,
+    restricted = restricted,
+    p_value = p_value,
+    end_of_table = band(x, y, 0.9999, "continuous_asymptotics", "diagonal")$lower
+  )
+}
+
+operations <- list(hello = hello, certify = certify, niamey = niamey, defects = defects)

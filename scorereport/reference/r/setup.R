@@ -1,0 +1,52 @@
+# Installs reliabilitydiag into the user's library: Rscript setup.R RESULT REPOSITORY AGAIN
+# The repository is CRAN, at the mirror the user has chosen or else the first of R's own list. The last word
+# goes into the file RESULT: a line that says what was done, or "failed".
+
+arguments <- commandArgs(trailingOnly = TRUE)
+result <- arguments[1]
+repository <- arguments[2]
+again <- arguments[3] == "again"
+package <- "reliabilitydiag"
+
+finish <- function(...) {
+  writeLines(enc2utf8(paste0(...)), result, useBytes = TRUE)
+  quit(save = "no")
+}
+
+loads <- function() {
+  tryCatch(!is.null(loadNamespace(package)), error = function(e) {
+    message(conditionMessage(e))
+    FALSE
+  })
+}
+
+described <- function() {
+  paste0(package, " ", utils::packageVersion(package), " in ", dirname(system.file(package = package)))
+}
+
+user_library <- function() {
+  configured <- strsplit(Sys.getenv("R_LIBS_USER"), .Platform$path.sep)[[1]]
+  configured <- configured[nzchar(configured) & configured != "NULL"]
+  path <- if (length(configured) > 0) path.expand(configured[1]) else path.expand("~/R/library")
+  dir.create(path, recursive = TRUE, showWarnings = FALSE)
+  if (file.access(path, 2) != 0) finish("failed: the library ", path, " cannot be written to")
+  path
+}
+
+if (!again && nzchar(system.file(package = package)) && loads()) {
+  finish("nothing to do: there is ", described())
+}
+
+library_path <- user_library()
+.libPaths(c(library_path, .libPaths()))
+if (nzchar(repository)) {
+  options(repos = c(CRAN = repository))
+} else if (identical(unname(getOption("repos")["CRAN"]), "@CRAN@")) {
+  utils::chooseCRANmirror(graphics = FALSE, ind = 1, local.only = TRUE)
+}
+message("Installing ", package, " from ", getOption("repos")[1], " into ", library_path)
+utils::install.packages(package, lib = library_path)
+
+if (!nzchar(system.file(package = package))) finish("failed: ", package, " was not installed")
+if (!loads()) finish("failed: ", package, " was installed but does not load")
+finish("installed ", described())

@@ -1,0 +1,83 @@
+# What both references need, in base R alone: the scores, and a way to fail in one part only.
+
+# Scores of one case, lower is better; each takes outcomes first, as summary.reliabilitydiag calls them, and
+# may be given one forecast for all of them. What did not happen has no part in a score: its logarithm may
+# be infinite.
+score_functions <- function(costs) {
+  outcome_probability <- function(y, x) ifelse(y == 1, x, 1 - x)
+  scores <- list(
+    brier = function(y, x) (x - y)^2,
+    log_loss = function(y, x) -log(outcome_probability(y, x)),
+    misclassification = function(y, x) (x > 0.5) * (y == 0) + (x < 0.5) * (y == 1) + (x == 0.5) / 2,
+    spherical = function(y, x) 1 - outcome_probability(y, x) / sqrt(x^2 + (1 - x)^2)
+  )
+  if (length(costs) == 2) c(scores, bounded_score_functions(costs[1], costs[2])) else scores
+}
+
+# Mean regret over costs in [a, b]; of net benefit the loss, so that lower is better here too.
+bounded_score_functions <- function(a, b) {
+  clip <- function(p) pmax(a, pmin(b, p))
+  outcome_log <- function(y, p) -log(ifelse(y == 1, p, 1 - p))
+  net_cost <- function(y, p) ifelse(y == 1, 1 - p, (1 - p) - log(1 - p))
+  list(
+    bounded_brier = function(y, x) ((y - clip(x))^2 - (y - clip(y))^2) / (2 * (b - a)),
+    bounded_log_loss = function(y, x) {
+      (outcome_log(y, clip(x)) - outcome_log(y, clip(y))) / (qlogis(b) - qlogis(a))
+    },
+    bounded_net_benefit = function(y, x) (net_cost(y, clip(x)) - net_cost(y, clip(y))) / (b - a) - y
+  )
+}
+
+# What follows from the counts of events and other cases at each distinct forecast: the area under the ROC
+# curve, and Murphy's reliability, resolution and uncertainty of the Brier score.
+count_entries <- function(x, y, weight) {
+  place <- match(x, sort(unique(x)))
+  events <- as.numeric(tapply(weight * y, place, sum))
+  others <- as.numeric(tapply(weight * (1 - y), place, sum))
+  held <- events + others > 0
+  value <- sort(unique(x))[held]
+  events <- events[held]
+  others <- others[held]
+  below <- cumsum(others) - others
+  n <- events + others
+  rate <- sum(events) / sum(n)
+  list(
+    auc = sum(events * (below + others / 2)) / (sum(events) * sum(others)),
+    murphy = c(
+      sum(n * (events / n - value)^2) / sum(n),
+      sum(n * (events / n - rate)^2) / sum(n),
+      rate * (1 - rate)
+    )
+  )
+}
+
+# The entries of a list under a common name: band.x, band.lower, band.upper.
+under <- function(name, entries) stats::setNames(entries, paste(name, names(entries), sep = "."))
+
+# A part of an answer, or the reason why there is none; other parts go on.
+part <- function(name, entries) {
+  tryCatch(
+    under(name, suppressMessages(suppressWarnings(entries))),
+    error = function(e) under(name, list(error = conditionMessage(e)))
+  )
+}
+
+band_entries <- function(x, lower, upper, level) {
+  list(x = as.numeric(x), lower = as.numeric(lower), upper = as.numeric(upper), level = as.numeric(level))
+}
+
+bin_entries <- function(n, x_min, x_max, cep) {
+  list(n = as.numeric(n), x_min = as.numeric(x_min), x_max = as.numeric(x_max), cep = as.numeric(cep))
+}
+
+# Answers one question; whatever goes wrong is part of the answer, and the process lives on.
+answer <- function(what, ...) {
+  tryCatch(
+    {
+      started <- proc.time()[["elapsed"]]
+      found <- suppressMessages(suppressWarnings(operations[[what]](...)))
+      c(found, seconds = proc.time()[["elapsed"]] - started)
+    },
+    error = function(e) list(error = conditionMessage(e))
+  )
+}

@@ -1,0 +1,74 @@
+"""R inside this process, by rpy2: `python -m scorereport.reference.worker FOLDER TOKEN SOURCE...`.
+
+Run by `session.Session` only. Should rpy2 not load, every answer says why. What R prints goes to standard
+output, where nobody takes it for an answer.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport.reference.exchange import Vector, read_vectors, write_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Answer = Callable[..., dict[str, Vector]]
+
+
+def main(folder: str, token: str, *sources: str) -> None:
+    """Answer the requests whose numbers come in on standard input."""
+    answer = start_r(sources)
+    for line in sys.stdin:
+        number = line.strip()
+        request = read_vectors(Path(folder, f"{number}.request"))
+        write_vectors(Path(folder, f"{number}.answer"), answer(**request))
+        sys.stdout.write(f"\n{token} {number}\n")
+        sys.stdout.flush()
+
+
+def start_r(sources: Sequence[str]) -> Answer:
+    """The function `answer` of the R sources, or one that says why there is none."""
+    try:
+        r = import_module("rpy2.rinterface")
+        r.initr()
+        for path in sources:
+            r.baseenv["source"](r.StrSexpVector([path]))
+        function = r.globalenv["answer"]
+        versions = {name: [version(name)] for name in ("rpy2", "rpy2-rinterface")}
+    except BaseException as error:  # also what a library that does not fit may raise
+        problem = {"error": [f"{type(error).__name__}: {error}"], "stage": [_stage(error)]}
+        return lambda **_: dict(problem)
+
+    def ask(**request: Vector) -> dict[str, Vector]:
+        answer = function(**{name: _to_r(r, vector) for name, vector in request.items()})
+        return {**versions, **dict(zip(answer.names, map(_from_r, answer), strict=True))}
+
+    return ask
+
+
+def _stage(error: BaseException) -> str:
+    is_missing = isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("rpy2")
+    return "missing" if is_missing else "misfit"
+
+
+def _to_r(r: Any, vector: Vector) -> Any:
+    if isinstance(vector, list):
+        return r.StrSexpVector(vector)
+    return r.FloatSexpVector.from_memoryview(np.ascontiguousarray(vector).data)
+
+
+def _from_r(vector: Any) -> Vector:
+    if type(vector).__name__ == "StrSexpVector":
+        return [str(text) for text in vector]
+    return np.array(vector.memoryview(), dtype=np.float64)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,61 @@
+"""The certificate: the way to R and back against what R needs for the work itself."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import scorereport as sr
+from scorereport.reference.installation import Unavailable, find_r
+from scorereport.reference.questions import Question
+from scorereport.reference.references import R_CODE
+from scorereport.reference.session import ReferenceFailure, Session
+from validation.benchmarks.measure import Comparison, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scorereport.predictions import Predictions
+
+N, MODELS, DRAWS = 100_000, 3, 100
+NAME = f"certificate of {MODELS} models at {N:,} rows / R alone"
+
+
+def compare_certificate() -> Iterator[Comparison | Skipped]:
+    """All of `certify` in Python, processes started and all, against the same work timed by R in R."""
+    predictions = _draw()
+    evaluation = sr.evaluate(predictions, resamples=0)
+    start = time.perf_counter()
+    certificate = sr.certify(evaluation, reference="reliabilitydiag", draws=DRAWS)
+    ours = time.perf_counter() - start
+    if certificate.verdict == "not certified":
+        yield Skipped(name=NAME, reason=certificate.attempts[0].reason)
+        return
+    try:
+        other = _time_r(predictions)
+    except (Unavailable, ReferenceFailure) as error:
+        yield Skipped(name=NAME, reason=str(error))
+        return
+    yield Comparison(name=NAME, ours=ours, other=other, ratio=ours / other, limit=2)
+
+
+def _draw() -> Predictions:
+    rng = np.random.default_rng(2021)
+    x = rng.random(N)
+    forecasts = {f"model {power}": x**power for power in (0.7, 1.0, 1.4)[:MODELS]}
+    return sr.Predictions(outcome=(rng.random(N) < x).astype(np.float64), forecasts=forecasts)
+
+
+def _time_r(predictions: Predictions) -> float:
+    """Seconds that R says it took: a plain Rscript, without rpy2 and without what came before and after."""
+    program = [str(find_r().rscript), str(R_CODE / "serve.R")]
+    with Session(program, [R_CODE / "shared.R", R_CODE / "package.R"], time_limit=3600) as session:
+        session.ask("hello")
+        questions = (
+            Question(y_true=predictions.outcome, y_prob=p, draws=DRAWS)
+            for p in predictions.forecasts.values()
+        )
+        answers = [session.ask("certify", **question.vectors()) for question in questions]
+    return sum(float(answer["seconds"][0]) for answer in answers)

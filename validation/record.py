@@ -1,0 +1,69 @@
+"""Record answers of the R package, live: `python -m validation.record` writes recorded/reliabilitydiag.json.
+
+The cases are seeded and small, of every shape; levels vary. The test suite and the certificate read the
+record on machines without R.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scorereport import document
+from scorereport.files import write_text
+from scorereport.reference.questions import Answer, Question, read_answer
+from scorereport.reference.references import PACKAGE, Reference, open_reference
+from scorereport.study.cases import Case, draw_cases
+
+TARGET = Path(__file__).parent / "recorded" / "reliabilitydiag.json"
+SEED, CASES, MOST_ROWS = 20261115, 44, 250
+LEVELS = (0.9, 0.95, 0.8)
+COSTS = (0.1, 0.3)
+#: Resampled bands are recorded of every so many cases: they are held against a thousand draws each.
+RESAMPLED_EVERY, DRAWS = 6, 50
+
+
+def main() -> None:
+    """Ask R about all cases and write what it says."""
+    with open_reference(PACKAGE, time_limit=300) as reference:
+        cases = [_record(reference, number, case) for number, case in enumerate(draw_cases(CASES, SEED))]
+        made = {name: reference.software[name] for name in ("R", "reliabilitydiag", "monotone", "rpy2")}
+    write_text(TARGET, document.dump({"seed": SEED, "software": made, "cases": cases}))
+    print(f"{TARGET}: {len(cases)} cases by reliabilitydiag {made['reliabilitydiag']}, R {made['R']}")
+
+
+def _record(reference: Reference, number: int, case: Case) -> dict[str, Any]:
+    question = Question(
+        y_true=case.y_true[:MOST_ROWS],
+        y_prob=case.y_prob[:MOST_ROWS].astype(np.float64),
+        level=LEVELS[number % len(LEVELS)],
+        costs=COSTS,
+        draws=DRAWS,
+        seed=SEED,
+    )
+    answer = read_answer(reference.ask(question), question)
+    return {
+        "name": case.name,
+        "question": {
+            name: getattr(question, name) for name in ("y_true", "y_prob", "level", "costs", "draws", "seed")
+        },
+        "answer": _answer(answer, resampled=number % RESAMPLED_EVERY == 0),
+    }
+
+
+def _answer(answer: Answer, *, resampled: bool) -> dict[str, Any]:
+    names = [name for name in answer.bands if resampled or name in {"discrete", "continuous"}]
+    return {
+        "scores": answer.scores,
+        "bins": answer.bins,
+        "cep": answer.cep,
+        "auc": answer.auc,
+        "murphy": answer.murphy,
+        "bands": {name: answer.bands[name] for name in names},
+    }
+
+
+if __name__ == "__main__":
+    main()

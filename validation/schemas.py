@@ -1,0 +1,29 @@
+"""The JSON Schemas of all documents: `python -m validation.schemas` writes them into the package."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import scorereport
+from scorereport.evaluation import Evaluation
+from scorereport.files import write_text
+from scorereport.findings import Study
+from scorereport.reference.certificate import Certificate
+
+FOLDER = Path(scorereport.__file__).parent / "schemas"
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """Each schema by the name of its file."""
+    return {
+        "evaluation-1.json": Evaluation.json_schema(),
+        "certificate-1.json": Certificate.json_schema(),
+        "study-1.json": Study.json_schema(),
+    }
+
+
+if __name__ == "__main__":
+    for name, schema in schemas().items():
+        write_text(FOLDER / name, json.dumps(schema, indent=2, ensure_ascii=False) + "\n")
