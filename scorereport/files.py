@@ -8,13 +8,16 @@ from tempfile import NamedTemporaryFile
 
 
 def write_text(path: str | Path, text: str) -> Path:
+    """Write text in UTF-8, with the ends of lines it has."""
+    return write_bytes(path, text.encode())
+
+
+def write_bytes(path: str | Path, content: bytes) -> Path:
     """Write beside the target first and rename: nobody ever sees half a file."""
     target = Path(path)
-    with NamedTemporaryFile(
-        "w", dir=target.parent, prefix=f".{target.name}.", delete=False, encoding="utf-8"
-    ) as file:
+    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
         try:
-            file.write(text)
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -82,3 +83,51 @@ def common_decimals(values: Iterable[float]) -> int:
     sizes = [abs(value) for value in values if math.isfinite(value) and abs(value) > 10.0**-_MOST_DECIMALS]
     needed = 1 - math.floor(math.log10(min(sizes))) if sizes else 0
     return min(max(needed, _FEWEST_DECIMALS), _MOST_DECIMALS)
+
+
+def format_value(value: float) -> str:
+    """A number to six figures, for columns in which every line has a magnitude of its own.
+
+    >>> [format_value(value) for value in (0.125, -1 / 3, 20190.0, 0.000245537, 1.5e-7, float("inf"))]
+    ['0.125', '−0.333333', '20190', '2.4554e−4', '1.5e−7', '∞']
+    """
+    if not math.isfinite(value):
+        return format_number(value, 0)
+    if float(value).is_integer() and abs(value) < 1e15:
+        return _typeset(f"{value:.0f}")
+    return _typeset(f"{value:.6g}" if 1e-3 <= abs(value) < 1e6 else _shortest(value))
+
+
+def _shortest(value: float) -> str:
+    mantissa, _, exponent = f"{value:.4e}".partition("e")
+    return f"{mantissa.rstrip('0').rstrip('.')}e{exponent}"
+
+
+def format_difference(value: float) -> str:
+    """How far apart two numbers are: the magnitude matters, two figures are enough.
+
+    >>> [format_difference(value) for value in (2.2204e-16, 0.0, 0.0123, 1e-12, float("inf"))]
+    ['2.2e−16', '0', '0.012', '1e−12', '∞']
+    """
+    if not math.isfinite(value):
+        return format_number(value, 0)
+    return _typeset(f"{value:.2g}")
+
+
+def _typeset(text: str) -> str:
+    """A number as Python writes it, with a true minus and the shortest exponent."""
+    mantissa, e, exponent = text.partition("e")
+    return f"{mantissa}{e}{int(exponent) if e else ''}".replace("-", "−")
+
+
+def format_time(text: str) -> str:
+    """A time in ISO format to the minute; any other text as it is.
+
+    >>> format_time("2026-11-15T07:30:12+00:00"), format_time("2026-11-15T07:30:12+01:00"), format_time("now")
+    ('2026-11-15 07:30 UTC', '2026-11-15 07:30 UTC+01:00', 'now')
+    """
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return f"{time:%Y-%m-%d %H:%M} {time.tzname() or ''}".rstrip()

@@ -1,0 +1,1 @@
+"""Results as documents: numbers to strings, templates to HTML, HTML to PDF, each in one place."""

@@ -1,0 +1,464 @@
+"""Documents: what they say, in which order, and that they are written whole, alike every time, and alone."""
+
+from __future__ import annotations
+
+import html
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zlib
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import scorereport as sr
+from scorereport import document
+from scorereport.comparison import Comparison, Verdict, compare_numbers
+from scorereport.errors import UsageError
+from scorereport.findings import Section, Study
+from scorereport.reference.certificate import Attempt, Certificate
+from scorereport.report.context import describe_certificate, describe_report, describe_study
+from scorereport.report.render import render_html, render_pdf
+from scorereport.report.writing import Report, write_report, write_study
+
+TIME = "2026-11-15T07:30:12+00:00"
+HOSTILE = "<script>alert('x')</script> & \"more\""
+LONG_REASON = "The reference orders ties otherwise, so that a group of equal forecasts is split."
+
+
+def line(verdict, subject="logit", quantity="MCB", reason="", **values):
+    values = {"engine": 0.5, "reference": 0.25, "difference": 0.25, "tolerance": 1e-12} | values
+    return Comparison(subject=subject, quantity=quantity, verdict=verdict, reason=reason, **values)
+
+
+def make_study(*sections):
+    return Study(
+        time=TIME,
+        seed=7,
+        cases=200,
+        software={"scorereport": "0.1.0", "R": "4.2.2"},
+        sections=tuple(
+            Section(key=str(place), title=f"Part {place}", text="How it was done.", comparisons=tuple(lines))
+            for place, lines in enumerate(sections, start=1)
+        ),
+    )
+
+
+def make_certificate(verdict="certified", sentence="Certified on these data. 12 comparisons agree.", **more):
+    settings = {"reference": "reliabilitydiag 0.2.1", "software": {"R": "4.2.2"}, "results_sha256": ""} | more
+    return Certificate(
+        verdict=verdict,
+        sentence=sentence,
+        time=TIME,
+        rows=1200,
+        sha256="ab" * 32,
+        **settings,
+    )
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    rng = np.random.default_rng(5)
+    forecast = rng.random(120)
+    frame = pd.DataFrame(
+        {
+            "y": (rng.random(120) < forecast).astype(int),
+            HOSTILE: forecast,
+            "steep": forecast**2,
+            "region": rng.choice(["north", "south"], 120),
+        }
+    )
+    return sr.evaluate(
+        frame,
+        outcome="y",
+        forecasts=[HOSTILE, "steep"],
+        group="region",
+        cost_interval=(0.1, 0.3),
+        resamples=0,
+    )
+
+
+def page_of(*sections):
+    return render_html("validation.html", describe_study(make_study(*sections)))
+
+
+def words_of(page):
+    """The text of a page as a reader sees it, without what is only for the eye."""
+    body = page[page.index("<body>") :]
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", body)))
+
+
+# ---- What a study says ----
+
+
+def test_a_study_in_which_nothing_is_unexpected_has_passed():
+    page = words_of(page_of([line(Verdict.AGREES), line(Verdict.EXPECTED, reason=LONG_REASON)]))
+    assert "Passed: nothing unexpected in 2 comparisons" in page
+    assert "2026-11-15 07:30 UTC" in page
+    assert "scorereport 0.1.0, R 4.2.2" in page
+
+
+def test_a_study_with_anything_unexpected_has_failed():
+    page = words_of(page_of([line(Verdict.DIFFERS)], [line(Verdict.AGREES), line(Verdict.REFUTED)]))
+    assert "Failed: 2 unexpected differences, listed below" in page
+    assert "Part 2 1 unexpected" in page
+
+
+def test_what_was_not_compared_is_no_success():
+    page = words_of(page_of([line(Verdict.AGREES), line(Verdict.NOT_COMPARED), line(Verdict.ABSENT)]))
+    assert "nothing unexpected in 1 comparison" in page
+    assert "2 comparisons could not be made" in page
+
+
+@pytest.mark.parametrize("sections", [[], [[]], [[line(Verdict.ABSENT)]]], ids=["none", "empty", "absent"])
+def test_a_study_of_nothing_has_not_passed(sections):
+    described = describe_study(make_study(*sections))["verdict"]
+    assert described["sentence"] == "Not validated: nothing was compared"
+    assert described["tone"] == "open"
+    assert "Passed" not in words_of(page_of(*sections))
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_every_verdict_has_its_word_and_a_sign(verdict):
+    page = page_of([line(verdict, reason="why")])
+    found = re.search(
+        rf'<span class="verdict (\w+)"><span class="mark" [^>]*>(.)</span> {verdict}</span>', page
+    )
+    assert found is not None
+    looks_good = found[1] == "good" or found[2] == "✓"
+    assert looks_good == (verdict in {"agrees", "reproduced", "confirmed", "passed"})
+
+
+def test_unexpected_lines_come_first():
+    lines = [line(Verdict.AGREES, quantity=f"plain {i}") for i in range(9)]
+    page = page_of([*lines, line(Verdict.FAILED, quantity="broken", reason=LONG_REASON)])
+    words = words_of(page)
+    assert words.index("Unexpected: 1 of 10 comparisons") < words.index("broken") < words.index("plain 0")
+    assert words.count("broken") == 2
+    assert "comparison loud" in page
+
+
+def test_numbers_are_compact():
+    page = words_of(page_of([compare_numbers("logit", "MCB", 0.25, 0.25 + 2.0**-52)] * 3))
+    assert "MCB 0.25 0.25 2.2e−16 1e−12 ✓ agrees" in page
+    infinite = replace(line(Verdict.AGREES), engine=float("inf"), reference=None, difference=None)
+    assert "MCB ∞ – – 1e−12 ✓ agrees" in words_of(page_of([infinite] * 3))
+
+
+def test_columns_without_content_are_left_out():
+    lines = [line(Verdict.PASSED, engine="2.4", reference="2.0", difference=None, tolerance=None)] * 3
+    table = describe_study(make_study(lines))["sections"][0]["tables"][0]
+    assert [head["text"] for head in table["heads"]] == ["quantity", "engine", "reference", "verdict"]
+
+
+def test_a_reason_that_lines_share_is_said_once():
+    lines = [line(Verdict.EXPECTED, quantity=name, reason=LONG_REASON) for name in ("MCB", "DSC", "UNC")]
+    words = words_of(page_of(lines))
+    assert words.count(LONG_REASON) == 1
+    assert f"3 lines: {LONG_REASON}" in words
+
+
+def test_long_words_do_not_squeeze_into_a_column_of_numbers():
+    words = "Highly sensitive, Well calibrated, Overestimating risk"
+    page = words_of(
+        page_of([line(Verdict.REPRODUCED, engine=words), line(Verdict.AGREES), line(Verdict.AGREES)])
+    )
+    assert f"MCB see below 0.25 0.25 1e−12 ✓ reproduced engine: {words}" in page
+
+
+def test_a_short_reason_stands_beside_its_quantity():
+    words = words_of(page_of([line(Verdict.AGREES, reason="44 cases")] * 3))
+    assert "MCB · 44 cases 0.5" in words
+
+
+@pytest.mark.parametrize(
+    ("lines_each", "captions", "titles"),
+    [(1, ["All comparisons"], 0), (4, ["All comparisons"], 3), (9, ["a", "b", "c"], 0)],
+)
+def test_tables_are_grouped_by_subject(lines_each, captions, titles):
+    """Also where subjects take turns."""
+    lines = [line(Verdict.AGREES, subject=name) for _ in range(lines_each) for name in "abc"]
+    tables = describe_study(make_study(lines))["sections"][0]["tables"]
+    assert [table["caption"] for table in tables] == captions
+    assert sum(body["title"] != "" for table in tables for body in table["bodies"]) == titles
+    assert sum(len(body["rows"]) for table in tables for body in table["bodies"]) == 3 * lines_each
+
+
+def test_commands_between_backticks_are_code():
+    page = page_of([line(Verdict.ABSENT, reason="Run `pip install <x>` and try once more.")])
+    assert "Run <code>pip install &lt;x&gt;</code> and try once more." in page
+    alone = page_of([line(Verdict.ABSENT, reason="A single ` is only a strange character.")])
+    assert "A single ` is only a strange character." in alone
+
+
+# ---- What a report says ----
+
+
+def test_a_report_has_the_tables_and_the_certificate(evaluation):
+    lines = tuple(compare_numbers("steep", f"number {i}", i / 7, i / 7) for i in range(12))
+    page = words_of(
+        render_html("report.html", describe_report(evaluation, make_certificate(comparisons=lines)))
+    )
+    for text in ("Mean scores", "CORP decomposition", "By region", "Certified on these data.", "number 11"):
+        assert text in page
+    assert "Costs between 0.1 and 0.3" in page
+
+
+def test_a_report_without_certificate_says_so(evaluation):
+    described = describe_report(evaluation, None)
+    assert described["verdict"]["sentence"].startswith("Not certified: no other implementation was asked")
+    assert described["verdict"]["tone"] == "open"
+    assert "No other implementation was asked" in words_of(render_html("report.html", described))
+
+
+def test_intervals_stand_under_their_numbers():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"y": rng.integers(0, 2, 60), "p": rng.random(60)})
+    drawn = sr.evaluate(frame, outcome="y", forecasts=["p"], resamples=50)
+    table = describe_report(drawn, None)["sections"][1]["tables"][0]
+    assert "interval" not in [head["text"] for head in table["heads"]]
+    assert re.fullmatch(r"\[.+, .+\]", table["bodies"][0]["rows"][0]["cells"][2]["detail"])
+
+
+@pytest.mark.parametrize(
+    ("verdict", "sentence", "loud", "tone"),
+    [
+        ("certified", "Certified on these data. All agree.", "Certified on these data.", "good"),
+        ("failed", "2 of 54 numbers differ.", "Failed: 2 of 54 numbers differ.", "bad"),
+        ("not certified", "There is no R.", "Not certified: There is no R.", "open"),
+    ],
+)
+def test_a_certificate_begins_with_its_verdict(verdict, sentence, loud, tone):
+    found = describe_certificate(make_certificate(verdict, sentence))["verdict"]
+    assert (found["sentence"], found["tone"]) == (loud, tone)
+
+
+def test_a_certificate_tells_what_failed_and_what_mends_it(evaluation):
+    attempts = (
+        Attempt(reference="reliabilitydiag", reason="There is no R.", remedy="apt install r-base-core"),
+        Attempt(reference="base R", reason="Nor here.", remedy="First run `R`, then wait."),
+    )
+    certificate = make_certificate("not certified", "There is no R.", attempts=attempts, reference="")
+    page = render_html("report.html", describe_report(evaluation, certificate))
+    assert "<code>apt install r-base-core</code>" in page
+    assert "First run <code>R</code>, then wait." in page
+    assert "Compared with nothing" in words_of(page)
+    assert "ab" * 32 in page
+
+
+def test_expected_deviations_have_a_table_of_their_own():
+    reasons = (LONG_REASON, f"Otherwise. {LONG_REASON}")
+    lines = [
+        line(Verdict.EXPECTED, subject=s, reason=reason) for s in ("logit", "steep") for reason in reasons
+    ]
+    described = describe_certificate(make_certificate(comparisons=(line(Verdict.AGREES), *lines)))
+    notes = [body["note"] for body in described["expected"]["bodies"]]
+    assert notes == [f"2 lines: {reason}" for reason in reasons]
+    assert described["unexpected"] is None
+
+
+# ---- Rendering ----
+
+
+def test_text_is_escaped(evaluation):
+    lines = [line(Verdict.DIFFERS, subject=HOSTILE, quantity=HOSTILE, engine=HOSTILE, reason=HOSTILE * 2)]
+    certificate = make_certificate("failed", HOSTILE, comparisons=tuple(lines), software={"R": HOSTILE})
+    pages = [page_of(lines), render_html("report.html", describe_report(evaluation, certificate))]
+    for page in pages:
+        assert "<script" not in page
+        assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; &amp;" in page
+
+
+def test_a_name_that_is_missing_is_an_error():
+    from jinja2 import UndefinedError
+
+    described = describe_study(make_study([line(Verdict.AGREES)]))
+    del described["sections"][0]["counts"]
+    with pytest.raises(UndefinedError, match="has no attribute 'counts'"):
+        render_html("validation.html", described)
+
+
+def test_a_page_needs_nothing_but_itself():
+    page = page_of([line(Verdict.AGREES)])
+    assert page.startswith("<!DOCTYPE html>")
+    assert '<html lang="en">' in page
+    assert "<title>Validation of scorereport</title>" in page
+    assert not re.search(r"<(script|link|img|iframe)|url\(|@import|https?:", page)
+
+
+def test_links_lead_somewhere(evaluation):
+    for page in (page_of([], []), render_html("report.html", describe_report(evaluation, None))):
+        targets = re.findall(r'href="#([^"]+)"', page)
+        assert len(targets) > 1
+        assert all(page.count(f'id="{target}"') == 1 for target in targets)
+
+
+def test_tables_are_accessible():
+    page = page_of([line(Verdict.AGREES)] * 3)
+    cells = page[page.index("<table") : page.index("</table>")]
+    assert cells.count("<caption>") == 1
+    assert re.findall(r"<th(?! scope=)[ >]", cells) == []
+
+
+def test_pdf_has_text_title_language_and_page_numbers(tmp_path):
+    for tool in ("pdftotext", "pdfinfo"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} of poppler-utils is not installed")
+    marks = [
+        line(verdict, reason=f"{LONG_REASON} −∞ ≤ x · {number}") for number, verdict in enumerate(Verdict)
+    ]
+    lines = [line(Verdict.AGREES, quantity=f"number {i}") for i in range(60)]
+    path = tmp_path / "study.pdf"
+    path.write_bytes(render_pdf(page_of(lines, marks)))
+    text = subprocess.run(
+        ["pdftotext", "-layout", path, "-"], capture_output=True, text=True, check=True
+    ).stdout
+    about = subprocess.run(["pdfinfo", path], capture_output=True, text=True, check=True).stdout
+    pages = int(re.search(r"Pages: +(\d+)", about)[1])
+    assert pages > 2
+    assert re.search(r"Title: +Validation of scorereport\n", about)
+    assert re.search(r"Tagged: +yes\n", about)
+    for expected in (
+        "Failed: 3 unexpected differences",
+        "number 59",
+        "−∞ ≤ x · 3",
+        f"page {pages} of {pages}",
+    ):
+        assert expected in text
+    assert text.count("tolerance") >= pages - 2
+    assert re.search(r"1 Part 1\s*\.+ 1\n", text)
+
+
+def inflate(content):
+    """All that stands in the compressed parts of a PDF."""
+    parts = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", content, re.DOTALL)
+    return b"".join(zlib.decompressobj().decompress(part) for part in parts if part[:1] == b"x")
+
+
+def test_pdf_is_tagged_and_in_english():
+    content = render_pdf(page_of([line(Verdict.AGREES)]))
+    assert content.startswith(b"%PDF-1.7")
+    assert b"/Lang (en)" in inflate(content)
+    assert b"/StructTreeRoot" in inflate(content)
+
+
+RENDER_TWICE = """
+import hashlib, sys
+from scorereport.report.render import render_pdf
+page = open(sys.argv[1], encoding="utf-8").read()
+print(*{hashlib.sha256(render_pdf(page)).hexdigest() for _ in range(2)})
+"""
+
+
+def test_the_same_page_gives_the_same_bytes_in_every_process(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(page_of([line(v, reason=LONG_REASON) for v in Verdict]), encoding="utf-8")
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", RENDER_TWICE, page],
+            env=os.environ | {"PYTHONHASHSEED": seed, "TZ": zone},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        for seed, zone in (("1", "UTC"), ("2", "Asia/Tokyo"))
+    ]
+    assert [run.stderr for run in found] == ["", ""]
+    assert len({run.stdout for run in found}) == 1
+    assert len(found[0].stdout.split()) == 1
+
+
+@pytest.mark.parametrize(
+    "source", ["http://localhost:9/x.png", "https://example.org/x.png", "file:///etc/hostname", "ftp://x/y"]
+)
+def test_nothing_is_fetched(source, monkeypatch):
+    import socket
+
+    def refuse(*_):
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    with pytest.raises(ValueError, match="a report must carry in itself all that it shows"):
+        render_pdf(f'<html lang="en"><title>x</title><h1>x</h1><img alt="x" src="{source}"></html>')
+
+
+def test_what_a_page_carries_is_shown():
+    dot = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+    page = f'<html lang="en"><title>x</title><h1>x</h1><img alt="dot" src="{dot}"></html>'
+    assert b"/Subtype /Image" in render_pdf(page)
+
+
+def test_rendering_is_silent_and_leaves_the_process_as_it_was(capfd, caplog):
+    caplog.set_level(logging.DEBUG)
+    before = dict(os.environ), logging.getLogger("weasyprint").handlers[:]
+    render_pdf('<html lang="en"><style>h1 { no-such: thing }</style><title>x</title><h1>x</h1></html>')
+    assert capfd.readouterr() == ("", "")
+    assert [record for record in caplog.records if record.name.startswith(("weasyprint", "fontTools"))] == []
+    assert (dict(os.environ), logging.getLogger("weasyprint").handlers[:]) == before
+    assert logging.getLogger("weasyprint").propagate
+
+
+# ---- Files ----
+
+
+def test_a_report_is_written_by_its_ending(evaluation, tmp_path):
+    certificate = make_certificate(comparisons=(line(Verdict.AGREES),), results_sha256=evaluation.sha256)
+    paths = [tmp_path / name for name in ("report.html", "report.PDF", "report.json")]
+    for path in paths:
+        assert write_report(evaluation, path, certificate=certificate) == path
+    assert paths[0].read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert paths[1].read_bytes().startswith(b"%PDF-")
+    report = document.load(Report, paths[2].read_bytes(), "report.json")
+    assert document.dump(report.evaluation) == evaluation.to_json()
+    assert report.certificate == certificate
+
+
+def test_a_certificate_of_other_results_is_refused(evaluation, tmp_path):
+    certificate = make_certificate(results_sha256="cd" * 32)
+    with pytest.raises(UsageError, match=r"^The certificate is of other results: it names cdcdcdcdcdcd…, "):
+        write_report(evaluation, tmp_path / "report.html", certificate=certificate)
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_endings_are_refused(evaluation, tmp_path):
+    message = r"^The name of a report must end in \.html, \.pdf or \.json; got 'report\.docx'\.$"
+    with pytest.raises(UsageError, match=message):
+        write_report(evaluation, tmp_path / "report.docx")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_study_is_written_in_three_forms(tmp_path):
+    study = make_study([line(Verdict.AGREES)])
+    paths = write_study(study, tmp_path / "new" / "folder")
+    assert [path.name for path in paths] == [f"validation-report.{end}" for end in ("json", "html", "pdf")]
+    assert document.load(Study, paths[0].read_bytes(), "study") == study
+    assert all(path.stat().st_size > 0 for path in paths)
+
+
+def test_nothing_is_written_if_rendering_fails(tmp_path, monkeypatch):
+    def fail(_):
+        raise ValueError("no fonts")
+
+    monkeypatch.setattr("scorereport.report.writing.render_pdf", fail)
+    with pytest.raises(ValueError, match="no fonts"):
+        write_study(make_study([line(Verdict.AGREES)]), tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_earlier_report_survives_a_full_disk(evaluation, tmp_path, monkeypatch):
+    def full_disk(_):
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "report.html"
+    path.write_text("before", encoding="utf-8")
+    monkeypatch.setattr("scorereport.files.os.fsync", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        write_report(evaluation, path)
+    assert path.read_text(encoding="utf-8") == "before"
+    assert list(tmp_path.iterdir()) == [path]
