@@ -1,0 +1,151 @@
+"""Figs. 2 to 7 of Nelson (2017): models of two classes in one dimension, right and wrong."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import expit, stdtrit
+
+from scorereport import scores
+from scorereport.study.papers.citations import NELSON as PAPER
+from scorereport.study.papers.printed import compare_claim, compare_printed, compare_readings, half_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scorereport.arrays import FloatArray
+    from scorereport.comparison import Comparison
+    from scorereport.scores import ScaleMean
+
+#: The coupling of the sources, whose classes lie at 0 and 2: Student t of two degrees.
+_SOURCE_COUPLING = 0.5
+_PRECISION = 0.01
+_QUANTILES = 20_000
+
+
+class Model(NamedTuple):
+    """What a model believes of one class."""
+
+    mean: float
+    variance: float = 1.0
+    coupling: float = _SOURCE_COUPLING
+
+
+FIRST, SECOND = Model(0.0), Model(2.0)
+#: Models of Figs. 5 and 6, wrong in their second class, and whether they are too confident.
+WRONG_MODELS = {
+    "Fig. 5a, mean 1 for 2": (SECOND._replace(mean=1.0), False),
+    "Fig. 5b, mean 3 for 2": (SECOND._replace(mean=3.0), True),
+    "Fig. 6a, variance .5 for 1": (SECOND._replace(variance=0.5), True),
+    "Fig. 6b, variance 2 for 1": (SECOND._replace(variance=2.0), False),
+    "Fig. 6c, coupling 0 for .5": (SECOND._replace(coupling=0.0), True),
+    "Fig. 6d, coupling 1 for .5": (SECOND._replace(coupling=1.0), False),
+}
+#: Ranges of x that Fig. 7 may show, which the paper does not state, and what it prints.
+_WINDOWS: dict[str, tuple[float, float] | None] = {
+    "whole line": None,
+    "x from -10 to 10": (-10.0, 10.0),
+    "x from -7.5 to 9.5": (-7.5, 9.5),
+}
+_FIGURE_7 = {"Model probability": "0.56", "Source probability": "0.62", "Divergence probability": "0.90"}
+
+
+class Means(NamedTuple):
+    """Decisiveness, accuracy and robustness, each of the model and of the source."""
+
+    decisiveness: ScaleMean
+    accuracy: ScaleMean
+    robustness: ScaleMean
+
+    @property
+    def slope(self) -> float:
+        """Slope of the line of marks: above 1 for a model that is too confident."""
+        rise = self.decisiveness.model - self.robustness.model
+        run = self.decisiveness.source - self.robustness.source
+        return rise / run if run else math.nan
+
+
+def average_model(models: tuple[Model, Model], window: tuple[float, float] | None = None) -> Means:
+    """Means over both sources, by their quantiles; `window` leaves out what lies beyond it."""
+    chances = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
+    reported, actual = [], []
+    for label, centre in enumerate((0.0, 2.0)):
+        x = centre + stdtrit(2, chances)
+        x = x if window is None else x[(x >= window[0]) & (x <= window[1])]
+        reported.append(np.clip(_posterior(x, models, label), _PRECISION, 1 - _PRECISION))
+        actual.append(_posterior(x, (FIRST, SECOND), label))
+    model, source = np.concatenate(reported), np.concatenate(actual)
+    return Means(
+        *(
+            scores.ScaleMean(
+                exponent=m,
+                model=scores.generalized_mean(model, m),
+                source=scores.generalized_mean(source, m),
+            )
+            for m in (1.0, 0.0, -2 / 3)
+        )
+    )
+
+
+def _posterior(x: FloatArray, models: tuple[Model, Model], label: int) -> FloatArray:
+    own, other = (
+        scores.coupled_gaussian_logpdf(
+            x, mean=model.mean, scale=float(np.sqrt(model.variance)), kappa=model.coupling
+        )
+        for model in (models[label], models[1 - label])
+    )
+    return expit(own - other)
+
+
+def compare_figures_2_to_6() -> Iterator[Comparison]:
+    """Where the three means lie for a perfect model and for wrong ones."""
+    perfect = average_model((FIRST, SECOND))
+    gap = max(abs(mean.model - mean.source) for mean in perfect)
+    yield compare_printed(f"{PAPER}, Fig. 2", "Means of a perfect model less those of the source", "0", gap)
+    for name, (second, is_overconfident) in WRONG_MODELS.items():
+        place, _, error = name.partition(", ")
+        means = average_model((FIRST, second))
+        yield compare_claim(
+            f"{PAPER}, {place}",
+            f"Slope of the three means, {error}",
+            "more than 45°" if is_overconfident else "less than 45°",
+            f"slope {means.slope:.3g}",
+            holds=means.slope > 1 if is_overconfident else means.slope < 1,
+        )
+        yield compare_claim(
+            f"{PAPER}, {place}",
+            f"Accuracy of the model against that of the source, {error}",
+            "model below source",
+            f"model {means.accuracy.model:.4f}, source {means.accuracy.source:.4f}",
+            holds=means.accuracy.model < means.accuracy.source,
+        )
+
+
+def compare_figure_7() -> Iterator[Comparison]:
+    """The three probabilities of a Gaussian model for heavy-tailed sources."""
+    gaussian = (FIRST._replace(coupling=0.0), SECOND._replace(coupling=0.0))
+    means = {name: average_model(gaussian, window).accuracy for name, window in _WINDOWS.items()}
+    matching = [
+        name for name, mean in means.items() if all(map(_prints_as, _values(mean), _FIGURE_7.values()))
+    ]
+    why = "The range of x is not stated" + f"; all three come out for {' or '.join(matching)}." * bool(
+        matching
+    )
+    for position, (quantity, printed) in enumerate(_FIGURE_7.items()):
+        readings = {name: _values(mean)[position] for name, mean in means.items()}
+        yield compare_readings(f"{PAPER}, Fig. 7", quantity, printed, readings, reason=why)
+    model, source, _ = map(Fraction, _FIGURE_7.values())
+    yield compare_printed(
+        f"{PAPER}, Fig. 7", "Printed model over printed source", "0.90", float(model / source)
+    )
+
+
+def _values(mean: ScaleMean) -> tuple[float, float, float]:
+    return mean.model, mean.source, mean.divergence
+
+
+def _prints_as(value: float, printed: str) -> bool:
+    return abs(value - float(printed)) <= half_unit(printed)

@@ -1,0 +1,177 @@
+"""`run_study()`: all sections of the validation study, in order."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from scorereport.clock import timestamp
+from scorereport.comparison import Comparison, Verdict
+from scorereport.findings import Section, Study
+from scorereport.progress import steps
+from scorereport.reference.installation import Unavailable
+from scorereport.reference.recorded import compare_with_record
+from scorereport.reference.references import BASE, NAMES, PACKAGE, Reference, open_reference
+from scorereport.reference.session import ReferenceFailure
+from scorereport.sampling import SEED
+from scorereport.study.cases import SHAPES, Case, draw_cases
+from scorereport.study.defects import show_defects
+from scorereport.study.live import compare_live
+from scorereport.study.operation import check_operation
+from scorereport.study.papers.ahmadian import reproduce_ahmadian
+from scorereport.study.papers.ahmadian_errata import errata_ahmadian
+from scorereport.study.papers.dimitriadis import reproduce_dimitriadis
+from scorereport.study.papers.dimitriadis_errata import errata_dimitriadis
+from scorereport.study.papers.flores import reproduce_flores
+from scorereport.study.papers.flores_errata import errata_flores
+from scorereport.study.papers.galdran import reproduce_galdran
+from scorereport.study.papers.galdran_errata import errata_galdran
+from scorereport.study.papers.nelson import reproduce_nelson
+from scorereport.study.papers.nelson_errata import errata_nelson
+from scorereport.study.peers.packages import compare_with_peers
+from scorereport.study.software import check_installation, software_versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+#: Cases that R is asked about unless told otherwise, and which share of them base R is asked about too.
+CASES, _BASE_SHARE = 300, 5
+#: Seconds that R may take for one case.
+TIME_LIMIT = 900.0
+_ERRATA = (errata_galdran, errata_nelson, errata_flores, errata_dimitriadis, errata_ahmadian)
+
+
+def run_study(*, cases: int = CASES, seed: int = SEED, time_limit: float = TIME_LIMIT) -> Study:
+    """Check installation and operation, and hold the engine against R, its record, peers and papers."""
+    drawn = list(draw_cases(cases, seed))
+    return Study(
+        time=timestamp(),
+        seed=seed,
+        cases=cases,
+        software=software_versions(),
+        sections=tuple(_sections(drawn, seed, time_limit)),
+    )
+
+
+def _sections(drawn: Sequence[Case], seed: int, time_limit: float) -> Iterator[Section]:
+    yield _section(
+        "installation",
+        "Installation",
+        "Libraries, files, fonts and R, as they are on this machine.",
+        check_installation(time_limit),
+    )
+    yield _section(
+        "operation",
+        "Operation",
+        "The way of the data from end to end on demonstration data, and the exit codes of the command line.",
+        check_operation(),
+    )
+    with _try_reference(PACKAGE, time_limit) as package:
+        yield _live_section("reliabilitydiag", package, drawn, seed)
+        if isinstance(package, Reference):
+            yield _section(
+                "defects",
+                "Known defects of the R package",
+                "Calls that a certificate never makes, each by its smallest example, beside the engine.",
+                show_defects(package),
+            )
+        niamey = _fetch_niamey(package)
+    with _try_reference(BASE, time_limit) as base:
+        yield _live_section("base-r", base, drawn[: max(len(drawn) // _BASE_SHARE, 1)], seed)
+    yield _section(
+        "recorded",
+        "Recorded answers of R",
+        "Answers of the R package, recorded with their data, which can be checked on every machine.",
+        compare_with_record(),
+    )
+    yield _section(
+        "peers",
+        "Other implementations",
+        "Independent Python packages on the same cases, where they define the same number. What is known to "
+        "be wrong in them is shown to be so.",
+        compare_with_peers(drawn),
+    )
+    yield _section(
+        "papers",
+        "Numbers of the papers",
+        "What five papers print, computed anew. Inconsistent is what contradicts the paper itself.",
+        _reproduce(niamey),
+    )
+    yield _section(
+        "errata",
+        "Errata of the papers",
+        "Where a printed formula is wrong: the value it gives, the right one, and a proof or counterexample, "
+        "computed now.",
+        (line for errata in steps(_ERRATA, len(_ERRATA), "checking errata") for line in errata()),
+    )
+
+
+def _section(key: str, title: str, text: str, lines: Iterable[Comparison]) -> Section:
+    return Section(key=key, title=title, text=text, comparisons=tuple(lines))
+
+
+@contextmanager
+def _try_reference(kind: str, time_limit: float) -> Iterator[Reference | Comparison]:
+    """A running reference, or the line that says why there is none."""
+    with ExitStack() as stack:
+        found: Reference | Comparison
+        try:
+            found = stack.enter_context(open_reference(kind, time_limit))
+        except Unavailable as error:
+            found = _missing(kind, Verdict.ABSENT, f"{error} To mend it: {error.remedy}")
+        except ReferenceFailure as failure:
+            found = _missing(kind, Verdict.FAILED, str(failure))
+        yield found
+
+
+def _missing(kind: str, verdict: Verdict, reason: str) -> Comparison:
+    return Comparison(
+        subject=NAMES[kind],
+        quantity="all cases",
+        verdict=verdict,
+        reason=reason,
+    )
+
+
+def _live_section(key: str, reference: Reference | Comparison, drawn: Sequence[Case], seed: int) -> Section:
+    """Cases of every shape, or the reason why R was not asked."""
+    if isinstance(reference, Comparison):
+        title = f"{reference.subject}, live"
+        return _section(key, title, "R was not asked.", [reference])
+    text = (
+        f"{len(drawn)} seeded cases ({', '.join(SHAPES)}) compared with {reference.title}, which runs in a "
+        "process of its own. Each line is the largest difference over the cases of a shape."
+    )
+    return _section(key, f"{reference.name}, live", text, compare_live(drawn, reference, seed))
+
+
+def _fetch_niamey(reference: Reference | Comparison) -> pd.DataFrame | None:
+    """The data of the CORP paper, from the R package: they are not ours to copy."""
+    if isinstance(reference, Comparison):
+        return None
+    try:
+        answer = reference.fetch("niamey")
+        return pd.DataFrame({name: answer[name] for name in ("obs", "ENS", "EPC", "EMOS", "Logistic")})
+    except (ReferenceFailure, KeyError):
+        return None
+
+
+def _reproduce(niamey: pd.DataFrame | None) -> Iterator[Comparison]:
+    papers = (
+        lambda: reproduce_dimitriadis(niamey),
+        reproduce_flores,
+        reproduce_galdran,
+        reproduce_nelson,
+        reproduce_ahmadian,
+    )
+    for reproduce in steps(papers, len(papers), "reproducing papers"):
+        yield from map(_under_its_paper, reproduce())
+
+
+def _under_its_paper(line: Comparison) -> Comparison:
+    """The paper as subject, and the place in it before the quantity."""
+    paper, _, place = line.subject.partition(", ")
+    return replace(line, subject=paper, quantity=f"{place}: {line.quantity}" if place else line.quantity)

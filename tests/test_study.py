@@ -1,0 +1,210 @@
+"""The validation study as a user runs it: whole, with a broken engine, and without R."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+
+import jsonschema
+import pytest
+from conftest import REPOSITORY
+
+from scorereport.comparison import UNEXPECTED, Verdict
+from scorereport.findings import Study
+from scorereport.reference.references import PACKAGE, open_reference
+from scorereport.study.cases import MILLION, SHAPES, draw_cases
+from scorereport.study.defects import show_defects
+from scorereport.study.live import compare_live
+from scorereport.study.software import check_installation, software_versions
+from validation.schemas import FOLDER, schemas
+
+SECTIONS = ["installation", "operation", "reliabilitydiag", "defects", "base-r", "recorded"]
+SECTIONS += ["peers", "papers", "errata"]
+
+#: One number of the engine, wrong by 1e-6: the score of the recalibrated forecast.
+BROKEN = """
+import sys
+from scorereport.reliability import decomposition
+right = decomposition.mean_at
+decomposition.mean_at = lambda *given: right(*given) + 1e-6
+from scorereport.cli import main
+sys.argv[1:] = ["validate", "--cases", "2", "--quiet", "-o", sys.argv[1]]
+main()
+"""
+
+
+def validate(folder, *options, program=("-m", "scorereport", "validate", "--cases", "3"), **environment):
+    """Run the study in a process of its own; its exit code, its output and its document."""
+    target = [str(folder)] if "-c" in program else ["-o", str(folder), *options]
+    done = subprocess.run(
+        [sys.executable, *program, *target],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+        timeout=900,
+    )
+    return done, json.loads((folder / "validation-report.json").read_text(encoding="utf-8"))
+
+
+def verdicts(document, key):
+    section = next(section for section in document["sections"] if section["key"] == key)
+    return Counter(line["verdict"] for line in section["comparisons"])
+
+
+def hide_r(folder):
+    """A path with everything of the usual one but R."""
+    links = folder / "bin"
+    links.mkdir()
+    for place in os.environ["PATH"].split(os.pathsep):
+        for name in os.listdir(place) if os.path.isdir(place) else ():
+            if name not in {"R", "Rscript"} and not (links / name).exists():
+                (links / name).symlink_to(os.path.join(place, name))
+    return str(links)
+
+
+@pytest.mark.r
+@pytest.mark.usefixtures("r_package")
+def test_the_whole_study_passes_and_is_written(tmp_path):
+    done, document = validate(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [section["key"] for section in document["sections"]] == SECTIONS
+    lines = [line for section in document["sections"] for line in section["comparisons"]]
+    assert not [line for line in lines if line["verdict"] in UNEXPECTED]
+    assert verdicts(document, "reliabilitydiag")["agrees"] > 30
+    assert verdicts(document, "papers")["not compared"] == 0  # the Niamey data came from the package
+    jsonschema.validate(document, Study.json_schema())
+    assert (tmp_path / "validation-report.pdf").read_bytes().startswith(b"%PDF-")
+    html = (tmp_path / "validation-report.html").read_text(encoding="utf-8")
+    assert "nothing unexpected" in html
+    assert all(section["title"] in html for section in document["sections"])
+    assert not done.stderr
+
+
+@pytest.mark.r
+@pytest.mark.usefixtures("r_package")
+def test_an_engine_broken_by_1e_6_fails_the_study(tmp_path):
+    done, document = validate(tmp_path, program=("-c", BROKEN))
+    assert done.returncode == 5
+    for key in ("reliabilitydiag", "base-r", "recorded", "peers"):
+        assert verdicts(document, key)["differs"] > 0, key
+    assert "MCB: differs" in done.stdout
+    assert "Failed" in (tmp_path / "validation-report.html").read_text(encoding="utf-8")
+
+
+def test_without_r_the_study_says_what_it_did_not_compare(tmp_path):
+    done, document = validate(tmp_path, "--strict", PATH=hide_r(tmp_path), R_HOME="")
+    assert done.returncode == 3, done.stdout + done.stderr
+    for key in ("reliabilitydiag", "base-r"):
+        assert verdicts(document, key) == {"absent": 1}
+    assert verdicts(document, "recorded")["agrees"] > 30
+    assert verdicts(document, "papers")["not compared"] > 0
+    html = (tmp_path / "validation-report.html").read_text(encoding="utf-8")
+    assert "R is not installed: there is no Rscript on the path." in html
+
+
+def test_cases_are_of_every_shape_and_repeat():
+    cases, again = (list(draw_cases(300, seed=2021)) for _ in range(2))
+    assert {case.shape for case in cases} == set(SHAPES)
+    assert len(cases) == len({case.name for case in cases}) == 300
+    assert len(cases[-1].y_true) == MILLION
+    for case, same in zip(cases, again, strict=True):
+        assert case.name == same.name
+        assert (case.y_true == same.y_true).all()
+        assert (case.y_prob == same.y_prob).all()
+
+
+def test_cases_are_what_their_names_say():
+    by_name = {case.name: case for case in draw_cases(60, seed=7)}
+    assert len(set(by_name["constant 1"].y_prob)) == 1
+    assert set(by_name["0/1 forecasts 1"].y_prob) >= {0.0, 1.0}
+    assert len(set(by_name["one class 1"].y_true)) == 1
+    assert len(by_name["two rows 1"].y_true) == 2
+    assert by_name["float32 1"].y_prob.dtype == "float32"
+    assert by_name["rare events 2"].y_true.mean() < 0.1
+    assert (by_name["rounded 1"].y_prob.round(2) == by_name["rounded 1"].y_prob).all()
+
+
+@pytest.mark.r
+@pytest.mark.usefixtures("r_package")
+def test_live_cases_agree_and_say_how_many():
+    with open_reference(PACKAGE, time_limit=120) as reference:
+        lines = list(compare_live(list(draw_cases(11, seed=3)), reference, seed=3))
+    assert not [line for line in lines if line.is_unexpected]
+    by_quantity = {line.quantity: line for line in lines if line.subject == "All shapes"}
+    assert by_quantity["Brier score: MCB"].reason == "11 cases"
+    shapes = {line.subject for line in lines} - {"All shapes"}
+    assert shapes == {f"Shape: {shape}" for shape in SHAPES[:-1]}
+
+
+@pytest.mark.r
+@pytest.mark.usefixtures("r_package")
+def test_a_case_that_r_does_not_answer_is_a_failure_not_a_gap():
+    with open_reference(PACKAGE, time_limit=120) as reference:
+        os.kill(reference.session.process_id, 9)
+        lines = list(compare_live(list(draw_cases(2, seed=3)), reference, seed=3))
+    assert [line.verdict for line in lines] == [Verdict.FAILED] * 2
+    assert lines[0].reason.startswith("R died of signal 9 (SIGKILL).")
+
+
+@pytest.mark.r
+@pytest.mark.usefixtures("r_package")
+def test_known_defects_are_shown():
+    with open_reference(PACKAGE, time_limit=120) as reference:
+        lines = list(show_defects(reference))
+    assert {line.verdict for line in lines} <= {Verdict.EXPECTED, Verdict.AGREES}
+    assert len(lines) == 6
+
+
+def test_the_installation_names_every_library():
+    lines = {line.quantity: line for line in check_installation(time_limit=120)}
+    for name in ("numpy", "scipy", "pandas", "weasyprint", "jinja2", "files: templates", "files: recorded"):
+        assert lines[name].verdict is Verdict.PASSED
+    assert lines["numpy"].reason == software_versions()["numpy"]
+    assert lines["files as delivered"].verdict in {Verdict.PASSED, Verdict.NOT_COMPARED}
+
+
+@pytest.mark.parametrize("name", schemas())
+def test_schemas_on_file_are_those_of_the_classes(name):
+    assert json.loads((FOLDER / name).read_text(encoding="utf-8")) == schemas()[name]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The package as users get it."""
+    folder = tmp_path_factory.mktemp("wheel")
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), "."],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        pytest.skip(f"no wheel can be built here: {done.stderr.strip().splitlines()[-1]}")
+    return next(folder.glob("*.whl"))
+
+
+def test_a_wheel_has_templates_records_schemas_and_r_code(wheel, tmp_path):
+    shutil.unpack_archive(wheel, tmp_path, "zip")
+    package = tmp_path / "scorereport"
+    for file in (
+        "templates/validation.html",
+        "recorded/reliabilitydiag.json",
+        "schemas/study-1.json",
+        "reference/r/package.R",
+    ):
+        assert (package / file).is_file(), file
+    done = subprocess.run(
+        [sys.executable, "-c", "from scorereport.reference.recorded import describe_record as d; print(d())"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+    )
+    assert "recorded answers of reliabilitydiag" in done.stdout
