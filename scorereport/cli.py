@@ -6,16 +6,26 @@ Everything heavy is imported inside the commands, so that `--help` answers at on
 from __future__ import annotations
 
 import sys
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from io import TextIOWrapper
-from pathlib import Path  # noqa: TC003  # typer reads it at run time
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from scorereport.errors import ExitCode, ScoreReportError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scorereport.evaluation import Evaluation
+    from scorereport.reference.certificate import Certificate
+
 #: What typer, as shells expect, ends with after an interrupt.
 _INTERRUPTED = 130
+
+Strict = Annotated[bool, typer.Option("--strict", help="Exit code 3 if something is missing.")]
 
 app = typer.Typer(
     help="Show that a probabilistic classifier is good enough to be used.",
@@ -39,8 +49,7 @@ def _top(
         raise typer.Exit
 
 
-@app.command()
-def score(  # noqa: PLR0913, PLR0917  # a command takes as many options as it has
+def _evaluate_file(  # noqa: PLR0913, PLR0917  # a command takes as many options as it has
     file: Annotated[Path, typer.Argument(help="Predictions: .csv, .csv.gz or .parquet.")],
     outcome: Annotated[str, typer.Option(help="Column of outcomes: 0/1, True/False or two labels.")],
     forecast: Annotated[list[str], typer.Option(help="Column of probabilities; repeat for more models.")],
@@ -64,15 +73,12 @@ def score(  # noqa: PLR0913, PLR0917  # a command takes as many options as it ha
     resamples: Annotated[int, typer.Option(help="Samples to draw; 0 for no intervals and tests.")] = 1000,
     seed: Annotated[int | None, typer.Option(help="Where random numbers start.")] = None,
     smallest_group: Annotated[int, typer.Option(help="Smaller groups are counted, not scored.")] = 10,
+    certify: Annotated[bool, typer.Option("--certify", help="Compare every number with R.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the results document instead of tables.")
-    ] = False,
-) -> None:
-    """Print scores, skills, decompositions and tests of the forecasts in FILE, with their uncertainty."""
+) -> tuple[Evaluation, Certificate | None]:
     from scorereport.evaluation import evaluate
     from scorereport.sampling import SEED
-    from scorereport.terminal import print_evaluation, show_progress
+    from scorereport.terminal import show_progress
 
     with show_progress(quiet=quiet):
         evaluation = evaluate(
@@ -95,10 +101,136 @@ def score(  # noqa: PLR0913, PLR0917  # a command takes as many options as it ha
             seed=SEED if seed is None else seed,
             smallest_group=smallest_group,
         )
+        return evaluation, _certify(evaluation) if certify else None
+
+
+def _certify(evaluation: Evaluation) -> Certificate:
+    from scorereport.reference.certifying import certify
+
+    return certify(evaluation)
+
+
+def _on_predictions(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of an evaluation, and then the evaluation with its certificate."""
+    shared, own = _options(_evaluate_file), _options(command)
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        evaluation, certificate = _evaluate_file(**{name: given.pop(name) for name in shared})
+        command(evaluation, certificate, **given)
+
+    parameters = [*shared.values(), *own.values()]
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def _options(function: Callable[..., Any]) -> dict[str, Parameter]:
+    """The parameters that typer is to make options of: those with a default or an annotation for it."""
+    later = {"Evaluation": object, "Certificate": object}  # not imported before they are needed
+    kinds = get_type_hints(function, localns=later, include_extras=True)
+    return {
+        name: parameter.replace(annotation=kinds[name])
+        for name, parameter in signature(function).parameters.items()
+        if hasattr(kinds[name], "__metadata__")
+    }
+
+
+@app.command()
+@_on_predictions
+def score(
+    evaluation: Evaluation,
+    certificate: Certificate | None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the results document instead of tables.")
+    ] = False,
+    strict: Strict = False,
+) -> None:
+    """Print scores, skills, decompositions and tests of the forecasts in FILE, with their uncertainty."""
+    from scorereport.terminal import print_evaluation
+
     if as_json:
         typer.echo(evaluation.to_json(), nl=False)
     else:
         print_evaluation(evaluation)
+    _conclude(certificate, strict=strict)
+
+
+def _check_name(output: Path) -> Path:
+    """Refuse a name before the work, not after it."""
+    from scorereport.report.writing import check_name
+
+    return check_name(output)
+
+
+@app.command()
+@_on_predictions
+def report(
+    evaluation: Evaluation,
+    certificate: Certificate | None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The report: .pdf, .html or .json.", callback=_check_name)
+    ] = Path("report.pdf"),
+    strict: Strict = False,
+) -> None:
+    """Write a report on the forecasts in FILE, with the R certificate if asked for."""
+    from scorereport.report.writing import write_report
+
+    write_report(evaluation, output, certificate=certificate)
+    typer.echo(f"{output} written.", err=True)
+    _conclude(certificate, strict=strict)
+
+
+def _conclude(certificate: Certificate | None, *, strict: bool) -> None:
+    """Tell the verdict of a certificate on standard error, and by the exit code."""
+    from scorereport.terminal import print_certificate
+
+    if certificate is None:
+        return
+    print_certificate(certificate, sys.stderr)
+    if certificate.verdict == "failed":
+        raise typer.Exit(ExitCode.CERTIFICATE_FAILED)
+    if certificate.verdict == "not certified" and strict:
+        raise typer.Exit(ExitCode.WARNINGS)
+
+
+@app.command()
+def validate(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")] = Path(),
+    cases: Annotated[int, typer.Option(min=1, help="Random cases that R is asked about.")] = 300,
+    seed: Annotated[int | None, typer.Option(min=0, help="Where random numbers start.")] = None,
+    strict: Strict = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+) -> None:
+    """Check this software on this machine against R, its peers and the papers; write validation-report.*."""
+    from scorereport.comparison import Verdict
+    from scorereport.report.writing import write_study
+    from scorereport.sampling import SEED
+    from scorereport.study.studying import run_study
+    from scorereport.terminal import print_study, show_progress
+
+    with show_progress(quiet=quiet):
+        study = run_study(cases=cases, seed=SEED if seed is None else seed)
+        written = write_study(study, output)
+    print_study(study)
+    typer.echo(f"Written: {', '.join(map(str, written))}")
+    if not study.passed:
+        raise typer.Exit(ExitCode.CERTIFICATE_FAILED)
+    is_partial = any(line.verdict is Verdict.ABSENT for s in study.sections for line in s.comparisons)
+    if strict and is_partial:
+        raise typer.Exit(ExitCode.WARNINGS)
+
+
+@app.command("r-setup")
+def set_up_r(
+    repository: Annotated[str, typer.Option(help="Address of another repository than CRAN.")] = "",
+    again: Annotated[bool, typer.Option("--again", help="Install even if it is there.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Do not show what R says.")] = False,
+) -> None:
+    """Install the R package reliabilitydiag from CRAN into your own library, and say what was done."""
+    from scorereport.reference.installing import install_package
+
+    typer.echo(install_package(repository=repository, again=again, quiet=quiet))
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
@@ -16,9 +17,12 @@ from scorereport.progress import watched_by
 from scorereport.tables import describe_bands, describe_data, describe_uncertainty, evaluation_tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from scorereport.comparison import Comparison
     from scorereport.evaluation import Evaluation
+    from scorereport.findings import Study
+    from scorereport.reference.certificate import Certificate
     from scorereport.tables import Table
 
 #: Wider than any table: rich would rather cut a number than let the terminal wrap a line.
@@ -60,6 +64,37 @@ def print_evaluation(evaluation: Evaluation, file: IO[str] | None = None) -> Non
         out.print(Text(sentence))
     for note in evaluation.notes:
         out.print(Text(f"Note. {note}"))
+
+
+def print_certificate(certificate: Certificate, file: IO[str] | None = None) -> None:
+    """Print the verdict of a certificate, what stood in its way, and what differs."""
+    out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
+    out.print(Text(f"R certificate: {certificate.sentence}", style="bold"))
+    for attempt in certificate.attempts:
+        mend = f" To mend it: {attempt.remedy}" if attempt.remedy else ""
+        out.print(Text(f"{attempt.reference}: {attempt.reason}{mend}"))
+    _print_unexpected(out, certificate.unexpected)
+
+
+def print_study(study: Study, file: IO[str] | None = None) -> None:
+    """Print what a study came to: a line for each section, and what nobody expected."""
+    out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
+    for section in study.sections:
+        counts = Counter(line.verdict for line in section.comparisons)
+        told = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+        out.print(Text(f"{section.title}: {told}"))
+    _print_unexpected(out, study.unexpected)
+
+
+def _print_unexpected(out: Console, lines: Sequence[Comparison]) -> None:
+    for line in lines:
+        out.print(Text(f"{line.subject}, {line.quantity}: {line.verdict}. {_describe(line)}".strip()))
+
+
+def _describe(line: Comparison) -> str:
+    if line.difference is None:
+        return line.reason
+    return f"{line.engine} here, {line.reference} there. {line.reason}"
 
 
 def _rich_table(table: Table) -> RichTable:

@@ -11,6 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from scorereport.reference.installation import Unavailable
+from scorereport.reference.references import BASE, PACKAGE, open_reference
+from scorereport.reference.session import ReferenceFailure
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=80)
@@ -30,3 +34,27 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no reference data at {folder}; set SCOREREPORT_SHARED to their folder")
     return folder
+
+
+def require_reference(kind: str) -> None:
+    """Skip with the reason where R or its package is absent; fail if it is demanded."""
+    try:
+        with open_reference(kind, time_limit=300):
+            return
+    except (Unavailable, ReferenceFailure) as error:
+        reason = f"{kind} is not there: {error}"
+    if os.environ.get("SCOREREPORT_REQUIRE_R") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def r_package() -> None:
+    """Need the R package reliabilitydiag through rpy2."""
+    require_reference(PACKAGE)
+
+
+@pytest.fixture(scope="session")
+def base_r() -> None:
+    """Need R, whatever packages it has."""
+    require_reference(BASE)

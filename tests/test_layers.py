@@ -13,9 +13,9 @@ PACKAGE = Path(scorereport.__file__).parent
 
 #: Each line may import from the lines above it, and modules of a folder from that folder.
 LAYERS = [
-    ["errors", "arrays", "progress"],
-    ["checks", "files", "formatting", "parallel", "sampling"],
-    ["sources"],
+    ["errors", "arrays", "progress", "resources"],
+    ["checks", "clock", "files", "formatting", "parallel", "sampling"],
+    ["comparison", "sources"],
     ["columns"],
     ["predictions"],
     ["scores"],
@@ -28,12 +28,15 @@ LAYERS = [
     ["groups"],
     ["notes"],
     ["evaluation"],
-    ["tables", "demo"],
+    ["reference"],
+    ["findings", "tables", "demo"],
+    ["report"],
+    ["study"],
     ["terminal"],
     ["cli"],
     ["__main__"],
 ]
-#: The same inside the folders.
+#: The same inside the folders, and inside folders of theirs.
 INNER_LAYERS = {
     "scores": [
         ["references", "registry", "coupled"],
@@ -57,24 +60,57 @@ INNER_LAYERS = {
         ["bootstrapping", "calibration", "components", "differences", "domination"],
         ["contrasts", "miscalibration"],
     ],
+    "reference": [
+        ["certificate", "deviations", "exchange", "installation", "laws"],
+        ["installing", "session", "worker"],
+        ["questions"],
+        ["comparing", "references"],
+        ["recorded", "reported"],
+        ["certifying"],
+    ],
+    "report": [["render", "context"], ["writing"]],
+    "study": [
+        ["cases", "demonstrations", "papers", "software"],
+        ["defects", "live", "peers", "operation"],
+        ["studying"],
+    ],
+    "study/papers": [
+        ["citations", "forecasts", "printed", "quadrature", "r_random"],
+        ["counts", "ahmadian_tables", "galdran_scores", "galdran_table", "nelson_figures", "nelson_fits"],
+        ["dimitriadis_simulations", "dimitriadis_theorems", "flores_errata_ranking", "flores_theorems"],
+        ["ahmadian", "dimitriadis", "flores", "galdran", "nelson"],
+        ["ahmadian_errata", "dimitriadis_errata", "galdran_errata", "nelson_errata"],
+        ["flores_errata_experiments"],
+        ["flores_errata"],
+    ],
+    "study/peers": [
+        ["samples"],
+        ["checks"],
+        ["forecasts", "scikit_learn", "statistics"],
+        ["decomposers"],
+        ["packages"],
+    ],
 }
 
 
 def imported_modules(path):
-    """All modules of this package that a file imports, also inside functions and for types only."""
+    """What a file imports of this package, with the names taken, also inside functions and for types only."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names if name.name.startswith("scorereport."))
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} has a relative import"
-            if node.module == "scorereport":
-                yield from (f"scorereport.{name.name}" for name in node.names)
-            elif (node.module or "").startswith("scorereport."):
-                yield node.module
+            if node.module.partition(".")[0] == "scorereport":
+                yield from (f"{node.module}.{name.name}" for name in node.names)
 
 
-def rank_of(name, layers):
-    return next((rank for rank, names in enumerate(layers) if name in names), None)
+def rank_of(parts, depth):
+    """The layer of a module, or of a folder it lies in, among what lies beside it."""
+    folder, name = "/".join(parts[:depth]), parts[depth]
+    layers = INNER_LAYERS[folder] if folder else LAYERS
+    rank = next((rank for rank, names in enumerate(layers) if name in names), None)
+    assert rank is not None, f"{name} has no layer in {folder or 'the package'}"
+    return rank
 
 
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
@@ -82,24 +118,24 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_go_one_way(path):
-    own, *inner = path.relative_to(PACKAGE).with_suffix("").parts
-    assert rank_of(own, LAYERS) is not None, f"{own} has no layer"
+    own = path.relative_to(PACKAGE).with_suffix("").parts
+    own = own[:-1] if own[-1] == "__init__" else own  # a folder, which may import all that it holds
+    for depth in range(len(own)):
+        rank_of(own, depth)
     for module in imported_modules(path):
-        name, *inner_name = module.split(".")[1:]
-        if name in {"__version__"}:
+        other = tuple(module.split(".")[1:])
+        if other == ("__version__",) or other[: len(own)] == own:
             continue
-        if name != own:
-            assert rank_of(name, LAYERS) < rank_of(own, LAYERS), f"{path} imports {module}"
-        elif inner != ["__init__"]:
-            ranks = [rank_of(part, INNER_LAYERS[own]) for part in (inner_name[0], inner[0])]
-            assert ranks[0] < ranks[1], f"{path} imports {module}"
+        depth = next(depth for depth, part in enumerate(own) if other[depth : depth + 1] != (part,))
+        assert rank_of(other, depth) < rank_of(own, depth), f"{path} imports {module}"
 
 
 def test_every_layer_exists():
-    names = {path.stem for path in PACKAGE.glob("*.py")} | {
-        path.parent.name for path in PACKAGE.glob("*/*.py")
-    }
-    assert {name for layer in LAYERS for name in layer} <= names
+    for folder, layers in {".": LAYERS, **INNER_LAYERS}.items():
+        names = {path.stem for path in (PACKAGE / folder).glob("*.py")} | {
+            path.parent.name for path in (PACKAGE / folder).glob("*/*.py")
+        }
+        assert {name for layer in layers for name in layer} <= names
 
 
 def test_public_names_are_there_and_none_is_a_module():
