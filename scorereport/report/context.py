@@ -302,7 +302,8 @@ def _comparison_table(
     has_gaps = any(line.difference is not None or line.tolerance is not None for line in lines)
     values = "number" if any(map(_has_numbers, lines)) else "text"
     heads = [_cell("subject")] if subjects == "column" else []
-    heads += [_cell("quantity"), _cell("engine", values), _cell("reference", values)]
+    heads += [_cell("quantity")]
+    heads += [_cell("engine", values), _cell("reference", values)] if any(map(_has_values, lines)) else []
     heads += [_cell("difference", "gap"), _cell("tolerance", "gap")] if has_gaps else []
     kinds = {head["text"]: head["kind"] for head in heads}
     return {
@@ -330,6 +331,10 @@ def _comparison_bodies(
         title = subject
 
 
+def _has_values(line: Comparison) -> bool:
+    return line.engine is not None or line.reference is not None
+
+
 def _has_numbers(line: Comparison) -> bool:
     return any(not isinstance(value, str | None) for value in (line.engine, line.reference))
 
@@ -341,11 +346,14 @@ def _explain(line: Comparison) -> tuple[Verdict, str]:
 def _comparison_row(line: Comparison, kinds: Mapping[str, str]) -> dict[str, Any]:
     """The cells of those columns that there are; a short reason stands beside the quantity."""
     values = {"engine": line.engine, "reference": line.reference}
-    wide = {name: value for name, value in values.items() if _is_wide(value, kinds[name])}
+    wide = {name: value for name, value in values.items() if _is_wide(value, kinds.get(name, ""))}
     cells = {
         "subject": _cell(line.subject),
         "quantity": _cell(line.quantity, detail=line.reason if _is_short(line.reason) else ""),
-        **{name: _value_cell(_BELOW if name in wide else values[name], kinds[name]) for name in values},
+        **{
+            name: _value_cell(_BELOW if name in wide else values[name], kinds.get(name, ""))
+            for name in values
+        },
         "difference": _gap_cell(line.difference),
         "tolerance": _gap_cell(line.tolerance),
     }
