@@ -73,7 +73,9 @@ def _evaluate_file(  # noqa: PLR0913, PLR0917  # a command takes as many options
     resamples: Annotated[int, typer.Option(help="Samples to draw; 0 for no intervals and tests.")] = 1000,
     seed: Annotated[int | None, typer.Option(help="Where random numbers start.")] = None,
     smallest_group: Annotated[int, typer.Option(help="Smaller groups are counted, not scored.")] = 10,
-    certify: Annotated[bool, typer.Option("--certify", help="Compare every number with R.")] = False,
+    certify: Annotated[
+        bool, typer.Option("--certify", help="Hold the numbers against R on these data.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> tuple[Evaluation, Certificate | None]:
     from scorereport.evaluation import evaluate
@@ -142,7 +144,8 @@ def score(
     evaluation: Evaluation,
     certificate: Certificate | None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the results document instead of tables.")
+        bool,
+        typer.Option("--json", help="Print the results document, with any certificate, instead of tables."),
     ] = False,
     strict: Strict = False,
 ) -> None:
@@ -150,10 +153,16 @@ def score(
     from scorereport.terminal import print_evaluation
 
     if as_json:
-        typer.echo(evaluation.to_json(), nl=False)
+        typer.echo(_document(evaluation, certificate), nl=False)
     else:
         print_evaluation(evaluation)
     _conclude(certificate, strict=strict)
+
+
+def _document(evaluation: Evaluation, certificate: Certificate | None) -> str:
+    from scorereport.report.writing import render_json
+
+    return evaluation.to_json() if certificate is None else render_json(evaluation, certificate)
 
 
 def _check_name(output: Path) -> Path:

@@ -50,7 +50,7 @@ class Comparison:
     """One quantity of one subject (a model, a paper, a package): ours, theirs, and the verdict.
 
     `tolerance` is absolute for numbers up to 1 and relative beyond. `reason` explains every verdict that
-    is not plain agreement.
+    is not plain agreement. `source` names who computed the reference, where lines of several stand together.
     """
 
     subject: str
@@ -61,6 +61,7 @@ class Comparison:
     tolerance: float | None = None
     verdict: Verdict
     reason: str = ""
+    source: str = ""
 
     def __post_init__(self) -> None:
         for name in ("engine", "reference"):
@@ -116,7 +117,7 @@ def compare_arrays(
     0.25
     """
     ours, theirs = (np.asarray(values, dtype=np.float64) for values in (engine, reference))
-    if ours.shape != theirs.shape:
+    if ours.shape != theirs.shape or ours.size == 0:
         return Comparison(
             subject=subject,
             quantity=quantity,
@@ -124,8 +125,9 @@ def compare_arrays(
             reference=f"{theirs.size} numbers",
             tolerance=tolerance,
             verdict=Verdict.DIFFERS,
-            reason="There are not equally many of them.",
+            reason="There are not equally many of them, or none.",
         )
+    ours, theirs = ours.ravel(), theirs.ravel()
     with np.errstate(invalid="ignore"):
         gaps = np.abs(ours - theirs) / np.where(np.isfinite(theirs), np.maximum(np.abs(theirs), 1), 1)
     is_same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))

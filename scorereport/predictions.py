@@ -102,11 +102,16 @@ class Predictions:
 
     @property
     def sha256(self) -> str:
-        """SHA-256 of outcomes, forecasts and any weights, as little-endian float64 in the order of rows."""
-        weights = [] if self.weight is None else [self.weight]
+        """SHA-256 of outcomes, forecasts and any weights.
+
+        Of each column in turn: its name in UTF-8, a zero byte, and its values as little-endian float64.
+        """
+        columns = {self.outcome_name: self.outcome, **self.forecasts}
+        weights = {} if self.weight is None else {self.weight_name: self.weight}
         digest = hashlib.sha256()
-        for column in (self.outcome, *self.forecasts.values(), *weights):
-            digest.update(np.ascontiguousarray(column, dtype="<f8").data)
+        for name, values in (*columns.items(), *weights.items()):
+            digest.update(name.encode() + b"\0")
+            digest.update(np.ascontiguousarray(values, dtype="<f8").data)
         return digest.hexdigest()
 
 

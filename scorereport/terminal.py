@@ -73,6 +73,8 @@ def print_certificate(certificate: Certificate, file: IO[str] | None = None) -> 
     for attempt in certificate.attempts:
         mend = f" To mend it: {attempt.remedy}" if attempt.remedy else ""
         out.print(Text(f"{attempt.reference}: {attempt.reason}{mend}"))
+    if certificate.left_out:
+        out.print(Text(f"Not compared: {'; '.join(certificate.left_out)}."))
     _print_unexpected(out, certificate.unexpected)
 
 

@@ -41,8 +41,10 @@ def require_reference(kind: str) -> None:
     try:
         with open_reference(kind, time_limit=300):
             return
-    except (Unavailable, ReferenceFailure) as error:
+    except Unavailable as error:
         reason = f"{kind} is not there: {error}"
+    except ReferenceFailure as failure:  # R is there, and we cannot talk to it
+        pytest.fail(str(failure))
     if os.environ.get("SCOREREPORT_REQUIRE_R") == "1":
         pytest.fail(reason)
     pytest.skip(reason)

@@ -98,7 +98,7 @@ def words_of(page):
 
 def test_a_study_in_which_nothing_is_unexpected_has_passed():
     page = words_of(page_of([line(Verdict.AGREES), line(Verdict.EXPECTED, reason=LONG_REASON)]))
-    assert "Passed: nothing unexpected in 2 comparisons" in page
+    assert "Passed: nothing unexpected in 2 lines of comparisons" in page
     assert "2026-11-15 07:30 UTC" in page
     assert "scorereport 0.1.0, R 4.2.2" in page
 
@@ -111,8 +111,14 @@ def test_a_study_with_anything_unexpected_has_failed():
 
 def test_what_was_not_compared_is_no_success():
     page = words_of(page_of([line(Verdict.AGREES), line(Verdict.NOT_COMPARED), line(Verdict.ABSENT)]))
-    assert "nothing unexpected in 1 comparison" in page
-    assert "2 comparisons could not be made" in page
+    assert "nothing unexpected in 1 line of comparisons" in page
+    assert "2 lines could not be compared" in page
+
+
+def test_a_study_without_r_has_passed_in_part_only():
+    described = describe_study(make_study([line(Verdict.AGREES)], [line(Verdict.ABSENT)]))["verdict"]
+    assert described["sentence"] == "Passed in part, without Part 2"
+    assert described["tone"] == "open"
 
 
 @pytest.mark.parametrize("sections", [[], [[]], [[line(Verdict.ABSENT)]]], ids=["none", "empty", "absent"])
@@ -441,14 +447,15 @@ def test_a_study_is_written_in_three_forms(tmp_path):
     assert all(path.stat().st_size > 0 for path in paths)
 
 
-def test_nothing_is_written_if_rendering_fails(tmp_path, monkeypatch):
+def test_a_study_whose_pdf_cannot_be_made_keeps_the_rest(tmp_path, monkeypatch):
     def fail(_):
-        raise ValueError("no fonts")
+        raise OSError("no Pango")
 
     monkeypatch.setattr("scorereport.report.writing.render_pdf", fail)
-    with pytest.raises(ValueError, match="no fonts"):
-        write_study(make_study([line(Verdict.AGREES)]), tmp_path / "new")
-    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(UsageError, match=r"^The PDF cannot be made \(no Pango\); .* are written\.$"):
+        write_study(make_study([line(Verdict.AGREES)]), tmp_path)
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {"validation-report.json", "validation-report.html"}
 
 
 def test_an_earlier_report_survives_a_full_disk(evaluation, tmp_path, monkeypatch):

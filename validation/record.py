@@ -22,7 +22,7 @@ SEED, CASES, MOST_ROWS = 20261115, 44, 250
 LEVELS = (0.9, 0.95, 0.8)
 COSTS = (0.1, 0.3)
 #: Resampled bands are recorded of every so many cases: they are held against a thousand draws each.
-RESAMPLED_EVERY, DRAWS = 6, 50
+RESAMPLED_EVERY, DRAWS = 13, 200
 
 
 def main() -> None:
@@ -40,7 +40,7 @@ def _record(reference: Reference, number: int, case: Case) -> dict[str, Any]:
         y_prob=case.y_prob[:MOST_ROWS].astype(np.float64),
         level=LEVELS[number % len(LEVELS)],
         costs=COSTS,
-        draws=DRAWS,
+        draws=DRAWS if number % RESAMPLED_EVERY == 0 else 0,
         seed=SEED,
     )
     answer = read_answer(reference.ask(question), question)
@@ -49,19 +49,19 @@ def _record(reference: Reference, number: int, case: Case) -> dict[str, Any]:
         "question": {
             name: getattr(question, name) for name in ("y_true", "y_prob", "level", "costs", "draws", "seed")
         },
-        "answer": _answer(answer, resampled=number % RESAMPLED_EVERY == 0),
+        "answer": _answer(answer),
     }
 
 
-def _answer(answer: Answer, *, resampled: bool) -> dict[str, Any]:
-    names = [name for name in answer.bands if resampled or name in {"discrete", "continuous"}]
+def _answer(answer: Answer) -> dict[str, Any]:
     return {
         "scores": answer.scores,
         "bins": answer.bins,
         "cep": answer.cep,
+        "totals": answer.totals,
         "auc": answer.auc,
         "murphy": answer.murphy,
-        "bands": {name: answer.bands[name] for name in names},
+        "bands": answer.bands,
     }
 
 

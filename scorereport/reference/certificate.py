@@ -22,13 +22,14 @@ class Attempt:
     remedy: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Certificate:
     """Every number compared, with the reference it was compared with, never passed off as another.
 
-    `verdict` is "certified", "failed", or "not certified", then `sentence` says why. `sha256` is of the
-    outcomes and then each forecast (and the weights, if any), as little-endian float64 in the order of rows;
-    `results_sha256` is of the results document whose numbers were compared.
+    `verdict` is "certified", "failed", or "not certified", then `sentence` says why. `sha256` is of the data,
+    as `Predictions.sha256` has it;
+    `results_sha256` is of the results document whose numbers were compared, and `left_out` names what of it
+    was not.
     """
 
     version: Literal[1] = VERSION
@@ -41,6 +42,7 @@ class Certificate:
     results_sha256: str
     software: dict[str, str]
     comparisons: tuple[Comparison, ...] = ()
+    left_out: tuple[str, ...] = ()
     attempts: tuple[Attempt, ...] = ()
 
     @property
@@ -71,3 +73,8 @@ class Certificate:
     def json_schema(cls) -> dict[str, Any]:
         """The JSON Schema of certificates; `scorereport/schemas` holds it as a file."""
         return document.json_schema(cls, f"scorereport certificate, version {VERSION}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Certificate) and document.encode(self) == document.encode(other)
+
+    __hash__ = None  # type: ignore[assignment]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,11 +13,12 @@ from scorereport.clock import timestamp
 from scorereport.comparison import Comparison, Verdict
 from scorereport.errors import UsageError
 from scorereport.evaluation import Evaluation
-from scorereport.formatting import counted
+from scorereport.formatting import format_count
 from scorereport.predictions import Predictions
 from scorereport.progress import steps
+from scorereport.reference.banding import compare_bands
 from scorereport.reference.certificate import Attempt, Certificate
-from scorereport.reference.comparing import Comparer
+from scorereport.reference.comparing import BASE_SOURCE, PACKAGE_SOURCE, Comparer
 from scorereport.reference.installation import Unavailable
 from scorereport.reference.questions import Question, read_answer
 from scorereport.reference.recorded import compare_with_record, describe_record
@@ -26,12 +27,29 @@ from scorereport.reference.reported import compare_reported
 from scorereport.reference.session import ReferenceFailure
 from scorereport.sampling import are_counts
 
+if TYPE_CHECKING:
+    from scorereport.results import ModelResult
+
 RECORDED = "recorded"
 REFERENCES = ("auto", PACKAGE, BASE, RECORDED)
 #: Seconds that R may take for one model.
 TIME_LIMIT = 900.0
 #: Rows that whole weights may come to; beyond, base R takes the weights themselves.
 _MOST_REPEATED = 20_000_000
+#: With fewer draws R's bounds say next to nothing about the width of a band.
+FEWEST_DRAWS = 100
+#: What a certificate does not speak of.
+LEFT_OUT = (
+    "intervals, tests and components corrected for overfit",
+    "simultaneous bands",
+    "ROC, Murphy, regret and decision curves",
+    "groups, periods of time and comparisons of models",
+)
+_WITH = {
+    BASE_SOURCE: "with plain arithmetic of base R",
+    "numpy": "with numpy",
+    "the engine": "of the evaluation with the engine itself",
+}
 NO_WEIGHTS = "The R package has no case weights, and these weights are not whole numbers of rows."
 
 
@@ -40,13 +58,14 @@ def certify(
     *,
     data: Predictions | None = None,
     reference: str = "auto",
-    draws: int = 100,
+    draws: int = 200,
     time_limit: float = TIME_LIMIT,
 ) -> Certificate:
-    """Compare every number of every model with R's on the same data, in a process of its own.
+    """Compare the numbers of every model with R's on the same data, in a process of its own.
 
-    Mean scores, MCB, DSC and UNC are those of the evaluation; bins, recalibrated probabilities and bands
-    come from a fit of the same data. Nothing that goes wrong in R raises: it ends as a verdict.
+    Scores, skills, MCB, DSC, UNC, AUC and the reliability curve are those of the evaluation; bins,
+    recalibrated probabilities and bands come from a fit of the same data. What is left out the certificate
+    names. Nothing that goes wrong in R raises: it ends as a verdict.
 
     Parameters
     ----------
@@ -58,19 +77,22 @@ def certify(
     """
     predictions = _check_data(evaluation, data)
     kinds = _kinds(check_option(reference, "reference", REFERENCES))
-    check_whole(draws, "draws", 2)
+    check_whole(draws, "draws", FEWEST_DRAWS)
     check_inside(time_limit, "time_limit", 0, np.inf, closed="neither")
-    return _Certification(evaluation, predictions, draws, time_limit).run(kinds)
+    certification = _Certification(
+        evaluation=evaluation, predictions=predictions, draws=draws, time_limit=time_limit
+    )
+    return certification.run(kinds)
 
 
 def _check_data(evaluation: Evaluation, data: Predictions | None) -> Predictions:
-    """The predictions that were evaluated; whether they are the same R will tell."""
+    """The predictions that were evaluated; whether their numbers are the same R will tell."""
     predictions = evaluation.predictions if data is None else data
     if predictions is None:
         raise UsageError("This evaluation was read without its data; pass the predictions as `data`.")
-    lacking = [result.model for result in evaluation.models if result.model not in predictions.forecasts]
-    if lacking:
-        raise UsageError(f"`data` has no forecasts of {', '.join(lacking)}, which the evaluation has.")
+    evaluated, given = [result.model for result in evaluation.models], list(predictions.forecasts)
+    if evaluated != given:
+        raise UsageError(f"The evaluation is of {', '.join(evaluated)}, the data are of {', '.join(given)}.")
     return predictions
 
 
@@ -81,7 +103,7 @@ def _kinds(reference: str) -> tuple[str, ...]:
     return () if reference == RECORDED else (reference,)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Certification:
     evaluation: Evaluation
     predictions: Predictions
@@ -101,79 +123,67 @@ class _Certification:
         return self._by_record(tuple(attempts))
 
     def _certify_with(self, kind: str, attempts: tuple[Attempt, ...]) -> Certificate:
-        if kind == PACKAGE and not self._has_rows_for_package():
+        if kind == PACKAGE and not self._weights_are_rows():
             raise Unavailable(NO_WEIGHTS, "")
         with open_reference(kind, self.time_limit) as reference:
-            models = self.evaluation.models
-            lines = tuple(
-                line
-                for model in steps(models, len(models), "asking R")
-                for line in self._compare(reference, model.model)
-            )
-            unexpected = [line for line in lines if line.is_unexpected]
+            models = steps(self.evaluation.models, len(self.evaluation.models), "asking R")
+            lines = tuple(line for result in models for line in self._compare(reference, result))
+            has_failed = any(line.is_unexpected for line in lines)
             return self._certificate(
-                verdict="failed" if unexpected else "certified",
-                sentence=_describe(lines, reference.title),
+                verdict="failed" if has_failed else "certified",
+                sentence=_describe(lines, reference),
                 reference=reference.title,
                 software=reference.software,
                 comparisons=lines,
+                left_out=LEFT_OUT,
                 attempts=attempts,
             )
 
     def _by_record(self, attempts: tuple[Attempt, ...]) -> Certificate:
         """Recorded answers tell of the software, not of these data."""
-        lines = tuple(compare_with_record())
-        has_failed = any(line.is_unexpected for line in lines)
-        record = describe_record()
         why = attempts[-1].reason if attempts else "Only recorded answers were asked for."
+        try:
+            lines, record = tuple(compare_with_record()), describe_record()
+        except OSError as error:
+            lines, record = (), f"no recorded answers ({error})"
+        has_failed = any(line.is_unexpected for line in lines)
         told = "differs from" if has_failed else "agrees with"
         return self._certificate(
             verdict="failed" if has_failed else "not certified",
-            sentence=f"Not certified on these data. {why} The engine {told} {record}, of other data.",
+            sentence=f"Not certified on these data. {_ended(why)} The engine {told} {record}, of other data.",
             reference=record,
             software={},
             comparisons=lines,
+            left_out=("every number of this evaluation",),
             attempts=attempts,
         )
 
-    def _certificate(
-        self,
-        *,
-        verdict: Literal["certified", "failed", "not certified"],
-        sentence: str,
-        reference: str,
-        software: dict[str, str],
-        comparisons: tuple[Comparison, ...],
-        attempts: tuple[Attempt, ...],
-    ) -> Certificate:
+    def _certificate(self, **parts: Any) -> Certificate:
         return Certificate(
-            verdict=verdict,
-            sentence=sentence,
-            reference=reference,
             time=timestamp(),
             rows=len(self.predictions),
             sha256=self.predictions.sha256,
             results_sha256=self.evaluation.sha256,
-            software={"scorereport": version("scorereport"), **software},
-            comparisons=comparisons,
-            attempts=attempts,
+            **{**parts, "software": {"scorereport": version("scorereport"), **parts["software"]}},
         )
 
-    def _compare(self, reference: Reference, model: str) -> list[Comparison]:
-        result = next(result for result in self.evaluation.models if result.model == model)
-        question = self._question(model, is_package=reference.is_package)
+    def _compare(self, reference: Reference, result: ModelResult) -> list[Comparison]:
+        question = self._question(result.model)
         answer = read_answer(reference.ask(question), question)
-        comparer = Comparer(subject=model, question=question, answer=answer, is_package=reference.is_package)
+        comparer = Comparer(
+            subject=result.model, question=question, answer=answer, is_package=reference.is_package
+        )
         return [
             *comparer.compare(result.scores.decompositions),
-            *compare_reported(comparer, result, self.predictions, self.evaluation.settings),
+            *compare_reported(comparer, result, self.evaluation, self.predictions),
+            *compare_bands(comparer),
         ]
 
-    def _question(self, model: str, *, is_package: bool) -> Question:
+    def _question(self, model: str) -> Question:
         """Whole weights are repeated rows; others are for base R only."""
         p, settings = self.predictions, self.evaluation.settings
         y_true, y_prob, weight = p.outcome, p.forecasts[model], p.weight
-        if weight is not None and (is_package or self._has_rows_for_package()):
+        if weight is not None and self._weights_are_rows():
             counts = weight.astype(np.intp)
             y_true, y_prob, weight = np.repeat(y_true, counts), np.repeat(y_prob, counts), None
         return Question(
@@ -186,20 +196,32 @@ class _Certification:
             seed=settings.seed,
         )
 
-    def _has_rows_for_package(self) -> bool:
+    def _weights_are_rows(self) -> bool:
         weight = self.predictions.weight
         return weight is None or (are_counts(weight) and weight.sum() <= _MOST_REPEATED)
 
 
-def _describe(lines: tuple[Comparison, ...], reference: str) -> str:
-    """The outcome in a sentence or two."""
+def _describe(lines: tuple[Comparison, ...], reference: Reference) -> str:
+    """The outcome in sentences: how many lines by whom, and what became of them."""
+    main = PACKAGE_SOURCE if reference.is_package else BASE_SOURCE
+    names = {**_WITH, main: f"with {reference.title}"}
+    told = [
+        f"{_count([line for line in lines if line.source == source])} {names[source]}"
+        for source in dict.fromkeys(line.source for line in lines)
+    ]
+    has_failed = any(line.is_unexpected for line in lines)
+    return f"{'Failed' if has_failed else 'Certified on these data'}. {'; '.join(told)}."
+
+
+def _count(lines: list[Comparison]) -> str:
     count = {verdict: sum(line.verdict is verdict for line in lines) for verdict in Verdict}
     unexpected = sum(line.is_unexpected for line in lines)
-    compared = len(lines) - count[Verdict.NOT_COMPARED]
-    parts = [f"{counted(compared, 'comparison')} with {reference}: {count[Verdict.AGREES]} agree"]
-    if count[Verdict.EXPECTED]:
-        parts.append(f"{count[Verdict.EXPECTED]} deviate as expected of known defects of the package")
-    if count[Verdict.NOT_COMPARED]:
-        parts.append(f"{count[Verdict.NOT_COMPARED]} could not be made")
-    parts.append(f"{unexpected} differ{'s' if unexpected == 1 else ''} unexpectedly")
-    return f"{'Failed' if unexpected else 'Certified on these data'}. {', '.join(parts)}."
+    parts = [f"{format_count(count[Verdict.AGREES])} agree"] if count[Verdict.AGREES] else []
+    parts += [f"{count[Verdict.EXPECTED]} deviate as expected"] if count[Verdict.EXPECTED] else []
+    parts += [f"{count[Verdict.NOT_COMPARED]} could not be compared"] if count[Verdict.NOT_COMPARED] else []
+    parts += [f"{unexpected} DIFFER"] if unexpected else []
+    return ", ".join(parts)
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."

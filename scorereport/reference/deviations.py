@@ -1,7 +1,7 @@
 """What is known to be wrong in, or different from, the R package reliabilitydiag 0.2.1.
 
-Each is named in a certificate where it shows, and nothing else is excused: beside every deviation stands a
-comparison that takes it into account and must agree.
+Each is named in a certificate where it shows, and nothing else is excused: what R gives must be wrong in
+the known way, and beside it stands, wherever there is one, a comparison that the defect does not touch.
 """
 
 from __future__ import annotations
@@ -13,12 +13,18 @@ import numpy as np
 from scorereport.reliability.asymptotic import R_TABLE_ENDS
 
 if TYPE_CHECKING:
-    from scorereport.arrays import FloatArray
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from scorereport.arrays import CountArray, FloatArray
 
 #: The level that R writes beside every continuous band.
 WRITTEN_LEVEL = 0.9
 #: How probable a defect of resampling must be to be reckoned with.
 _NEVER = 1e-6
+#: Below this a kernel is 0, here or in R.
+_VANISHES = 1e-300
 
 LEVEL = (
     "R writes level 0.9 beside every continuous band, whatever level was asked for; its bounds are of the "
@@ -58,9 +64,19 @@ def draws_lone_forecasts(y_prob: FloatArray, draws: int) -> bool:
     return len(counts) > 1 and bool(draws * ((counts / n) ** n).sum() > _NEVER)
 
 
-def merge_rounded(bins: dict[str, FloatArray]) -> dict[str, FloatArray]:
-    """Bins of R with those merged whose recalibrated probabilities are equal but for rounding."""
-    starts = np.append(True, np.diff(bins["cep"]) > 1e-12)
+def divides_by_no_density(
+    y_prob: FloatArray, x: FloatArray, lower: FloatArray, upper: FloatArray
+) -> NDArray[np.bool_]:
+    """Where both bounds are missing at 0 or 1 since the kernels of all forecasts vanish there."""
+    power = len(y_prob) ** (2 / 5)  # one over the bandwidth
+    vanishes = {0.0: ((1 - y_prob) ** power).max() < _VANISHES, 1.0: (y_prob**power).max() < _VANISHES}
+    is_missing = np.isnan(lower) & np.isnan(upper)
+    return is_missing & np.array([vanishes.get(place, False) for place in x.tolist()], dtype=bool)
+
+
+def merge_rounded(bins: Mapping[str, CountArray]) -> dict[str, CountArray]:
+    """Bins with those merged whose recalibrated probabilities are equal but for rounding."""
+    starts = np.append(True, np.abs(np.diff(bins["cep"])) > 1e-12)
     first = np.flatnonzero(starts)
     last = np.append(first[1:], len(starts)) - 1
     return {

@@ -13,7 +13,7 @@ import numpy as np
 from scorereport.arrays import FloatArray
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 Vector = FloatArray | list[str]
@@ -45,9 +45,8 @@ def read_vectors(path: Path) -> dict[str, Vector]:
         while at < len(data):
             (name, kind), at = _read_texts(data, at, 2)
             size = _read_size(data, at)
-            read = _read_texts if kind == "texts" else _read_numbers
-            vectors[name], at = read(data, at + _NUMBER.itemsize, size)
-    except (ValueError, OverflowError) as error:
+            vectors[name], at = _READERS[kind](data, at + _NUMBER.itemsize, size)
+    except (ValueError, OverflowError, KeyError) as error:
         raise ExchangeError(f"not a file of vectors, from byte {at} on: {error}") from error
     return vectors
 
@@ -57,10 +56,10 @@ def _encode(texts: Sequence[str]) -> bytes:
 
 
 def _read_size(data: bytes, at: int) -> int:
-    size = int(np.frombuffer(data, _NUMBER, 1, at)[0])
-    if size < 0:
+    size = float(np.frombuffer(data, _NUMBER, 1, at)[0])
+    if size < 0 or not size.is_integer():
         raise ValueError(f"a vector of length {size}")
-    return size
+    return int(size)
 
 
 def _read_texts(data: bytes, at: int, size: int) -> tuple[list[str], int]:
@@ -74,3 +73,9 @@ def _read_texts(data: bytes, at: int, size: int) -> tuple[list[str], int]:
 
 def _read_numbers(data: bytes, at: int, size: int) -> tuple[FloatArray, int]:
     return np.frombuffer(data, _NUMBER, size, at).astype(np.float64), at + size * _NUMBER.itemsize
+
+
+_READERS: dict[str, Callable[[bytes, int, int], tuple[Any, int]]] = {
+    "texts": _read_texts,
+    "numbers": _read_numbers,
+}

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -37,26 +39,47 @@ class RInstallation:
         return ".".join(map(str, self.version)) or "of unknown version"
 
 
-def find_r() -> RInstallation:
+def find_r(time_limit: float = 60) -> RInstallation:
     """The R that R_HOME names, or else the one on the path."""
-    home = os.environ.get("R_HOME")
+    home = os.environ.get("R_HOME") or None
     found = shutil.which("Rscript", path=None if home is None else os.fspath(Path(home, "bin")))
     if found is not None:
-        return RInstallation(rscript=Path(found), version=_ask_version(found))
+        return RInstallation(rscript=Path(found), version=_ask_version(found, min(time_limit, 60)))
     if home is not None:
         raise Unavailable(f"R_HOME is {home}, where there is no R.", "unset R_HOME")
     raise Unavailable("R is not installed: there is no Rscript on the path.", _r_remedy())
 
 
-def _ask_version(rscript: str) -> tuple[int, ...]:
+def _ask_version(rscript: str, time_limit: float) -> tuple[int, ...]:
+    """The version that R tells; nothing if it tells none in time."""
     try:
-        done = subprocess.run(
-            [rscript, "--version"], capture_output=True, text=True, timeout=60, check=False, errors="replace"
+        process = subprocess.Popen(
+            [rscript, "--version"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except OSError:
         return ()
-    numbers = re.search(r"version (\d+)\.(\d+)\.(\d+)", done.stdout + done.stderr)
+    with process:
+        try:
+            said = process.communicate(timeout=time_limit)[0].decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            said = ""
+        finally:
+            end_group(process)
+    numbers = re.search(r"version (\d+)\.(\d+)\.(\d+)", said)
     return tuple(map(int, numbers.groups())) if numbers else ()
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process that leads a group of its own, and all that it started, at once."""
+    with suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
 
 
 def _r_remedy() -> str:

@@ -43,7 +43,10 @@ def install_package(*, repository: str = "", again: bool = False, quiet: bool = 
             cwd=folder,
             check=False,
         )
-        said = result.read_text(encoding="utf-8").strip() if result.exists() else "failed: R ended early"
-    if said.startswith("failed"):
-        raise SetupError(f"R set-up {said}. See R's messages above; CRAN must be reachable.")
+        said = "failed: R ended early"
+        if result.exists():
+            said = result.read_text(encoding="utf-8", errors="replace").strip()
+    if not said.startswith(("installed ", "nothing to do: ")):
+        hint = "Without --quiet R says why" if quiet else "R's messages above say why"
+        raise SetupError(f"R set-up {said}. {hint}; the repository must be reachable.")
     return f"R {r.version_text}: {said}."

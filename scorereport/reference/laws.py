@@ -6,6 +6,7 @@ statistics, and among independent draws of the same law the rank of an order sta
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from math import floor
 from typing import TYPE_CHECKING
@@ -13,11 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import betabinom, binom
 
+from scorereport.sampling import stream
+
 if TYPE_CHECKING:
     from scorereport.arrays import FloatArray, IntArray
 
 #: Means of the same few cases, and lines between them, may differ in the last digits: they are equal.
 _ROUNDING = 1e-12
+#: Standard errors by which the share of curves outside a band may miss its expectation: far beyond chance;
+#: and how many bands of redrawn curves tell both.
+_ERRORS, _REPEATS = 7.0, 200
 
 
 @cache
@@ -40,7 +46,7 @@ def is_likely_quantile(
 ) -> bool:
     """Whether a quantile of other draws, of as many as one of `sizes`, is a likely one of these values."""
     if len(values) == 0 or np.isnan(quantile):
-        return bool(np.isnan(quantile)) == (sizes[0] == 0)
+        return sizes[0] == 0  # only there may either have drawn nothing
     allowed = [likely_ranks(len(values), max(size, 1), level, error) for size in sizes]
     fewest, most = min(low for low, _ in allowed), max(high for _, high in allowed)
     return bool(
@@ -78,3 +84,38 @@ def count_unlikely(
         for side, side_level in sides
         for values, bound, size in zip(columns, side, sizes, strict=True)
     )
+
+
+def is_likely_band(
+    curves: FloatArray, bounds: tuple[FloatArray, FloatArray], level: float, draws: int, seed: int
+) -> bool:
+    """Whether a band of so many other draws leaves out as much of the curves as such a band does.
+
+    All points together tell levels and widths apart that no single bound can. What is to be expected, and
+    how much it varies, bands of curves drawn from these tell.
+    """
+    known = ~np.isnan(curves).all(axis=0)
+    curves, held = curves[:, known], (bounds[0][known], bounds[1][known])
+    rng, levels = stream(seed, draws), [(1 - level) / 2, (1 + level) / 2]
+    shares = [
+        _share_outside(curves, _band_of(curves[rng.integers(0, len(curves), draws)], levels))
+        for _ in range(_REPEATS)
+    ]
+    gap = abs(_share_outside(curves, held) - np.mean(shares))
+    return bool(gap <= _ERRORS * np.std(shares) + _ROUNDING)
+
+
+def _band_of(curves: FloatArray, levels: list[float]) -> tuple[FloatArray, FloatArray]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of points that none of these curves reaches
+        lower, upper = np.nanquantile(curves, levels, axis=0)
+    return lower, upper
+
+
+def _share_outside(curves: FloatArray, bounds: tuple[FloatArray, FloatArray]) -> float:
+    """Mean share of curves below and above; what lies on a bound counts half."""
+    lower, upper = bounds
+    with np.errstate(invalid="ignore"):  # of NaN, as R's NA is a signalling one
+        beyond = (curves < lower - _ROUNDING) * 1.0 + (curves > upper + _ROUNDING)
+        on = (np.abs(curves - lower) <= _ROUNDING) * 1.0 + (np.abs(curves - upper) <= _ROUNDING)
+    return float((beyond + on / 2).sum() / max((~np.isnan(curves)).sum(), 1))

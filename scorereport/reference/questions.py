@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport.arrays import FloatArray
+from scorereport.reference.deviations import draws_lone_forecasts
 from scorereport.reference.session import ReferenceFailure
 from scorereport.reliability.chernoff import chernoff_quantile
+from scorereport.results import Settings
 from scorereport.sampling import SEED
+from scorereport.summaries import choose_measures
 
 if TYPE_CHECKING:
     from scorereport.reference.exchange import Vector
 
-#: Bands of more cases are not resampled by default, neither here nor in R.
-MOST_REDRAWN = 5000
-BANDS = ("discrete", "continuous", "consistency", "confidence")
+#: Up to so many cases bands are resampled by default, here and in R.
+MOST_REDRAWN = 1000
+RESAMPLED = ("consistency", "confidence")
+#: Bands that an answer may have; those of base R stand beside the package's where it spoils its own.
+BANDS = ("discrete", "continuous", *RESAMPLED, *(f"base_{kind}" for kind in RESAMPLED))
 #: Seeds that R takes.
 _R_SEEDS = 2**31 - 1
 _BIN_COLUMNS = ("n", "x_min", "x_max", "cep")
@@ -27,7 +32,7 @@ _BIN_COLUMNS = ("n", "x_min", "x_max", "cep")
 class Question:
     """Outcomes and forecasts, with what to compute of them.
 
-    `weight` is None if rows count alike; `draws` is how often R resamples a band.
+    `weight` is None if rows count alike; `draws` is how often R resamples a band, 0 for no such bands.
     """
 
     y_true: FloatArray
@@ -35,7 +40,7 @@ class Question:
     weight: FloatArray | None = None
     level: float = 0.9
     costs: tuple[float, float] | None = None
-    draws: int = 100
+    draws: int = 200
     seed: int = SEED
 
     @property
@@ -59,6 +64,7 @@ class Question:
             "drawn_x": redrawn_forecasts,
             "drawn_y": redrawn_outcomes,
             "draws": [self.draws],
+            "lone": [float(draws_lone_forecasts(redrawn_forecasts, self.draws))],
             "seed": [self.seed % _R_SEEDS],
         }
 
@@ -85,11 +91,16 @@ class BandAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Answer:
-    """Score by score mean, MCB, DSC and UNC; bins; recalibrated probabilities; AUC, Murphy's parts; bands."""
+    """What R says of one model.
+
+    Of each score the mean, MCB, DSC, UNC and the mean of a perfect forecast; the bins; recalibrated
+    probabilities; number of cases and of events; AUC; Murphy's parts; bands.
+    """
 
     scores: dict[str, FloatArray]
     bins: dict[str, FloatArray]
     cep: FloatArray
+    totals: FloatArray
     auc: float
     murphy: FloatArray
     bands: dict[str, BandAnswer]
@@ -103,18 +114,33 @@ def read_answer(vectors: dict[str, Vector], question: Question) -> Answer:
         _check_length(f"bins.{name}", column, len(bins["n"]))
     cep = _numbers(vectors, "cep")
     _check_length("cep", cep, len(question.y_prob))
-    murphy = _numbers(vectors, "murphy")
+    murphy, totals = _numbers(vectors, "murphy"), _numbers(vectors, "totals")
     _check_length("murphy", murphy, 3)
+    _check_length("totals", totals, 2)
     bands = {name: band for name in BANDS if (band := _read_band(vectors, name)) is not None}
+    _check_complete(vectors, bands, question)
     return Answer(
-        scores={name: _numbers(vectors, name) for name, found in vectors.items() if _is_score(name, found)},
+        scores=_read_scores(vectors),
         bins=bins,
         cep=cep,
+        totals=totals,
         auc=float(_numbers(vectors, "auc")[0]),
         murphy=murphy,
         bands=bands,
         seconds=float(_numbers(vectors, "seconds")[0]),
     )
+
+
+def _check_complete(vectors: dict[str, Vector], bands: dict[str, BandAnswer], question: Question) -> None:
+    """Refuse an answer that lacks a score or a band that was asked for."""
+    scores = [measure.name for measure in choose_measures(Settings(cost_interval=question.costs))]
+    for name in scores:
+        _numbers(vectors, f"score.{name}")
+    wanted = () if question.weight is not None else ("discrete", "continuous")
+    resampled = () if question.weight is not None or question.draws == 0 else RESAMPLED
+    for name in (*wanted, *resampled):
+        if name not in bands:
+            raise ReferenceFailure(f"R answered without the band `{name}`.")
 
 
 def _read_band(vectors: dict[str, Vector], name: str) -> BandAnswer | None:
@@ -134,8 +160,13 @@ def _read_band(vectors: dict[str, Vector], name: str) -> BandAnswer | None:
     return BandAnswer(x=x, lower=lower, upper=upper, level=float(level[0]))
 
 
-def _is_score(name: str, vector: Vector) -> bool:
-    return "." not in name and len(vector) == 4 and name not in {"cep", "seconds"}
+def _read_scores(vectors: dict[str, Vector]) -> dict[str, FloatArray]:
+    scores = {
+        name.removeprefix("score."): _numbers(vectors, name) for name in vectors if name.startswith("score.")
+    }
+    for name, components in scores.items():
+        _check_length(f"score.{name}", components, 5)
+    return scores
 
 
 def _numbers(vectors: dict[str, Vector], name: str) -> FloatArray:

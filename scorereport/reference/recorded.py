@@ -13,16 +13,18 @@ import numpy as np
 
 from scorereport.comparison import Comparison, summarise
 from scorereport.curves.roc import roc_curve
+from scorereport.reference.banding import compare_bands
 from scorereport.reference.comparing import Comparer
 from scorereport.reference.questions import Answer, BandAnswer, Question
-from scorereport.reliability.fit import corp
 from scorereport.resources import find_folder
-from scorereport.scores.registry import get_score
+from scorereport.results import Settings
+from scorereport.summaries import choose_measures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scorereport.reliability.decomposition import Decomposition
+    from scorereport.reliability.fit import Corp
 
 
 @cache
@@ -55,21 +57,17 @@ def compare_case(case: dict[str, Any]) -> Iterator[Comparison]:
 
 def compare_fit(comparer: Comparer) -> Iterator[Comparison]:
     """Everything that R was asked, against a fit of the same cases."""
-    fit = corp(comparer.question.y_true, comparer.question.y_prob, comparer.question.weight)
-    yield from comparer.compare(decompose_all(comparer.question))
+    fit = comparer.fit()
+    yield from comparer.compare(decompose_all(fit, comparer.question.costs))
     yield from comparer.counts(roc_curve(fit).auc, fit.murphy())
     yield from comparer.curve(*fit.corners)
+    yield from compare_bands(comparer)
 
 
-def decompose_all(question: Question) -> Iterator[Decomposition]:
-    """Every score that R was given, decomposed by the engine."""
-    fit = corp(question.y_true, question.y_prob, question.weight)
-    for name in ("brier", "log_loss", "misclassification", "spherical"):
-        yield fit.decompose(name)
-    if question.costs is not None:
-        lower, upper = question.costs
-        for name in ("bounded_brier", "bounded_log_loss", "bounded_net_benefit"):
-            yield fit.decompose(get_score(name).name, lower=lower, upper=upper)
+def decompose_all(fit: Corp, costs: tuple[float, float] | None) -> Iterator[Decomposition]:
+    """Every score of an evaluation, decomposed by the engine."""
+    for measure in choose_measures(Settings(cost_interval=costs)):
+        yield fit.decompose(measure.name, **measure.options)
 
 
 def read_case(case: dict[str, Any]) -> tuple[Question, Answer]:
@@ -95,6 +93,7 @@ def read_case(case: dict[str, Any]) -> tuple[Question, Answer]:
         scores={name: _numbers(values) for name, values in said["scores"].items()},
         bins={name: _numbers(values) for name, values in said["bins"].items()},
         cep=_numbers(said["cep"]),
+        totals=_numbers(said["totals"]),
         auc=float(said["auc"]),
         murphy=_numbers(said["murphy"]),
         bands=bands,

@@ -29,7 +29,7 @@ NAMES = {PACKAGE: "reliabilitydiag through rpy2", BASE: "base R (stats::isoreg)"
 #: The R scripts of this package.
 R_CODE = Path(__file__).parent / "r"
 #: What a reference says about itself that belongs into a certificate.
-_SOFTWARE = ("R", "reliabilitydiag", "monotone", "rpy2", "rpy2-rinterface")
+_SOFTWARE = ("R", "reliabilitydiag", "monotone", "rpy2", "rpy2-rinterface", "rpy2-robjects")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +71,11 @@ class Reference:
 @contextmanager
 def open_reference(kind: str, time_limit: float) -> Iterator[Reference]:
     """Start a reference; `Unavailable`, with what mends it, if it is not there."""
-    r = find_r()
+    r = find_r(time_limit)
     is_package = kind == PACKAGE
     program = [sys.executable, "-m", "scorereport.reference.worker"]
     if not is_package:
-        program = [str(r.rscript), str(R_CODE / "serve.R")]
+        program = [str(r.rscript), "--vanilla", str(R_CODE / "serve.R")]
     sources = [R_CODE / "shared.R", R_CODE / ("package.R" if is_package else "base.R")]
     with Session(program, sources, time_limit=time_limit) as session:
         told = _greet(session, r)
@@ -95,6 +95,9 @@ def _greet(session: Session, r: RInstallation) -> dict[str, str]:
             raise Unavailable("The Python package rpy2 is not installed.", rpy2_remedy(r)) from failure
         if stage == "misfit":
             raise explain_misfit(r, text_of(failure.answer["error"])) from failure
+        if stage == "start":
+            reason = f"R {r.version_text} does not start inside rpy2: {text_of(failure.answer['error'])}"
+            raise Unavailable(reason, "R --version, and look into your .Rprofile") from failure
         raise
     return {name: text_of(vector) for name, vector in answer.items()}
 

@@ -2,38 +2,69 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.comparison import Comparison, compare_arrays
+from scorereport.comparison import Comparison, Verdict, compare_arrays
+from scorereport.reference.comparing import BASE_SOURCE
 from scorereport.reliability.fit import corp
+from scorereport.summaries import choose_measures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from scorereport.evaluation import Evaluation
     from scorereport.predictions import Predictions
     from scorereport.reference.comparing import Comparer
     from scorereport.reliability.bands import Band
     from scorereport.reliability.fit import Corp
     from scorereport.results import ModelResult, Settings
 
+#: Of lines that hold an evaluation against the engine, not against R.
+_ITSELF = "the engine"
+
 
 def compare_reported(
-    comparer: Comparer, result: ModelResult, predictions: Predictions, settings: Settings
+    comparer: Comparer, result: ModelResult, evaluation: Evaluation, predictions: Predictions
 ) -> Iterator[Comparison]:
-    """AUC, Murphy's parts and the reliability curve against R; each pointwise band against its seed.
+    """What tables and figures show of a model, against R; each pointwise band against its seed.
 
-    That the engine's bands are right R has told by then: what remains is that these are the engine's.
+    That the engine's bands are right R tells elsewhere: what remains is that these are the engine's.
     """
-    auc = next(score.value for score in result.scores.scores if score.name == "roc_auc")
-    yield from comparer.counts(auc, result.murphy)
+    settings = evaluation.settings
+    yield _check_complete(result, settings)
+    yield comparer.sample(evaluation.data.sample)
+    for value in result.scores.scores:
+        if value.name == "roc_auc":
+            yield from comparer.counts(value.value, result.murphy)
+            yield comparer.match("AUC: skill", value.skill, 2 * comparer.answer.auc - 1, source=BASE_SOURCE)
+        else:
+            yield from comparer.score(value)
     yield from comparer.curve(result.curves.reliability.forecast, result.curves.reliability.cep)
     p = predictions
     fit = corp(p.outcome, p.forecasts[result.model], p.weight, cluster=p.cluster)
     for band in result.bands:
         if band.coverage == "pointwise":
             yield _compare_again(result.model, band, fit, settings)
+
+
+def _check_complete(result: ModelResult, settings: Settings) -> Comparison:
+    """An evaluation from which a number was taken out must not pass for that."""
+    names = [measure.name for measure in choose_measures(settings)]
+    bands = ["consistency", "confidence"] if settings.resamples else []
+    wanted = [*names, "and", *names, "roc_auc", "and", *bands]
+    found = [d.name for d in result.scores.decompositions]
+    found += ["and", *(value.name for value in result.scores.scores)]
+    found += ["and", *(band.kind for band in result.bands if band.coverage == "pointwise")]
+    return Comparison(
+        subject=result.model,
+        quantity="scores and bands that an evaluation has",
+        verdict=Verdict.AGREES if found == wanted else Verdict.DIFFERS,
+        reason="" if found == wanted else f"There are {', '.join(found)}; there must be {', '.join(wanted)}.",
+        source=_ITSELF,
+    )
 
 
 def _compare_again(subject: str, band: Band, fit: Corp, settings: Settings) -> Comparison:
@@ -46,10 +77,7 @@ def _compare_again(subject: str, band: Band, fit: Corp, settings: Settings) -> C
         points=settings.curve_points,
     )
     ours, drawn = (np.concatenate([b.x, b.lower, b.upper]) for b in (band, again))
-    return compare_arrays(
-        subject,
-        f"reported {band.kind} band ({band.method}), drawn again by the engine",
-        ours,
-        drawn,
-        tolerance=0.0,
+    line = compare_arrays(
+        subject, f"reported {band.kind} band ({band.method}), drawn again", ours, drawn, tolerance=0.0
     )
+    return replace(line, source=_ITSELF)

@@ -15,16 +15,19 @@ from collections import deque
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Event, Timer
+from threading import TIMEOUT_MAX, Event, Timer
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 
 from scorereport.reference.exchange import ExchangeError, Vector, read_vectors, write_vectors
+from scorereport.reference.installation import end_group
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 #: Lines of chatter that are kept for the sentence about a failure, and how much of them it quotes.
 _LAST_LINES, _QUOTED = 20, 400
+#: Bytes after which a line of chatter is cut, lest it fill the memory.
+_LONGEST_LINE = 1 << 16
 #: Seconds that a process is given to end by itself.
 _GRACE = 5.0
 
@@ -45,9 +48,12 @@ class Session:
     """
 
     def __init__(self, program: Sequence[str], sources: Sequence[Path], *, time_limit: float) -> None:
-        self._folder = TemporaryDirectory(prefix="scorereport-r-", ignore_cleanup_errors=True)
+        try:
+            self._folder = TemporaryDirectory(prefix="scorereport-r-", ignore_cleanup_errors=True)
+        except OSError as error:
+            raise ReferenceFailure(f"There is no folder to exchange data with R in: {error}.") from error
         self._token = secrets.token_hex(16)
-        self._time_limit = time_limit
+        self._time_limit = min(time_limit, TIMEOUT_MAX)
         self._asked = 0
         self._chatter: deque[str] = deque(maxlen=_LAST_LINES)
         try:
@@ -57,7 +63,7 @@ class Session:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 cwd=self._folder.name,  # where no .Rprofile and no .RData lie about
-                env={**os.environ, "LANGUAGE": "en"},
+                env={**os.environ, "LANGUAGE": "en", "TMPDIR": self._folder.name},
                 start_new_session=True,  # Ctrl-C is for us alone, and its children end with it
             )
         except OSError as error:
@@ -74,11 +80,15 @@ class Session:
         self._asked += 1
         timed_out = Event()
         watchdog = Timer(self._time_limit, self._end, args=(timed_out,))
-        watchdog.start()
+        watchdog.daemon = True  # an interrupt must not wait for it
         try:
+            watchdog.start()
             answer = self._exchange(what, vectors)
-        except (EOFError, OSError) as error:
+        except EOFError as error:
+            watchdog.cancel()
             raise ReferenceFailure(self._obituary(is_late=timed_out.is_set())) from error
+        except OSError as error:
+            raise ReferenceFailure(f"Files could not be exchanged with R: {error}.") from error
         except ExchangeError as error:
             raise ReferenceFailure(f"R answered with something else than numbers ({error}).") from error
         finally:
@@ -89,14 +99,13 @@ class Session:
 
     def close(self) -> None:
         """End the process, kindly first, and remove its files."""
-        with suppress(OSError):
-            self._stdin.close()
-        try:
+        for stream in (self._stdin, self._stdout):
+            with suppress(OSError):
+                stream.close()
+        with suppress(subprocess.TimeoutExpired):
             self._process.wait(_GRACE)
-        except subprocess.TimeoutExpired:
-            self._end()
+        self._end()  # also what it started and left behind
         self._process.wait()
-        self._stdout.close()
         self._folder.cleanup()
 
     def __enter__(self) -> Self:
@@ -120,8 +129,9 @@ class Session:
             Path(self._folder.name) / f"{self._asked}.{kind}" for kind in ("request", "answer")
         )
         write_vectors(request, {"what": [what], **vectors})
-        self._stdin.write(f"{self._asked}\n".encode())
-        self._stdin.flush()
+        with suppress(BrokenPipeError):  # its last words are still to be heard
+            self._stdin.write(f"{self._asked}\n".encode())
+            self._stdin.flush()
         self._listen()
         found = read_vectors(answer)
         for file in (request, answer):
@@ -131,7 +141,7 @@ class Session:
     def _listen(self) -> None:
         """Wait for the line that announces the answer; remember the last lines of chatter."""
         awaited = f"{self._token} {self._asked}"
-        for line in self._stdout:
+        while line := self._stdout.readline(_LONGEST_LINE):
             text = line.decode(errors="replace").strip()
             if text == awaited:
                 return
@@ -143,11 +153,7 @@ class Session:
         """End the process and all that it started, at once."""
         if because is not None:
             because.set()
-        with suppress(OSError):
-            if hasattr(os, "killpg"):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            else:
-                self._process.kill()
+        end_group(self._process)
 
     def _obituary(self, *, is_late: bool) -> str:
         if is_late:
@@ -157,14 +163,26 @@ class Session:
         except subprocess.TimeoutExpired:
             return f"R closed its output without an answer.{self._last_words()}"
         if code < 0:
-            return f"R died of signal {-code} ({signal.Signals(-code).name}).{self._last_words()}"
+            return f"R died of signal {-code}{_signal_name(-code)}.{self._last_words()}"
         return f"R ended with exit code {code} before it answered.{self._last_words()}"
 
     def _last_words(self) -> str:
-        words = " ".join(self._chatter)[-_QUOTED:]
+        words = _printable(" ".join(self._chatter))[-_QUOTED:]
         return f" Its last words: {words}" if words else ""
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return f" ({signal.Signals(number).name})"
+    except ValueError:  # real-time signals have no names
+        return ""
 
 
 def text_of(vector: Vector) -> str:
     """The words of a vector as one line."""
-    return " ".join(str(value) for value in vector).strip()
+    return _printable(" ".join(str(value) for value in vector))
+
+
+def _printable(text: str) -> str:
+    """Text that does nothing to a terminal."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

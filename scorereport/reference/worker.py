@@ -7,8 +7,9 @@ output, where nobody takes it for an answer.
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,15 +36,14 @@ def main(folder: str, token: str, *sources: str) -> None:
 
 def start_r(sources: Sequence[str]) -> Answer:
     """The function `answer` of the R sources, or one that says why there is none."""
+    stage = "rpy2"
     try:
         r = import_module("rpy2.rinterface")
-        r.initr()
-        for path in sources:
-            r.baseenv["source"](r.StrSexpVector([path]))
-        function = r.globalenv["answer"]
-        versions = {name: [version(name)] for name in ("rpy2", "rpy2-rinterface")}
+        stage = "R"
+        function = _load(r, sources)
+        versions = _versions()
     except BaseException as error:  # also what a library that does not fit may raise
-        problem = {"error": [f"{type(error).__name__}: {error}"], "stage": [_stage(error)]}
+        problem = {"error": [f"{type(error).__name__}: {error}"], "stage": [_stage(error, stage)]}
         return lambda **_: dict(problem)
 
     def ask(**request: Vector) -> dict[str, Vector]:
@@ -53,7 +53,28 @@ def start_r(sources: Sequence[str]) -> Answer:
     return ask
 
 
-def _stage(error: BaseException) -> str:
+def _versions() -> dict[str, Vector]:
+    """The distributions of rpy2; before 3.6 there was but one."""
+    found: dict[str, Vector] = {}
+    for name in ("rpy2", "rpy2-rinterface", "rpy2-robjects"):
+        with suppress(PackageNotFoundError):
+            found[name] = [version(name)]
+    return found
+
+
+def _load(r: Any, sources: Sequence[str]) -> Any:
+    """Read the sources above base R alone: whatever a profile defines is not seen."""
+    r.initr()
+    code = r.baseenv["new.env"](parent=r.baseenv)
+    for path in sources:
+        r.baseenv["sys.source"](r.StrSexpVector([path]), envir=code)
+    return code["answer"]
+
+
+def _stage(error: BaseException, stage: str) -> str:
+    """What is at fault: rpy2 is missing, does not fit, or R does not start."""
+    if stage == "R":
+        return "start"
     is_missing = isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("rpy2")
     return "missing" if is_missing else "misfit"
 
@@ -67,7 +88,7 @@ def _to_r(r: Any, vector: Vector) -> Any:
 def _from_r(vector: Any) -> Vector:
     if type(vector).__name__ == "StrSexpVector":
         return [str(text) for text in vector]
-    return np.array(vector.memoryview(), dtype=np.float64)
+    return np.array(vector.memoryview() if len(vector) else [], dtype=np.float64)
 
 
 if __name__ == "__main__":

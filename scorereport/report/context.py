@@ -7,6 +7,7 @@ explains them; a row has an `aside` and `cells` of `text`, with a `kind` that de
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,6 @@ _COLUMNS_OF_A_DENSE_TABLE = 10
 
 def describe_study(study: Study) -> dict[str, Any]:
     """The whole validation report."""
-    lines = [line for section in study.sections for line in section.comparisons]
     facts = {
         "Date": format_time(study.time),
         "Random cases": f"{format_count(study.cases)}, seed {study.seed}",
@@ -76,7 +76,7 @@ def describe_study(study: Study) -> dict[str, Any]:
     return {
         "title": "Validation of scorereport",
         "created": study.time,
-        "verdict": _describe_outcome(lines),
+        "verdict": _describe_outcome(study),
         "facts": _describe_facts(facts),
         "contents": [_describe_entry(section) for section in sections],
         "sections": sections,
@@ -111,6 +111,7 @@ def describe_report(evaluation: Evaluation, certificate: Certificate | None) -> 
 
 def describe_certificate(certificate: Certificate) -> dict[str, Any]:
     """What another implementation says of the numbers, and what kept any of them from being asked."""
+    lines = _name_sources(certificate.comparisons)
     facts = {
         "Compared with": certificate.reference or "nothing",
         "Date": format_time(certificate.time),
@@ -123,11 +124,21 @@ def describe_certificate(certificate: Certificate) -> dict[str, Any]:
         "verdict": _describe_certification(certificate),
         "facts": _describe_facts(facts),
         "attempts": [_describe_attempt(attempt) for attempt in certificate.attempts],
-        "counts": _count_verdicts(certificate.comparisons),
-        "unexpected": _unexpected_table(certificate.comparisons),
-        "expected": _expected_table(certificate.expected),
-        "tables": _tables_by_subject(certificate.comparisons),
+        "left_out": "; ".join(certificate.left_out),
+        "counts": _count_verdicts(lines),
+        "unexpected": _unexpected_table(lines),
+        "expected": _expected_table([line for line in lines if line.verdict is Verdict.EXPECTED]),
+        "tables": _tables_by_subject(lines),
     }
+
+
+def _name_sources(lines: Sequence[Comparison]) -> list[Comparison]:
+    """Lines that say beside the quantity who else than the first of them was asked."""
+    main = lines[0].source if lines else ""
+    return [
+        line if line.source in {"", main} else replace(line, quantity=f"{line.quantity} ({line.source})")
+        for line in lines
+    ]
 
 
 def _describe_section(number: int, section: Section) -> dict[str, Any]:
@@ -194,15 +205,19 @@ def _title(evaluation: Evaluation) -> str:
 # ---- Verdicts ----
 
 
-def _describe_outcome(lines: Sequence[Comparison]) -> dict[str, Any]:
-    """What a study comes to; what was not compared does not count as compared."""
+def _describe_outcome(study: Study) -> dict[str, Any]:
+    """What a study comes to; what was not compared does not count as compared, and R must have been."""
+    lines = [line for section in study.sections for line in section.comparisons]
+    missing = [section.title for section in study.sections if _is_absent(section)]
     unexpected = sum(line.is_unexpected for line in lines)
     missed = sum(line.verdict in _OPEN for line in lines)
     made = len(lines) - missed
     if unexpected:
         look = "bad", "✗", f"Failed: {counted(unexpected, 'unexpected difference')}, listed below"
+    elif made and missing:
+        look = "open", "○", f"Passed in part, without {' and '.join(missing)}"
     elif made:
-        look = "good", "✓", f"Passed: nothing unexpected in {counted(made, 'comparison')}"
+        look = "good", "✓", f"Passed: nothing unexpected in {counted(made, 'line')} of comparisons"
     else:
         look = "open", "○", "Not validated: nothing was compared"
     return {
@@ -210,9 +225,14 @@ def _describe_outcome(lines: Sequence[Comparison]) -> dict[str, Any]:
         "tone": look[0],
         "mark": look[1],
         "sentence": look[2],
-        "details": [f"{counted(missed, 'comparison')} could not be made: see the tables."] if missed else [],
+        "details": [f"{counted(missed, 'line')} could not be compared: see the tables."] if missed else [],
         "counts": _count_verdicts(lines),
     }
+
+
+def _is_absent(section: Section) -> bool:
+    """Whether nothing of a section could be compared."""
+    return bool(section.comparisons) and all(line.verdict in _OPEN for line in section.comparisons)
 
 
 def _describe_certification(certificate: Certificate) -> dict[str, Any]:

@@ -36,10 +36,14 @@ def write_report(evaluation: Evaluation, path: str | Path, *, certificate: Certi
     check_certificate(certificate, evaluation)
     ending = target.suffix.lower()
     if ending == ".json":
-        report = Report(evaluation=evaluation, certificate=certificate)
-        return write_bytes(target, document.dump(report).encode())
+        return write_bytes(target, render_json(evaluation, certificate).encode())
     html = render_html("report.html", describe_report(evaluation, certificate))
     return write_bytes(target, render_pdf(html) if ending == ".pdf" else html.encode())
+
+
+def render_json(evaluation: Evaluation, certificate: Certificate | None) -> str:
+    """An evaluation and its certificate as one document."""
+    return document.dump(Report(evaluation=evaluation, certificate=certificate))
 
 
 def check_name(path: str | Path) -> Path:
@@ -60,9 +64,15 @@ def check_certificate(certificate: Certificate | None, evaluation: Evaluation) -
 
 
 def write_study(study: Study, folder: str | Path) -> list[Path]:
-    """Write validation-report.json, .html and .pdf; all are rendered before the first is written."""
-    html = render_html("validation.html", describe_study(study))
-    contents = {".json": document.dump(study).encode(), ".html": html.encode(), ".pdf": render_pdf(html)}
+    """Write validation-report.json, .html and .pdf; a PDF that cannot be made does not cost the others."""
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    return [write_bytes(target / f"{_STUDY_NAME}{ending}", body) for ending, body in contents.items()]
+    html = render_html("validation.html", describe_study(study))
+    contents = {".json": document.dump(study).encode(), ".html": html.encode()}
+    written = [write_bytes(target / f"{_STUDY_NAME}{ending}", body) for ending, body in contents.items()]
+    try:
+        pdf = render_pdf(html)
+    except (ImportError, OSError) as error:  # the libraries of the system are not there
+        there = " and ".join(map(str, written))
+        raise UsageError(f"The PDF cannot be made ({error}); {there} are written.") from error
+    return [*written, write_bytes(target / f"{_STUDY_NAME}.pdf", pdf)]

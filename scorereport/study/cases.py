@@ -47,7 +47,7 @@ def _constant(rng: np.random.Generator, n: int) -> FloatArray:
 
 
 def _zero_or_one(rng: np.random.Generator, n: int) -> FloatArray:
-    """A hard classifier on half of the cases, percentages of 5 for all others."""
+    """A hard classifier on half of the cases, percentages of 5 for all others; sometimes it is wrong."""
     soft = (20 * _continuous(rng, n)).round() / 20
     return np.where(rng.random(n) < 0.5, soft.round(), soft)
 
@@ -65,14 +65,14 @@ def _single_precision(rng: np.random.Generator, n: int) -> FloatArray:
     return _continuous(rng, n).astype(np.float32)
 
 
-#: Each shape: its forecasts, and whether outcomes follow the recalibrated forecast, oppose it, or are all
-#: the same.
+#: Each shape: its forecasts, and whether outcomes follow the recalibrated forecast, with some doubt or
+#: without, oppose it, or are all the same.
 _SHAPES: dict[str, tuple[Callable[[np.random.Generator, int], FloatArray], str]] = {
     "continuous": (_continuous, "follow"),
     "discrete": (_discrete, "follow"),
     "rounded": (_rounded, "follow"),
     "constant": (_constant, "follow"),
-    "0/1 forecasts": (_zero_or_one, "follow"),
+    "0/1 forecasts": (_zero_or_one, "doubt"),
     "rare events": (_rare, "follow"),
     "one class": (_continuous, "equal"),
     "two rows": (_continuous, "follow"),
@@ -119,4 +119,6 @@ def _outcomes(rng: np.random.Generator, y_prob: FloatArray, law: str) -> FloatAr
     if law == "equal":
         return np.full(len(y_prob), float(rng.integers(2)))
     chance = y_prob.astype(np.float64) ** rng.uniform(0.5, 2)
+    if law == "doubt":  # what was certain does not always happen: an infinite log score
+        chance = 0.03 + 0.94 * chance
     return (rng.random(len(y_prob)) < (1 - chance if law == "oppose" else chance)).astype(np.float64)

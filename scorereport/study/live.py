@@ -11,7 +11,7 @@ import numpy as np
 from scorereport.comparison import Comparison, Verdict, summarise
 from scorereport.formatting import counted
 from scorereport.progress import steps
-from scorereport.reference.comparing import BAND_TOLERANCE, Comparer
+from scorereport.reference.comparing import Comparer
 from scorereport.reference.questions import Question, read_answer
 from scorereport.reference.recorded import compare_fit
 from scorereport.reference.session import ReferenceFailure
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 #: Levels of bands and costs of bounded scores, in turn.
 _LEVELS = (0.9, 0.95, 0.8)
 _COSTS = (0.1, 0.3)
-#: Draws of R for each resampled band; they take most of its time.
-_DRAWS = 20
-#: What is summed up for each shape: the limit of the difference, and a name.
-_KINDS = {0.0: "bins, exactly", 1e-12: "scores and recalibrated probabilities", BAND_TOLERANCE: "bands"}
+#: Bands are resampled of every so many cases, with so many draws: fewer would not see a band too narrow.
+_RESAMPLED_EVERY, _DRAWS = 7, 200
 
 
 def compare_live(cases: Sequence[Case], reference: Reference, seed: int) -> Iterator[Comparison]:
@@ -37,28 +35,24 @@ def compare_live(cases: Sequence[Case], reference: Reference, seed: int) -> Iter
     found = [(case, _compare_case(case, number, reference, seed)) for number, case in asked]
     yield from summarise((line for _, lines in found for line in lines), "All shapes", "case")
     for shape, held in groupby(sorted(found, key=_shape), key=_shape):
-        yield from _summarise_shape(shape, list(held))
+        yield _worst_of_shape(shape, list(held))
 
 
 def _shape(pair: tuple[Case, list[Comparison]]) -> str:
     return pair[0].shape
 
 
-def _summarise_shape(shape: str, held: list[tuple[Case, list[Comparison]]]) -> Iterator[Comparison]:
-    """The largest differences of a shape, over all numbers that agree."""
+def _worst_of_shape(shape: str, held: list[tuple[Case, list[Comparison]]]) -> Comparison:
+    """The number of a shape that comes nearest to its tolerance, among those that agree."""
     rows = [len(case.y_true) for case, _ in held]
-    told = f"{counted(len(held), 'case')} of {min(rows):,} to {max(rows):,} rows"
-    for tolerance, kind in _KINDS.items():
-        lines = [
-            line
-            for _, compared in held
-            for line in compared
-            if line.verdict is Verdict.AGREES and line.tolerance == tolerance
-        ]
-        if lines:
-            worst = max(lines, key=lambda line: line.difference or 0.0)
-            reason = f"{counted(len(lines), 'number')}, {told}; the worst is the {worst.quantity}"
-            yield replace(worst, subject=f"Shape: {shape}", quantity=kind, reason=reason)
+    agreeing = [line for _, lines in held for line in lines if line.verdict is Verdict.AGREES]
+    numbers = [line for line in agreeing if line.tolerance and line.difference is not None]
+    told = f"{counted(len(agreeing), 'line')} of {counted(len(held), 'case')}"
+    told += f", {min(rows):,} to {max(rows):,} rows"
+    if not numbers:
+        return Comparison(subject="Shapes", quantity=shape, verdict=Verdict.NOT_COMPARED, reason=told)
+    worst = max(numbers, key=lambda line: (line.difference or 0.0) / (line.tolerance or 1.0))
+    return replace(worst, subject="Shapes", quantity=shape, reason=f"{told}. The worst: {worst.quantity}")
 
 
 def _compare_case(case: Case, number: int, reference: Reference, seed: int) -> list[Comparison]:
@@ -67,7 +61,7 @@ def _compare_case(case: Case, number: int, reference: Reference, seed: int) -> l
         y_prob=case.y_prob.astype(np.float64),
         level=_LEVELS[number % len(_LEVELS)],
         costs=_COSTS,
-        draws=_DRAWS,
+        draws=_DRAWS if number % _RESAMPLED_EVERY == 0 else 0,
         seed=seed,
     )
     try:

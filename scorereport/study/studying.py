@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -17,7 +18,7 @@ from scorereport.reference.recorded import compare_with_record
 from scorereport.reference.references import BASE, NAMES, PACKAGE, Reference, open_reference
 from scorereport.reference.session import ReferenceFailure
 from scorereport.sampling import SEED
-from scorereport.study.cases import SHAPES, Case, draw_cases
+from scorereport.study.cases import Case, draw_cases
 from scorereport.study.defects import show_defects
 from scorereport.study.live import compare_live
 from scorereport.study.operation import check_operation
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 #: Cases that R is asked about unless told otherwise, and which share of them base R is asked about too.
 CASES, _BASE_SHARE = 300, 5
+#: Columns of the Niamey data: the outcome, and four forecasts.
+_NIAMEY = ("obs", "ENS", "EPC", "EMOS", "Logistic")
 #: Seconds that R may take for one case.
 TIME_LIMIT = 900.0
 _ERRATA = (errata_galdran, errata_nelson, errata_flores, errata_dimitriadis, errata_ahmadian)
@@ -78,7 +81,7 @@ def _sections(drawn: Sequence[Case], seed: int, time_limit: float) -> Iterator[S
                 "Calls that a certificate never makes, each by its smallest example, beside the engine.",
                 show_defects(package),
             )
-        niamey = _fetch_niamey(package)
+        niamey, failure = _fetch_niamey(package)
     with _try_reference(BASE, time_limit) as base:
         yield _live_section("base-r", base, drawn[: max(len(drawn) // _BASE_SHARE, 1)], seed)
     yield _section(
@@ -98,7 +101,7 @@ def _sections(drawn: Sequence[Case], seed: int, time_limit: float) -> Iterator[S
         "papers",
         "Numbers of the papers",
         "What five papers print, computed anew. Inconsistent is what contradicts the paper itself.",
-        _reproduce(niamey),
+        chain(failure, _reproduce(niamey)),
     )
     yield _section(
         "errata",
@@ -110,7 +113,14 @@ def _sections(drawn: Sequence[Case], seed: int, time_limit: float) -> Iterator[S
 
 
 def _section(key: str, title: str, text: str, lines: Iterable[Comparison]) -> Section:
-    return Section(key=key, title=title, text=text, comparisons=tuple(lines))
+    """Gather a section; what breaks it is its last line, and the others go on."""
+    found: list[Comparison] = []
+    try:
+        found.extend(lines)
+    except Exception as error:
+        reason = f"The section broke off: {type(error).__name__}: {error}"
+        found.append(Comparison(subject=title, quantity="the rest", verdict=Verdict.FAILED, reason=reason))
+    return Section(key=key, title=title, text=text, comparisons=tuple(found))
 
 
 @contextmanager
@@ -141,22 +151,23 @@ def _live_section(key: str, reference: Reference | Comparison, drawn: Sequence[C
     if isinstance(reference, Comparison):
         title = f"{reference.subject}, live"
         return _section(key, title, "R was not asked.", [reference])
+    shapes = ", ".join(dict.fromkeys(case.shape for case in drawn))
     text = (
-        f"{len(drawn)} seeded cases ({', '.join(SHAPES)}) compared with {reference.title}, which runs in a "
-        "process of its own. Each line is the largest difference over the cases of a shape."
+        f"{len(drawn)} seeded cases ({shapes}) compared with {reference.title}, in a process of its own. "
+        "Each line is the largest difference over all cases, or over those of a shape."
     )
     return _section(key, f"{reference.name}, live", text, compare_live(drawn, reference, seed))
 
 
-def _fetch_niamey(reference: Reference | Comparison) -> pd.DataFrame | None:
-    """The data of the CORP paper, from the R package: they are not ours to copy."""
+def _fetch_niamey(reference: Reference | Comparison) -> tuple[pd.DataFrame | None, list[Comparison]]:
+    """The data of the CORP paper, from the R package: they are not ours to copy; and what went wrong."""
     if isinstance(reference, Comparison):
-        return None
+        return None, []
     try:
         answer = reference.fetch("niamey")
-        return pd.DataFrame({name: answer[name] for name in ("obs", "ENS", "EPC", "EMOS", "Logistic")})
-    except (ReferenceFailure, KeyError):
-        return None
+        return pd.DataFrame({name: answer[name] for name in _NIAMEY}), []
+    except (ReferenceFailure, KeyError) as error:
+        return None, [_missing(PACKAGE, Verdict.FAILED, f"No Niamey data: {error}")]
 
 
 def _reproduce(niamey: pd.DataFrame | None) -> Iterator[Comparison]:

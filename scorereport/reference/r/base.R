@@ -4,17 +4,9 @@ hello <- function() {
   list(R = paste(R.version$major, R.version$minor, sep = "."), platform = R.version$platform)
 }
 
-# Isotonic regression in the order of forecasts; the outcomes of equal forecasts in falling order share
-# one block.
-recalibrate <- function(x, y) {
-  ord <- order(x, -y)
-  cep <- numeric(length(x))
-  cep[ord] <- stats::isoreg(y[ord])$yf
-  cep
-}
-
 # With weights isoreg has no answer: pool neighbours by hand, over distinct forecasts.
 recalibrate_weighted <- function(x, y, weight) {
+  weight <- weight / max(weight) # so that products of sums neither vanish nor overflow
   value <- sort(unique(x))
   place <- match(x, value)
   total <- as.numeric(tapply(weight, place, sum))
@@ -37,15 +29,24 @@ recalibrate_weighted <- function(x, y, weight) {
   }
   sizes <- diff(c(first[seq_len(top)], length(held) + 1L))
   fitted <- rep(s[seq_len(top)] / n[seq_len(top)], sizes)
-  stats::approx(value[held], fitted, xout = x, rule = 2, ties = "ordered")$y
+  along_curve(value[held], fitted, x)
+}
+
+# Forecasts without weight lie on the line between their neighbours.
+along_curve <- function(value, fitted, x) {
+  if (length(value) == 1) {
+    return(rep(fitted, length(x)))
+  }
+  stats::approx(value, fitted, xout = x, rule = 2, ties = "ordered")$y
 }
 
 decompose <- function(score, x, y, cep, weight) {
-  mean_score <- function(p) sum(weight * score(y, p)) / sum(weight)
+  held <- weight > 0 # nothing times an infinite score is nothing
+  mean_score <- function(p) sum((weight * score(y, p))[held]) / sum(weight)
   forecast <- mean_score(x)
   recalibrated <- mean_score(cep)
   constant <- mean_score(rep(sum(weight * y) / sum(weight), length(y)))
-  list(c(forecast, forecast - recalibrated, constant - recalibrated, constant))
+  list(c(forecast, forecast - recalibrated, constant - recalibrated, constant, mean_score(y)))
 }
 
 # Neighbours are one bin if their recalibrated probabilities are equal but for rounding.
@@ -77,30 +78,17 @@ continuous_band <- function(x, level, chernoff) {
   band_entries(grid, pmax(0, grid - half), pmin(1, grid + half), level)
 }
 
-# Quantiles of curves fitted to cases that are drawn anew, with outcomes drawn from `chance`; beyond the
-# forecasts that it drew a curve says nothing.
-resampled_band <- function(x, chance, level, draws) {
-  value <- sort(unique(x))
-  curves <- replicate(draws, {
-    drawn <- sample(length(x), replace = TRUE)
-    y <- stats::rbinom(length(x), 1, chance[drawn])
-    fitted <- recalibrate(x[drawn], y)
-    if (length(unique(x[drawn])) == 1) {
-      ifelse(value == x[drawn][1], fitted[1], NA)
-    } else {
-      stats::approx(x[drawn], fitted, xout = value, ties = "mean")$y
-    }
-  })
-  curves <- matrix(curves, nrow = length(value))
-  bounds <- apply(curves, 1, stats::quantile, probs = c((1 - level) / 2, (1 + level) / 2), na.rm = TRUE)
-  band_entries(value, bounds[1, ], bounds[2, ], level)
-}
-
-certify <- function(x, y, level, costs, drawn_x, drawn_y, draws, seed, chernoff, weight = rep(1, length(x))) {
+certify <- function(x, y, level, costs, drawn_x, drawn_y, draws, seed, lone, chernoff,
+                    weight = rep(1, length(x))) {
   is_plain <- all(weight == 1)
   cep <- if (is_plain) recalibrate(x, y) else recalibrate_weighted(x, y, weight)
   scores <- lapply(score_functions(costs), decompose, x = x, y = y, cep = cep, weight = weight)
-  found <- c(do.call(c, scores), under("bins", pool_bins(x, cep, weight)), list(cep = cep), count_entries(x, y, weight))
+  found <- c(
+    under("score", do.call(c, scores)),
+    under("bins", pool_bins(x, cep, weight)),
+    list(cep = cep),
+    count_entries(x, y, weight)
+  )
   if (!is_plain) {
     return(found)
   }
@@ -109,8 +97,7 @@ certify <- function(x, y, level, costs, drawn_x, drawn_y, draws, seed, chernoff,
     found,
     part("discrete", discrete_band(x, level)),
     part("continuous", continuous_band(x, level, chernoff)),
-    part("consistency", resampled_band(drawn_x, drawn_x, level, draws)),
-    part("confidence", resampled_band(drawn_x, recalibrate(drawn_x, drawn_y), level, draws))
+    if (draws > 0) resampled_bands(drawn_x, drawn_y, level, draws)
   )
 }
 

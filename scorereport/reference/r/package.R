@@ -27,7 +27,9 @@ hello <- function() {
 
 scored_entries <- function(fit, score) {
   table <- summary(fit, score = score)
-  list(c(table$mean_score, table$miscalibration, table$discrimination, table$uncertainty))
+  y <- fit[[1]]$cases$y
+  perfect <- mean(score(y, y))
+  list(c(table$mean_score, table$miscalibration, table$discrimination, table$uncertainty, perfect))
 }
 
 band <- function(x, y, level, method, position, draws = 1) {
@@ -38,8 +40,9 @@ band <- function(x, y, level, method, position, draws = 1) {
   band_entries(found$x, found$lower, found$upper, found$level[1])
 }
 
-# `drawn_x`, `drawn_y`: the cases, or fewer of them, whose bands are resampled.
-certify <- function(x, y, level, costs, drawn_x, drawn_y, draws, seed) {
+# `drawn_x`, `drawn_y`: the cases, or fewer of them, whose bands are resampled; where a draw may hold a `lone`
+# forecast the package's bands are spoilt, and base R draws them as well.
+certify <- function(x, y, level, costs, drawn_x, drawn_y, draws, seed, lone) {
   fit <- diagram(x, y, region.level = NA)
   cases <- fit[[1]]$cases
   bins <- fit[[1]]$bins
@@ -47,14 +50,19 @@ certify <- function(x, y, level, costs, drawn_x, drawn_y, draws, seed) {
   cep[cases$case_id] <- cases$CEP_pav
   set.seed(seed)
   c(
-    do.call(c, lapply(score_functions(costs), function(score) scored_entries(fit, score))),
+    under("score", do.call(c, lapply(score_functions(costs), function(score) scored_entries(fit, score)))),
     under("bins", bin_entries(bins$n, bins$x_min, bins$x_max, bins$CEP_pav)),
     list(cep = cep),
     count_entries(x, y, rep(1, length(x))),
     part("discrete", band(x, y, level, "discrete_asymptotics", "diagonal")),
     part("continuous", band(x, y, level, "continuous_asymptotics", "diagonal")),
-    part("consistency", band(drawn_x, drawn_y, level, "resampling", "diagonal", draws)),
-    part("confidence", band(drawn_x, drawn_y, level, "resampling", "estimate", draws))
+    if (draws > 0) {
+      c(
+        part("consistency", band(drawn_x, drawn_y, level, "resampling", "diagonal", draws)),
+        part("confidence", band(drawn_x, drawn_y, level, "resampling", "estimate", draws)),
+        if (lone) resampled_bands(drawn_x, drawn_y, level, draws, prefix = "base_")
+      )
+    }
   )
 }
 

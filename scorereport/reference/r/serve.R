@@ -37,12 +37,14 @@ write_vectors <- function(path, vectors) {
 arguments <- commandArgs(trailingOnly = TRUE)
 folder <- arguments[1]
 token <- arguments[2]
-for (path in arguments[-(1:2)]) source(path)
+# Above base R alone: whatever a profile defines is not seen.
+code <- new.env(parent = baseenv())
+for (path in arguments[-(1:2)]) sys.source(path, envir = code)
 
 asked <- file("stdin", "r")
 while (length(number <- readLines(asked, n = 1)) > 0) {
   request <- read_vectors(file.path(folder, paste0(number, ".request")))
-  write_vectors(file.path(folder, paste0(number, ".answer")), do.call(answer, request))
+  write_vectors(file.path(folder, paste0(number, ".answer")), do.call(code$answer, request))
   cat("\n", token, " ", number, "\n", sep = "")
   flush(stdout())
 }

@@ -45,8 +45,13 @@ if (nzchar(repository)) {
   utils::chooseCRANmirror(graphics = FALSE, ind = 1, local.only = TRUE)
 }
 message("Installing ", package, " from ", getOption("repos")[1], " into ", library_path)
-utils::install.packages(package, lib = library_path)
+written <- function() file.info(file.path(library_path, package, "DESCRIPTION"))$mtime
+before <- written()
+tryCatch(
+  utils::install.packages(package, lib = library_path),
+  error = function(e) message(conditionMessage(e))
+)
 
-if (!nzchar(system.file(package = package))) finish("failed: ", package, " was not installed")
+if (is.na(written()) || identical(written(), before)) finish("failed: ", package, " was not installed")
 if (!loads()) finish("failed: ", package, " was installed but does not load")
 finish("installed ", described())

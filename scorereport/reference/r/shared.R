@@ -22,15 +22,17 @@ bounded_score_functions <- function(a, b) {
   list(
     bounded_brier = function(y, x) ((y - clip(x))^2 - (y - clip(y))^2) / (2 * (b - a)),
     bounded_log_loss = function(y, x) {
-      (outcome_log(y, clip(x)) - outcome_log(y, clip(y))) / (qlogis(b) - qlogis(a))
+      (outcome_log(y, clip(x)) - outcome_log(y, clip(y))) / (stats::qlogis(b) - stats::qlogis(a))
     },
     bounded_net_benefit = function(y, x) (net_cost(y, clip(x)) - net_cost(y, clip(y))) / (b - a) - y
   )
 }
 
-# What follows from the counts of events and other cases at each distinct forecast: the area under the ROC
-# curve, and Murphy's reliability, resolution and uncertainty of the Brier score.
+# What follows from the counts of events and other cases at each distinct forecast: area under the ROC curve,
+# and Murphy's reliability, resolution and uncertainty of the Brier score.
 count_entries <- function(x, y, weight) {
+  totals <- c(sum(weight), sum(weight * y))
+  weight <- weight / max(weight) # so that products of sums neither vanish nor overflow
   place <- match(x, sort(unique(x)))
   events <- as.numeric(tapply(weight * y, place, sum))
   others <- as.numeric(tapply(weight * (1 - y), place, sum))
@@ -42,6 +44,7 @@ count_entries <- function(x, y, weight) {
   n <- events + others
   rate <- sum(events) / sum(n)
   list(
+    totals = totals,
     auc = sum(events * (below + others / 2)) / (sum(events) * sum(others)),
     murphy = c(
       sum(n * (events / n - value)^2) / sum(n),
@@ -59,6 +62,49 @@ part <- function(name, entries) {
   tryCatch(
     under(name, suppressMessages(suppressWarnings(entries))),
     error = function(e) under(name, list(error = conditionMessage(e)))
+  )
+}
+
+# Isotonic regression in the order of forecasts; outcomes of equal forecasts in falling order share a block.
+# What stands before the first event, and after the last case without, is 0 and 1: isoreg would look through
+# all cases again for each of them.
+recalibrate <- function(x, y) {
+  ord <- order(x, -y)
+  sorted <- y[ord]
+  fitted <- sorted
+  if (any(sorted == 1) && any(sorted == 0)) {
+    first <- match(1, sorted)
+    last <- length(sorted) + 1L - match(0, rev(sorted))
+    if (first < last) fitted[first:last] <- stats::isoreg(sorted[first:last])$yf
+  }
+  cep <- numeric(length(x))
+  cep[ord] <- fitted
+  cep
+}
+
+# Quantiles of curves fitted to cases that are drawn anew, with outcomes drawn from `chance`; beyond the
+# forecasts that it drew a curve says nothing.
+resampled_band <- function(x, chance, level, draws) {
+  value <- sort(unique(x))
+  curves <- replicate(draws, {
+    drawn <- sample(length(x), replace = TRUE)
+    y <- stats::rbinom(length(x), 1, chance[drawn])
+    fitted <- recalibrate(x[drawn], y)
+    if (length(unique(x[drawn])) == 1) {
+      ifelse(value == x[drawn][1], fitted[1], NA)
+    } else {
+      stats::approx(x[drawn], fitted, xout = value, ties = "mean")$y
+    }
+  })
+  curves <- matrix(curves, nrow = length(value))
+  bounds <- apply(curves, 1, stats::quantile, probs = c((1 - level) / 2, (1 + level) / 2), na.rm = TRUE)
+  band_entries(value, bounds[1, ], bounds[2, ], level)
+}
+
+resampled_bands <- function(x, y, level, draws, prefix = "") {
+  c(
+    part(paste0(prefix, "consistency"), resampled_band(x, x, level, draws)),
+    part(paste0(prefix, "confidence"), resampled_band(x, recalibrate(x, y), level, draws))
   )
 }
 

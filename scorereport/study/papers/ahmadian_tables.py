@@ -89,7 +89,7 @@ def compare_tables() -> Iterator[Comparison]:
         "Rows of Table 3 in which PBS selects a better model than PLL",
         str(len(TABLE_3)),
         above,
-        corrected=above,
+        corrected=11,
         reason="Said to be so throughout; the table has it in part of its rows.",
     )
 

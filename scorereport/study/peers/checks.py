@@ -159,7 +159,9 @@ def _find_worst(ours: Number, theirs: Number, samples: Sequence[Sample]) -> _Wor
         with silence():
             found = _compare_case(ours, theirs, sample)
         if found.failure:
-            return replace(found, failure=f"{sample.case.name}: {found.failure}")
+            is_lacking = found.verdict is Verdict.NOT_COMPARED and sample is samples[0]
+            verdict = found.verdict if is_lacking else Verdict.DIFFERS  # what it had before it does not lack
+            return replace(found, failure=f"{sample.case.name}: {found.failure}", verdict=verdict)
         worst = max(worst, found, key=lambda pair: pair.gap)
     return worst
 
