@@ -30,6 +30,10 @@ PRESENT = {package for package, module in MODULES.items() if find_spec(module)}
 
 #: Every known deviation that shows in the cases of the fixture, by package.
 EXPECTED = {
+    ("scikit-learn", "weighted mean log score, forecasts within 2.2e-16 of 0 or 1"),
+    ("scikit-learn", "mean log score, forecasts within 2.2e-16 of 0 or 1"),
+    ("scikit-learn", "log skill, forecasts within 2.2e-16 of 0 or 1"),
+    ("dcurves", "net benefit at threshold 0, forecasts of 0"),
     ("scikit-learn", "mean log score of three classes, probabilities within 2.2e-16 of 0 or 1"),
     ("scikit-learn", "recalibrated probabilities, single precision"),
     ("scikit-learn", "mean log score of an event forecast 0"),
