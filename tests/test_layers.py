@@ -62,14 +62,14 @@ INNER_LAYERS = {
     ],
     "reference": [
         ["certificate", "deviations", "exchange", "installation", "laws"],
-        ["installing", "session", "worker"],
-        ["questions"],
+        ["session", "worker"],
+        ["installing", "questions"],
         ["comparing", "references"],
         ["banding", "reported"],
         ["recorded"],
         ["certifying"],
     ],
-    "report": [["render", "context"], ["writing"]],
+    "report": [["cells", "render", "verdicts"], ["comparisons", "results"], ["context"], ["writing"]],
     "study": [
         ["cases", "demonstrations", "papers", "software"],
         ["defects", "live", "peers", "operation"],

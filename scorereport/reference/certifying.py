@@ -216,10 +216,11 @@ def _describe(lines: tuple[Comparison, ...], reference: Reference) -> str:
 def _count(lines: list[Comparison]) -> str:
     count = {verdict: sum(line.verdict is verdict for line in lines) for verdict in Verdict}
     unexpected = sum(line.is_unexpected for line in lines)
-    parts = [f"{format_count(count[Verdict.AGREES])} agree"] if count[Verdict.AGREES] else []
-    parts += [f"{count[Verdict.EXPECTED]} deviate as expected"] if count[Verdict.EXPECTED] else []
+    agree, expected = count[Verdict.AGREES], count[Verdict.EXPECTED]
+    parts = [f"{format_count(agree)} {'agrees' if agree == 1 else 'agree'}"] if agree else []
+    parts += [f"{expected} {'deviates' if expected == 1 else 'deviate'} as expected"] if expected else []
     parts += [f"{count[Verdict.NOT_COMPARED]} could not be compared"] if count[Verdict.NOT_COMPARED] else []
-    parts += [f"{unexpected} DIFFER"] if unexpected else []
+    parts += [f"{unexpected} {'DIFFERS' if unexpected == 1 else 'DIFFER'}"] if unexpected else []
     return ", ".join(parts)
 
 

@@ -45,7 +45,7 @@ def describe_record() -> str:
 def compare_with_record() -> Iterator[Comparison]:
     """The engine against all recorded answers, a line for each quantity."""
     lines = (line for case in read_record()["cases"] for line in compare_case(case))
-    yield from summarise(lines, describe_record(), "recorded case")
+    yield from summarise(lines, "Recorded answers", "recorded case")
 
 
 def compare_case(case: dict[str, Any]) -> Iterator[Comparison]:

@@ -1,0 +1,159 @@
+"""Comparisons as tables."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from scorereport.comparison import UNEXPECTED, Comparison, Verdict
+from scorereport.formatting import (
+    counted,
+    format_count,
+    format_difference,
+    format_value,
+)
+from scorereport.report.cells import length_class, make_cell
+from scorereport.report.verdicts import count_verdicts, describe_verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+
+#: From how many lines for each subject on it stands above them, and from how many it has its own table.
+_LINES_OF_A_BODY, _LINES_OF_A_TABLE = 2, 8
+#: Up to this many characters a reason stands beside the quantity; longer ones have a row of their own.
+_SHORT_REASON = 24
+#: More characters than these do not fit into a column of numbers; they stand under their row.
+_WIDTH_OF_NUMBERS = 24
+_BELOW = "see below"
+
+
+def unexpected_table(lines: Sequence[Comparison]) -> dict[str, Any] | None:
+    """What somebody must look at, if anything."""
+    found = [line for line in lines if line.verdict in UNEXPECTED]
+    if not found:
+        return None
+    caption = f"Unexpected: {format_count(len(found))} of {counted(len(lines), 'comparison')}"
+    return _comparison_table(caption, found, look="loud")
+
+
+def expected_table(lines: Sequence[Comparison]) -> dict[str, Any] | None:
+    """Known deviations of all subjects, those of one reason together."""
+    if not lines:
+        return None
+    reasons = list(dict.fromkeys(line.reason for line in lines))
+    together = sorted(lines, key=lambda line: reasons.index(line.reason))
+    return _comparison_table("Expected deviations and their reasons", together)
+
+
+def tables_by_subject(lines: Sequence[Comparison]) -> list[dict[str, Any]]:
+    """A table for each subject, or one for all if they have few lines each."""
+    subjects: dict[str, list[Comparison]] = {}
+    for line in lines:
+        subjects.setdefault(line.subject, []).append(line)
+    together = [line for of_subject in subjects.values() for line in of_subject]
+    if len(lines) < _LINES_OF_A_BODY * len(subjects):
+        return [_comparison_table("All comparisons", together)]
+    if len(lines) < _LINES_OF_A_TABLE * len(subjects) and len(subjects) > 1:
+        return [_comparison_table("All comparisons", together, subjects="above")]
+    return [
+        _comparison_table(subject, of_subject, subjects="caption") for subject, of_subject in subjects.items()
+    ]
+
+
+def _comparison_table(
+    caption: str, lines: Sequence[Comparison], *, subjects: str = "column", look: str = ""
+) -> dict[str, Any]:
+    """Lines as a table, with `subjects` in a "column", "above" their lines, or one in the "caption".
+
+    Columns in which nothing would stand are left out.
+    """
+    has_gaps = any(line.difference is not None or line.tolerance is not None for line in lines)
+    values = "number" if any(map(_has_numbers, lines)) else "text"
+    heads = [make_cell("subject")] if subjects == "column" else []
+    heads += [make_cell("quantity")]
+    heads += (
+        [make_cell("engine", values), make_cell("reference", values)] if any(map(_has_values, lines)) else []
+    )
+    heads += [make_cell("difference", "gap"), make_cell("tolerance", "gap")] if has_gaps else []
+    kinds = {head["text"]: head["kind"] for head in heads}
+    return {
+        "caption": caption,
+        "detail": _describe_counts(lines) if subjects == "caption" else "",
+        "look": f"comparison {look} {length_class(len(lines))}",
+        "heads": [*heads, make_cell("verdict", "verdict")],
+        "bodies": list(_comparison_bodies(lines, kinds, has_titles=subjects == "above")),
+    }
+
+
+def _comparison_bodies(
+    lines: Sequence[Comparison], kinds: Mapping[str, str], *, has_titles: bool
+) -> Iterator[dict[str, Any]]:
+    """Lines in a row that have the same verdict for the same reason, which is said once."""
+    title = ""
+    for _, run in groupby(lines, key=lambda line: (line.subject if has_titles else "", *_explain(line))):
+        same = list(run)
+        subject, reason = same[0].subject, _explain(same[0])[1]
+        yield {
+            "title": subject if has_titles and subject != title else "",
+            "rows": [_comparison_row(line, kinds) for line in same],
+            "note": f"{counted(len(same), 'line')}: {reason}" if reason and len(same) > 1 else reason,
+        }
+        title = subject
+
+
+def _has_values(line: Comparison) -> bool:
+    return line.engine is not None or line.reference is not None
+
+
+def _has_numbers(line: Comparison) -> bool:
+    return any(not isinstance(value, str | None) for value in (line.engine, line.reference))
+
+
+def _explain(line: Comparison) -> tuple[Verdict, str]:
+    return line.verdict, "" if _is_short(line.reason) else line.reason
+
+
+def _comparison_row(line: Comparison, kinds: Mapping[str, str]) -> dict[str, Any]:
+    """The cells of those columns that there are; a short reason stands beside the quantity."""
+    values = {"engine": line.engine, "reference": line.reference}
+    wide = {name: value for name, value in values.items() if _is_wide(value, kinds.get(name, ""))}
+    cells = {
+        "subject": make_cell(line.subject),
+        "quantity": make_cell(line.quantity, detail=line.reason if _is_short(line.reason) else ""),
+        **{
+            name: _value_cell(_BELOW if name in wide else values[name], kinds.get(name, ""))
+            for name in values
+        },
+        "difference": _gap_cell(line.difference),
+        "tolerance": _gap_cell(line.tolerance),
+    }
+    first, *others = (cells[name] for name in kinds)
+    verdict = make_cell("", "verdict") | describe_verdict(line.verdict)
+    return {
+        "cells": [first | {"kind": "head"}, *others, verdict],
+        "aside": "; ".join(f"{name}: {value}" for name, value in wide.items()),
+    }
+
+
+def _is_wide(value: float | str | None, kind: str) -> bool:
+    return kind == "number" and isinstance(value, str) and len(value) > _WIDTH_OF_NUMBERS
+
+
+def _is_short(reason: str) -> bool:
+    return len(reason) <= _SHORT_REASON
+
+
+def _describe_counts(lines: Iterable[Comparison]) -> str:
+    return " · ".join(f"{item['text']}: {item['count']}" for item in count_verdicts(lines))
+
+
+def _value_cell(value: float | str | None, kind: str) -> dict[str, str]:
+    """A number, or words, which may be wrapped also in a column of numbers."""
+    if isinstance(value, str):
+        return make_cell(value, "words" if kind == "number" else kind)
+    return make_cell("–" if value is None else format_value(value), kind)
+
+
+def _gap_cell(value: float | None) -> dict[str, str]:
+    return make_cell("–" if value is None else format_difference(value), "gap")
