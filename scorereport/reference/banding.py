@@ -10,11 +10,12 @@ import numpy as np
 from scorereport.comparison import Comparison, Verdict
 from scorereport.reference import deviations
 from scorereport.reference.comparing import BASE_SOURCE, Comparer
-from scorereport.reference.laws import count_unlikely, is_likely_band, likely_sizes
+from scorereport.reference.laws import band_of, count_unlikely, is_likely_band, likely_sizes
 from scorereport.reference.questions import RESAMPLED
 from scorereport.reliability.asymptotic import R_TABLE_ENDS
+from scorereport.reliability.certainty import widen_where_certain
 from scorereport.reliability.fit import corp
-from scorereport.reliability.resampled import pointwise_bounds, redraw_curves
+from scorereport.reliability.resampled import redraw_curves
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from scorereport.reference.questions import BandAnswer
     from scorereport.reliability.bands import Band
     from scorereport.reliability.fit import Corp
+    from scorereport.reliability.simulation import Simulation
 
 BAND_TOLERANCE = 1e-10
 #: Curves of the engine that the bounds of R's resampled bands are held against, at so many forecasts, and how
@@ -212,10 +214,21 @@ class ResampledBand:
             f"{OUR_DRAWS:,} curves of the engine, and the band {width}; equal laws are accused once in "
             f"{1 / FALSE_ALARMS:,.0f} times.",
         )
-        bounds_of_engine = pointwise_bounds(simulation, x, asked.level, asked.draws, asked.seed)
-        levels = [(1 - asked.level) / 2, (1 + asked.level) / 2]
-        first = curves[: asked.draws]
-        known = ~np.isnan(first).all(axis=0)
-        by_numpy = np.nanquantile(first[:, known], levels, axis=0)
-        ours = np.array(bounds_of_engine)[:, known]
-        yield c.match(f"resampled {self.kind} band, quantiles", ours, by_numpy, source="numpy")
+        yield self._quantiles(fit, simulation)
+
+    def _quantiles(self, fit: Corp, simulation: Simulation) -> Comparison:
+        """The band that users get, beside quantiles of the curves that R was held against."""
+        c, asked, x = self.comparer, self.comparer.question, fit.distinct.x_min
+        band = fit.band(
+            self.kind,
+            asked.level,
+            method="resampling",
+            resamples=asked.draws,
+            seed=asked.seed,
+            points=max(len(x), 2),
+        )
+        bounds = band_of(redraw_curves(simulation, x, asked.draws, asked.seed), asked.level)
+        if self.kind == "confidence":
+            bounds = widen_where_certain(x, *bounds, fit.sample, asked.level)
+        ours, by_numpy = np.concatenate([band.lower, band.upper]), np.concatenate(bounds)
+        return c.match(f"resampled {self.kind} band, quantiles", ours, by_numpy, source="numpy")

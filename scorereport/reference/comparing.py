@@ -28,7 +28,7 @@ PACKAGE_SOURCE, BASE_SOURCE = "reliabilitydiag", "base R"
 #: A quotient of two differences, the lower of which may be small.
 SKILL_TOLERANCE = 1e-10
 _MURPHY = ("reliability", "resolution", "uncertainty")
-_COMPONENTS = ("mean score", "MCB", "DSC", "UNC")
+_COMPONENTS = ("mean score", "MCB", "DSC", "UNC", "perfect forecast")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -58,15 +58,15 @@ class Comparer:
         return corp(self.question.y_true, self.question.y_prob, self.question.weight)
 
     def components(self, decomposition: Decomposition) -> Iterator[Comparison]:
-        """Mean score, MCB, DSC and UNC; where higher is better R was given the loss."""
+        """Mean score, MCB, DSC, UNC and perfection; where higher is better R was given the loss."""
         d = decomposition
         label, theirs = get_score(d.name).label, self.answer.scores.get(d.name)
         if theirs is None:
             yield self.state(label, Verdict.NOT_COMPARED, "R was not given this score.")
             return
-        ours = (d.score, d.miscalibration, d.discrimination, d.uncertainty)
-        signs = (-1, 1, 1, -1) if d.higher_is_better else (1, 1, 1, 1)
-        for name, engine, sign, reference in zip(_COMPONENTS, ours, signs, theirs, strict=False):
+        ours = (d.score, d.miscalibration, d.discrimination, d.uncertainty, d.perfect)
+        signs = (-1, 1, 1, -1, -1) if d.higher_is_better else (1, 1, 1, 1, 1)
+        for name, engine, sign, reference in zip(_COMPONENTS, ours, signs, theirs, strict=True):
             yield self.match(f"{label}: {name}", engine, sign * reference)
 
     def score(self, value: ScoreValue) -> Iterator[Comparison]:

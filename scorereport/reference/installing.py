@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from scorereport.errors import ScoreReportError
-from scorereport.reference.installation import Unavailable, find_r
+from scorereport.reference.installation import Unavailable, end_group, find_r
+from scorereport.reference.session import printable
 
 _SCRIPT = Path(__file__).parent / "r" / "setup.R"
 
@@ -33,20 +35,36 @@ def install_package(*, repository: str = "", again: bool = False, quiet: bool = 
         r = find_r()
     except Unavailable as error:
         raise SetupError(f"{error} To mend it: {error.remedy}") from error
-    with TemporaryDirectory(prefix="scorereport-r-") as folder:
+    with TemporaryDirectory(prefix="scorereport-r-", ignore_cleanup_errors=True) as folder:
         result = Path(folder, "result")
-        subprocess.run(
+        _run(
             [str(r.rscript), str(_SCRIPT), str(result), repository, "again" if again else ""],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL if quiet else sys.stderr,
-            stderr=subprocess.DEVNULL if quiet else None,
-            cwd=folder,
-            check=False,
+            folder,
+            quiet=quiet,
         )
-        said = "failed: R ended early"
-        if result.exists():
-            said = result.read_text(encoding="utf-8", errors="replace").strip()
-    if not said.startswith(("installed ", "nothing to do: ")):
-        hint = "Without --quiet R says why" if quiet else "R's messages above say why"
-        raise SetupError(f"R set-up {said}. {hint}; the repository must be reachable.")
-    return f"R {r.version_text}: {said}."
+        said = printable(result.read_text(encoding="utf-8", errors="replace")) if result.exists() else ""
+    if said.startswith(("installed ", "nothing to do: ")):
+        return f"R {r.version_text}: {said}."
+    why = said if said.startswith("failed: ") else "failed: R ended early"
+    hint = "Without --quiet R says why" if quiet else "R's messages above say why"
+    raise SetupError(f"R set-up {why}. {hint}; the repository must be reachable.")
+
+
+def _run(program: list[str], folder: str, *, quiet: bool) -> None:
+    """Run R to its end; its lines go on to standard error without what would steer a terminal."""
+    with subprocess.Popen(
+        program,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL if quiet else subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=folder,
+        env={**os.environ, "TMPDIR": folder},  # what R leaves behind goes with the folder
+        start_new_session=True,
+    ) as process:
+        try:
+            for line in process.stdout or ():
+                sys.stderr.write(f"{printable(line.decode(errors='replace'))}\n")
+                sys.stderr.flush()
+            process.wait()
+        finally:  # also if interrupted, with all that it started
+            end_group(process)

@@ -96,19 +96,26 @@ def is_likely_band(
     """
     known = ~np.isnan(curves).all(axis=0)
     curves, held = curves[:, known], (bounds[0][known], bounds[1][known])
-    rng, levels = stream(seed, draws), [(1 - level) / 2, (1 + level) / 2]
+    expected, error = _usual_share(curves, level, draws, seed)
+    return abs(_share_outside(curves, held) - expected) <= _ERRORS * error + _ROUNDING
+
+
+def _usual_share(curves: FloatArray, level: float, draws: int, seed: int) -> tuple[float, float]:
+    """Mean and standard deviation of the share that bands of so many of the curves leave out."""
+    rng = stream(seed, draws)
     shares = [
-        _share_outside(curves, _band_of(curves[rng.integers(0, len(curves), draws)], levels))
+        _share_outside(curves, band_of(curves[rng.integers(0, len(curves), draws)], level))
         for _ in range(_REPEATS)
     ]
-    gap = abs(_share_outside(curves, held) - np.mean(shares))
-    return bool(gap <= _ERRORS * np.std(shares) + _ROUNDING)
+    return float(np.mean(shares)), float(np.std(shares))
 
 
-def _band_of(curves: FloatArray, levels: list[float]) -> tuple[FloatArray, FloatArray]:
+def band_of(curves: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Quantiles of curves, a row each, by numpy; NaN where none of them says something."""
+    quantiles = np.nanquantile if np.isnan(curves).any() else np.quantile  # the latter is much faster
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of points that none of these curves reaches
-        lower, upper = np.nanquantile(curves, levels, axis=0)
+        lower, upper = quantiles(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return lower, upper
 
 

@@ -70,14 +70,15 @@ def _check_complete(result: ModelResult, settings: Settings) -> Comparison:
 def _compare_again(subject: str, band: Band, fit: Corp, settings: Settings) -> Comparison:
     again = fit.band(
         band.kind,
-        band.level,
-        method=band.method,
+        settings.band_level,
         resamples=settings.resamples,
         seed=settings.seed,
         points=settings.curve_points,
     )
-    ours, drawn = (np.concatenate([b.x, b.lower, b.upper]) for b in (band, again))
-    line = compare_arrays(
-        subject, f"reported {band.kind} band ({band.method}), drawn again", ours, drawn, tolerance=0.0
-    )
+    quantity = f"reported {band.kind} band ({again.method}), drawn again"
+    ours, drawn = (np.concatenate([[b.n], b.x, b.lower, b.upper]) for b in (band, again))
+    line = compare_arrays(subject, quantity, ours, drawn, tolerance=0.0)
+    if band.label != again.label or (band.seed, band.shape) != (again.seed, again.shape):
+        told = f"It is a {band.label}; it must be a {again.label}."
+        line = replace(line, verdict=Verdict.DIFFERS, reason=told)
     return replace(line, source=_ITSELF)

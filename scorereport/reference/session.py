@@ -83,7 +83,7 @@ class Session:
         watchdog.daemon = True  # an interrupt must not wait for it
         try:
             watchdog.start()
-            answer = self._exchange(what, vectors)
+            answer = _clean(self._exchange(what, vectors))
         except EOFError as error:
             watchdog.cancel()
             raise ReferenceFailure(self._obituary(is_late=timed_out.is_set())) from error
@@ -99,14 +99,16 @@ class Session:
 
     def close(self) -> None:
         """End the process, kindly first, and remove its files."""
-        for stream in (self._stdin, self._stdout):
-            with suppress(OSError):
-                stream.close()
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(_GRACE)
-        self._end()  # also what it started and left behind
-        self._process.wait()
-        self._folder.cleanup()
+        try:
+            for stream in (self._stdin, self._stdout):
+                with suppress(OSError):
+                    stream.close()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_GRACE)
+        finally:  # whoever is interrupted here leaves nothing either
+            self._end()  # also what it started and left behind
+            self._process.wait()
+            self._folder.cleanup()
 
     def __enter__(self) -> Self:
         return self
@@ -167,7 +169,7 @@ class Session:
         return f"R ended with exit code {code} before it answered.{self._last_words()}"
 
     def _last_words(self) -> str:
-        words = _printable(" ".join(self._chatter))[-_QUOTED:]
+        words = printable(" ".join(self._chatter))[-_QUOTED:]
         return f" Its last words: {words}" if words else ""
 
 
@@ -180,9 +182,17 @@ def _signal_name(number: int) -> str:
 
 def text_of(vector: Vector) -> str:
     """The words of a vector as one line."""
-    return _printable(" ".join(str(value) for value in vector))
+    return printable(" ".join(str(value) for value in vector))
 
 
-def _printable(text: str) -> str:
+def _clean(answer: Mapping[str, Vector]) -> dict[str, Vector]:
+    """An answer whose names and texts are fit to be shown."""
+    return {
+        printable(name): [printable(text) for text in vector] if isinstance(vector, list) else vector
+        for name, vector in answer.items()
+    }
+
+
+def printable(text: str) -> str:
     """Text that does nothing to a terminal."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

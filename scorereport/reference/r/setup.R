@@ -27,7 +27,8 @@ described <- function() {
 user_library <- function() {
   configured <- strsplit(Sys.getenv("R_LIBS_USER"), .Platform$path.sep)[[1]]
   configured <- configured[nzchar(configured) & configured != "NULL"]
-  path <- if (length(configured) > 0) path.expand(configured[1]) else path.expand("~/R/library")
+  # R looks into no other library of a user
+  path <- if (length(configured) > 0) path.expand(configured[1]) else .libPaths()[1]
   dir.create(path, recursive = TRUE, showWarnings = FALSE)
   if (file.access(path, 2) != 0) finish("failed: the library ", path, " cannot be written to")
   path
