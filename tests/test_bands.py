@@ -6,7 +6,7 @@ import tracemalloc
 from fractions import Fraction
 from functools import cache
 from itertools import count, islice, product
-from math import ceil, floor, nan
+from math import ceil, nan
 
 import numpy as np
 import pytest
@@ -14,41 +14,52 @@ from conftest import recorded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
-from scipy.stats import beta, betabinom, binom
+from scipy.stats import beta, binom
 
 import scorereport as sr
 from scorereport.progress import watched_by
+from scorereport.reference.laws import is_likely_quantile
 from scorereport.reliability import chernoff, resampled
 from scorereport.reliability.bands import POINTWISE_NOTE, BandRequest, choose_method
 from scorereport.reliability.honest import choose_cells
-from scorereport.reliability.resampled import fewest_resamples
+from scorereport.reliability.resampled import fewest_resamples, redraw_curves
 from scorereport.sampling import SEED, stream
 
 CASES = recorded("reliabilitydiag")["cases"]
 FIT = sr.corp([0, 1, 0, 1, 1], [0.1, 0.3, 0.5, 0.7, 0.9])
+#: How far R's table of Chernoff's quantiles is off, relatively: six digits, and a straight line for .975.
+TABLE_ERROR = {0.8: 1e-6, 0.9: 1e-6, 0.95: 0.004}
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 @pytest.mark.parametrize(
-    ("answer", "options", "tolerance"),
-    [
-        ("discrete_diagonal_90", {"method": "discrete", "level": 0.9}, 1e-10),
-        ("discrete_diagonal_95", {"method": "discrete", "level": 0.95}, 1e-10),
-        ("continuous_diagonal_90", {"method": "continuous", "level": 0.9, "quantiles": "r"}, 1e-10),
-        ("continuous_diagonal_90", {"method": "continuous", "level": 0.9}, 1e-6),
-    ],
-    ids=["discrete 90", "discrete 95", "continuous, R's table", "continuous, exact"],
+    ("method", "options"),
+    [("discrete", {}), ("continuous", {"quantiles": "r"})],
+    ids=["discrete", "continuous, R's table"],
 )
-def test_bands_agree_with_r(name, answer, options, tolerance):
-    case = CASES[name]
-    band = sr.corp(np.atleast_1d(case["y"]), np.atleast_1d(case["x"])).band(**options)
-    assert (band.kind, band.method, band.level) == ("consistency", options["method"], options["level"])
-    if case[answer] is None:  # R fails on few rows and constant forecasts; we do not
-        assert (band.lower <= band.upper).all()
-        return
+def test_bands_agree_with_r(case, method, options):
+    """To 1e-10; also of two rows and of constant forecasts."""
+    asked, theirs = case["question"], case["answer"]["bands"][method]
+    band = sr.corp(asked["y_true"], asked["y_prob"]).band(method=method, level=asked["level"], **options)
+    assert (band.kind, band.method, band.level) == ("consistency", method, asked["level"])
     for side in ("x", "lower", "upper"):
-        expected = np.atleast_1d(case[answer][side])
-        np.testing.assert_allclose(getattr(band, side), expected, rtol=0, atol=tolerance, err_msg=side)
+        np.testing.assert_allclose(getattr(band, side), theirs[side], rtol=0, atol=1e-10, err_msg=side)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_exact_quantiles_are_off_r_by_the_error_of_its_table_alone(case):
+    """Half widths of both differ by one factor; bounds at 0 and 1 are cut off, and may only meet there."""
+    asked, theirs = case["question"], case["answer"]["bands"]["continuous"]
+    band = sr.corp(asked["y_true"], asked["y_prob"]).band(method="continuous", level=asked["level"])
+    for ours, bound, limit in ((band.lower, theirs["lower"], 0), (band.upper, theirs["upper"], 1)):
+        r = np.array(bound)
+        is_cut = r == limit
+        half, r_half = np.abs(ours - band.x), np.abs(r - band.x)
+        assert (np.abs(ours - r) <= TABLE_ERROR[asked["level"]] * r_half + 1e-15)[~is_cut].all()
+        assert (half[is_cut] >= (1 - TABLE_ERROR[asked["level"]]) * r_half[is_cut]).all()
+    inside = (np.array(theirs["lower"]) > 0) & (np.array(theirs["upper"]) < 1)
+    widths = (band.upper - band.lower)[inside] / np.subtract(theirs["upper"], theirs["lower"])[inside]
+    np.testing.assert_allclose(widths, widths[:1].repeat(len(widths)), rtol=1e-12)
 
 
 def test_confidence_bands_lie_around_the_estimate():
@@ -339,8 +350,17 @@ def drawn_curves(fit, kind, resamples, seed=SEED):
     """The curves that a resampled band is made of, at all distinct forecasts."""
     x = fit.distinct.x_min
     simulation = fit.sample.simulation(x if kind == "consistency" else fit.recalibrate(x))
-    draws = (simulation.redraw_cases(stream(seed, number)) for number in range(resamples))
-    return np.array([draw.fit().at(x, x, draw.position) for draw in draws])
+    return redraw_curves(simulation, x, resamples, seed)
+
+
+@pytest.mark.parametrize("kind", ["consistency", "confidence"])
+def test_each_curve_is_of_one_draw_with_random_numbers_of_its_own(kind):
+    fit = sr.corp(*sample("continuous, n = 60"))
+    x = fit.distinct.x_min
+    simulation = fit.sample.simulation(x if kind == "consistency" else fit.recalibrate(x))
+    draws = [simulation.redraw_cases(stream(SEED, number)) for number in range(31)]
+    curves = np.array([draw.fit().at(x, x, draw.position) for draw in draws])
+    np.testing.assert_array_equal(drawn_curves(fit, kind, 31), curves)
 
 
 @pytest.mark.parametrize("level", [0.3, 0.9, 0.99999])
@@ -397,31 +417,6 @@ def slow_pool(y):
     return np.repeat([total / size for total, size in stack], [size for _, size in stack])
 
 
-@cache
-def ranks(drawn, size, level, error):
-    """Between how many of `drawn` values a type-7 quantile of `size` others falls, but for 2 `error`.
-
-    It lies between their order statistics k and k + 1, k = 1 + floor((size - 1) level). Of values with
-    the same law, drawn independently, the number below the k-th order statistic is beta-binomial with
-    parameters k and size - k + 1; ties only leave more values not above and fewer below.
-    """
-    k = 1 + floor((size - 1) * level)
-    below = np.cumsum(betabinom.pmf(np.arange(drawn + 1), drawn, k, size - k + 1))
-    k = min(k + 1, size)
-    above = np.cumsum(betabinom.pmf(np.arange(drawn + 1), drawn, k, size - k + 1))
-    return int(np.searchsorted(below, error)), int(np.searchsorted(above, 1 - error))
-
-
-def agree_in_law(values, quantile, level, sizes, error):
-    """Whether a quantile of other draws, of as many as one of `sizes`, is a likely one of these values.
-
-    Means of the same few cases, and lines between them, may differ in the last digits: they are equal.
-    """
-    allowed = [ranks(len(values), size, level, error) for size in sizes]
-    fewest, most = min(low for low, _ in allowed), max(high for _, high in allowed)
-    return (values <= quantile + 1e-12).sum() >= fewest and (values < quantile - 1e-12).sum() <= most
-
-
 @pytest.mark.parametrize("kind", ["consistency", "confidence"])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_resampling_is_that_of_the_reference(name, kind):
@@ -435,19 +430,19 @@ def test_resampling_is_that_of_the_reference(name, kind):
         mine, others = mine[~np.isnan(mine)], others[~np.isnan(others)]  # noqa: PLW2901
         for level in (0.05, 0.95):
             bound = np.quantile(others, level)
-            assert agree_in_law(mine, bound, level, [len(others)], error), (k, level)
+            assert is_likely_quantile(mine, bound, level, (len(others), len(others)), error), (k, level)
 
 
 def test_the_comparison_of_laws_sees_small_differences():
     """Levels 0.05 and 0.1 of 4000 and 2000 draws are told apart; equal ones are not."""
     rng = np.random.default_rng(1)
     mine, others = rng.random(4000), rng.random(2000)
-    assert agree_in_law(mine, np.quantile(others, 0.05), 0.05, [2000], 1e-9)
-    assert not agree_in_law(mine, np.quantile(others, 0.10), 0.05, [2000], 1e-9)
-    assert not agree_in_law(mine, np.quantile(others, 0.01), 0.05, [2000], 1e-9)
-    assert agree_in_law(np.zeros(4000), 0.0, 0.05, [2000], 1e-9)
-    assert not agree_in_law(np.zeros(4000), 0.1, 0.95, [2000], 1e-9)
-    assert not agree_in_law(np.ones(4000), 0.1, 0.95, [2000], 1e-9)
+    assert is_likely_quantile(mine, np.quantile(others, 0.05), 0.05, (2000, 2000), 1e-9)
+    assert not is_likely_quantile(mine, np.quantile(others, 0.10), 0.05, (2000, 2000), 1e-9)
+    assert not is_likely_quantile(mine, np.quantile(others, 0.01), 0.05, (2000, 2000), 1e-9)
+    assert is_likely_quantile(np.zeros(4000), 0.0, 0.05, (2000, 2000), 1e-9)
+    assert not is_likely_quantile(np.zeros(4000), 0.1, 0.95, (2000, 2000), 1e-9)
+    assert not is_likely_quantile(np.ones(4000), 0.1, 0.95, (2000, 2000), 1e-9)
 
 
 def all_curves(x, probability, units):
