@@ -27,7 +27,7 @@ from scorereport.reference.session import ReferenceFailure
 pytestmark = pytest.mark.r
 
 #: Draws of a band in R, at 5 ms each; ours are many more, so that R's alone limit what can be seen.
-DRAWS, OURS = 1000, 5000
+DRAWS, OURS = 400, 5000
 LEVELS = (0.8, 0.9, 0.95)
 KINDS = ("consistency", "confidence")
 
@@ -48,7 +48,7 @@ def resampled_bands(name, draws):
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_resampled_bands_agree_in_law(name):
-    """R's bounds are type-7 quantiles of 1000 curves. Among 5000 of ours they lie where order statistics
+    """R's bounds are type-7 quantiles of 400 curves. Among 5000 of ours they lie where order statistics
     of independent draws may (see `likely_ranks`), with errors in at most one of 10^4 versions of the random
     numbers for all forecasts, both bounds and all six bands together.
 

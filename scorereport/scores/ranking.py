@@ -41,11 +41,17 @@ def roc_auc(y_true: ArrayLike, y_prob: ArrayLike, *, sample_weight: ArrayLike | 
 
 def area_under_roc(events: FloatArray, non_events: FloatArray) -> float:
     """AUC from the weight of events and non-events at each distinct forecast, ascending."""
+    events, non_events = _near_one(events), _near_one(non_events)
     pairs = events.sum() * non_events.sum()
     if pairs == 0:
         return np.nan
     non_events_below = np.cumsum(non_events) - non_events
     return float((events * (non_events_below + non_events / 2)).sum() / pairs)
+
+
+def _near_one(weights: FloatArray) -> FloatArray:
+    """Weights whose sum is near 1, by a power of 2, which rounds nothing: their products stay in range."""
+    return np.ldexp(weights, -np.frexp(weights.sum())[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
