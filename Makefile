@@ -19,7 +19,7 @@ demo: ## run the demonstration
 	@$(BIN)/scorereport demo
 
 test: lint ## run all checks: lint, types, tests
-	$(BIN)/python -m pytest -n auto -q
+	$(BIN)/python -m pytest -n auto --dist worksteal -q
 
 bench: ## run the benchmarks
 	@.ci/setup test
