@@ -156,7 +156,7 @@ def test_what_cannot_be_written_leaves_the_file_as_it_was(tmp_path):
     assert read_vectors(path)["x"].tolist() == [1.0]
 
 
-def read_bytes_as_vectors(folder, data):
+def assert_refused_or_read(folder, data):
     """Read what may be no file of vectors: an `ExchangeError` is fine, and so is a clean answer."""
     path = folder / "bytes"
     path.write_bytes(data)
@@ -176,7 +176,7 @@ def test_a_truncated_file_is_refused_or_ends_between_vectors(tmp_path):
     whole = [
         found
         for end in range(len(data))
-        if (found := read_bytes_as_vectors(tmp_path, data[:end])) is not None
+        if (found := assert_refused_or_read(tmp_path, data[:end])) is not None
     ]
     assert [list(found) for found in whole] == [[], ["x"], ["x", "t"]]
 
@@ -214,13 +214,13 @@ def test_anything_else_is_refused(tmp_path, data):
 
 @given(st.binary(max_size=200))
 def test_random_bytes_are_refused_or_read(tmp_path_factory, data):
-    read_bytes_as_vectors(tmp_path_factory.getbasetemp(), data)
+    assert_refused_or_read(tmp_path_factory.getbasetemp(), data)
 
 
 @given(st.sampled_from([b"numbers", b"texts", b"what"]), st.integers(0, 2**64 - 1), st.binary(max_size=60))
 def test_random_sizes_are_refused_or_read(tmp_path_factory, kind, size, data):
     random_bytes = b"x\0" + kind + b"\0" + size.to_bytes(8, "little") + data
-    read_bytes_as_vectors(tmp_path_factory.getbasetemp(), random_bytes)
+    assert_refused_or_read(tmp_path_factory.getbasetemp(), random_bytes)
 
 
 @given(st.data())
@@ -229,7 +229,7 @@ def test_a_changed_byte_is_refused_or_read(tmp_path_factory, data):
     write_vectors(folder / "sound", {"x": SPECIAL, "t": ["ä", ""], "e": []})
     changed = bytearray((folder / "sound").read_bytes())
     changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
-    read_bytes_as_vectors(folder, bytes(changed))
+    assert_refused_or_read(folder, bytes(changed))
 
 
 ECHO = "answer <- function(what, ...) list(...)\n"

@@ -10,16 +10,20 @@ import sys
 from collections import Counter
 
 import jsonschema
+import numpy as np
 import pytest
 from conftest import REPOSITORY
 
-from scorereport.comparison import UNEXPECTED, Verdict
+from scorereport.comparison import UNEXPECTED, Comparison, Verdict
 from scorereport.findings import Study
+from scorereport.reference.comparing import _without_flat_corners
+from scorereport.reference.deviations import divides_by_no_density
 from scorereport.reference.references import PACKAGE, open_reference
 from scorereport.study.cases import MILLION, SHAPES, draw_cases
 from scorereport.study.defects import show_defects
 from scorereport.study.live import compare_live
 from scorereport.study.software import check_installation, software_versions
+from scorereport.study.studying import _section
 from validation.schemas import FOLDER, schemas
 
 SECTIONS = ["installation", "operation", "reliabilitydiag", "defects", "base-r", "recorded"]
@@ -199,3 +203,26 @@ def test_a_wheel_has_templates_records_schemas_and_r_code(wheel, tmp_path):
         cwd=tmp_path,
     )
     assert "recorded answers of reliabilitydiag" in done.stdout
+
+
+def test_a_section_that_breaks_off_keeps_what_it_has_and_fails():
+    def lines():
+        yield Comparison(subject="a", quantity="b", verdict=Verdict.AGREES)
+        raise RuntimeError("no more")
+
+    section = _section("key", "Title", "text", lines())
+    assert [line.verdict for line in section.comparisons] == [Verdict.AGREES, Verdict.FAILED]
+    assert section.comparisons[-1].reason == "The section broke off: RuntimeError: no more"
+
+
+def test_only_corners_between_which_a_curve_rises_are_kept():
+    """A rise by rounding is none."""
+    forecast, cep = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.2, 0.2, 0.2 + 1e-15, 0.5])
+    np.testing.assert_array_equal(_without_flat_corners(forecast, cep)[0], [0.1, 0.3, 0.4])
+
+
+@pytest.mark.parametrize(("forecast", "is_excused"), [(0.99, False), (1.0, True)])
+def test_missing_bounds_are_excused_only_where_no_kernel_reaches(forecast, is_excused):
+    missing = np.array([np.nan])
+    found = divides_by_no_density(np.full(10, forecast), np.array([0.0]), missing, missing)
+    assert found.tolist() == [is_excused]

@@ -44,6 +44,36 @@ CASES, _BASE_SHARE = 300, 5
 _NIAMEY = ("obs", "ENS", "EPC", "EMOS", "Logistic")
 #: Seconds that R may take for one case.
 TIME_LIMIT = 900.0
+#: Title of each section, and how its comparisons were made.
+_TEXTS = {
+    "installation": ("Installation", "Libraries, files, fonts and R, as they are on this machine."),
+    "operation": (
+        "Operation",
+        "The way of the data from end to end on demonstration data, and the exit codes of the command line.",
+    ),
+    "defects": (
+        "Known defects of the R package",
+        "Calls that a certificate never makes, each by its smallest example, beside the engine.",
+    ),
+    "recorded": (
+        "Recorded answers of R",
+        "Answers of the R package, recorded with their data, which can be checked on every machine.",
+    ),
+    "peers": (
+        "Other implementations",
+        "Independent Python packages on the same cases, where they define the same number. What is known to "
+        "be wrong in them is shown to be so.",
+    ),
+    "papers": (
+        "Numbers of the papers",
+        "What five papers print, computed anew. Inconsistent is what contradicts the paper itself.",
+    ),
+    "errata": (
+        "Errata of the papers",
+        "Where a printed formula is wrong: the value it gives, the right one, and a proof or counterexample, "
+        "computed now.",
+    ),
+}
 _ERRATA = (errata_galdran, errata_nelson, errata_flores, errata_dimitriadis, errata_ahmadian)
 
 
@@ -60,56 +90,28 @@ def run_study(*, cases: int = CASES, seed: int = SEED, time_limit: float = TIME_
 
 
 def _sections(drawn: Sequence[Case], seed: int, time_limit: float) -> Iterator[Section]:
-    yield _section(
-        "installation",
-        "Installation",
-        "Libraries, files, fonts and R, as they are on this machine.",
-        check_installation(time_limit),
-    )
-    yield _section(
-        "operation",
-        "Operation",
-        "The way of the data from end to end on demonstration data, and the exit codes of the command line.",
-        check_operation(),
-    )
+    yield _known_section("installation", check_installation(time_limit))
+    yield _known_section("operation", check_operation())
     with _try_reference(PACKAGE, time_limit) as package:
         yield _live_section("reliabilitydiag", package, drawn, seed)
         if isinstance(package, Reference):
-            yield _section(
-                "defects",
-                "Known defects of the R package",
-                "Calls that a certificate never makes, each by its smallest example, beside the engine.",
-                show_defects(package),
-            )
+            yield _known_section("defects", show_defects(package))
         niamey, failure = _fetch_niamey(package)
     with _try_reference(BASE, time_limit) as base:
         yield _live_section("base-r", base, drawn[: max(len(drawn) // _BASE_SHARE, 1)], seed)
-    yield _section(
-        "recorded",
-        "Recorded answers of R",
-        "Answers of the R package, recorded with their data, which can be checked on every machine.",
-        compare_with_record(),
-    )
-    yield _section(
-        "peers",
-        "Other implementations",
-        "Independent Python packages on the same cases, where they define the same number. What is known to "
-        "be wrong in them is shown to be so.",
-        compare_with_peers(drawn),
-    )
-    yield _section(
-        "papers",
-        "Numbers of the papers",
-        "What five papers print, computed anew. Inconsistent is what contradicts the paper itself.",
-        chain(failure, _reproduce(niamey)),
-    )
-    yield _section(
-        "errata",
-        "Errata of the papers",
-        "Where a printed formula is wrong: the value it gives, the right one, and a proof or counterexample, "
-        "computed now.",
-        (line for errata in steps(_ERRATA, len(_ERRATA), "checking errata") for line in errata()),
-    )
+    yield _known_section("recorded", compare_with_record())
+    yield _known_section("peers", compare_with_peers(drawn))
+    yield _known_section("papers", chain(failure, _reproduce(niamey)))
+    yield _known_section("errata", _check_errata())
+
+
+def _check_errata() -> Iterator[Comparison]:
+    for errata in steps(_ERRATA, len(_ERRATA), "checking errata"):
+        yield from errata()
+
+
+def _known_section(key: str, lines: Iterable[Comparison]) -> Section:
+    return _section(key, *_TEXTS[key], lines)
 
 
 def _section(key: str, title: str, text: str, lines: Iterable[Comparison]) -> Section:
