@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
@@ -46,8 +47,8 @@ from scorereport.results import (
     Settings,
 )
 from scorereport.sampling import SEED
-from scorereport.summaries import collect_curves, describe_forecasts, describe_sample, score_fit
-from scorereport.uncertainty import compare, draw_bands, examine_calibration, infer
+from scorereport.summaries import collect_curves, decide, describe_forecasts, describe_sample, score_fit
+from scorereport.uncertainty import compare, draw_bands, examine_calibration, infer, recalibrate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -127,6 +128,16 @@ class Evaluation(_OnData):
         return frames.murphy_frame(self.models)
 
     @property
+    def thresholds(self) -> pd.DataFrame:
+        """Decisions at a few thresholds, with their rates and worth: a row for each model and threshold."""
+        return frames.threshold_frame(self.models)
+
+    @property
+    def recalibration(self) -> pd.DataFrame:
+        """What cross-fitted recalibration changes: a row for each model, method and score."""
+        return frames.recalibration_frame(self.models)
+
+    @property
     def calibration_tests(self) -> pd.DataFrame:
         """Tests of calibration: a row for each model and test."""
         return frames.calibration_test_frame(self.models)
@@ -194,6 +205,10 @@ class Evaluation(_OnData):
         """The JSON Schema of results documents; `scorereport/schemas` holds it as a file."""
         return document.json_schema(cls, f"scorereport evaluation, version {VERSION}")
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the main tables and the reliability diagram."""
+        return import_module("scorereport.report.notebook").render_notebook(self)  # the one call upwards
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Evaluation) and document.encode(self) == document.encode(other)
 
@@ -211,6 +226,7 @@ def evaluate(
     seed: int = SEED,
     smallest_group: int = 10,
     window: str | None = None,
+    thresholds: Sequence[float] | None = None,
     **columns: Unpack[Columns],
 ) -> Evaluation:
     """Evaluate one or more binary models on the same rows, with the uncertainty of every number.
@@ -226,6 +242,8 @@ def evaluate(
     smallest_group : groups of fewer rows are counted, not scored
     window : "year", "quarter", "month", "week" or "day", the periods of the time column; the shortest that
         makes no more than 24 of them unless given
+    thresholds : where decisions are tabled, inside (0, 1); five over the cost interval, or the tenths, unless
+        given
     columns : `outcome`, `forecasts`, `weight`, `group`, `cluster`, `grade`, `time`, `positive`, `missing`, as
         in `read_predictions`
 
@@ -247,6 +265,7 @@ def evaluate(
         seed=check_whole(seed, "seed", 0),
         smallest_group=check_whole(smallest_group, "smallest_group", 1),
         window=window,
+        thresholds=None if thresholds is None else _check_thresholds(thresholds),
     )
     evaluation = _evaluate(predictions, settings)
     object.__setattr__(evaluation, "_predictions", predictions)
@@ -272,7 +291,7 @@ def _evaluate(predictions: Predictions, settings: Settings) -> Evaluation:
     if settings.resamples > 0:
         inferred = infer(panel, fits, sample, scores, settings)
         sample, scores = inferred.sample, inferred.models
-        comparisons = compare(panel, inferred.scored, settings)
+        comparisons = compare(panel, fits, inferred.overfits, settings)
     by_column = {
         column: tuple(evaluate_groups(predictions, column, labels, settings))
         for column, labels in predictions.groups.items()
@@ -303,6 +322,13 @@ def _check_costs(interval: tuple[float, float]) -> tuple[float, float]:
     return check_interval(*interval, closed="neither")
 
 
+def _check_thresholds(thresholds: Sequence[float]) -> tuple[float, ...]:
+    """Thresholds in ascending order, each once."""
+    if np.ndim(thresholds) != 1 or np.size(thresholds) == 0:
+        raise UsageError(f"`thresholds` must be a list of at least one number; got {thresholds!r}.")
+    return tuple(sorted({check_inside(t, "thresholds", 0, 1, closed="neither") for t in thresholds}))
+
+
 def _predictions(data: Any, columns: Columns) -> Predictions:
     if not isinstance(data, Predictions):
         return read_predictions(data, **columns)
@@ -323,6 +349,8 @@ def _describe_model(
         curves=collect_curves(fit, settings.curve_points),
         bands=draw_bands(fit, settings) if infers else (),
         calibration=_calibrate(predictions, panel, scores.model, settings) if infers else None,
+        thresholds=decide(fit, settings),
+        recalibration=recalibrate(panel, scores.model, settings) if infers else (),
     )
 
 
@@ -362,4 +390,5 @@ def _describe_data(predictions: Predictions, panel: Panel, sample: SampleSummary
         clusters=None if panel.cluster is None else int(panel.cluster.max()) + 1,
         row_flow=predictions.row_flow,
         sample=sample,
+        sha256=predictions.sha256,
     )

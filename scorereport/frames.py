@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from scorereport.inference.components import ComponentEstimate
     from scorereport.inference.outcomes import Estimate
+    from scorereport.inference.recalibration import RecalibrationTrial
     from scorereport.results import GroupResult, ModelResult, ModelScores, SampleSummary
 
 
@@ -48,6 +49,16 @@ def decomposition_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
 def murphy_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
     """Murphy's decomposition: a row for each model."""
     return _frame([{"model": m.model, **document.encode(m.murphy)} for m in models]).set_index("model")
+
+
+def threshold_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
+    """Decisions: a row for each model and threshold."""
+    return _frame([{"model": m.model, **_flat(row)} for m in models for row in m.thresholds])
+
+
+def recalibration_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
+    """Recalibration tried: a row for each model, method and score."""
+    return _frame([{"model": m.model, **row} for m in models for t in m.recalibration for row in _trial(t)])
 
 
 def calibration_test_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
@@ -100,6 +111,15 @@ def _flat(record: Any) -> dict[str, Any]:
     from dataclasses import fields
 
     return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def _trial(trial: RecalibrationTrial) -> Iterable[dict[str, Any]]:
+    """A trial and what it changed, once for each score; `test` names how that was tested."""
+    own = _flat(trial)
+    for difference in (own.pop("brier"), own.pop("log_loss")):
+        note = " ".join(filter(None, (trial.note, difference.note)))
+        both = {"method": trial.method, "test": difference.method, "note": note}
+        yield {**own, **_flat(difference), **both}
 
 
 def _sample_intervals(sample: SampleSummary) -> Iterable[dict[str, Any]]:

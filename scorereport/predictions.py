@@ -42,12 +42,25 @@ class DroppedRows:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MissingValues:
+    """How many of the rows read lack a column."""
+
+    column: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RowFlow:
-    """How many rows were read, which were dropped and why, and how many were kept."""
+    """How many rows were read, which were dropped and why, and how many were kept.
+
+    A dropped row is counted once, for the first column that it lacks. `missing` counts it for each, and
+    lists every column used; it is empty where no row lacks any.
+    """
 
     read: int
     kept: int
     dropped: tuple[DroppedRows, ...] = ()
+    missing: tuple[MissingValues, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -160,8 +173,10 @@ def read_predictions(
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"default": ["no", "yes", "no"], "logit": [0.1, 0.7, None]})
     >>> p = read_predictions(frame, outcome="default", forecasts=["logit"], positive="yes", missing="drop")
-    >>> p.outcome, p.row_flow
-    (array([0., 1.]), RowFlow(read=3, kept=2, dropped=(DroppedRows(reason='missing `logit`', rows=1),)))
+    >>> p.outcome, p.row_flow.read, p.row_flow.kept, p.row_flow.dropped
+    (array([0., 1.]), 3, 2, (DroppedRows(reason='missing `logit`', rows=1),))
+    >>> p.row_flow.missing
+    (MissingValues(column='default', rows=0), MissingValues(column='logit', rows=1))
     """
     check_option(missing, "missing", ("refuse", "drop"))
     roles = Roles.of(outcome, forecasts, weight, group, cluster, grade, time)
@@ -252,7 +267,7 @@ def _complete_rows(columns: dict[str, NDArray[Any]], *, drop: bool) -> tuple[Int
     """Rows without missing values; a row that lacks several is counted for the first."""
     n = len(next(iter(columns.values())))
     is_kept = np.ones(n, dtype=bool)
-    dropped = []
+    dropped, missing = [], []
     for name, values in columns.items():
         lacks = _is_missing(values)
         if lacks.any() and not drop:
@@ -260,10 +275,13 @@ def _complete_rows(columns: dict[str, NDArray[Any]], *, drop: bool) -> tuple[Int
             refuse_rows(np.full(n, np.nan), lacks, f"`{name}` must not be missing", way_out)
         if (newly := lacks & is_kept).any():
             dropped.append(DroppedRows(reason=f"missing `{name}`", rows=int(newly.sum())))
+        missing.append(MissingValues(column=name, rows=int(lacks.sum())))
         is_kept &= ~lacks
     if not is_kept.any():
         raise DataError(f"No row is complete: all {n} rows lack a value in one of {', '.join(columns)}.")
-    return np.flatnonzero(is_kept), RowFlow(read=n, kept=int(is_kept.sum()), dropped=tuple(dropped))
+    kept = np.flatnonzero(is_kept)
+    counts = tuple(missing) if dropped else ()
+    return kept, RowFlow(read=n, kept=len(kept), dropped=tuple(dropped), missing=counts)
 
 
 def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:

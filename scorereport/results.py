@@ -9,12 +9,14 @@ from scorereport.curves.decision import DecisionCurve
 from scorereport.curves.diagram import Histogram, ReliabilityCurve
 from scorereport.curves.murphy import MurphyCurves, RegretCurve
 from scorereport.curves.roc import RocCurve
+from scorereport.curves.thresholds import ThresholdResult
 from scorereport.inference.binning import BinnedError
 from scorereport.inference.components import ComponentEstimate
 from scorereport.inference.domination import MurphyDifference
 from scorereport.inference.grades import GradeTest
 from scorereport.inference.outcomes import Difference, Estimate, HypothesisTest
 from scorereport.inference.ranks import Rank
+from scorereport.inference.recalibration import RecalibrationTrial
 from scorereport.inference.regression import CalibrationLine
 from scorereport.inference.smoothing import CalibrationErrors
 from scorereport.predictions import RowFlow
@@ -30,6 +32,7 @@ class Settings:
     Intervals have the probability `level`, bands `band_level`. With `resamples` 0 nothing is drawn and
     there are neither intervals nor bands nor tests. Groups smaller than `smallest_group` are counted,
     not scored. `window` is the length of a period of time: day, week, month, quarter or year.
+    `thresholds` are those that decisions are tabled at, None if they were left to the evaluation.
     """
 
     cost_interval: tuple[float, float] | None = None
@@ -41,6 +44,7 @@ class Settings:
     seed: int = SEED
     smallest_group: int = 10
     window: str | None = None
+    thresholds: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +67,7 @@ class SampleSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSummary:
-    """Where the data came from and what they are."""
+    """Where the data came from and what they are; `sha256` is that of `Predictions`."""
 
     source: str
     outcome: str
@@ -72,6 +76,15 @@ class DataSummary:
     clusters: int | None
     row_flow: RowFlow
     sample: SampleSummary
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantile:
+    """The value that this share of the forecasts does not exceed."""
+
+    level: float
+    value: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +96,7 @@ class ForecastSummary:
     minimum: float
     mean: float
     maximum: float
+    quantiles: tuple[Quantile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +156,8 @@ class ModelResult:
     curves: ModelCurves
     bands: tuple[Band, ...] = ()
     calibration: ModelCalibration | None = None
+    thresholds: tuple[ThresholdResult, ...] = ()
+    recalibration: tuple[RecalibrationTrial, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,19 +15,35 @@ from scorereport.curves import (
     reliability_curve,
     roc_curve,
     roc_hull,
+    threshold_table,
 )
+from scorereport.curves.diagram import quantile_of
 from scorereport.curves.thinning import thin_murphy, thin_regret, thin_roc
 from scorereport.inference.measures import resolve_measure
-from scorereport.results import ForecastSummary, ModelCurves, ModelScores, SampleSummary, ScoreValue
+from scorereport.results import (
+    ForecastSummary,
+    ModelCurves,
+    ModelScores,
+    Quantile,
+    SampleSummary,
+    ScoreValue,
+)
 from scorereport.scores.ranking import area_under_roc
 
 if TYPE_CHECKING:
+    from scorereport.curves import ThresholdResult
     from scorereport.inference.measures import Measure
+    from scorereport.reliability.blocks import Blocks
     from scorereport.reliability.fit import Corp
     from scorereport.results import Settings
 
 _SCORES = ("brier", "log_loss", "misclassification", "spherical")
 _BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+_THRESHOLDS_OF_INTERVAL = 5
+#: Digits that tell counts made of weights from rounding.
+_DIGITS = 9
 
 
 def choose_measures(settings: Settings) -> list[Measure]:
@@ -80,4 +96,31 @@ def describe_forecasts(fit: Corp) -> ForecastSummary:
         minimum=float(distinct.x_min[0]),
         mean=float((distinct.x_min * distinct.n).sum() / fit.n),
         maximum=float(distinct.x_max[-1]),
+        quantiles=tuple(Quantile(level=at, value=quantile_of(_counted(fit), at)) for at in _QUANTILES),
     )
+
+
+def _counted(fit: Corp) -> Blocks:
+    """Distinct forecasts with counts of cases, which fractional weights are after division only."""
+    units, distinct = fit.sample.units, fit.distinct
+    if units.are_repeated_rows:
+        return distinct
+    return replace(distinct, n=np.round(distinct.n / units.case_weight, _DIGITS))
+
+
+def decide(fit: Corp, settings: Settings) -> tuple[ThresholdResult, ...]:
+    """Decisions at the thresholds asked for, else at some that spread over the costs that matter."""
+    return threshold_table(fit, settings.thresholds or choose_thresholds(settings.cost_interval))
+
+
+def choose_thresholds(cost_interval: tuple[float, float] | None) -> tuple[float, ...]:
+    """Five evenly spaced over an interval of costs with both its ends, else the tenths.
+
+    >>> choose_thresholds((0.1, 0.4))
+    (0.1, 0.175, 0.25, 0.325, 0.4)
+    """
+    if cost_interval is None:
+        return _THRESHOLDS
+    lower, upper = cost_interval
+    between = np.linspace(lower, upper, _THRESHOLDS_OF_INTERVAL)[1:-1]
+    return (lower, *between.round(12).tolist(), upper)  # rounded, so that .3 is the .3 of a forecast

@@ -24,16 +24,17 @@ from scorereport.inference.mean_errors import choose_errors
 from scorereport.inference.measures import image_of_prevalence, uncertainty_slope
 from scorereport.inference.miscalibration import is_miscalibrated, judge_miscalibration
 from scorereport.inference.outcomes import adjust_by_holm
-from scorereport.inference.overfit import estimate_overfit
+from scorereport.inference.overfit import Overfit, estimate_overfit
 from scorereport.inference.ranks import rank_models
 from scorereport.inference.rates import rate_interval
+from scorereport.inference.recalibration import try_recalibration
 from scorereport.inference.regression import calibration_line, line_tests
 from scorereport.inference.smoothing import calibration_errors
 from scorereport.results import Comparisons, ModelCalibration, ModelScores, SampleSummary, ScoreValue
 from scorereport.summaries import choose_measures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from scorereport.inference.bootstrapping import Bootstrap
     from scorereport.inference.domination import MurphyDifference
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from scorereport.inference.measures import Measure
     from scorereport.inference.outcomes import Difference, Estimate
     from scorereport.inference.panel import Panel
+    from scorereport.inference.recalibration import RecalibrationTrial
     from scorereport.reliability.bands import Band
     from scorereport.reliability.fit import Corp
     from scorereport.results import Settings
@@ -51,11 +53,11 @@ _OVERFIT_DRAWS = 100
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Inferred:
-    """What is known of a sample beyond its numbers; `scored` holds each model under each measure."""
+    """What is known of a sample beyond its numbers; `overfits` are those of each model by each measure."""
 
     sample: SampleSummary
     models: dict[str, ModelScores]
-    scored: dict[str, list[ScoredModel]]
+    overfits: dict[str, list[Overfit]]
 
 
 def infer(
@@ -67,28 +69,40 @@ def infer(
 ) -> Inferred:
     """Intervals for every number of a sample, and tests of calibration by miscalibration."""
     measures = choose_measures(settings)
+    overfits, inferred = {}, {}
+    for name, known in _bootstrap_scores(panel, models, measures, settings).items():
+        fit = fits[name]
+        overfits[name] = estimate_overfit(fit.sample, measures, draws=_OVERFIT_DRAWS, seed=settings.seed)
+        scored = _score_cases(name, fit, panel, measures, overfits[name])
+        inferred[name] = _add_components(known, fit, scored, panel, settings)
+    sample = _add_prevalence(sample, panel, measures, settings)
+    return Inferred(sample=sample, models=inferred, overfits=overfits)
+
+
+def _bootstrap_scores(
+    panel: Panel, models: Mapping[str, ModelScores], measures: list[Measure], settings: Settings
+) -> dict[str, ModelScores]:
+    """Intervals of all mean scores and skills; of the bootstrap, which holds every score, nothing is kept."""
     boot = bootstrap_panel(panel, measures, resamples=settings.resamples, seed=settings.seed, whole=False)
-    scored, inferred = {}, {}
-    for name, fit in fits.items():
-        scored[name] = list(_score_cases(name, fit, panel, measures, settings))
-        known = _add_components(models[name], fit, scored[name], panel, settings)
-        inferred[name] = replace(known, scores=tuple(_add_intervals(known, panel, boot, settings)))
-    return Inferred(sample=_add_prevalence(sample, panel, measures, settings), models=inferred, scored=scored)
+    return {
+        name: replace(known, scores=tuple(_add_intervals(known, panel, boot, settings)))
+        for name, known in models.items()
+    }
 
 
 def _score_cases(
-    name: str, fit: Corp, panel: Panel, measures: list[Measure], settings: Settings
+    name: str, fit: Corp, panel: Panel, measures: list[Measure], overfits: list[Overfit]
 ) -> Iterator[ScoredModel]:
+    """A model under one measure after the other; all at once would fill the memory."""
     forecast = panel.forecasts[name]
     cep = fit.recalibrate(forecast)
-    overfits = estimate_overfit(fit.sample, measures, draws=_OVERFIT_DRAWS, seed=settings.seed)
     for measure, overfit in zip(measures, overfits, strict=True):
         losses = case_losses(measure, panel.outcome, forecast, cep, fit.prevalence)
         yield ScoredModel(name=name, losses=losses, overfit=overfit)
 
 
 def _add_components(
-    known: ModelScores, fit: Corp, scored: list[ScoredModel], panel: Panel, settings: Settings
+    known: ModelScores, fit: Corp, scored: Iterator[ScoredModel], panel: Panel, settings: Settings
 ) -> ModelScores:
     tests = judge_miscalibration(
         fit, choose_measures(settings), resamples=settings.resamples, seed=settings.seed
@@ -209,13 +223,28 @@ def examine_calibration(panel: Panel, name: str, settings: Settings) -> ModelCal
     )
 
 
-def compare(panel: Panel, scored: Mapping[str, list[ScoredModel]], settings: Settings) -> Comparisons:
+def recalibrate(panel: Panel, name: str, settings: Settings) -> tuple[RecalibrationTrial, ...]:
+    """What recalibration would change for one model."""
+    return try_recalibration(
+        panel.outcome,
+        panel.forecasts[name],
+        seed=settings.seed,
+        sample_weight=panel.weight,
+        cluster=panel.cluster,
+        level=settings.level,
+    )
+
+
+def compare(
+    panel: Panel, fits: Mapping[str, Corp], overfits: Mapping[str, list[Overfit]], settings: Settings
+) -> Comparisons:
     """Every pair of models by every measure, and by miscalibration and discrimination under each."""
     if len(panel.forecasts) < 2:
         return Comparisons()
-    choice = choose_errors(panel, settings.level)
-    differences = list(compare_panel(panel, [*choose_measures(settings), AUC], choice))
+    choice, measures = choose_errors(panel, settings.level), choose_measures(settings)
+    differences = list(compare_panel(panel, [*measures, AUC], choice))
     ranks = rank_models(differences, alpha=1 - settings.level)
+    scored = [_score_cases(name, fit, panel, measures, overfits[name]) for name, fit in fits.items()]
     differences += _compare_components(panel, scored, choice)
     return Comparisons(
         differences=tuple(differences),
@@ -225,10 +254,10 @@ def compare(panel: Panel, scored: Mapping[str, list[ScoredModel]], settings: Set
 
 
 def _compare_components(
-    panel: Panel, scored: Mapping[str, list[ScoredModel]], choice: ErrorChoice
+    panel: Panel, scored: Sequence[Iterator[ScoredModel]], choice: ErrorChoice
 ) -> Iterator[Difference]:
     """Paired differences of both components, adjusted by Holm over the pairs of each."""
-    for by_measure in zip(*scored.values(), strict=True):
+    for by_measure in zip(*scored, strict=True):
         pairs = [
             contrast_components(first, second, panel, choice) for first, second in combinations(by_measure, 2)
         ]

@@ -269,6 +269,73 @@ def test_curves_of_decisions_refuse_real_outcomes(name, what):
     assert str(refusal.value) == f"{what} needs outcomes 0 and 1; this fit is of the mean of real outcomes."
 
 
+# Decisions at thresholds
+
+
+@given(cases(both_classes=True))
+def test_threshold_table_agrees_with_the_curves_and_with_counting(data):
+    y, p, w = data
+    fit = sr.corp(y, p, w)
+    t = np.unique(np.append(some_points(p), 1.0))
+    rows = sr.curves.threshold_table(fit, t)
+    column = {f.name: np.array([getattr(row, f.name) for row in rows]) for f in fields(rows[0])}
+    assert column["threshold"].tolist() == t.tolist()
+    below = t < 1
+    curve = sr.curves.decision_curve(fit, thresholds=t[below])
+    np.testing.assert_allclose(column["net_benefit"][below], curve.net_benefit, rtol=1e-12, atol=1e-12)
+    assert np.isnan(column["net_benefit"][~below]).all()
+    np.testing.assert_allclose(column["regret"], sr.curves.regret_curve(fit).at(t), rtol=1e-12, atol=1e-15)
+    is_flagged = p >= t[:, None]
+    expected = {
+        "flagged": share(w, np.ones_like(is_flagged), is_flagged),
+        "sensitivity": share(w, y == 1, is_flagged),
+        "specificity": share(w, y == 0, ~is_flagged),
+        "positive_predictive_value": share(w, is_flagged, y == 1),
+        "negative_predictive_value": share(w, ~is_flagged, y == 0),
+    }
+    for name, values in expected.items():
+        np.testing.assert_allclose(column[name], values, rtol=1e-12, atol=1e-12, err_msg=name)
+
+
+def share(w, of, those):
+    """In each row, the share of some cases that are also others; NaN if there are none."""
+    total = (w * of).sum(axis=-1)
+    return np.where(total > 0, (w * (of & those)).sum(axis=-1) / np.where(total > 0, total, 1), np.nan)
+
+
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_threshold_table_of_one_class_has_no_rate_of_the_other(outcome):
+    (row,) = sr.curves.threshold_table(sr.corp([outcome] * 3, [0.2, 0.3, 0.9]), [0.3])
+    assert np.isnan(row.specificity if outcome else row.sensitivity)
+    assert (row.sensitivity if outcome else row.specificity) == pytest.approx(2 / 3 if outcome else 1 / 3)
+    assert row.positive_predictive_value == outcome
+    assert row.regret == pytest.approx(0.7 / 3 if outcome else 0.3 * 2 / 3)
+
+
+def test_threshold_table_where_nobody_or_everybody_is_flagged():
+    low, high = sr.curves.threshold_table(FIT, [0.05, 1.0])
+    assert (low.flagged, low.sensitivity, low.specificity) == (1, 1, 0)
+    assert np.isnan(low.negative_predictive_value)
+    assert low.positive_predictive_value == 0.5
+    (none,) = sr.curves.threshold_table(sr.corp(Y, P / 2), [0.9])
+    assert (none.flagged, none.sensitivity, none.specificity, none.net_benefit) == (0, 0, 1, 0)
+    assert np.isnan(none.positive_predictive_value)
+    assert high.flagged == 1 / 8
+
+
+def test_threshold_table_refuses_real_outcomes():
+    fit = sr.corp([0.0, 5.0], [2.0, 8.0], functional="mean")
+    with pytest.raises(sr.UsageError, match=r"^A threshold table needs outcomes 0 and 1; this fit is of the"):
+        sr.curves.threshold_table(fit, [0.5])
+
+
+def test_threshold_table_refuses_thresholds_outside_the_unit_interval():
+    with pytest.raises(
+        sr.DataError, match=r"^`thresholds` must lie in \[0, 1\]; got 1\.2 at row 1 \(1 of 2 rows\)\.$"
+    ):
+        sr.curves.threshold_table(FIT, [0.5, 1.2])
+
+
 # Histogram
 
 

@@ -39,6 +39,11 @@ def make_frame(n=400, seed=5):
     )
 
 
+def without_rows(evaluation):
+    """All but what tells in which order the rows came: notes that name some, and the hash of the data."""
+    return replace(evaluation, notes=(), data=replace(evaluation.data, sha256=""))
+
+
 @pytest.fixture(scope="module")
 def frame():
     return make_frame()
@@ -136,8 +141,9 @@ def test_row_order_changes_not_a_byte(frame, weight):
         "cost_interval": (0.1, 0.4),
     }
     shuffled = frame.sample(frac=1, random_state=3)
-    one, other = (replace(evaluate(f, **columns), notes=()) for f in (frame, shuffled))  # notes name rows
-    assert one.to_json() == other.to_json()
+    one, other = (evaluate(f, **columns) for f in (frame, shuffled))
+    assert without_rows(one).to_json() == without_rows(other).to_json()
+    assert one.data.sha256 != other.data.sha256
 
 
 def test_predictions_and_their_table_give_the_same(frame, evaluation):
@@ -147,6 +153,105 @@ def test_predictions_and_their_table_give_the_same(frame, evaluation):
         sr.UsageError, match=re.escape("Predictions have their columns already; got outcome as well.")
     ):
         evaluate(p, outcome="y")
+
+
+def test_the_data_are_named_by_their_hash(evaluation):
+    assert evaluation.data.sha256 == evaluation.predictions.sha256
+    assert len(evaluation.data.sha256) == 64
+
+
+def test_quantiles_of_forecasts_are_those_of_numpy(frame, evaluation):
+    for model in evaluation.models:
+        levels = [q.level for q in model.forecasts.quantiles]
+        assert levels == [0.05, 0.25, 0.5, 0.75, 0.95]
+        found = [q.value for q in model.forecasts.quantiles]
+        np.testing.assert_allclose(found, np.quantile(frame[model.model], levels), rtol=1e-14)
+
+
+@pytest.mark.parametrize("factor", [0.1, 0.25, 1 / 3, 7.3])
+def test_quantiles_do_not_depend_on_the_unit_of_weights(frame, factor):
+    columns = {"outcome": "y", "forecasts": ["exact", "rounded"], "resamples": 0}
+    plain, weighted = evaluate(frame, **columns), evaluate(frame.assign(w=factor), weight="w", **columns)
+    for one, other in zip(plain.models, weighted.models, strict=True):
+        assert one.forecasts.quantiles == other.forecasts.quantiles
+
+
+def test_quantiles_with_whole_weights_equal_those_of_repeated_rows(frame):
+    columns = {"outcome": "y", "forecasts": ["exact", "rounded"], "resamples": 0}
+    weighted = evaluate(frame, weight="w", **columns)
+    repeated = evaluate(frame.loc[frame.index.repeat(frame["w"])], **columns)
+    for one, other in zip(weighted.models, repeated.models, strict=True):
+        assert one.forecasts.quantiles == other.forecasts.quantiles
+        assert one.thresholds == other.thresholds
+        assert encode(one.recalibration) == encode(other.recalibration)
+
+
+# ---- decisions at thresholds ----
+
+
+@pytest.mark.parametrize(
+    ("options", "thresholds"),
+    [
+        ({}, [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]),
+        ({"cost_interval": (0.1, 0.3)}, [0.1, 0.15, 0.2, 0.25, 0.3]),
+        ({"cost_interval": (0.1, 0.3), "thresholds": [0.5, 0.05, 0.5]}, [0.05, 0.5]),
+        ({"thresholds": np.array([0.35])}, [0.35]),
+    ],
+)
+def test_thresholds_are_those_given_or_spread_over_the_costs(frame, options, thresholds):
+    evaluation = evaluate(frame, outcome="y", forecasts=["exact", "rounded"], resamples=0, **options)
+    table = evaluation.thresholds
+    assert table["threshold"].tolist() == 2 * thresholds
+    assert table["model"].unique().tolist() == ["exact", "rounded"]
+    assert evaluation.settings.thresholds == (tuple(thresholds) if "thresholds" in options else None)
+    row = table.iloc[0]
+    is_flagged = frame["exact"] >= thresholds[0]
+    assert row["flagged"] == pytest.approx(is_flagged.mean(), rel=1e-14)
+    assert row["sensitivity"] == pytest.approx(is_flagged[frame["y"]].mean(), rel=1e-14)
+    assert row["positive_predictive_value"] == pytest.approx(frame["y"][is_flagged].mean(), rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "sentence"),
+    [
+        ([0.2, 1.0], "`thresholds` must lie in (0, 1); got 1."),
+        ([0.0], "`thresholds` must lie in (0, 1); got 0."),
+        ([float("nan")], "`thresholds` must lie in (0, 1); got nan."),
+        ([], "`thresholds` must be a list of at least one number; got []."),
+        (0.3, "`thresholds` must be a list of at least one number; got 0.3."),
+        (["low"], "`thresholds` must be a number; got 'low'."),
+    ],
+)
+def test_thresholds_are_checked(frame, thresholds, sentence):
+    with pytest.raises(sr.UsageError, match=f"^{re.escape(sentence)}$"):
+        evaluate(frame, outcome="y", forecasts=["exact"], thresholds=thresholds)
+
+
+# ---- recalibration ----
+
+
+def test_recalibration_is_tried_for_each_model(frame, evaluation):
+    table = evaluation.recalibration
+    assert len(table) == 2 * 3 * 2
+    assert table["model"].tolist() == 6 * ["exact"] + 6 * ["rounded"]
+    assert table["method"].unique().tolist() == ["intercept", "logistic", "isotonic"]
+    assert table["measure"].unique().tolist() == ["brier", "log_loss"]
+    (trial, *_) = evaluation.models[0].recalibration
+    assert encode(trial) == encode(sr.inference.try_recalibration(frame["y"], frame["exact"])[0])
+    assert trial.brier.second_value == pytest.approx(evaluation.scores.loc["exact", "brier"], rel=1e-13)
+    raw = evaluation.decompositions.loc[0, "miscalibration"]
+    assert trial.miscalibration_before == pytest.approx(raw, rel=1e-12)
+    is_isotonic = (table["method"] == "isotonic") & (table["model"] == "exact")
+    assert table[is_isotonic]["note"].iloc[1] == (
+        "The log score is infinite: 2 cases got a probability of 0 or 1 and turned out otherwise. "
+        "The log_loss is not finite: of recalibrated in 2 cases, so that there is no test."
+    )
+
+
+def test_without_resamples_no_recalibration_is_tried(frame):
+    evaluation = evaluate(frame, outcome="y", forecasts=["exact"], resamples=0)
+    assert evaluation.models[0].recalibration == ()
+    assert evaluation.recalibration.empty
 
 
 def test_the_cost_interval_is_checked(frame):
@@ -169,6 +274,19 @@ def test_the_document_reads_back_equal(evaluation, tmp_path):
     assert not again.models[0].curves.roc.tpr.flags.writeable
 
 
+def test_documents_from_before_these_numbers_were_known_are_read(evaluation, tmp_path):
+    old = json.loads(evaluation.to_json())
+    del old["data"]["sha256"], old["data"]["row_flow"]["missing"], old["settings"]["thresholds"]
+    for model in old["models"]:
+        del model["thresholds"], model["recalibration"], model["forecasts"]["quantiles"]
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps(old), encoding="utf-8")
+    again = sr.Evaluation.from_json(path)
+    assert again.data.sha256 == ""
+    assert again.models[0].thresholds == ()
+    pd.testing.assert_frame_equal(again.scores, evaluation.scores, check_exact=True)
+
+
 def test_evaluations_that_differ_are_not_equal(evaluation):
     assert replace(evaluation, notes=("other",)) != evaluation
     assert evaluation != "evaluation"
@@ -182,6 +300,8 @@ def test_infinite_and_undefined_numbers_survive(tmp_path):
     assert again == evaluation
     assert np.isinf(again.scores.loc["p", "log_loss"])
     assert np.isnan(again.scores.loc["p", "roc_auc"])
+    assert again.thresholds["specificity"].isna().all()
+    assert again.thresholds["sensitivity"].iloc[0] == 2 / 3
     jsonschema.validate(json.loads(evaluation.to_json()), json.loads(SCHEMA.read_text(encoding="utf-8")))
 
 

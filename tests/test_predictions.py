@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
-from scorereport.predictions import DroppedRows, RowFlow
+from scorereport.predictions import DroppedRows, MissingValues, RowFlow
 
 FRAME = pd.DataFrame(
     {
@@ -223,9 +223,22 @@ def test_dropped_rows_are_counted_once_with_the_reason(written):
             DroppedRows(reason="missing `a`", rows=1),
             DroppedRows(reason="missing `g`", rows=1),
         ),
+        missing=(
+            MissingValues(column="y", rows=1),
+            MissingValues(column="a", rows=2),
+            MissingValues(column="g", rows=1),
+        ),
     )
     assert p.rows.tolist() == [0, 4, 5, 6, 7]
     assert p.forecasts["a"].tolist() == [0.1, 0.1, 0.6, 0.4, 0.8]
+
+
+def test_columns_without_missing_values_are_listed_only_beside_some_with():
+    frame = with_values("w", [1.0, None, 1.0, 1.0])
+    flow = read(frame, forecasts=["a", "b"], weight="w", group="g", time="when", missing="drop").row_flow
+    counts = [(column.column, column.rows) for column in flow.missing]
+    assert counts == [("y", 0), ("a", 0), ("b", 0), ("w", 1), ("g", 0), ("when", 0)]
+    assert read(frame, missing="drop").row_flow.missing == ()
 
 
 def test_rows_are_numbered_as_in_the_file_even_when_others_are_dropped():

@@ -11,6 +11,7 @@ from scorereport.curves.diagram import Histogram, ReliabilityCurve, forecast_his
 from scorereport.curves.murphy import MurphyCurve, MurphyCurves, RegretCurve, murphy_curves, regret_curve
 from scorereport.curves.retention import RetentionCurve, retention_curve
 from scorereport.curves.roc import RocCurve, roc_curve, roc_hull
+from scorereport.curves.thresholds import ThresholdResult, threshold_table
 
 __all__ = [
     "DecisionCurve",
@@ -21,6 +22,7 @@ __all__ = [
     "ReliabilityCurve",
     "RetentionCurve",
     "RocCurve",
+    "ThresholdResult",
     "decision_curve",
     "forecast_histogram",
     "murphy_curves",
@@ -29,4 +31,5 @@ __all__ = [
     "retention_curve",
     "roc_curve",
     "roc_hull",
+    "threshold_table",
 ]

@@ -69,14 +69,14 @@ def _histogram(
 
 
 def _freedman_diaconis_edges(distinct: Blocks) -> FloatArray:
-    spread = _quantile(distinct, 0.75) - _quantile(distinct, 0.25)
+    spread = quantile_of(distinct, 0.75) - quantile_of(distinct, 0.25)
     width = 2 * spread / float(distinct.n.sum()) ** (1 / 3) if spread >= _NO_SPREAD else 0.0
     smallest, largest = distinct.x_min[0], distinct.x_max[-1]
     bins = round((largest - smallest) / max(width, _NARROWEST_BIN))
     return np.linspace(smallest, largest, max(bins, _FEWEST_BINS) + 1)
 
 
-def _quantile(distinct: Blocks, level: float) -> float:
+def quantile_of(distinct: Blocks, level: float) -> float:
     """Type-7 quantile of the forecasts, each counted as often as its weight says."""
     position = (distinct.n.sum() - 1) * level
     reached = np.cumsum(distinct.n)

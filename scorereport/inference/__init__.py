@@ -22,6 +22,7 @@ from scorereport.inference.heterogeneity import cochran_q, group_calibration_tes
 from scorereport.inference.miscalibration import component_intervals, miscalibration_test
 from scorereport.inference.outcomes import Difference, Estimate, HypothesisTest
 from scorereport.inference.ranks import Rank, rank_models
+from scorereport.inference.recalibration import RecalibrationTrial, try_recalibration
 from scorereport.inference.regression import (
     CalibrationLine,
     calibration_line,
@@ -42,6 +43,7 @@ __all__ = [
     "HypothesisTest",
     "MurphyDifference",
     "Rank",
+    "RecalibrationTrial",
     "auc_interval",
     "bootstrap",
     "calibration_errors",
@@ -63,5 +65,6 @@ __all__ = [
     "rank_models",
     "score_difference",
     "spiegelhalter_test",
+    "try_recalibration",
     "unreliability_test",
 ]

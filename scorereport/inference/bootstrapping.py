@@ -226,8 +226,10 @@ class _LinearSums:
     def __init__(self, panel: Panel, measures: Sequence[Measure]) -> None:
         self.panel, self.measures = panel, measures
         self.keys = [(model, measure) for model in panel.forecasts for measure in measures]
-        scores = [m.score(panel.outcome, panel.forecasts[model]) for model, m in self.keys]
-        self.rows = np.stack([np.ones(len(panel.outcome)), panel.outcome, *scores])
+        self.rows = np.ones((2 + len(self.keys), len(panel.outcome)))
+        self.rows[1] = panel.outcome
+        for row, (model, measure) in zip(self.rows[2:], self.keys, strict=True):
+            row[:] = measure.score(panel.outcome, panel.forecasts[model])
         self.is_finite = np.array([np.isfinite(row).all() for row in self.rows])
         self.rows[~self.is_finite] = 0.0
 

@@ -1,0 +1,318 @@
+"""Recalibration tried: against fits made by others, and without a look at the cases it is tried on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy.special import expit, logit
+from sklearn.isotonic import IsotonicRegression
+
+import scorereport as sr
+from scorereport.document import encode
+from scorereport.inference import try_recalibration
+
+METHODS = ["intercept", "logistic", "isotonic"]
+
+
+def sample(n, stretch=1.0, shift=0.0, seed=1, decimals=None):
+    """Outcomes, and forecasts whose log-odds are stretched and shifted."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=n) - 0.5
+    p = expit(stretch * z + shift)
+    return (rng.random(n) < expit(z)).astype(float), p if decimals is None else p.round(decimals)
+
+
+def by_method(*data, **options):
+    trials = try_recalibration(*data, **options)
+    assert [trial.method for trial in trials] == METHODS
+    return {trial.method: trial for trial in trials}
+
+
+# ---- against other fits: with as many folds as there are units, chance has no say ----
+
+
+def fit_elsewhere(method, y, p, weight, new):
+    """A map fitted by statsmodels or scikit-learn, and what it makes of new forecasts."""
+    if method == "isotonic":
+        fit = IsotonicRegression(out_of_bounds="clip").fit(p, y, sample_weight=weight)
+        return fit.predict(new)
+    x, ones = logit(p), np.ones(len(p))
+    family = sm.families.Binomial()
+    if method == "intercept":
+        a = sm.GLM(y, ones, family=family, offset=x, freq_weights=weight).fit().params[0]
+        return expit(a + logit(new))
+    a, b = sm.GLM(y, np.column_stack([ones, x]), family=family, freq_weights=weight).fit(tol=1e-12).params
+    return expit(a + b * logit(new))
+
+
+def leave_out_each(method, y, p, weight, unit):
+    recalibrated = np.empty(len(y))
+    for label in np.unique(unit):
+        out = unit == label
+        recalibrated[out] = fit_elsewhere(method, y[~out], p[~out], weight[~out], p[out])
+    return recalibrated
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("decimals", [None, 1])
+@pytest.mark.parametrize("rows", ["plain", "weighted", "clustered"])
+def test_leaving_out_each_unit_agrees_with_fits_of_others(method, decimals, rows):
+    y, p = sample(60, 1.5, decimals=decimals)
+    p = p.clip(0.05, 0.95)
+    weight = np.random.default_rng(2).random(60) if rows == "weighted" else np.ones(60)
+    unit = np.arange(60) % 15 if rows == "clustered" else np.arange(60)
+    given = {"sample_weight": weight} if rows == "weighted" else {}
+    given |= {"cluster": unit} if rows == "clustered" else {}
+    trial = by_method(y, p, folds=len(np.unique(unit)), **given)[method]
+    expected = leave_out_each(method, y, p, weight, unit)
+    assert trial.brier.first_value == pytest.approx(np.average((expected - y) ** 2, weights=weight), rel=1e-9)
+    against = sr.inference.score_difference(y, expected, p, **given)
+    for name in ("value", "standard_error", "lower", "upper", "p_value"):
+        assert getattr(trial.brier, name) == pytest.approx(getattr(against, name), rel=1e-7), name
+    assert trial.brier.method == against.method
+    after = sr.corp(y, expected.round(12), weight).decompose("brier").miscalibration
+    assert trial.miscalibration_after == pytest.approx(after, rel=1e-9)
+    before = sr.corp(y, p, weight).decompose("brier").miscalibration
+    assert trial.miscalibration_before == pytest.approx(before, rel=1e-12)
+    assert (trial.folds, trial.n) == (len(np.unique(unit)), pytest.approx(weight.sum()))
+
+
+def test_a_constant_forecast_becomes_the_event_rate_of_the_other_folds():
+    """Two folds of ten cases; if k of the ten events are in one, its cases are told that 1 - k/10 happen."""
+    y = np.repeat([0, 1], 10)
+
+    def brier(k):
+        told = 1 - k / 10
+        own = (k * (1 - told) ** 2 + (10 - k) * told**2) / 10
+        other = ((10 - k) * (1 - k / 10) ** 2 + k * (k / 10) ** 2) / 10
+        return (own + other) / 2
+
+    possible = {round(brier(k), 9) for k in range(11)}
+    seen = set()
+    for seed in range(30):
+        trials = by_method(y, np.full(20, 0.3), folds=2, seed=seed)
+        value = trials["isotonic"].brier.first_value
+        assert round(value, 9) in possible
+        assert trials["intercept"].brier.first_value == pytest.approx(value, rel=1e-9)
+        seen.add(round(value, 9))
+    assert len(seen) > 2  # outcomes are not dealt evenly: that would let each fold tell the other its rate
+
+
+def test_without_a_map_there_is_a_note_and_no_number():
+    y = np.repeat([0, 1], 20)
+    for p in (np.full(40, 0.3), np.linspace(0.1, 0.9, 40), np.linspace(0.9, 0.1, 40)):
+        trial = by_method(y, p)["logistic"]
+        assert np.isnan([trial.brier.value, trial.log_loss.upper, trial.miscalibration_after]).all()
+        assert trial.brier.second_value == pytest.approx(((p - y) ** 2).mean())
+        assert trial.note == (
+            "No map fits the cases outside some fold: "
+            "their forecasts are all the same, or separate events from non-events."
+        )
+        assert trial.brier.note == "There are no recalibrated forecasts."
+
+
+# ---- what it finds ----
+
+
+def test_overconfident_forecasts_are_mended():
+    trials = by_method(*sample(4000, 2.5))
+    for method in ("logistic", "isotonic"):
+        trial = trials[method]
+        assert trial.miscalibration_after < 0.15 * trial.miscalibration_before
+        assert trial.brier.upper < -0.005
+        assert trial.brier.p_value <= trial.brier.p_value_holm < 1e-6
+    assert trials["logistic"].log_loss.upper < 0
+    assert trials["intercept"].miscalibration_after > 0.5 * trials["intercept"].miscalibration_before
+
+
+def test_a_shift_is_mended_by_the_intercept_alone():
+    trial = by_method(*sample(4000, shift=1.0))["intercept"]
+    assert trial.miscalibration_after < 0.15 * trial.miscalibration_before
+    assert trial.brier.upper < 0
+
+
+@pytest.mark.parametrize("decimals", [None, 1])
+def test_calibrated_forecasts_gain_nothing(decimals):
+    """Over 20 samples none seems better, and on average recalibration does a little harm."""
+    trials = [by_method(*sample(600, seed=seed, decimals=decimals)) for seed in range(20)]
+    for method in METHODS:
+        found = [trial[method].brier for trial in trials]
+        if decimals is None:
+            assert not any(difference.upper < 0 for difference in found)
+        assert 0 < np.mean([difference.value for difference in found]) < 0.01
+
+
+# ---- no case helps to fit the map that it is recalibrated by ----
+
+
+def test_noise_is_not_learnt():
+    """In the sample the fit beats the prevalence, on other cases it cannot."""
+    rng = np.random.default_rng(3)
+    y, p = rng.integers(0, 2, 200).astype(float), rng.random(200)
+    fit = sr.corp(y, p)
+    in_sample = ((fit.cep - y) ** 2).mean()
+    trial = by_method(y, p)["isotonic"]
+    assert in_sample < y.var() < trial.brier.first_value
+    assert fit.decompose("brier").miscalibration > 0
+    assert sr.corp(y, fit.cep).decompose("brier").miscalibration == pytest.approx(0, abs=1e-15)
+    assert trial.miscalibration_after > 0.01
+
+
+def test_forecasts_that_equal_the_frequencies_of_the_sample_cannot_be_bettered():
+    """Even where forecasts are few: folds that share out events evenly would give a difference of 0."""
+    y = np.concatenate([np.repeat([0, 1], [80, 20]), np.repeat([0, 1], [30, 70])])
+    p = np.repeat([0.2, 0.7], 100)
+    for seed in range(10):
+        for trial in try_recalibration(y, p, seed=seed):
+            assert trial.brier.value > 1e-5
+
+
+# ---- rows, weights and clusters ----
+
+
+def weights(kind, n):
+    rng = np.random.default_rng(7)
+    return {"none": None, "whole": rng.integers(0, 4, n), "fraction": rng.random(n)}[kind]
+
+
+@pytest.mark.parametrize("decimals", [None, 1])
+@pytest.mark.parametrize("kind", ["none", "whole", "fraction"])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_the_order_of_rows_leaves_no_trace(decimals, kind, clustered):
+    y, p = sample(300, 1.5, decimals=decimals)
+    weight = weights(kind, 300)
+    cluster = np.random.default_rng(8).integers(0, 25, 300) if clustered else None
+    one = try_recalibration(y, p, sample_weight=weight, cluster=cluster)
+    order = np.random.default_rng(9).permutation(300)
+    moved = [None if column is None else column[order] for column in (weight, cluster)]
+    other = try_recalibration(y[order], p[order], sample_weight=moved[0], cluster=moved[1])
+    assert len(one) == 3
+    assert encode(one) == encode(other)
+
+
+@pytest.mark.parametrize("decimals", [None, 1])
+def test_whole_weights_equal_repeated_rows_to_the_last_bit(decimals):
+    y, p = sample(300, 1.5, decimals=decimals)
+    weight = weights("whole", 300)
+    one = try_recalibration(y, p, sample_weight=weight)
+    other = try_recalibration(y.repeat(weight), p.repeat(weight))
+    assert len(one) == 3
+    assert encode(one) == encode(other)
+
+
+def test_whole_weights_in_clusters_equal_repeated_rows():
+    y, p = sample(300, 1.5)
+    weight, cluster = weights("whole", 300), np.arange(300) % 40
+    one = try_recalibration(y, p, sample_weight=weight, cluster=cluster)
+    other = try_recalibration(y.repeat(weight), p.repeat(weight), cluster=cluster.repeat(weight))
+    for a, b in zip(one, other, strict=True):
+        assert a.brier.value == pytest.approx(b.brier.value, rel=1e-9)
+        assert a.brier.standard_error == pytest.approx(b.brier.standard_error, rel=1e-9)
+        assert a.brier.method == "Diebold-Mariano, cluster errors (40 clusters)"
+
+
+def test_a_cluster_is_never_split():
+    """Twenty rows have the same forecast and outcome: split, some would tell the others' outcome."""
+    rng = np.random.default_rng(4)
+    y, p = rng.integers(0, 2, 50).astype(float).repeat(20), rng.random(50).repeat(20)
+    together = by_method(y, p, cluster=np.arange(50).repeat(20))["isotonic"]
+    apart = by_method(y, p)["isotonic"]
+    assert apart.brier.first_value < y.var() < together.brier.first_value
+
+
+def test_the_seed_moves_cases_between_folds():
+    y, p = sample(300, 1.5)
+    one, again, other = (try_recalibration(y, p, seed=seed) for seed in (1, 1, 2))
+    assert encode(one) == encode(again)
+    assert one[0].brier.value != other[0].brier.value
+    assert (one[0].seed, other[0].seed) == (1, 2)
+
+
+def test_weights_too_large_to_deal_one_by_one_stay_with_their_rows():
+    y, p = sample(300, 1.5)
+    trials = by_method(y, p, sample_weight=np.full(300, 10.0**8))
+    assert trials["logistic"].n == 300 * 10**8
+    assert np.isfinite(trials["logistic"].brier.value)
+
+
+# ---- certain forecasts, and too little to try ----
+
+
+def test_certain_forecasts_stay_unless_the_method_can_move_them():
+    y, p = sample(400, 2.0)
+    p[:30], y[:30] = 0.0, np.repeat([1.0, 0.0], 15)
+    trials = by_method(y, p)
+    for method in ("intercept", "logistic"):
+        assert trials[method].note == (
+            "30 forecasts of exactly 0 or 1 cannot be moved and stay as they are. "
+            "The log score is infinite: 15 cases got a probability of 0 or 1 and turned out otherwise."
+        )
+        assert np.isinf(trials[method].log_loss.first_value)
+        assert np.isnan(trials[method].log_loss.value)  # infinite before and after
+    assert trials["isotonic"].brier.value < trials["logistic"].brier.value < 0
+    assert "stay as they are" not in trials["isotonic"].note
+
+
+def test_forecasts_that_are_all_certain_stay():
+    y = np.tile([0.0, 1.0], 30)
+    trials = by_method(y, np.repeat([0.0, 1.0], 30))
+    assert trials["logistic"].brier.value == 0
+    assert trials["logistic"].brier.note == (
+        "The forecasts are the same in every case: there is nothing to test."
+    )
+
+
+def test_an_isotonic_map_may_call_impossible_what_happens():
+    y, p = sample(300)
+    trial = by_method(y, p)["isotonic"]
+    assert trial.log_loss.first_value == np.inf
+    assert re.fullmatch(
+        r"The log score is infinite: \d+ cases? got a probability of 0 or 1 and turned out otherwise\.",
+        trial.note,
+    )
+    assert np.isfinite(trial.brier.value)
+
+
+@pytest.mark.parametrize("events", [0, 9, 31, 40])
+def test_too_few_events_or_non_events_are_not_tried(events):
+    y = np.repeat([1, 0], [events, 40 - events])
+    assert try_recalibration(y, np.random.default_rng(1).random(40)) == ()
+
+
+def test_too_few_clusters_are_not_tried():
+    y, p = sample(300)
+    assert try_recalibration(y, p, cluster=np.arange(300) % 4) == ()
+    assert try_recalibration(y, p, cluster=y) == ()
+    assert try_recalibration(y, p, folds=301) == ()
+    assert len(try_recalibration(y, p, cluster=np.arange(300) % 5)) == 3
+
+
+def test_folds_that_leave_one_outcome_are_not_tried():
+    y, p = sample(300)
+    assert try_recalibration(y, p, cluster=np.where(y == 1, 0, 1 + np.arange(300) % 4)) == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"folds": 1}, "`folds` must be a whole number of at least 2; got 1."),
+        ({"seed": -1}, "`seed` must be a whole number of at least 0; got -1."),
+        ({"level": 1.0}, "`level` must lie in (0, 1); got 1."),
+    ],
+)
+def test_options_are_checked(options, sentence):
+    with pytest.raises(sr.UsageError, match=f"^{re.escape(sentence)}$"):
+        try_recalibration(*sample(50), **options)
+
+
+def test_intervals_have_the_level_asked_for():
+    y, p = sample(300, 2.0)
+    wide, narrow = (try_recalibration(y, p, level=level)[1].brier for level in (0.99, 0.5))
+    assert (wide.level, narrow.level) == (0.99, 0.5)
+    same = {"lower": 0.0, "upper": 0.0, "level": 0.0}
+    assert replace(wide, **same) == replace(narrow, **same)
+    assert wide.lower < narrow.lower < narrow.upper < wide.upper
