@@ -1,0 +1,41 @@
+r"""The configuration of a report: what data cannot tell, in a TOML file that is checked key by key.
+
+>>> configuration = parse_configuration("[limits]\nbrier = {warn = 0.19, fail = 0.21}")
+>>> configuration.limits.bounds[0][1].fail_upper
+0.21
+"""
+
+from scorereport.configuration.fitting import Asked, check_configuration, check_request
+from scorereport.configuration.measures import MEASURES, LimitMeasure, Part
+from scorereport.configuration.reading import parse_configuration, read_configuration
+from scorereport.configuration.records import (
+    CHECKLISTS,
+    SECTION_NAMES,
+    Bounds,
+    Configuration,
+    Limits,
+    OneSidedLimit,
+    Person,
+    TwoSidedLimit,
+)
+from scorereport.configuration.schema import configuration_schema
+
+__all__ = [
+    "CHECKLISTS",
+    "MEASURES",
+    "SECTION_NAMES",
+    "Asked",
+    "Bounds",
+    "Configuration",
+    "LimitMeasure",
+    "Limits",
+    "OneSidedLimit",
+    "Part",
+    "Person",
+    "TwoSidedLimit",
+    "check_configuration",
+    "check_request",
+    "configuration_schema",
+    "parse_configuration",
+    "read_configuration",
+]

@@ -1,0 +1,101 @@
+"""The numbers that may have a limit: what they are called, which way is better, where they can lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf
+from typing import TYPE_CHECKING
+
+from scorereport.scores import REGISTRY, Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Part(StrEnum):
+    """Where in an evaluation a number stands."""
+
+    MEAN = "mean"
+    SKILL = "skill"
+    MISCALIBRATION = "miscalibration"
+    DISCRIMINATION = "discrimination"
+    LINE = "calibration line"
+    SAMPLE = "sample"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitMeasure:
+    """A number that may have a limit; without a direction it has limits on both sides."""
+
+    name: str
+    part: Part
+    label: str
+    score: str = ""
+    direction: Direction | None = None
+    lower: float = -inf
+    upper: float = inf
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is shown in percent, as in the tables."""
+        return self.part in (Part.SKILL, Part.SAMPLE)
+
+    @property
+    def needs_costs(self) -> bool:
+        """Whether it exists only over an interval of costs."""
+        return self.score.startswith("bounded_")
+
+
+#: The scores of every evaluation, and those over an interval of costs.
+SCORES = ("brier", "log_loss", "misclassification", "spherical")
+BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
+#: The numbers of the calibration line: name in a limit, attribute in the record, words.
+LINE = (
+    ("calibration_slope", "slope", "calibration slope"),
+    ("calibration_intercept", "intercept", "calibration intercept"),
+    ("calibration_in_the_large", "intercept_at_slope_one", "calibration in the large"),
+)
+#: Words that keep their capital letter inside a sentence.
+_NAMES = ("Brier", "AUC")
+
+
+def _list_measures() -> Iterator[LimitMeasure]:
+    for name in (*SCORES, "roc_auc", *BOUNDED_SCORES):
+        yield from _measures_of(name, has_components=name != "roc_auc")
+    for name, _, label in LINE:
+        yield LimitMeasure(name=name, part=Part.LINE, label=label)
+    yield LimitMeasure(name="prevalence", part=Part.SAMPLE, label="prevalence", lower=0, upper=1)
+
+
+def _measures_of(score: str, *, has_components: bool) -> Iterator[LimitMeasure]:
+    """A score's mean, its skill and, of those that are decomposed, both components."""
+    entry = REGISTRY[score]
+    label = entry.label if entry.label.startswith(_NAMES) else entry.label[0].lower() + entry.label[1:]
+    yield LimitMeasure(
+        name=score,
+        part=Part.MEAN,
+        label=entry.label,
+        score=score,
+        direction=entry.direction,
+        lower=entry.lower,
+        upper=entry.upper,
+    )
+    others = [(Part.SKILL, "skill in", Direction.HIGHER, -inf, 1.0)]
+    if has_components:
+        others.append((Part.MISCALIBRATION, "MCB of", Direction.LOWER, 0.0, inf))
+        others.append((Part.DISCRIMINATION, "DSC of", Direction.HIGHER, 0.0, inf))
+    for part, of, direction, lower, upper in others:
+        yield LimitMeasure(
+            name=f"{score}_{part}",
+            part=part,
+            label=f"{of} the {label}",
+            score=score,
+            direction=direction,
+            lower=lower,
+            upper=upper,
+        )
+
+
+#: Everything that `[limits]` knows beside its own settings, by name, in the order of judgements.
+MEASURES: dict[str, LimitMeasure] = {measure.name: measure for measure in _list_measures()}

@@ -1,0 +1,286 @@
+"""The tables of a configuration: what data cannot tell, as frozen records; a text not given is empty."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scorereport.configuration.measures import MEASURES, LimitMeasure
+from scorereport.scores import Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: The sections of a report that can be left out, in reading order.
+SECTION_NAMES = (
+    "summary",
+    "model",
+    "data",
+    "methods",
+    "performance",
+    "calibration",
+    "discrimination",
+    "decomposition",
+    "decision",
+    "comparison",
+    "groups",
+    "time",
+    "recalibration",
+    "certificate",
+    "limitations",
+    "provenance",
+    "sign-off",
+    "checklist",
+)
+#: Sections that every report has.
+FIXED_SECTIONS = ("cover", "contents")
+#: Checklists that come with the package.
+CHECKLISTS = ("model-risk", "tripod-ai", "eu-ai-act")
+#: Keys that nobody knows are refused; as pydantic reads it.
+STRICT: dict[str, Any] = {"extra": "forbid", "strict": True}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportTable:
+    """`[report]`: the document itself."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    title: str = ""
+    subtitle: str = ""
+    number: str = ""
+    version: str = ""
+    confidentiality: str = ""
+    organisation: str = ""
+    purpose: str = ""
+    templates: str = ""
+    omit: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelTable:
+    """`[model]`: what was evaluated; `descriptions` has a sentence for a column of forecasts."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    name: str = ""
+    version: str = ""
+    owner: str = ""
+    developer: str = ""
+    tier: str = ""
+    intended_use: str = ""
+    users: str = ""
+    out_of_scope: str = ""
+    predictions: str = ""
+    descriptions: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataTable:
+    """`[data]`: where the rows came from, and what the outcome means."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    source: str = ""
+    period: str = ""
+    population: str = ""
+    eligibility: str = ""
+    outcome: str = ""
+    horizon: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """Who signs: a name alone, or with role and organisation."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    name: str
+    role: str = ""
+    organisation: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleTable:
+    """`[people]`: who wrote, reviewed and approved the report."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    author: Person | None = None
+    reviewer: Person | None = None
+    approver: Person | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationTable:
+    """`[evaluation]`: what is asked of the evaluation; None leaves it to `evaluate`."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    groups: tuple[str, ...] = ()
+    cost_interval: tuple[float, float] | None = None
+    thresholds: tuple[float, ...] | None = None
+    window: str | None = None
+    level: float | None = None
+    band_level: float | None = None
+    resamples: int | None = None
+    seed: int | None = None
+    smallest_group: int | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What was given of the settings that `evaluate` takes by the same names."""
+        names = (
+            "cost_interval",
+            "thresholds",
+            "window",
+            "level",
+            "band_level",
+            "resamples",
+            "seed",
+            "smallest_group",
+        )
+        given = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneSidedLimit:
+    """Where a measure warns and fails; its direction tells on which side."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    warn: float | None = None
+    fail: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoSidedLimit:
+    """Between which numbers a measure must lie, and between which it does so without a warning."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    min: float | None = None
+    max: float | None = None
+    warn_min: float | None = None
+    warn_max: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """A limit as judging needs it: a bound for warning and one for failing, on either side."""
+
+    warn_lower: float | None = None
+    warn_upper: float | None = None
+    fail_lower: float | None = None
+    fail_upper: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """`[limits]`: who set them and when, to what they apply, and the limits by measure."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    set_by: str = ""
+    set_on: str = ""
+    models: tuple[str, ...] = ()
+    groups: bool = False
+    one_sided: dict[str, OneSidedLimit] = field(default_factory=dict)
+    two_sided: dict[str, TwoSidedLimit] = field(default_factory=dict)
+
+    @property
+    def bounds(self) -> tuple[tuple[LimitMeasure, Bounds], ...]:
+        """Each measure that has a limit, in the order in which they are judged."""
+        return tuple(self._list_bounds())
+
+    def _list_bounds(self) -> Iterator[tuple[LimitMeasure, Bounds]]:
+        for name, measure in MEASURES.items():
+            if name in self.two_sided:
+                two = self.two_sided[name]
+                yield (
+                    measure,
+                    Bounds(
+                        warn_lower=two.warn_min,
+                        warn_upper=two.warn_max,
+                        fail_lower=two.min,
+                        fail_upper=two.max,
+                    ),
+                )
+            elif name in self.one_sided:
+                one = self.one_sided[name]
+                if measure.direction is Direction.HIGHER:
+                    yield measure, Bounds(warn_lower=one.warn, fail_lower=one.fail)
+                else:
+                    yield measure, Bounds(warn_upper=one.warn, fail_upper=one.fail)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextTable:
+    """`[text]`: free text of one or more paragraphs."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    limitations: str = ""
+    conclusion: str = ""
+    changes: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChecklistTable:
+    """`[checklist]`: which lists, under which headings, and which items do not apply for which reason."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    lists: tuple[str, ...] = CHECKLISTS
+    names: dict[str, str] = field(default_factory=dict)
+    not_applicable: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tables:
+    """All tables by the names that they have in the file; a new table of the file is a new field."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    report: ReportTable = field(default_factory=ReportTable)
+    model: ModelTable = field(default_factory=ModelTable)
+    data: DataTable = field(default_factory=DataTable)
+    people: PeopleTable = field(default_factory=PeopleTable)
+    evaluation: EvaluationTable = field(default_factory=EvaluationTable)
+    limits: Limits = field(default_factory=Limits)
+    text: TextTable = field(default_factory=TextTable)
+    checklist: ChecklistTable = field(default_factory=ChecklistTable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """The configuration of a report: its tables, and the text and the name of the file they stand in.
+
+    The table `[text]` is the attribute `texts`, because `text` is the source. `folder` is where the file
+    lies; own templates and checklists are looked for beside it.
+    """
+
+    report: ReportTable = field(default_factory=ReportTable)
+    model: ModelTable = field(default_factory=ModelTable)
+    data: DataTable = field(default_factory=DataTable)
+    people: PeopleTable = field(default_factory=PeopleTable)
+    evaluation: EvaluationTable = field(default_factory=EvaluationTable)
+    limits: Limits = field(default_factory=Limits)
+    texts: TextTable = field(default_factory=TextTable)
+    checklist: ChecklistTable = field(default_factory=ChecklistTable)
+    text: str = ""
+    name: str = "configuration"
+    folder: str = ""
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the source, the same as that of the file; empty if there is none."""
+        return hashlib.sha256(self.text.encode()).hexdigest() if self.text else ""
+
+    def find(self, key: str) -> Any:
+        """What stands under a key of the file, such as `model.owner`; a key that is no key is an error."""
+        table, _, name = key.partition(".")
+        found = getattr(self, "texts" if table == "text" else table)
+        return getattr(found, name) if name else found

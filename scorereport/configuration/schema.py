@@ -1,0 +1,46 @@
+"""The JSON Schema of configurations, for editors that check TOML while one writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scorereport.configuration.measures import MEASURES
+from scorereport.configuration.messages import LIMIT_HOMES
+from scorereport.configuration.records import SECTION_NAMES, Tables
+from scorereport.groups import WINDOWS
+
+VERSION = 1
+_NUMBER = {"type": "number"}
+
+
+def configuration_schema() -> dict[str, Any]:
+    """The JSON Schema of a configuration as it is written in TOML."""
+    from pydantic import TypeAdapter
+    from pydantic.json_schema import GenerateJsonSchema
+
+    described = TypeAdapter(Tables).json_schema()
+    kinds = described["$defs"]
+    _write_limits_flat(kinds["Limits"])
+    for role in kinds["PeopleTable"]["properties"].values():
+        role["anyOf"] = [{"$ref": "#/$defs/Person"}, {"type": "string"}]
+        role.pop("default", None)
+    kinds["ReportTable"]["properties"]["omit"]["items"] = {"enum": list(SECTION_NAMES)}
+    kinds["EvaluationTable"]["properties"]["window"] = {"enum": list(WINDOWS), "title": "Window"}
+    return {
+        "$schema": GenerateJsonSchema.schema_dialect,
+        **described,
+        "title": f"scorereport configuration, version {VERSION}",
+    }
+
+
+def _write_limits_flat(limits: dict[str, Any]) -> None:
+    """Limits of measures stand beside the other keys of their table."""
+    for home in LIMIT_HOMES:
+        del limits["properties"][home]
+    limits["properties"]["set_on"] = {"title": "Set On", "type": "string"}
+    for name, measure in MEASURES.items():
+        two_sided: dict[str, Any] = {"$ref": "#/$defs/TwoSidedLimit"}
+        one_sided = {"anyOf": [_NUMBER, {"$ref": "#/$defs/OneSidedLimit"}]}
+        kind = two_sided if measure.direction is None else one_sided
+        better = "" if measure.direction is None else f"; {measure.direction}"
+        limits["properties"][name] = {**kind, "description": f"{measure.label}{better}"}

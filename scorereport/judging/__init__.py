@@ -1,0 +1,80 @@
+"""Limits judged on intervals: pass, warn, fail, or inconclusive where the data cannot tell.
+
+Without an interval a number is judged alone, as if it were known exactly, and the sentence says so.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scorereport.judging.lights import Judgement, Light, count_lights, exit_code, find_light, worst
+from scorereport.judging.numbers import find_numbers
+from scorereport.judging.sentences import describe_judgement, describe_numbers
+
+if TYPE_CHECKING:
+    from scorereport.configuration import Bounds, LimitMeasure, Limits
+    from scorereport.evaluation import Evaluation
+    from scorereport.judging.numbers import LimitedNumber
+
+__all__ = [
+    "Judgement",
+    "Light",
+    "count_lights",
+    "describe_numbers",
+    "describe_unjudged",
+    "exit_code",
+    "find_light",
+    "judge",
+    "worst",
+]
+
+
+def judge(evaluation: Evaluation, limits: Limits) -> tuple[Judgement, ...]:
+    """Judge every number that has a limit: of the sample, of each model and, if asked for, of each group.
+
+    The calibration line and the prevalence are judged on all rows only. What is not defined, or has no
+    interval though one was asked for, is inconclusive; infinity on the bad side fails.
+    """
+    return tuple(
+        _judge_number(measure, number, bounds)
+        for measure, bounds in limits.bounds
+        for number in find_numbers(evaluation, measure, limits)
+    )
+
+
+def _judge_number(measure: LimitMeasure, number: LimitedNumber, bounds: Bounds) -> Judgement:
+    interval = number.interval
+    judgement = Judgement(
+        model=number.model,
+        group=number.group,
+        measure=measure.name,
+        label=measure.label,
+        value=number.value,
+        lower=math.nan if interval is None else interval.lower,
+        upper=math.nan if interval is None else interval.upper,
+        level=math.nan if interval is None else interval.level,
+        warn_lower=bounds.warn_lower,
+        warn_upper=bounds.warn_upper,
+        fail_lower=bounds.fail_lower,
+        fail_upper=bounds.fail_upper,
+        verdict=find_light(*number.ends, bounds) if number.is_defined else Light.INCONCLUSIVE,
+        sentence="",
+    )
+    return replace(judgement, sentence=describe_judgement(judgement, number))
+
+
+def describe_unjudged(evaluation: Evaluation, limits: Limits) -> tuple[str, ...]:
+    """A sentence for each column that has groups too small to be judged."""
+    if not (limits.groups and limits.bounds):
+        return ()
+    columns = dict.fromkeys(group.column for group in evaluation.groups)
+    by_column = {c: [group for group in evaluation.groups if group.column == c] for c in columns}
+    small = {c: sum(not group.models for group in groups) for c, groups in by_column.items()}
+    return tuple(
+        f"{column}: {small[column]} of {len(groups)} groups, too small to be scored, "
+        f"{'is' if small[column] == 1 else 'are'} not judged."
+        for column, groups in by_column.items()
+        if small[column]
+    )

@@ -1,0 +1,229 @@
+"""Checklists: what the lists that come with the package claim is true, and own lists are checked."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scorereport.checklists import Status, fill_checklist, parse_checklist, read_checklists
+from scorereport.configuration import (
+    CHECKLISTS,
+    SECTION_NAMES,
+    Configuration,
+    parse_configuration,
+    read_configuration,
+)
+from scorereport.errors import UsageError
+from scorereport.resources import find_folder
+
+DOCUMENTATION = (Path(__file__).resolve().parents[1] / "docs" / "configuration.md").read_text(
+    encoding="utf-8"
+)
+EXAMPLE, OWN_LIST = re.findall(r"```toml\n(.*?)```", DOCUMENTATION, re.DOTALL)
+
+
+def lines_of(name, configuration, sections=SECTION_NAMES):
+    (checklist,) = [found for found in read_checklists(configuration) if found.name == name]
+    return {line.number: line for line in fill_checklist(checklist, configuration, sections)}
+
+
+def test_all_lists_of_the_package_are_known():
+    files = {path.stem for path in (find_folder("templates") / "checklists").glob("*.toml")}
+    assert files == set(CHECKLISTS)
+    assert [checklist.name for checklist in read_checklists(Configuration())] == list(CHECKLISTS)
+
+
+def test_tripod_has_27_items_in_52_parts():
+    numbers = list(lines_of("tripod-ai", Configuration()))
+    assert len(numbers) == 52
+    assert list(dict.fromkeys(re.match(r"\d+", number)[0] for number in numbers)) == [
+        str(number) for number in range(1, 28)
+    ]
+
+
+def test_annex_iv_has_nine_points():
+    numbers = lines_of("eu-ai-act", Configuration())
+    points = {point for number in numbers for point in re.findall(r"\b\d", number.partition("(")[0])}
+    assert points == set("123456789")
+
+
+def test_the_model_risk_list_names_no_regulator_in_its_heading():
+    (checklist, *_) = read_checklists(Configuration())
+    assert checklist.title == "Model-risk management"
+    assert not any(re.search(r"\bSR\b|OCC|ECB|Fed", item.text) for item in checklist.items)
+
+
+@pytest.mark.parametrize("name", CHECKLISTS)
+def test_a_full_configuration_covers_all_that_a_report_can(name):
+    configuration = parse_configuration(EXAMPLE.replace('lists = ["model-risk", "eu-ai-act"]', ""))
+    lines = lines_of(name, configuration)
+    excused = {
+        key.partition(":")[2] for key in configuration.checklist.not_applicable if key.startswith(name)
+    }
+    for number, line in lines.items():
+        if number in excused:
+            assert line.status is Status.NOT_APPLICABLE
+        else:
+            assert line.status in (Status.COVERED, Status.NOT_COVERED)
+            assert bool(line.sections) == (line.status is Status.COVERED)
+            assert bool(line.reason) == (line.status is Status.NOT_COVERED)
+    assert {line.status for line in lines.values()} >= {Status.COVERED, Status.NOT_COVERED}
+
+
+def test_what_is_missing_is_named():
+    configuration = parse_configuration(
+        '[model]\nname = "M"\nowner = " "\nversion = "1"\n[limits]\nbrier = 0.2'
+    )
+    lines = lines_of("model-risk", configuration, ["summary", "model"])
+    assert lines["2"].status is Status.INCOMPLETE
+    assert lines["2"].missing_keys == ("model.owner", "model.tier")
+    assert lines["2"].sections == ("model",)
+    assert lines["2"].reason == "the configuration lacks `model.owner` and `model.tier`"
+    assert lines["3"].missing_sections == ("sign-off",)
+    assert lines["3"].reason == (
+        "the configuration lacks `model.developer`, `people.author` and `people.reviewer`; "
+        "the report has no section sign-off"
+    )
+    assert lines["18"].missing_keys == ("limits.set_by", "limits.set_on")  # there are limits
+    assert lines["16"].reason == "the report has no section groups"
+    assert lines["16"].sections == ()
+    accuracy = lines_of("eu-ai-act", configuration, ["performance"])["3 accuracy"]
+    assert accuracy.reason.endswith("the report has no sections groups and limitations")
+
+
+def test_the_cover_is_always_there():
+    configuration = parse_configuration('[report]\ntitle = "T"\n[data]\npopulation = "P"\noutcome = "O"')
+    line = lines_of("tripod-ai", configuration, [])["1"]
+    assert (line.status, line.sections) == (Status.COVERED, ("cover",))
+
+
+def test_an_item_that_does_not_apply_gives_the_reason():
+    text = '[checklist.not_applicable]\n"tripod-ai:6c" = "No treatments."\n"tripod-ai:1" = "No title."'
+    lines = lines_of("tripod-ai", parse_configuration(text))
+    assert (lines["6c"].status, lines["6c"].reason) == (Status.NOT_APPLICABLE, "No treatments.")
+    assert (lines["1"].status, lines["1"].sections) == (Status.NOT_APPLICABLE, ())
+
+
+def test_an_item_that_is_not_there_is_refused():
+    configuration = parse_configuration('[checklist.not_applicable]\n"tripod-ai:6d" = "x"', "report.toml")
+    with pytest.raises(UsageError) as caught:
+        read_checklists(configuration)
+    assert str(caught.value).startswith(
+        "report.toml: `checklist.not_applicable` names an item that its list does not have: 'tripod-ai:6d'; "
+        "did you mean `tripod-ai:"
+    )
+
+
+def test_own_lists_are_read_beside_the_configuration(tmp_path):
+    (tmp_path / "lists").mkdir()
+    (tmp_path / "lists" / "own.toml").write_text(OWN_LIST, encoding="utf-8")
+    path = tmp_path / "report.toml"
+    path.write_text(
+        '[model]\nowner = "O"\ntier = "1"\n[checklist]\nlists = ["lists/own.toml"]\n'
+        '[checklist.not_applicable]\n"lists/own.toml:B.2" = "No code."',
+        encoding="utf-8",
+    )
+    configuration = read_configuration(path)
+    lines = lines_of("lists/own.toml", configuration, ["model"])
+    assert [line.status for line in lines.values()] == [Status.COVERED, Status.NOT_APPLICABLE]
+    without = lines_of("lists/own.toml", configuration, [])
+    assert without["B.1"].reason == "the report has no section model"
+
+
+def test_no_lists_at_all():
+    assert read_checklists(parse_configuration("[checklist]\nlists = []")) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "tripod",
+            r"report\.toml: `checklist\.lists` names a list that is not known: 'tripod'; "
+            r"did you mean `tripod-ai`\?",
+        ),
+        (
+            "zzz",
+            r"report\.toml: `checklist\.lists` names a list that is not known: 'zzz'; "
+            r"lists are model-risk, tripod-ai, eu-ai-act, or \.toml files\.",
+        ),
+        (
+            "zzz.toml",
+            r"report\.toml: `checklist\.lists` names a file that cannot be read: 'zzz\.toml' "
+            r"\(No such file or directory\)\.",
+        ),
+        ("../model-risk", r"report\.toml: `checklist\.lists` names a list that is not known: .*"),
+    ],
+)
+def test_lists_that_are_not_there(name, message):
+    configuration = parse_configuration(f'[checklist]\nlists = ["{name}"]', "report.toml")
+    with pytest.raises(UsageError, match=f"^{message}$"):
+        read_checklists(configuration)
+
+
+HEAD = 'title = "T"\nsource = "S"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('source = "S"\nitems = []', "`title` is missing."),
+        (f"{HEAD}items = []", "`items` must have at least one item."),
+        (f'{HEAD}items = [{{number = "1"}}]', "`items.1.text` is missing."),
+        (
+            f'{HEAD}items = [{{number = 3, text = "x", reason = "y"}}]',
+            "`items.1.number` must be text; got 3. Put it in quotes.",
+        ),
+        (
+            f'{HEAD}items = [{{number = "1", text = "x", sections = "data"}}]',
+            "`items.1.sections` must be a list; got 'data'.",
+        ),
+        (f"{HEAD}items = [5]", "`items.1` must be a table; got 5."),
+        (
+            f'{HEAD}items = [{{number = "1", text = "x", sektions = ["data"]}}]',
+            "`items.1.sektions` is not known; did you mean `sections`?",
+        ),
+        (
+            f'{HEAD}heading = "x"\nitems = [{{number = "1", text = "x", reason = "y"}}]',
+            "`heading` is not known; keys are title, source, items.",
+        ),
+        (
+            f'{HEAD}name = "x"\nitems = [{{number = "1", text = "x", reason = "y"}}]',
+            "`name` is not known: a list is called by the name of its file.",
+        ),
+        (
+            f'{HEAD}items = [{{number = "1", text = "x", sections = ["date"]}}]',
+            "`items.1.sections` names no section: 'date'; did you mean `data`?",
+        ),
+        (
+            f'{HEAD}items = [{{number = "1", text = "x", sections = ["data"], needs = ["data.sauce"]}}]',
+            "`items.1.needs` names no key of the configuration, such as `model.owner`: 'data.sauce'.",
+        ),
+        (
+            f'{HEAD}items = [{{number = "1", text = "x", sections = ["data"], needs = ["sha256"]}}]',
+            "`items.1.needs` names no key of the configuration, such as `model.owner`: 'sha256'.",
+        ),
+        (
+            f'{HEAD}items = [{{number = "1", text = "x"}}]',
+            "`items.1` must have either `sections` that answer it, or a `reason` why none does.",
+        ),
+        (
+            f'{HEAD}items = [{{number = "1", text = "x", sections = ["data"], reason = "y"}}]',
+            "`items.1` must have either `sections` that answer it, or a `reason` why none does.",
+        ),
+        (
+            HEAD + '[[items]]\nnumber = "1"\ntext = "x"\nreason = "y"\n' * 2,
+            "`items.2.number` must not occur twice; got '1'.",
+        ),
+        (
+            f'{HEAD}items = [{{number = " ", text = "x", reason = "y"}}]',
+            "`items.1` must have a number and a text.",
+        ),
+    ],
+)
+def test_own_lists_are_checked(text, message):
+    with pytest.raises(UsageError) as caught:
+        parse_checklist(text, "own.toml")
+    assert str(caught.value) == f"own.toml: {message}"

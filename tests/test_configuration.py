@@ -1,0 +1,604 @@
+"""The configuration: every key is read, every mistake is named by its key, and it must fit the evaluation."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from dataclasses import fields, replace
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scorereport as sr
+from scorereport.configuration import (
+    MEASURES,
+    SECTION_NAMES,
+    Bounds,
+    Configuration,
+    Person,
+    check_configuration,
+    configuration_schema,
+    parse_configuration,
+    read_configuration,
+)
+from scorereport.configuration.records import Tables
+from scorereport.errors import UsageError
+from scorereport.results import Settings
+from scorereport.scores import Direction
+
+DOCUMENTATION = (Path(__file__).resolve().parents[1] / "docs" / "configuration.md").read_text(
+    encoding="utf-8"
+)
+EXAMPLE = re.findall(r"```toml\n(.*?)```", DOCUMENTATION, re.DOTALL)[0]
+
+
+def assert_refused(text, message):
+    with pytest.raises(UsageError) as caught:
+        parse_configuration(text, "report.toml")
+    assert str(caught.value) == message
+
+
+def test_the_documented_example_is_read_and_fills_every_table():
+    configuration = parse_configuration(EXAMPLE, "report.toml")
+    empty = Configuration()
+    for table in ("report", "model", "data", "people", "evaluation", "limits", "texts", "checklist"):
+        assert getattr(configuration, table) != getattr(empty, table)
+    assert configuration.people.author == Person(name="Ana Lima")
+    assert configuration.people.approver == Person(
+        name="Chloé Dubois", role="Chief Risk Officer", organisation="Example Bank"
+    )
+    assert configuration.limits.set_on == "2026-05-04"
+    assert configuration.texts.conclusion == "The model may stay in use."
+    assert configuration.report.purpose.count("\n\n") == 1
+    assert configuration.model.descriptions["boost"] == "Gradient boosting, the challenger."
+    assert configuration.checklist.names == {"model-risk": "Guidance on model risk of our supervisor"}
+
+
+def test_every_key_is_documented():
+    keys = set(re.findall(r"`(\w+)`", DOCUMENTATION))
+    for table in fields(Tables):
+        for key in fields(getattr(Tables(), table.name)):
+            if key.name not in ("one_sided", "two_sided"):
+                assert key.name in keys, f"[{table.name}] {key.name}"
+    for name, measure in MEASURES.items():
+        base = name.removesuffix("_skill").removesuffix("_miscalibration").removesuffix("_discrimination")
+        assert base in keys, measure
+    told = re.search(r"Sections that can be left out: (.*?)\.", DOCUMENTATION, re.DOTALL)[1]
+    assert tuple(re.split(r",\s+", told)) == SECTION_NAMES
+
+
+def test_an_empty_configuration_is_all_defaults():
+    assert replace(parse_configuration("", "configuration")) == Configuration()
+    assert Configuration().sha256 == ""
+    assert Configuration().limits.bounds == ()
+    assert Configuration().evaluation.settings == {}
+    assert parse_configuration("[report]\n[limits]\n[people]\n", "x").report == Configuration().report
+
+
+def test_a_file_keeps_its_text_name_and_hash_to_the_byte(tmp_path):
+    content = '\ufeff[report]\r\ntitle = "Ä"\r\n'.encode()
+    path = tmp_path / "mine.toml"
+    path.write_bytes(content)
+    configuration = read_configuration(path)
+    assert configuration.text.encode() == content
+    assert configuration.sha256 == hashlib.sha256(content).hexdigest()
+    assert configuration.name == "mine.toml"
+    assert configuration.folder == str(tmp_path)
+    assert configuration.report.title == "Ä"
+    assert parse_configuration(configuration.text, configuration.name).report == configuration.report
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    missing = tmp_path / "nothing.toml"
+    with pytest.raises(UsageError, match=rf"^There is no configuration '{re.escape(str(missing))}'\.$"):
+        read_configuration(missing)
+    with pytest.raises(UsageError, match=r"^The configuration '.*' cannot be read: Is a directory\.$"):
+        read_configuration(tmp_path)
+    path = tmp_path / "latin.toml"
+    path.write_bytes('[report]\ntitle = "Ä"\n'.encode("latin-1"))
+    with pytest.raises(UsageError) as caught:
+        read_configuration(path)
+    assert str(caught.value) == "latin.toml is not UTF-8 text: byte 0xc4 in line 2. Save it as UTF-8."
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "[report]\ntitle 5",
+            "report.toml is no TOML: Expected '=' after a key in a key/value pair (at line 2, column 7).",
+        ),
+        (
+            '[report]\ntitle = """never',
+            "report.toml is no TOML: Unterminated string (at line 2, column 17, the end).",
+        ),
+        ("x = " + "[" * 5000, "report.toml is no configuration: its lists lie too deep in each other."),
+    ],
+)
+def test_syntax_errors_tell_line_and_column(text, message):
+    assert_refused(text, message)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[limits]\nbrier = {fail = "x"}', "`limits.brier.fail` must be a number; got 'x'."),
+        (
+            '[limits]\nbrier = "x"',
+            "`limits.brier` must be a number or a table of `warn`, `fail`; got 'x'.",
+        ),
+        (
+            "[limits]\nbrier = true",
+            "`limits.brier` must be a number or a table of `warn`, `fail`; got True.",
+        ),
+        (
+            "[limits]\ncalibration_slope = 0.9",
+            "`limits.calibration_slope` must be a table of `min`, `max`, `warn_min`, `warn_max`; got 0.9.",
+        ),
+        ('[limits]\ngroups = "yes"', "`limits.groups` must be true or false; got 'yes'."),
+        ("[report]\nversion = 1.0", "`report.version` must be text; got 1.0. Put it in quotes."),
+        ('[report]\nomit = "summary"', "`report.omit` must be a list; got 'summary'."),
+        ("[report]\nomit = [5]", "`report.omit` must be a list of texts; got 5 in it."),
+        ("report = 5", "`report` must be a table; got 5."),
+        ("limits = []", "`limits` must be a table; got []."),
+        ("[model]\nowner = {}", "`model.owner` must be text; got a table."),
+        (
+            '[model.descriptions]\n"my model" = 5',
+            '`model.descriptions."my model"` must be text; got 5. Put it in quotes.',
+        ),
+        (
+            "[people]\nauthor = 5",
+            "`people.author` must be text or a table of `name`, `role`, `organisation`; got 5.",
+        ),
+        ('[people]\nauthor = {role = "x"}', "`people.author.name` is missing."),
+        (
+            '[people]\nreviewer = " "',
+            "`people.reviewer` must have a name; got an empty one. Leave the key out if nobody is known.",
+        ),
+        ("[evaluation]\nseed = 1.5", "`evaluation.seed` must be a whole number; got 1.5."),
+        ("[evaluation]\nresamples = true", "`evaluation.resamples` must be a whole number; got True."),
+        ("[evaluation]\nlevel = 2", "`evaluation.level` must lie in (0, 1); got 2."),
+        (
+            '[evaluation]\nwindow = "decade"',
+            '`evaluation.window` must be one of "year", "quarter", "month", "week", "day"; got \'decade\'.',
+        ),
+        (
+            "[evaluation]\nresamples = -1",
+            "`evaluation.resamples` must be a whole number of at least 0; got -1.",
+        ),
+        (
+            "[evaluation]\nsmallest_group = 0",
+            "`evaluation.smallest_group` must be a whole number of at least 1; got 0.",
+        ),
+        (
+            "[evaluation]\ncost_interval = [0.1]",
+            "`evaluation.cost_interval` must be a list of two numbers; got [0.1].",
+        ),
+        (
+            '[evaluation]\ncost_interval = [0.1, "b"]',
+            "`evaluation.cost_interval` must be a list of two numbers; got 'b'.",
+        ),
+        (
+            "[evaluation]\ncost_interval = [0.5, 0.2]",
+            "`evaluation.cost_interval` must be two numbers inside (0, 1), the smaller one first; "
+            "got [0.5, 0.2].",
+        ),
+        (
+            "[evaluation]\nthresholds = [0.5, 0.2]",
+            "`evaluation.thresholds` must be one or more growing numbers inside (0, 1); got [0.5, 0.2].",
+        ),
+        (
+            '[evaluation]\nthresholds = ["x"]',
+            "`evaluation.thresholds` must be a list of numbers; got 'x' in it.",
+        ),
+        (
+            '[report]\nomit = ["sumary"]',
+            "`report.omit` names no section: 'sumary'; did you mean `summary`?",
+        ),
+        ('[report]\nomit = ["cover"]', "`report.omit` cannot leave out 'cover': every report has it."),
+        (
+            '[checklist]\nnames = {own = "Ours"}',
+            "`checklist.names` has a heading for 'own', which is not in `checklist.lists`.",
+        ),
+        (
+            '[checklist.not_applicable]\n"3" = "why"',
+            "`checklist.not_applicable` must name a list of `checklist.lists` and an item, such as "
+            "\"model-risk:3\"; got '3'.",
+        ),
+        (
+            '[checklist.not_applicable]\n"model-risk:3" = " "',
+            "`checklist.not_applicable` must give a reason for 'model-risk:3'; got an empty text.",
+        ),
+    ],
+)
+def test_a_wrong_value_is_named_by_its_key(text, message):
+    assert_refused(text, f"report.toml: {message}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[model]\nownr = "x"', "`model.ownr` is not known; did you mean `owner`?"),
+        ("[modle]", "`modle` is not known; did you mean `model`?"),
+        ("[limits]\nbrier_skil = 0.1", "`limits.brier_skil` is not known; did you mean `brier_skill`?"),
+        ("[limits]\nbrier = {fale = 0.2}", "`limits.brier.fale` is not known; did you mean `fail`?"),
+        (
+            "[limits]\nprevalence = {mim = 0.2}",
+            "`limits.prevalence.mim` is not known; did you mean `min`?",
+        ),
+        (
+            '[people]\nauthor = {name = "A", rôle = "B"}',
+            '`people.author."rôle"` is not known; did you mean `role`?',
+        ),
+        (
+            "[text]\nzzz = 1",
+            "`text.zzz` is not known; its keys are `limitations`, `conclusion`, `changes`.",
+        ),
+        (
+            "[zzz]",
+            "`zzz` is not known; tables are `report`, `model`, `data`, `people`, `evaluation`, `limits`, "
+            "`text`, `checklist`.",
+        ),
+    ],
+)
+def test_an_unknown_key_is_told_with_the_nearest(text, message):
+    assert_refused(text.replace("rôle =", '"rôle" ='), f"report.toml: {message}")
+
+
+@pytest.mark.parametrize("key", ["one_sided", "two_sided", "zzz"])
+def test_inner_names_are_no_keys(key):
+    with pytest.raises(
+        UsageError, match=rf"^c: `limits\.{key}` is not known; limits can be set for `brier`, "
+    ):
+        parse_configuration(f"[limits]\n{key} = {{brier = {{fail = 0.2}}}}", "c")
+
+
+def test_several_problems_are_counted():
+    assert_refused(
+        '[report]\ntitle = 5\nsubtitle = 6\n[model]\nownr = "x"',
+        "report.toml: `report.title` must be text; got 5. Put it in quotes. (2 more problems.)",
+    )
+    assert_refused(
+        "[evaluation]\nlevel = 2\nband_level = 2",
+        "report.toml: `evaluation.level` must lie in (0, 1); got 2. (1 more problem.)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "brier = {warn = 0.3, fail = 0.2}",
+            "`limits.brier.warn` must not be above `limits.brier.fail`, because lower is better; "
+            "got 0.3 and 0.2.",
+        ),
+        (
+            "roc_auc = {warn = 0.6, fail = 0.7}",
+            "`limits.roc_auc.warn` must not be below `limits.roc_auc.fail`, because higher is better; "
+            "got 0.6 and 0.7.",
+        ),
+        (
+            "calibration_slope = {min = 1.2, max = 0.8}",
+            "`limits.calibration_slope.min` must be below `limits.calibration_slope.max`; got 1.2 and 0.8.",
+        ),
+        (
+            "calibration_slope = {min = 0.9, warn_min = 0.8}",
+            "`limits.calibration_slope.min` must not be above `limits.calibration_slope.warn_min`; "
+            "got 0.9 and 0.8.",
+        ),
+        (
+            "calibration_slope = {warn_min = 1, warn_max = 1}",
+            "`limits.calibration_slope.warn_min` must be below `limits.calibration_slope.warn_max`; "
+            "got 1 and 1.",
+        ),
+        (
+            "calibration_slope = {max = 1.1, warn_max = 1.2}",
+            "`limits.calibration_slope.warn_max` must not be above `limits.calibration_slope.max`; "
+            "got 1.2 and 1.1.",
+        ),
+        ("brier = {}", "`limits.brier` must have one of `warn`, `fail`; got an empty table."),
+        (
+            "prevalence = {}",
+            "`limits.prevalence` must have one of `min`, `max`, `warn_min`, `warn_max`; got an empty table.",
+        ),
+        ("roc_auc = 75", "`limits.roc_auc.fail` must lie in [0, 1], where this measure lies; got 75."),
+        (
+            "brier_skill = 1.1",
+            "`limits.brier_skill.fail` must lie at 1 or below, where this measure lies; got 1.1.",
+        ),
+        (
+            "brier_miscalibration = -0.1",
+            "`limits.brier_miscalibration.fail` must lie at 0 or above, where this measure lies; got -0.1.",
+        ),
+    ],
+)
+def test_limits_that_make_no_sense(text, message):
+    assert_refused(f"[limits]\n{text}", f"report.toml: {message}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cost_interval = [0, 0.5]",
+        "cost_interval = [0.5, 0.5]",
+        "cost_interval = [0.5, 1]",
+        "thresholds = [0, 0.5]",
+        "thresholds = [0.5, 0.5]",
+        "thresholds = [0.5, 1]",
+        "thresholds = []",
+    ],
+)
+def test_costs_and_thresholds_lie_inside_and_apart(text):
+    with pytest.raises(UsageError, match=r"inside \(0, 1\)"):
+        parse_configuration(f"[evaluation]\n{text}")
+
+
+def test_limits_that_touch_are_allowed():
+    parse_configuration("[limits]\nroc_auc = {warn = 0.7, fail = 0.7}")
+    limits = parse_configuration("[limits]\nbrier = {warn = 0.2, fail = 0.2}").limits
+    assert limits.bounds[0][1] == Bounds(warn_upper=0.2, fail_upper=0.2)
+    parse_configuration("[limits]\nprevalence = {min = 0.2, warn_min = 0.2, warn_max = 0.3, max = 0.3}")
+
+
+def test_a_limit_lies_on_the_bad_side_of_every_measure():
+    for name, measure in MEASURES.items():
+        two_sided = measure.direction is None
+        text = "{min = 0.2, max = 0.4}" if two_sided else "0.2"
+        ((found, bounds),) = parse_configuration(f"[limits]\n{name} = {text}").limits.bounds
+        assert found is measure
+        expected = {
+            Direction.LOWER: Bounds(fail_upper=0.2),
+            Direction.HIGHER: Bounds(fail_lower=0.2),
+            None: Bounds(fail_lower=0.2, fail_upper=0.4),
+        }[measure.direction]
+        assert bounds == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "direction", "label"),
+    [
+        ("brier", Direction.LOWER, "Brier score"),
+        ("roc_auc", Direction.HIGHER, "AUC"),
+        ("bounded_net_benefit", Direction.HIGHER, "Bounded net benefit"),
+        ("bounded_net_benefit_miscalibration", Direction.LOWER, "MCB of the bounded net benefit"),
+        ("log_loss_discrimination", Direction.HIGHER, "DSC of the log score"),
+        ("roc_auc_skill", Direction.HIGHER, "skill in the AUC"),
+        ("brier_skill", Direction.HIGHER, "skill in the Brier score"),
+        ("calibration_slope", None, "calibration slope"),
+    ],
+)
+def test_measures_know_their_direction_and_words(name, direction, label):
+    assert (MEASURES[name].direction, MEASURES[name].label) == (direction, label)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            r"[report]" "\n" r'title = "a\u0007"',
+            "`report.title` must be text without control characters; got U+0007.",
+        ),
+        (
+            '[report]\ntitle = """a\nb"""',
+            "`report.title` must be text without control characters; got a line break.",
+        ),
+        (
+            r"[text]" "\n" r'limitations = "a\u202eb"',
+            "`text.limitations` must be text without control characters; got U+202E.",
+        ),
+        (
+            r"[report]" "\n" r'omit = ["a\u0000"]',
+            "`report.omit` must be text without control characters; got U+0000. (1 more problem.)",
+        ),
+        (
+            r"[model.descriptions]" "\n" r'"a\u0008" = "b"',
+            '`model.descriptions."a\\x08"` must be a key without control characters; got U+0008.',
+        ),
+        (
+            r"[data]" "\n" r'source = "\uffff"',
+            "`data.source` must be text without control characters; got U+FFFF.",
+        ),
+        ("[limits]\nbrier = nan", "`limits.brier` must be a finite number; got nan. (1 more problem.)"),
+        ("[limits]\nlog_loss = inf", "`limits.log_loss` must be a finite number; got inf."),
+    ],
+)
+def test_unfit_signs_and_numbers_are_refused_by_key(text, message):
+    assert_refused(text, f"report.toml: {message}")
+
+
+def test_free_texts_have_paragraphs_and_any_script():
+    text = '[text]\nlimitations = """Ένα\n\nДва\t<b>{{ 7*7 }}</b> 🙂"""'
+    assert parse_configuration(text).texts.limitations == "Ένα\n\nДва\t<b>{{ 7*7 }}</b> 🙂"
+
+
+@pytest.mark.parametrize(
+    "value", ["2026-05-04", '"2026-05-04"', "2026-05-04T10:00:00Z", '"spring"', "10:00:00"]
+)
+def test_dates_are_dates_or_texts(value):
+    found = parse_configuration(f"[limits]\nset_on = {value}").limits.set_on
+    assert found.startswith(value.strip('"').partition("T")[0])
+
+
+def test_keys_are_found_by_the_name_in_the_file():
+    configuration = parse_configuration(EXAMPLE)
+    assert configuration.find("model.owner") == "Retail Credit Risk"
+    assert configuration.find("text.conclusion") == configuration.texts.conclusion
+    assert configuration.find("limits") is configuration.limits
+
+
+def test_settings_are_those_of_the_evaluation():
+    settings = parse_configuration(EXAMPLE).evaluation.settings
+    assert settings == {
+        "cost_interval": (0.05, 0.2),
+        "thresholds": (0.05, 0.1, 0.2),
+        "level": 0.95,
+        "resamples": 1000,
+    }
+    assert set(settings) <= {field.name for field in fields(Settings)}
+
+
+def read_or_refuse(text, start):
+    """The text as it was kept, or None if a sentence with this start refused it; nothing else may happen."""
+    try:
+        return parse_configuration(text, "c").text
+    except UsageError as error:
+        if not str(error).startswith(start):
+            raise
+        return None
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_read_or_refused_in_a_sentence(text):
+    assert read_or_refuse(text, "c") in (text, None)
+
+
+@given(
+    st.recursive(
+        st.one_of(st.integers(), st.floats(), st.booleans(), st.sampled_from(["x", ""])),
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=2), st.dictionaries(st.sampled_from(["fail", "min", "name"]), inner)
+        ),
+        max_leaves=4,
+    ),
+    st.sampled_from(
+        ["report.omit", "people.author", "limits.brier", "limits.prevalence", "evaluation.cost_interval"]
+    ),
+)
+def test_any_value_is_read_or_refused_in_a_sentence(value, key):
+    table, name = key.split(".")
+    read_or_refuse(f"[{table}]\n{name} = {write_toml(value)}", f"c: `{table}.{name}")
+
+
+def write_toml(value):
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {write_toml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(write_toml, value)) + "]"
+    if isinstance(value, float):
+        return str(value) if not np.isfinite(value) else f"{value:.17f}"
+    return json.dumps(value)
+
+
+def test_the_schema_accepts_what_is_accepted():
+    schema = configuration_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    raw = json.loads(json.dumps(tomllib.loads(EXAMPLE), default=str))
+    jsonschema.validate(raw, schema)
+    for table, wrong in [
+        ("model", {"ownr": "x"}),
+        ("limits", {"brier": "x"}),
+        ("limits", {"one_sided": {}}),
+        ("limits", {"calibration_slope": 0.9}),
+        ("report", {"omit": ["cover"]}),
+        ("people", {"author": 5}),
+    ]:
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({table: wrong}, schema)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(5)
+    p = rng.random(300)
+    return pd.DataFrame(
+        {"y": rng.random(300) < p, "logit": p, "boost": p.round(1), "site": rng.choice(["A", "B"], 300)}
+    )
+
+
+@pytest.fixture(scope="module")
+def evaluation(frame):
+    return sr.evaluate(
+        frame,
+        outcome="y",
+        forecasts=["logit", "boost"],
+        group="site",
+        cost_interval=(0.1, 0.4),
+        thresholds=[0.2, 0.3],
+        resamples=40,
+    )
+
+
+@pytest.fixture(scope="module")
+def bare(frame):
+    return sr.evaluate(frame, outcome="y", forecasts=["logit"], resamples=0)
+
+
+def test_a_configuration_that_fits(evaluation, bare):
+    check_configuration(Configuration(), evaluation)
+    check_configuration(Configuration(), bare)
+    fitting = """
+        [model.descriptions]
+        logit = "One."
+        [evaluation]
+        groups = ["site"]
+        cost_interval = [0.1, 0.4]
+        thresholds = [0.2, 0.3]
+        resamples = 40
+        [limits]
+        models = ["boost"]
+        groups = true
+        """ + "\n".join(
+        f"{name} = {'0.5' if measure.direction else '{min = 0.1}'}" for name, measure in MEASURES.items()
+    )
+    check_configuration(parse_configuration(fitting), evaluation)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '[limits]\nmodels = ["logti"]',
+            "`limits.models` names a model that was not evaluated: 'logti'; did you mean `logit`?",
+        ),
+        (
+            '[model.descriptions]\nforest = "x"',
+            "`model.descriptions` names a model that was not evaluated: 'forest'; models are logit.",
+        ),
+        (
+            "[limits]\nbounded_brier = 0.1",
+            "`limits.bounded_brier` needs an interval of costs, and the evaluation has none: "
+            "set `evaluation.cost_interval`, or remove the limit.",
+        ),
+        (
+            "[limits]\nbounded_log_loss_skill = 0.1",
+            "`limits.bounded_log_loss_skill` needs an interval of costs, and the evaluation has none: "
+            "set `evaluation.cost_interval`, or remove the limit.",
+        ),
+        (
+            "[limits]\ncalibration_slope = {min = 0.8}",
+            "`limits.calibration_slope` needs the calibration line, which is not fitted where "
+            "`evaluation.resamples` is 0: set it to 1000, or remove the limit.",
+        ),
+        (
+            "[limits]\ngroups = true",
+            "`limits.groups` asks to judge groups, and the evaluation has none: name columns in "
+            "`evaluation.groups`, or set `limits.groups` to false.",
+        ),
+        (
+            '[evaluation]\ngroups = ["site"]',
+            "`evaluation.groups` is ['site'], and the evaluation was made without groups: "
+            "evaluate again with this configuration, or change the key.",
+        ),
+        (
+            "[evaluation]\nresamples = 40\nlevel = 0.9",
+            "`evaluation.level` is 0.9, and the evaluation was made with 0.95: "
+            "evaluate again with this configuration, or change the key. (1 more problem.)",
+        ),
+        (
+            "[evaluation]\ncost_interval = [0.1, 0.2]",
+            "`evaluation.cost_interval` is (0.1, 0.2), and the evaluation was made with None: "
+            "evaluate again with this configuration, or change the key.",
+        ),
+    ],
+)
+def test_a_configuration_that_does_not_fit(bare, text, message):
+    with pytest.raises(UsageError) as caught:
+        check_configuration(parse_configuration(text, "report.toml"), bare)
+    assert str(caught.value) == f"report.toml: {message}"

@@ -1,0 +1,462 @@
+"""Limits judged on intervals: the rule itself, where its numbers come from, and what it says."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scorereport as sr
+from scorereport.configuration import MEASURES, Bounds, parse_configuration
+from scorereport.errors import ExitCode
+from scorereport.judging import (
+    Light,
+    count_lights,
+    describe_numbers,
+    describe_unjudged,
+    exit_code,
+    find_light,
+    judge,
+    worst,
+)
+
+ORDER = list(Light)
+UPPER = Bounds(warn_upper=0.2, fail_upper=0.3)
+
+
+def make_frame(n=400, seed=5):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    site = rng.choice(["A", "B"], n)
+    site[:3] = "tiny"
+    return pd.DataFrame(
+        {"y": rng.random(n) < p, "exact": p, "rounded": p.round(1).clip(0.1, 0.9), "site": site}
+    )
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    return sr.evaluate(
+        make_frame(),
+        outcome="y",
+        forecasts=["exact", "rounded"],
+        group="site",
+        cost_interval=(0.1, 0.4),
+        resamples=40,
+    )
+
+
+def evaluate_forecast(y, p, **options):
+    frame = pd.DataFrame({"y": y, "m": p})
+    return sr.evaluate(frame, outcome="y", forecasts=["m"], **{"resamples": 40, **options})
+
+
+def limits_of(text):
+    return parse_configuration(f"[limits]\n{text}").limits
+
+
+def judge_one(evaluation, text):
+    (judgement,) = judge(evaluation, limits_of(text))
+    return judgement
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "bounds", "light"),
+    [
+        (0.1, 0.19, UPPER, Light.PASS),
+        (0.1, 0.2, UPPER, Light.PASS),  # ends on the limit, on its good side
+        (0.1, 0.21, UPPER, Light.WARN),
+        (0.2, 0.21, UPPER, Light.WARN),
+        (0.25, 0.3, UPPER, Light.WARN),
+        (0.25, 0.31, UPPER, Light.INCONCLUSIVE),
+        (0.3, 0.31, UPPER, Light.INCONCLUSIVE),  # begins on the limit and reaches beyond
+        (0.31, 0.32, UPPER, Light.FAIL),
+        (0.3, 0.3, UPPER, Light.WARN),
+        (0.3, 0.3, Bounds(fail_upper=0.3), Light.PASS),  # a number on the only limit meets it
+        (0.3, 0.3, Bounds(fail_lower=0.3), Light.PASS),
+        (0.1, 0.9, Bounds(warn_upper=0.05), Light.WARN),  # without a fail limit nothing fails
+        (0.8, 0.9, Bounds(fail_lower=0.7, warn_lower=0.75), Light.PASS),
+        (0.72, 0.9, Bounds(fail_lower=0.7, warn_lower=0.75), Light.WARN),
+        (0.69, 0.9, Bounds(fail_lower=0.7, warn_lower=0.75), Light.INCONCLUSIVE),
+        (0.6, 0.69, Bounds(fail_lower=0.7, warn_lower=0.75), Light.FAIL),
+        (0.9, 1.1, Bounds(fail_lower=0.8, fail_upper=1.2), Light.PASS),
+        (0.7, 1.3, Bounds(fail_lower=0.8, fail_upper=1.2), Light.INCONCLUSIVE),
+        (0.7, 0.79, Bounds(fail_lower=0.8, fail_upper=1.2), Light.FAIL),
+        (1.21, 9.0, Bounds(fail_lower=0.8, fail_upper=1.2), Light.FAIL),
+        (0.85, 1.0, Bounds(fail_lower=0.8, fail_upper=1.2, warn_lower=0.9, warn_upper=1.1), Light.WARN),
+        (math.inf, math.inf, UPPER, Light.FAIL),
+        (-math.inf, math.inf, UPPER, Light.INCONCLUSIVE),
+    ],
+)
+def test_the_rule(lower, upper, bounds, light):
+    assert find_light(lower, upper, bounds) is light
+
+
+numbers = st.integers(-20, 20)  # so that ends and limits often touch
+widths = st.integers(0, 10)
+
+
+@st.composite
+def one_sided_bounds(draw):
+    """A fail limit, a warning limit at it or on its good side, or one of them only."""
+    fail = draw(numbers)
+    warn = fail - draw(widths)
+    keeps_fail, keeps_warn = draw(st.sampled_from([(True, True), (True, False), (False, True)]))
+    return Bounds(fail_upper=fail if keeps_fail else None, warn_upper=warn if keeps_warn else None)
+
+
+def mirror(bounds):
+    def turn(bound):
+        return None if bound is None else -bound
+
+    return Bounds(
+        warn_lower=turn(bounds.warn_upper),
+        warn_upper=turn(bounds.warn_lower),
+        fail_lower=turn(bounds.fail_upper),
+        fail_upper=turn(bounds.fail_lower),
+    )
+
+
+@given(numbers, widths, widths, one_sided_bounds())
+def test_a_shift_towards_worse_never_improves_the_verdict(lower, width, shift, bounds):
+    before = find_light(lower, lower + width, bounds)
+    after = find_light(lower + shift, lower + width + shift, bounds)
+    assert ORDER.index(after) >= ORDER.index(before)
+
+
+@given(numbers, widths, one_sided_bounds())
+def test_the_verdict_does_not_depend_on_the_direction(lower, width, bounds):
+    assert find_light(lower, lower + width, bounds) is find_light(-lower - width, -lower, mirror(bounds))
+
+
+@given(numbers, widths, one_sided_bounds(), widths)
+def test_a_stricter_limit_never_improves_the_verdict(lower, width, bounds, by):
+    stricter = Bounds(
+        fail_upper=None if bounds.fail_upper is None else bounds.fail_upper - by,
+        warn_upper=None if bounds.warn_upper is None else bounds.warn_upper - by,
+    )
+    lights = [find_light(lower, lower + width, each) for each in (bounds, stricter)]
+    assert ORDER.index(lights[1]) >= ORDER.index(lights[0])
+
+
+@given(numbers, widths, numbers, widths, one_sided_bounds())
+def test_two_sides_are_as_bad_as_the_worse_of_them(lower, width, floor, room, bounds):
+    upper_side = replace(bounds, fail_upper=floor + room, warn_upper=None)
+    lower_side = Bounds(fail_lower=floor)
+    both = Bounds(fail_lower=floor, fail_upper=floor + room)
+    ends = (lower, lower + width)
+    sides = [find_light(*ends, side) for side in (upper_side, lower_side)]
+    assert find_light(*ends, both) is max(sides, key=ORDER.index)
+
+
+@given(numbers, widths, one_sided_bounds())
+def test_only_an_interval_on_both_sides_is_inconclusive(lower, width, bounds):
+    light = find_light(lower, lower + width, bounds)
+    fail = bounds.fail_upper
+    holds_both_sides = fail is not None and lower <= fail < lower + width
+    assert (light is Light.INCONCLUSIVE) == holds_both_sides
+
+
+def test_every_measure_is_judged_on_the_numbers_of_the_evaluation(evaluation):
+    text = "\n".join(
+        f"{name} = {'0.3' if measure.direction else '{min = 0.1, max = 0.9}'}"
+        for name, measure in MEASURES.items()
+    )
+    judgements = judge(evaluation, limits_of(text))
+    assert [j.measure for j in judgements if j.model in ("exact", "")] == list(MEASURES)
+    found = {(j.model, j.measure): j for j in judgements}
+    assert len(found) == len(judgements) == 2 * len(MEASURES) - 1
+    for row in evaluation.intervals.itertuples():
+        if row.number == "uncertainty":
+            continue
+        judgement = found[row.model, measure_of(row)]
+        assert judgement.value == pytest.approx(row.value, rel=1e-12)
+        assert (judgement.lower, judgement.upper) == (row.lower, row.upper)
+        assert judgement.level == row.level == 0.95
+    assert all(j.group == "" and math.isfinite(j.upper) for j in judgements)
+
+
+def measure_of(row):
+    """The name of a limit for a row of the intervals."""
+    lines = {
+        "calibration slope": "calibration_slope",
+        "calibration intercept": "calibration_intercept",
+        "calibration intercept at slope 1": "calibration_in_the_large",
+    }
+    if row.number in ("skill", "miscalibration", "discrimination"):
+        return f"{row.measure}_{row.number}"
+    return lines.get(row.measure, row.measure)
+
+
+def test_limits_apply_to_the_models_they_name(evaluation):
+    judgements = judge(evaluation, limits_of('models = ["rounded"]\nbrier = 0.3\nprevalence = {min = 0.1}'))
+    assert [(j.model, j.measure) for j in judgements] == [("rounded", "brier"), ("", "prevalence")]
+
+
+def test_groups_are_judged_if_asked_for(evaluation):
+    text = (
+        "brier = 0.3\nbrier_miscalibration = 0.1\ncalibration_slope = {min = 0.1}\nprevalence = {min = 0.1}"
+    )
+    overall = judge(evaluation, limits_of(text))
+    with_groups = judge(evaluation, limits_of(f"{text}\ngroups = true"))
+    assert [j for j in with_groups if not j.group] == list(overall)
+    judged = {(j.model, j.group, j.measure) for j in with_groups if j.group}
+    assert judged == {
+        (model, f"site = {site}", measure)
+        for model in ("exact", "rounded")
+        for site in "AB"
+        for measure in ("brier", "brier_miscalibration")
+    }
+    group = next(g for g in evaluation.groups if g.label == "A")
+    judgement = next(j for j in with_groups if (j.group, j.measure) == ("site = A", "brier"))
+    assert judgement.upper == group.models[0].scores[0].interval.upper
+    assert judgement.sentence.startswith("Brier score of exact where site = A: 0.")
+
+
+def test_groups_too_small_are_told(evaluation):
+    limits = limits_of("brier = 0.3\ngroups = true")
+    assert describe_unjudged(evaluation, limits) == (
+        "site: 1 of 3 groups, too small to be scored, is not judged.",
+    )
+    assert describe_unjudged(evaluation, limits_of("brier = 0.3")) == ()
+    assert describe_unjudged(evaluation, limits_of("groups = true")) == ()
+
+
+def with_brier(evaluation, value, lower, upper, name="brier"):
+    """The evaluation with other numbers for a score of its first model."""
+    result = evaluation.models[0]
+    scores = [
+        replace(s, value=value, interval=replace(s.interval, value=value, lower=lower, upper=upper))
+        if s.name == name
+        else s
+        for s in result.scores.scores
+    ]
+    changed = replace(result, scores=replace(result.scores, scores=tuple(scores)))
+    return replace(evaluation, models=(changed,))
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "sentence"),
+    [
+        (
+            "brier = 0.21",
+            Light.PASS,
+            "Brier score of exact: 0.1991, interval [0.1950, 0.2031], lies below the limit 0.2100.",
+        ),
+        (
+            "brier = {warn = 0.205, fail = 0.21}",
+            Light.PASS,
+            "Brier score of exact: 0.1991, interval [0.1950, 0.2031], lies below the warning limit 0.2050.",
+        ),
+        (
+            "brier = 0.2031",
+            Light.PASS,
+            "Brier score of exact: 0.1991, interval [0.1950, 0.2031], lies at or below the limit 0.2031.",
+        ),
+        (
+            "brier = {warn = 0.2, fail = 0.21}",
+            Light.WARN,
+            "Brier score of exact: 0.1991, interval [0.1950, 0.2031], lies below the limit 0.2100, but not "
+            "wholly below the warning limit 0.2000.",
+        ),
+        (
+            "brier = {warn = 0.19, fail = 0.21}",
+            Light.WARN,
+            "Brier score of exact: 0.1991, interval [0.1950, 0.2031], lies below the limit 0.2100, but above "
+            "the warning limit 0.1900.",
+        ),
+        (
+            "brier = {warn = 0.2}",
+            Light.WARN,
+            "Brier score of exact: 0.1991, interval [0.1950, 0.2031], lies not wholly below the warning "
+            "limit 0.2000.",
+        ),
+        (
+            "brier = 0.2",
+            Light.INCONCLUSIVE,
+            "Brier score of exact: 0.1991, interval [0.1950, 0.2031], cannot be told from the limit 0.2000: "
+            "it lies inside the interval.",
+        ),
+        (
+            "brier = 0.19",
+            Light.FAIL,
+            "Brier score of exact: 0.1991, interval [0.1950, 0.2031], lies above the limit 0.1900.",
+        ),
+        (
+            "brier = 0.2031001",
+            Light.PASS,
+            "Brier score of exact: 0.1991000, interval [0.1950000, 0.2031000], lies below the limit "
+            "0.2031001.",
+        ),
+    ],
+)
+def test_sentences_of_a_score(evaluation, text, verdict, sentence):
+    judgement = judge_one(with_brier(evaluation, 0.1991, 0.1950, 0.2031), text)
+    assert (judgement.verdict, judgement.sentence) == (verdict, sentence)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "ending"),
+    [
+        ("{min = 0.8, max = 1.2}", Light.PASS, "lies between the limits 0.800 and 1.200."),
+        ("{min = 0.8}", Light.PASS, "lies above the limit 0.800."),
+        ("{max = 1.2}", Light.PASS, "lies below the limit 1.200."),
+        (
+            "{min = 0.8, warn_max = 1.2}",
+            Light.PASS,
+            "lies above the limit 0.800 and below the warning limit 1.200.",
+        ),
+        (
+            "{min = 0.8, max = 1.2, warn_min = 0.85, warn_max = 1.1}",
+            Light.PASS,
+            "lies between the warning limits 0.850 and 1.100.",
+        ),
+        (
+            "{min = 0.8, max = 1.2, warn_min = 0.95, warn_max = 1.1}",
+            Light.WARN,
+            "lies between the limits 0.800 and 1.200, but not wholly between the warning limits 0.950 and "
+            "1.100.",
+        ),
+        (
+            "{min = 0.8, warn_min = 1.1}",
+            Light.WARN,
+            "lies above the limit 0.800, but below the warning limit 1.100.",
+        ),
+        (
+            "{min = 0.95, max = 1.2}",
+            Light.INCONCLUSIVE,
+            "cannot be told from the limit 0.950: it lies inside the interval.",
+        ),
+        (
+            "{min = 0.95, max = 1.0}",
+            Light.INCONCLUSIVE,
+            "cannot be told from the limits 0.950 and 1.000: both lie inside the interval.",
+        ),
+        (
+            "{min = 0.9, max = 1.0}",  # the interval begins on a limit, which is met
+            Light.INCONCLUSIVE,
+            "cannot be told from the limit 1.000: it lies inside the interval.",
+        ),
+        (
+            "{min = 0.95, max = 1.05}",
+            Light.INCONCLUSIVE,
+            "cannot be told from the limit 0.950: it lies inside the interval.",
+        ),
+        ("{warn_max = 0.9}", Light.WARN, "lies not wholly below the warning limit 0.900."),
+        ("{warn_min = 1.05}", Light.WARN, "lies not wholly above the warning limit 1.050."),
+        ("{min = 1.1, max = 1.2}", Light.FAIL, "lies below the limit 1.100."),
+        ("{max = 0.8}", Light.FAIL, "lies above the limit 0.800."),
+    ],
+)
+def test_sentences_of_a_measure_with_two_sides(evaluation, text, verdict, ending):
+    result = evaluation.models[0]
+    line = result.calibration.line
+    slope = replace(line.slope, value=0.98, lower=0.9, upper=1.05)
+    calibration = replace(result.calibration, line=replace(line, slope=slope))
+    changed = replace(evaluation, models=(replace(result, calibration=calibration),))
+    judgement = judge_one(changed, f"calibration_slope = {text}")
+    assert judgement.verdict is verdict
+    assert judgement.sentence == f"Calibration slope of exact: 0.980, interval [0.900, 1.050], {ending}"
+
+
+def test_components_are_judged_on_the_interval_of_the_true_one(evaluation):
+    part = evaluation.models[0].scores.components[0]
+    assert (part.measure, part.component) == ("brier", "miscalibration")
+    assert part.value > part.corrected  # what was measured holds some overfit
+    judgement = judge(evaluation, limits_of("brier_miscalibration = 0.1"))[0]
+    assert judgement.value == pytest.approx(part.value, rel=1e-12)
+    assert judgement.upper == part.upper
+    assert " as measured, interval of the true MCB [" in judgement.sentence
+    limit = (part.upper + part.value) / 2 if part.value > part.upper else part.upper
+    assert judge(evaluation, limits_of(f"brier_miscalibration = {limit}"))[0].verdict is Light.PASS
+
+
+def test_shares_are_told_in_percent(evaluation):
+    judgement = judge_one(evaluation, "prevalence = {min = 0.2, max = 0.8}")
+    share = evaluation.data.sample.prevalence
+    assert judgement.sentence.startswith(f"Prevalence: {100 * share:.1f} %, interval [")
+    assert judgement.sentence.endswith("] %, lies between the limits 20.0 % and 80.0 %.")
+    assert describe_numbers(judgement)["fail"] == "≥ 20.0 %, ≤ 80.0 %"
+    assert describe_numbers(judgement)["warn"] == ""
+    skill = judge(evaluation, limits_of("roc_auc_skill = {warn = 0.2, fail = 0.1}"))[0]
+    assert describe_numbers(skill) == {
+        "value": f"{100 * skill.value:.1f} %",
+        "interval": f"[{100 * skill.lower:.1f}, {100 * skill.upper:.1f}] %",
+        "warn": "≥ 20.0 %",
+        "fail": "≥ 10.0 %",
+    }
+
+
+def test_without_intervals_the_number_is_judged():
+    rng = np.random.default_rng(1)
+    p = rng.random(50)
+    bare = evaluate_forecast(rng.random(50) < p, p, resamples=0)
+    value = bare.models[0].scores.scores[0].value
+    judgement = judge_one(bare, "brier = 0.9")
+    assert judgement.sentence == (
+        f"Brier score of m: {value:.4f}, judged without an interval, lies below the limit 0.9000."
+    )
+    assert math.isnan(judgement.lower)
+    assert math.isnan(judgement.level)
+    assert judge_one(bare, "brier = 0.01").verdict is Light.FAIL
+    assert judge_one(bare, f"brier = {value!r}").verdict is Light.PASS
+    assert "judged without an interval" in judge_one(bare, "brier_miscalibration = 0.5").sentence
+    assert "judged without an interval" in judge_one(bare, "prevalence = {min = 0.1}").sentence
+    assert judge(bare, limits_of("calibration_slope = {min = 0.8}")) == ()
+
+
+@pytest.mark.parametrize("resamples", [0, 40])
+def test_infinity_on_the_bad_side_fails(resamples):
+    refuted = evaluate_forecast([0, 1, 0, 1, 1] * 6, [0.1, 0.0, 0.3, 0.8, 0.9] * 6, resamples=resamples)
+    judgement = judge_one(refuted, "log_loss = {warn = 0.6, fail = 0.7}")
+    assert judgement.verdict is Light.FAIL
+    assert judgement.sentence == "Log score of m is ∞ and lies above the limit 0.7000."
+    assert judge_one(refuted, "log_loss = {warn = 0.6}").verdict is Light.WARN
+    skill = judge_one(refuted, "log_loss_skill = 0.0")
+    assert (skill.verdict, skill.sentence) == (
+        Light.FAIL,
+        "Skill in the log score of m is −∞ and lies below the limit 0.0 %.",
+    )
+    assert judge_one(refuted, "log_loss_miscalibration = 0.1").verdict is Light.FAIL
+
+
+def test_what_is_not_defined_is_inconclusive():
+    one_class = evaluate_forecast([1] * 30, np.linspace(0.1, 0.9, 30))
+    judgement = judge_one(one_class, "roc_auc = {warn = 0.1}")
+    assert judgement.verdict is Light.INCONCLUSIVE
+    assert judgement.sentence.startswith("AUC of m is not defined and cannot be judged: ")
+    assert describe_numbers(judgement)["value"] == "n/d"
+    bare = evaluate_forecast([1] * 30, np.linspace(0.1, 0.9, 30), resamples=0)
+    assert judge_one(bare, "roc_auc = 0.1").sentence == (
+        "AUC of m is not defined and cannot be judged: these data do not determine it."
+    )
+    constant = evaluate_forecast([0, 1] * 15, [0.5] * 30)
+    slope = judge_one(constant, "calibration_slope = {min = 0.8}")
+    assert slope.verdict is Light.INCONCLUSIVE
+    assert "is not defined and cannot be judged: " in slope.sentence
+
+
+def test_an_interval_that_is_not_defined_is_inconclusive(evaluation):
+    changed = with_brier(evaluation, 0.2, math.nan, math.nan)
+    judgement = judge_one(changed, "brier = 0.3")
+    assert judgement.verdict is Light.INCONCLUSIVE
+    assert judgement.sentence == (
+        "Brier score of exact: 0.2000, cannot be judged without an interval: these data do not determine it."
+    )
+
+
+def test_the_worst_verdict_the_counts_and_the_exit_code(evaluation):
+    text = "brier = 0.9\nroc_auc = 0.999\nprevalence = {warn_min = 0.9}"
+    judgements = judge(evaluation, limits_of(text))
+    assert worst(judgements) is Light.FAIL
+    assert count_lights(judgements) == {Light.PASS: 2, Light.WARN: 1, Light.INCONCLUSIVE: 0, Light.FAIL: 2}
+    assert worst([]) is None
+    assert worst([j for j in judgements if j.verdict is not Light.FAIL]) is Light.WARN
+    assert [exit_code(light, strict=False) for light in (None, *Light)] == [0, 0, 0, 0, 1]
+    assert [exit_code(light, strict=True) for light in (None, *Light)] == [0, 0, 3, 3, 1]
+    assert exit_code(Light.FAIL, strict=False) is ExitCode.LIMIT_BREACHED
