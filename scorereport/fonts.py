@@ -1,0 +1,201 @@
+"""The fonts that come with the package: which there are, what they can show, and how a page gets them.
+
+Text stands in "Report Serif", "Report Sans" or "Report Mono", each followed by "Report Fallback" in the style
+sheet; the words are our own, for a name like "Sans" would give whatever the machine calls so.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unicodedata import category
+
+from scorereport.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+FALLBACK = "Report Fallback"
+#: What cutting keeps besides the letters: accents, kerning, ligatures, and the figures of tables.
+_FEATURES = ("ccmp", "locl", "mark", "mkmk", "kern", "liga", "tnum", "lnum")
+#: Which of its names a cut font keeps: whose it is, and what it is.
+_NAMES = frozenset({0, 1, 2, 4, 6, 14})
+#: Categories of what is never seen: controls, formats, halves of characters, separators of lines.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+#: Besides them, those that look as each font pleases: for private use, and not assigned.
+_WITHOUT_GLYPH = _UNSEEN | {"Co", "Cn"}
+#: Characters that renderers swallow although they count as letters, marks or symbols.
+_SWALLOWED = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+#: Line ends, and places where a word may be broken: invisible by intent.
+_INVISIBLE = frozenset("\t\n\r\u00ad\u200b")
+#: A character that a style sheet names by its number.
+_CSS_ESCAPE = re.compile(r"\\([0-9a-fA-F]{1,6})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FontFile:
+    """One face of a family, and its file."""
+
+    family: str
+    weight: int
+    style: str
+    path: Path
+
+
+@cache
+def font_files() -> tuple[FontFile, ...]:
+    """All faces that come with the package, the fallback last."""
+    sans = _package_folder("font_source_sans_pro")
+    serif = _package_folder("font_source_serif_pro")
+    dejavu = _matplotlib_folder()
+    faces = (
+        ("Report Sans", 400, "normal", sans / "SourceSansPro-Regular.ttf"),
+        ("Report Sans", 600, "normal", sans / "SourceSansPro-Semibold.ttf"),
+        ("Report Sans", 400, "italic", sans / "SourceSansPro-It.ttf"),
+        ("Report Serif", 400, "normal", serif / "SourceSerifPro-Regular.ttf"),
+        ("Report Serif", 600, "normal", serif / "SourceSerifPro-Semibold.ttf"),
+        ("Report Serif", 400, "italic", serif / "SourceSerifPro-It.ttf"),
+        ("Report Mono", 400, "normal", dejavu / "DejaVuSansMono.ttf"),
+        (FALLBACK, 400, "normal", dejavu / "DejaVuSans.ttf"),
+        (FALLBACK, 700, "normal", dejavu / "DejaVuSans-Bold.ttf"),
+    )
+    return tuple(
+        FontFile(family=family, weight=weight, style=style, path=_check_font(path))
+        for family, weight, style, path in faces
+    )
+
+
+def covers(character: str) -> bool:
+    """Whether a character can be shown wherever it stands: in every face of the fallback."""
+    swallowed = category(character) in _WITHOUT_GLYPH or _SWALLOWED.match(character) is not None
+    return not swallowed and ord(character) in _covered()
+
+
+def replace_missing(text: str) -> str:
+    """Text in which ‹U+6A21› stands for a character that no font of ours has, or that nobody would see.
+
+    So two names that differ look different. Space, ends of lines and places to break a word stay.
+    """
+    return _show_numbers(text, {character for character in set(text) if not covers(character)})
+
+
+def replace_invisible(text: str) -> str:
+    """Text in which a number stands only for what no font of any machine would show, as ‹U+202E›."""
+    return _show_numbers(text, {character for character in set(text) if category(character) in _UNSEEN})
+
+
+def _show_numbers(text: str, characters: Iterable[str]) -> str:
+    numbers = {
+        ord(character): f"‹U+{ord(character):04X}›"
+        for character in characters
+        if character not in _INVISIBLE and category(character) != "Zs"
+    }
+    return text.translate(numbers) if numbers else text
+
+
+def font_faces(text: str | None = None) -> str:
+    """Rules of a style sheet that make the fonts known.
+
+    Without `text` they name the whole files, for whoever can read them. With it they carry the fonts, cut to
+    the characters of that text, which may be the source of a page; the fallback has only those that another
+    face lacks.
+    """
+    if text is None:
+        return "\n".join(_rule(font, font.path.as_uri(), "truetype") for font in font_files())
+    wanted = _characters_of(text)
+    cut = ((font, wanted & _needed(font, wanted)) for font in font_files())
+    return "\n".join(_rule(font, _cut(font.path, some), "woff2") for font, some in cut if some)
+
+
+def _characters_of(text: str) -> frozenset[int]:
+    """The characters of a page, also those that its style sheet names by number."""
+    escaped = (int(digits, 16) for digits in _CSS_ESCAPE.findall(text))
+    return frozenset(map(ord, set(text))).union(escaped) - {ord(character) for character in _INVISIBLE}
+
+
+def _needed(font: FontFile, wanted: frozenset[int]) -> frozenset[int]:
+    """Which of the characters a face has to offer: all it can, or if it is the fallback, what others lack."""
+    if font.family != FALLBACK:
+        return _cmap(font.path)
+    others = (_cmap(other.path) for other in font_files() if other.family != FALLBACK)
+    everywhere = wanted.intersection(*others)
+    return _cmap(font.path) - everywhere
+
+
+def _rule(font: FontFile, address: str, kind: str) -> str:
+    return (
+        f'@font-face {{ font-family: "{font.family}"; font-weight: {font.weight}; font-style: {font.style}; '
+        f'src: url("{address}") format("{kind}"); }}'
+    )
+
+
+@lru_cache(maxsize=64)
+def _cut(path: Path, characters: frozenset[int]) -> str:
+    """A font with these characters only, as an address that contains it; the same bytes every time."""
+    target = BytesIO()
+    with _open(path) as font:
+        _drop_others(font, characters)
+        font.flavor = "woff2"
+        font.save(target)
+    return f"data:font/woff2;base64,{b64encode(target.getvalue()).decode()}"
+
+
+def _drop_others(font: Any, characters: frozenset[int]) -> None:
+    from fontTools import subset  # type: ignore[import-untyped]
+
+    names = font["name"]
+    names.names = [name for name in names.names if name.nameID in _NAMES and name.isUnicode()]
+    del font["name"]  # with it, all the other tables would be searched for references to names
+    options = subset.Options(layout_features=list(_FEATURES), hinting=False, notdef_outline=True)
+    options.drop_tables += ["FFTM", "MATH"]
+    subsetter = subset.Subsetter(options)
+    subsetter.populate(unicodes=sorted(characters))
+    subsetter.subset(font)
+    font["name"] = names
+
+
+@cache
+def _covered() -> frozenset[int]:
+    """What every face of the fallback has, so that it can be shown in any weight, slope and family."""
+    first, *others = (_cmap(font.path) for font in font_files() if font.family == FALLBACK)
+    return first.intersection(*others)
+
+
+@cache
+def _cmap(path: Path) -> frozenset[int]:
+    with _open(path) as font:
+        return frozenset(font.getBestCmap())
+
+
+def _open(path: Path) -> Any:
+    from fontTools.ttLib import TTFont  # type: ignore[import-untyped]
+
+    return TTFont(path, lazy=True, recalcTimestamp=False, recalcBBoxes=False)
+
+
+def _package_folder(package: str) -> Path:
+    """The folder of the fonts in a package, which need not be imported for that."""
+    found = find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        raise UsageError(f"The fonts of {package} are not there; install scorereport with its dependencies.")
+    return Path(found.submodule_search_locations[0]) / "files"
+
+
+def _matplotlib_folder() -> Path:
+    from matplotlib import get_data_path
+
+    return Path(get_data_path(), "fonts", "ttf")
+
+
+def _check_font(path: Path) -> Path:
+    if not path.is_file():
+        raise UsageError(f"The font {path} is not there; install the package that brings it anew.")
+    return path

@@ -1,0 +1,182 @@
+"""Fonts: what comes with the package shows every character it claims to, and pages get only what they use."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from base64 import b64decode
+from io import BytesIO
+
+import pytest
+from fontTools.ttLib import TTFont
+
+from scorereport.errors import UsageError
+from scorereport.fonts import FALLBACK, covers, font_faces, font_files, replace_missing
+
+LETTERS = "Grüße Ωμέγα Жук ő ş ž ạ ✓ ✗ ○ ≈ ∞ − × ≤ ≥ ± ↑ α ‹ › – — … · “ ” ’ שלום مرحبا".replace(" ", "")
+RULE = re.compile(
+    r'@font-face \{ font-family: "([^"]+)"; font-weight: (\d+); font-style: (\w+); src: url\("([^"]+)"\)'
+)
+
+
+def characters_of(path_or_file):
+    with TTFont(path_or_file) as font:
+        return {chr(code) for code in font.getBestCmap()}
+
+
+def cut_fonts(text):
+    """The fonts that a page of this text carries, by family, weight and style."""
+    return {
+        (family, int(weight), style): TTFont(BytesIO(b64decode(address.partition(",")[2])))
+        for family, weight, style, address in RULE.findall(font_faces(text))
+    }
+
+
+# ---- What there is ----
+
+
+def test_families_are_ours_and_their_files_are_there():
+    assert {(font.family, font.weight, font.style) for font in font_files()} == {
+        ("Report Sans", 400, "normal"),
+        ("Report Sans", 600, "normal"),
+        ("Report Sans", 400, "italic"),
+        ("Report Serif", 400, "normal"),
+        ("Report Serif", 600, "normal"),
+        ("Report Serif", 400, "italic"),
+        ("Report Mono", 400, "normal"),
+        ("Report Fallback", 400, "normal"),
+        ("Report Fallback", 700, "normal"),
+    }
+    assert all(font.path.suffix == ".ttf" and font.path.is_file() for font in font_files())
+
+
+def test_a_package_without_its_fonts_is_told(monkeypatch):
+    monkeypatch.setattr("scorereport.fonts.find_spec", lambda _: None)
+    font_files.cache_clear()
+    try:
+        with pytest.raises(UsageError, match=r"^The fonts of font_source_sans_pro are not there; install "):
+            font_files()
+    finally:
+        font_files.cache_clear()
+
+
+@pytest.mark.parametrize("family", ["Report Sans", "Report Serif", "Report Mono"])
+def test_every_face_with_the_fallback_shows_the_letters(family):
+    behind = [characters_of(font.path) for font in font_files() if font.family == FALLBACK]
+    for font in font_files():
+        if font.family == family:
+            lacking = set(LETTERS) - characters_of(font.path)
+            assert all(lacking <= characters for characters in behind)
+
+
+# ---- What cannot be shown ----
+
+
+def test_letters_that_there_are_stay():
+    assert all(map(covers, LETTERS))
+    assert replace_missing(LETTERS) == LETTERS
+    spaces = "a b\u00a0c\u2003d\u3000e\tf\ng\r\nh\u00adi\u200bj"
+    assert replace_missing(spaces) == spaces
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("模型 A", "‹U+6A21›‹U+578B› A"),
+        ("to the 🚀", "to the ‹U+1F680›"),
+        ("a\x00b\x07c\x0cd\x7fe\x85f", "a‹U+0000›b‹U+0007›c‹U+000C›d‹U+007F›e‹U+0085›f"),
+        ("model\u200d", "model‹U+200D›"),
+        ("✓\ufe0f", "✓‹U+FE0F›"),
+        ("\u202egnp.exe", "‹U+202E›gnp.exe"),
+        ("a\u2060b\ufeffc\u034fd", "a‹U+2060›b‹U+FEFF›c‹U+034F›d"),
+        ("a\u2028b\U000e0041", "a‹U+2028›b‹U+E0041›"),
+        ("half\ud83d", "half‹U+D83D›"),
+        ("\uf8ff\u0378", "‹U+F8FF›‹U+0378›"),
+        ("𝖠", "‹U+1D5A0›"),
+    ],
+    ids=[
+        "Chinese",
+        "emoji",
+        "controls",
+        "joiner",
+        "variation",
+        "direction",
+        "ignorable",
+        "separator",
+        "surrogate",
+        "private and unassigned",
+        "not in bold",
+    ],
+)
+def test_what_no_font_has_or_nobody_sees_is_shown_by_number(text, shown):
+    assert replace_missing(text) == shown
+    assert replace_missing(shown) == shown
+    shown.encode()
+
+
+def test_names_that_differ_look_different():
+    names = ["model", "model\u200d", "model\u200c", "mod\u2060el", "\u200emodel", "model\ufe0e", "model\x01"]
+    assert len(set(map(replace_missing, names))) == len(names)
+
+
+# ---- What a page gets ----
+
+
+def test_without_text_the_rules_name_the_whole_files():
+    rules = RULE.findall(font_faces())
+    assert [address for *_, address in rules] == [font.path.as_uri() for font in font_files()]
+    assert font_faces().count("\n") == len(font_files()) - 1
+
+
+def test_a_cut_font_has_the_letters_of_the_text_only():
+    fonts = cut_fonts("Model é → 0.5\n")
+    assert set(fonts) == {
+        (f.family, f.weight, f.style) for f in font_files() if f.family != "Report Fallback"
+    } | {("Report Fallback", 400, "normal"), ("Report Fallback", 700, "normal")}
+    assert {chr(code) for code in fonts["Report Serif", 400, "normal"].getBestCmap()} == set("Model é→0.5")
+    assert {chr(code) for code in fonts["Report Serif", 400, "italic"].getBestCmap()} == set("Model é0.5")
+    assert {chr(code) for code in fonts["Report Fallback", 400, "normal"].getBestCmap()} == {"→"}
+
+
+def test_fonts_of_which_nothing_is_used_are_left_out():
+    assert FALLBACK not in {family for family, *_ in cut_fonts("Only plain letters")}
+    assert set(cut_fonts("שלום")) == {(FALLBACK, 400, "normal"), (FALLBACK, 700, "normal")}
+    assert font_faces("模") == font_faces("") == ""
+
+
+def test_characters_that_a_style_sheet_names_by_number_count():
+    assert 0x2192 in cut_fonts(r'p::before { content: "\2192 " }')["Report Sans", 400, "normal"].getBestCmap()
+
+
+def test_cut_fonts_keep_kerning_ligatures_and_figures_of_one_width():
+    font = cut_fonts("AV To office 0123456789")["Report Serif", 400, "normal"]
+    substitutions = {record.FeatureTag for record in font["GSUB"].table.FeatureList.FeatureRecord}
+    positions = {record.FeatureTag for record in font["GPOS"].table.FeatureList.FeatureRecord}
+    assert "liga" in substitutions
+    assert "kern" in positions
+    assert len({font["hmtx"][font.getBestCmap()[ord(digit)]][0] for digit in "0123456789"}) == 1
+    assert "Adobe" in font["name"].getDebugName(0)
+
+
+def test_a_page_full_of_letters_carries_little():
+    text = "".join(map(chr, range(32, 127))) + LETTERS
+    assert len(font_faces(text)) < 150_000
+    assert font_faces(text) == font_faces("".join(reversed(text)))
+
+
+CUT = "from scorereport.fonts import font_faces; print(font_faces('A0→'))"
+
+
+def test_cut_fonts_are_the_same_bytes_in_every_process():
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", CUT],
+            env={"PYTHONHASHSEED": seed, "TZ": zone, "SOURCE_DATE_EPOCH": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed, zone in (("1", "UTC"), ("2", "Asia/Tokyo"))
+    }
+    assert len(found) == 1
