@@ -149,7 +149,7 @@ def _cut(path: Path, characters: frozenset[int]) -> str:
 
 
 def _drop_others(font: Any, characters: frozenset[int]) -> None:
-    from fontTools import subset  # type: ignore[import-untyped]
+    from fontTools import subset
 
     names = font["name"]
     names.names = [name for name in names.names if name.nameID in _NAMES and name.isUnicode()]
@@ -176,7 +176,7 @@ def _cmap(path: Path) -> frozenset[int]:
 
 
 def _open(path: Path) -> Any:
-    from fontTools.ttLib import TTFont  # type: ignore[import-untyped]
+    from fontTools.ttLib import TTFont
 
     return TTFont(path, lazy=True, recalcTimestamp=False, recalcBBoxes=False)
 

@@ -36,6 +36,15 @@ def format_percent(value: float) -> str:
     return text if text == NOT_DEFINED else f"{text} %"
 
 
+def format_level(level: float) -> str:
+    """The probability with which something covers.
+
+    >>> format_level(0.95), format_level(0.995)
+    ('95 %', '99.5 %')
+    """
+    return f"{100 * level:g} %"
+
+
 def format_interval(lower: float, upper: float, decimals: int) -> str:
     """Both ends of an interval; empty if it is not defined.
 

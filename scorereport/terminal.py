@@ -13,8 +13,10 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from scorereport.judging import Light, count_lights
 from scorereport.progress import watched_by
-from scorereport.tables import describe_bands, describe_data, describe_uncertainty, evaluation_tables
+from scorereport.tables.overview import evaluation_tables
+from scorereport.tables.sentences import describe_bands, describe_data, describe_uncertainty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,8 +24,9 @@ if TYPE_CHECKING:
     from scorereport.comparison import Comparison
     from scorereport.evaluation import Evaluation
     from scorereport.findings import Study
+    from scorereport.judging import Judgement
     from scorereport.reference.certificate import Certificate
-    from scorereport.tables import Table
+    from scorereport.tables.table import Table
 
 #: Wider than any table: rich would rather cut a number than let the terminal wrap a line.
 _WIDTH = 1000
@@ -76,6 +79,18 @@ def print_certificate(certificate: Certificate, file: IO[str] | None = None) -> 
     if certificate.left_out:
         out.print(Text(f"Not compared: {'; '.join(certificate.left_out)}."))
     _print_unexpected(out, certificate.unexpected)
+
+
+def print_verdict(judgements: Sequence[Judgement], file: IO[str] | None = None) -> None:
+    """Print how many limits are met, and a sentence for each that is not."""
+    if not judgements:
+        return
+    out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
+    told = ", ".join(f"{n} {light}" for light, n in count_lights(judgements).items() if n)
+    out.print(Text(f"Limits: {told}.", style="bold"))
+    for judgement in judgements:
+        if judgement.verdict is not Light.PASS:
+            out.print(Text(f"{judgement.verdict.capitalize()}. {judgement.sentence}"))
 
 
 def print_study(study: Study, file: IO[str] | None = None) -> None:

@@ -1,0 +1,1 @@
+"""Tables of an evaluation as text, for the terminal and for reports."""

@@ -1,0 +1,85 @@
+"""What decisions by a model come to: the table of thresholds, and recalibration tried."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport.formatting import (
+    common_decimals,
+    format_interval,
+    format_number,
+    format_p_value,
+    format_percent,
+)
+from scorereport.tables.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scorereport.inference.recalibration import RecalibrationTrial
+    from scorereport.results import ModelResult
+
+
+def threshold_table(models: Sequence[ModelResult]) -> Table | None:
+    """What happens if a case is acted upon once its forecast reaches a threshold."""
+    rows = [
+        (
+            f"{t.threshold:g}",
+            m.model,
+            *(
+                format_percent(share)
+                for share in (
+                    t.flagged,
+                    t.sensitivity,
+                    t.specificity,
+                    t.positive_predictive_value,
+                    t.negative_predictive_value,
+                )
+            ),
+            format_number(t.net_benefit, 4),
+            format_number(t.regret, 4),
+        )
+        for of_threshold in zip(*(m.thresholds for m in models), strict=True)
+        for m, t in zip(models, of_threshold, strict=True)
+    ]
+    if not rows:
+        return None
+    return Table(
+        caption="Acting if the forecast is at least the threshold: share of cases acted upon, sensitivity "
+        "(events found), specificity (non-events spared), predictive values (PPV, NPV: how often a decision "
+        "is right), net benefit (higher is better) and regret (lower is better)",
+        heads=("threshold", "model", "acted on", "sens.", "spec.", "PPV", "NPV", "net benefit", "regret"),
+        rows=tuple(rows),
+        n_labels=2,
+        section=len(models) if len(models) > 1 else 0,
+    )
+
+
+def recalibration_table(models: Sequence[ModelResult], level: str) -> Table | None:
+    """How each way to recalibrate changes Brier score, log score and miscalibration of each model."""
+    tried = [(m.model, trial) for m in models for trial in m.recalibration]
+    if not tried:
+        return None
+    return Table(
+        caption="Recalibrated minus original, each case by a map fitted without it "
+        f"({tried[0][1].folds} folds), with {level} intervals; negative is better",
+        heads=("model", "map", "Brier", "interval", "p", "log", "interval", "p", "MCB before", "MCB after"),
+        rows=tuple((model, trial.method, *_effect(trial)) for model, trial in tried),
+        n_labels=2,
+        section=len(models[0].recalibration) if len(models) > 1 else 0,
+    )
+
+
+def _effect(trial: RecalibrationTrial) -> tuple[str, ...]:
+    differences = [
+        text
+        for d in (trial.brier, trial.log_loss)
+        for text in (
+            format_number(d.value, common_decimals([d.value])),
+            format_interval(d.lower, d.upper, common_decimals([d.value])),
+            format_p_value(d.p_value),
+        )
+    ]
+    before, after = trial.miscalibration_before, trial.miscalibration_after
+    decimals = common_decimals([before, after])
+    return (*differences, format_number(before, decimals), format_number(after, decimals))
