@@ -14,9 +14,9 @@ RPY2 := rpy2==3.6.5 rpy2-rinterface==3.6.5 rpy2-robjects==3.6.5
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: ## run the demonstration
+demo: ## run the demonstration and write demo-report.pdf, .html and .json
 	@.ci/setup demo
-	@$(BIN)/scorereport demo
+	@$(BIN)/scorereport demo -o .
 
 test: lint ## run all checks: lint, types, tests
 	$(BIN)/python -m pytest -n auto --dist worksteal -q

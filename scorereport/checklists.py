@@ -18,10 +18,18 @@ from scorereport.configuration.messages import join_key, known_keys, refuse, sho
 from scorereport.configuration.reading import decode_text, find_unfit_values, parse_toml
 from scorereport.configuration.records import FIXED_SECTIONS, STRICT, Limits
 from scorereport.errors import UsageError
+from scorereport.formatting import join_words
 from scorereport.resources import find_folder
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
+
+
+#: What the sections of a report may lack although they are there, and how that is said.
+EVIDENCE = {
+    "intervals": "the report has no intervals and tests",
+    "verification": "nobody else has computed the numbers",
+}
 
 
 class Status(StrEnum):
@@ -43,6 +51,7 @@ class ChecklistItem:
     text: str
     sections: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
     reason: str = ""
 
 
@@ -88,13 +97,16 @@ def read_checklists(configuration: Configuration) -> tuple[Checklist, ...]:
 
 
 def fill_checklist(
-    checklist: Checklist, configuration: Configuration, present_sections: Collection[str]
+    checklist: Checklist,
+    configuration: Configuration,
+    present_sections: Collection[str],
+    evidence: Collection[str] = tuple(EVIDENCE),
 ) -> tuple[ChecklistLine, ...]:
-    """Say of each item how far a report with these sections answers it."""
+    """Say of each item how far a report with these sections and this evidence answers it."""
     present = {*present_sections, *FIXED_SECTIONS}
     excused = configuration.checklist.not_applicable
     return tuple(
-        _fill_item(item, configuration, present, excused.get(f"{checklist.name}:{item.number}", ""))
+        _fill_item(item, configuration, present, evidence, excused.get(f"{checklist.name}:{item.number}", ""))
         for item in checklist.items
     )
 
@@ -172,6 +184,9 @@ def _find_strangers(key: str, item: ChecklistItem) -> Iterator[str]:
         if section not in sections:
             known = suggest(section, sections) or f"sections are {', '.join(sections)}."
             yield f"`{key}.sections` names no section: {section!r}; {known}"
+    for name in item.evidence:
+        if name not in EVIDENCE:
+            yield f"`{key}.evidence` must be one of {join_words(EVIDENCE)}; got {name!r}."
     for need in item.needs:
         if not _is_key(need):
             yield f"`{key}.needs` names no key of the configuration, such as `model.owner`: {need!r}."
@@ -183,7 +198,11 @@ def _is_key(need: str) -> bool:
 
 
 def _fill_item(
-    item: ChecklistItem, configuration: Configuration, present: Collection[str], excuse: str
+    item: ChecklistItem,
+    configuration: Configuration,
+    present: Collection[str],
+    evidence: Collection[str],
+    excuse: str,
 ) -> ChecklistLine:
     if excuse:
         return _line(item, Status.NOT_APPLICABLE, reason=excuse)
@@ -192,7 +211,8 @@ def _fill_item(
     sections = tuple(section for section in item.sections if section in present)
     missing_sections = tuple(section for section in item.sections if section not in present)
     missing_keys = tuple(need for need in item.needs if not _is_filled(configuration.find(need)))
-    if not (missing_sections or missing_keys):
+    missing_evidence = [EVIDENCE[name] for name in item.evidence if name not in evidence]
+    if not (missing_sections or missing_keys or missing_evidence):
         return _line(item, Status.COVERED, sections=sections)
     return _line(
         item,
@@ -200,7 +220,7 @@ def _fill_item(
         sections=sections,
         missing_sections=missing_sections,
         missing_keys=missing_keys,
-        reason=_describe_missing(missing_sections, missing_keys),
+        reason="; ".join([*_describe_missing(missing_sections, missing_keys), *missing_evidence]),
     )
 
 
@@ -214,14 +234,9 @@ def _is_filled(value: object) -> bool:
     return bool(value.strip() if isinstance(value, str) else value)
 
 
-def _describe_missing(sections: tuple[str, ...], keys: tuple[str, ...]) -> str:
-    parts = [f"the configuration lacks {_listed([f'`{key}`' for key in keys])}"] if keys else []
+def _describe_missing(sections: tuple[str, ...], keys: tuple[str, ...]) -> list[str]:
+    parts = [f"the configuration lacks {join_words([f'`{key}`' for key in keys])}"] if keys else []
     if sections:
         noun = "section" if len(sections) == 1 else "sections"
-        parts.append(f"the report has no {noun} {_listed(sections)}")
-    return "; ".join(parts)
-
-
-def _listed(words: Collection[str]) -> str:
-    *others, last = words
-    return f"{', '.join(others)} and {last}" if others else last
+        parts.append(f"the report has no {noun} {join_words(sections)}")
+    return parts

@@ -5,27 +5,32 @@ Everything heavy is imported inside the commands, so that `--help` answers at on
 
 from __future__ import annotations
 
+import shlex
 import sys
-from functools import wraps
-from inspect import Parameter, Signature, signature
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scorereport.errors import ExitCode, ScoreReportError
+from scorereport.errors import ExitCode, ScoreReportError, UsageError
+from scorereport.options import Request, on_predictions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from scorereport.configuration import Configuration
     from scorereport.evaluation import Evaluation
     from scorereport.reference.certificate import Certificate
+    from scorereport.report.record import Report
 
+_NAME = "scorereport"
 #: What typer, as shells expect, ends with after an interrupt.
 _INTERRUPTED = 130
 
-Strict = Annotated[bool, typer.Option("--strict", help="Exit code 3 if something is missing.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Exit code 3 for warnings, open verdicts, and what is missing.")
+]
 
 app = typer.Typer(
     help="Show that a probabilistic classifier is good enough to be used.",
@@ -49,100 +54,10 @@ def _top(
         raise typer.Exit
 
 
-def _evaluate_file(  # noqa: PLR0913, PLR0917  # a command takes as many options as it has
-    file: Annotated[Path, typer.Argument(help="Predictions: .csv, .csv.gz or .parquet.")],
-    outcome: Annotated[str, typer.Option(help="Column of outcomes: 0/1, True/False or two labels.")],
-    forecast: Annotated[list[str], typer.Option(help="Column of probabilities; repeat for more models.")],
-    weight: Annotated[str | None, typer.Option(help="Column of case weights.")] = None,
-    group: Annotated[list[str] | None, typer.Option(help="Column of subgroups; repeat for more.")] = None,
-    cluster: Annotated[str | None, typer.Option(help="Column of clusters of dependent rows.")] = None,
-    grade: Annotated[str | None, typer.Option(help="Column of rating grades.")] = None,
-    time: Annotated[str | None, typer.Option(help="Column of dates.")] = None,
-    window: Annotated[
-        str | None, typer.Option(help='Periods of time: "year", "quarter", "month", "week" or "day".')
-    ] = None,
-    positive: Annotated[str | None, typer.Option(help="The label that counts as the event.")] = None,
-    missing: Annotated[str, typer.Option(help='Rows with missing values: "refuse" or "drop".')] = "refuse",
-    cost_interval: Annotated[
-        tuple[float, float] | None,
-        typer.Option(help="Cost ratios that matter, e.g. 0.05 0.2: adds bounded scores."),
-    ] = None,
-    level: Annotated[float, typer.Option(help="Probability with which intervals cover.")] = 0.95,
-    band_level: Annotated[float, typer.Option(help="Probability with which bands cover.")] = 0.9,
-    interval_method: Annotated[str, typer.Option(help='Bootstrap of scores: "bca" or "percentile".')] = "bca",
-    resamples: Annotated[int, typer.Option(help="Samples to draw; 0 for no intervals and tests.")] = 1000,
-    seed: Annotated[int | None, typer.Option(help="Where random numbers start.")] = None,
-    smallest_group: Annotated[int, typer.Option(help="Smaller groups are counted, not scored.")] = 10,
-    certify: Annotated[
-        bool, typer.Option("--certify", help="Hold the numbers against R on these data.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
-) -> tuple[Evaluation, Certificate | None]:
-    from scorereport.evaluation import evaluate
-    from scorereport.sampling import SEED
-    from scorereport.terminal import show_progress
-
-    with show_progress(quiet=quiet):
-        evaluation = evaluate(
-            file,
-            outcome=outcome,
-            forecasts=forecast,
-            weight=weight,
-            group=group,
-            cluster=cluster,
-            grade=grade,
-            time=time,
-            window=window,
-            positive=positive,
-            missing=missing,
-            cost_interval=cost_interval,
-            level=level,
-            band_level=band_level,
-            interval_method=interval_method,
-            resamples=resamples,
-            seed=SEED if seed is None else seed,
-            smallest_group=smallest_group,
-        )
-        return evaluation, _certify(evaluation) if certify else None
-
-
-def _certify(evaluation: Evaluation) -> Certificate:
-    from scorereport.reference.certifying import certify
-
-    return certify(evaluation)
-
-
-def _on_predictions(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of an evaluation, and then the evaluation with its certificate."""
-    shared, own = _options(_evaluate_file), _options(command)
-
-    @wraps(command)
-    def run(**given: Any) -> None:
-        evaluation, certificate = _evaluate_file(**{name: given.pop(name) for name in shared})
-        command(evaluation, certificate, **given)
-
-    parameters = [*shared.values(), *own.values()]
-    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
-
-
-def _options(function: Callable[..., Any]) -> dict[str, Parameter]:
-    """The parameters that typer is to make options of: those with a default or an annotation for it."""
-    later = {"Evaluation": object, "Certificate": object}  # not imported before they are needed
-    kinds = get_type_hints(function, localns=later, include_extras=True)
-    return {
-        name: parameter.replace(annotation=kinds[name])
-        for name, parameter in signature(function).parameters.items()
-        if hasattr(kinds[name], "__metadata__")
-    }
-
-
 @app.command()
-@_on_predictions
+@on_predictions
 def score(
-    evaluation: Evaluation,
-    certificate: Certificate | None,
+    request: Request,
     as_json: Annotated[
         bool,
         typer.Option("--json", help="Print the results document, with any certificate, instead of tables."),
@@ -152,6 +67,7 @@ def score(
     """Print scores, skills, decompositions and tests of the forecasts in FILE, with their uncertainty."""
     from scorereport.terminal import print_evaluation
 
+    evaluation, certificate = request.evaluate()
     if as_json:
         typer.echo(_document(evaluation, certificate), nl=False)
     else:
@@ -160,43 +76,158 @@ def score(
 
 
 def _document(evaluation: Evaluation, certificate: Certificate | None) -> str:
-    from scorereport.report.writing import render_json
+    if certificate is None:
+        return evaluation.to_json()
+    from scorereport.report.provenance import trace
+    from scorereport.report.record import make_report
 
-    return evaluation.to_json() if certificate is None else render_json(evaluation, certificate)
+    return make_report(evaluation, trace(command=_command()), certificate=certificate).to_json()
 
 
-def _check_name(output: Path) -> Path:
-    """Refuse a name before the work, not after it."""
+def _check_names(outputs: list[Path]) -> list[Path]:
+    """Refuse names before the work, not after it."""
     from scorereport.report.writing import check_name
 
-    return check_name(output)
+    return [check_name(output) for output in outputs]
 
 
 @app.command()
-@_on_predictions
-def report(
-    evaluation: Evaluation,
-    certificate: Certificate | None,
+@on_predictions
+def report(  # a command takes as many options as it has
+    request: Request,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The report: .pdf, .html or .json.", callback=_check_name)
-    ] = Path("report.pdf"),
+        list[Path] | None,
+        typer.Option("--output", "-o", help="The report: .pdf, .html or .json; repeat for more forms."),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="What data cannot tell, and the limits: a .toml file.")
+    ] = None,
+    source: Annotated[
+        Path | None, typer.Option("--from", help="Render a results.json again, without the data.")
+    ] = None,
+    templates: Annotated[Path | None, typer.Option(help="Folder of templates of your own.")] = None,
+    date: Annotated[
+        str | None, typer.Option(help="Date of the report; the same date, the same bytes.")
+    ] = None,
+    sign: Annotated[
+        Path | None,
+        typer.Option(help="Sign the PDF with this .p12 file; password in SCOREREPORT_SIGN_PASSWORD."),
+    ] = None,
     strict: Strict = False,
 ) -> None:
-    """Write a report on the forecasts in FILE, with the R certificate if asked for."""
-    from scorereport.report.writing import write_report
+    """Write a report on the forecasts in FILE, with the R certificate if asked for, and judge its limits."""
+    from scorereport.clock import fixed_time, read_time
+    from scorereport.configuration import read_configuration
+    from scorereport.report.writing import find_templates, write_pages
+    from scorereport.terminal import show_progress
 
-    write_report(evaluation, output, certificate=certificate)
-    typer.echo(f"{output} written.", err=True)
-    _conclude(certificate, strict=strict)
+    outputs = _check_names(output or [Path("report.pdf")])
+    signer = _open_signer(sign, outputs)
+    time = None if date is None else read_time(date)
+    with fixed_time(time):
+        configuration = None if config is None else read_configuration(config)
+        folder = find_templates(configuration, templates)
+        made = (
+            _report_on(request, configuration, folder)
+            if source is None
+            else _read_again(source, request, configuration, folder, time)
+        )
+    with show_progress(quiet=request.quiet):
+        pages = write_pages(made, outputs, templates=folder, sign=signer)
+    for written in pages:
+        typer.echo(f"{written} written.", err=True)
+    _conclude_report(made, strict=strict)
 
 
-def _conclude(certificate: Certificate | None, *, strict: bool) -> None:
+def _report_on(request: Request, configuration: Configuration | None, templates: Path | None) -> Report:
+    from scorereport.report.render import hash_templates
+    from scorereport.report.writing import prepare_report
+
+    hash_templates(templates)  # a folder that is not there is refused before the work
+    evaluation, certificate = request.evaluate(configuration)
+    return prepare_report(
+        evaluation,
+        certificate,
+        configuration,
+        templates=templates,
+        command=_command(),
+        overridden=request.given,
+    )
+
+
+def _read_again(
+    source: Path,
+    request: Request,
+    configuration: Configuration | None,
+    templates: Path | None,
+    date: str | None,
+) -> Report:
+    from scorereport.report.provenance import trace
+    from scorereport.report.record import configure_again, read_report
+    from scorereport.report.render import hash_templates
+
+    if request.file is not None or request.given or request.certify:
+        raise UsageError("Give either FILE with its options, or --from: results are rendered as they are.")
+    templates_sha256 = hash_templates(templates)
+    made = read_report(source, templates_sha256=templates_sha256)
+    if configuration is not None:
+        provenance = trace(command=_command(), templates_sha256=templates_sha256)
+        return configure_again(made, configuration, provenance)
+    if date is not None and made.provenance.time != date:
+        raise UsageError(f"These results have a date, {made.provenance.time}: --date cannot change it.")
+    if made.provenance.templates_sha256 not in ("", templates_sha256):
+        typer.echo("The templates are others than those of the results: the bytes will differ.", err=True)
+    return made
+
+
+def _open_signer(certificate: Path | None, outputs: list[Path]) -> Callable[[bytes], bytes] | None:
+    """What signs a PDF; it is tried before the work, not after it."""
+    if certificate is None:
+        return None
+    from scorereport.report.signing import open_signer, read_password
+    from scorereport.report.writing import check_signed
+
+    return open_signer(check_signed(certificate, outputs), password=read_password(certificate))
+
+
+#: Options that say where and how to write, not what; with those that take a value.
+_ABOUT_WRITING = {"--output": 1, "-o": 1, "--quiet": 0, "--sign": 1, "--date": 1, "--strict": 0}
+
+
+def _command() -> str:
+    """The command that was given, without what does not change the results."""
+    words, kept = iter(sys.argv[1:]), [_NAME]
+    for word in words:
+        is_short = word.startswith("-o")  # which may have its value glued on
+        name = word[:2] if is_short else word.partition("=")[0]
+        if name not in _ABOUT_WRITING:
+            kept.append(word)
+        elif _ABOUT_WRITING[name] and word == name:
+            next(words, None)
+    return shlex.join(kept)
+
+
+def _conclude_report(made: Report, *, strict: bool) -> None:
+    """Tell the verdicts on limits and of the certificate on standard error, and by the exit code."""
+    from scorereport.judging import exit_code
+    from scorereport.terminal import print_verdict
+
+    print_verdict(made.judgements, sys.stderr)
+    _conclude(made.certificate, strict=False)
+    code = exit_code(made.verdict, strict=strict)
+    if code != ExitCode.DONE:
+        raise typer.Exit(code)
+    _conclude(made.certificate, strict=strict, silent=True)
+
+
+def _conclude(certificate: Certificate | None, *, strict: bool, silent: bool = False) -> None:
     """Tell the verdict of a certificate on standard error, and by the exit code."""
     from scorereport.terminal import print_certificate
 
     if certificate is None:
         return
-    print_certificate(certificate, sys.stderr)
+    if not silent:
+        print_certificate(certificate, sys.stderr)
     if certificate.verdict == "failed":
         raise typer.Exit(ExitCode.CERTIFICATE_FAILED)
     if certificate.verdict == "not certified" and strict:
@@ -245,23 +276,40 @@ def set_up_r(
 @app.command()
 def demo(
     save: Annotated[Path | None, typer.Option(help="Also write the predictions to this .csv file.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Also write demo-report.pdf, .html and .json into this folder."),
+    ] = None,
 ) -> None:
-    """Fit three models to real data, hold out rows, print their tables."""
-    from dataclasses import replace
-
+    """Fit three models to real data, hold out rows, print their tables, and report on them."""
     from scorereport import demo as data
     from scorereport.evaluation import evaluate
     from scorereport.files import write_text
-    from scorereport.predictions import read_predictions
     from scorereport.terminal import print_evaluation, show_progress
 
     frame = data.make_demo_predictions()
     if save is not None:
         write_text(save, frame.to_csv(index=False))
-    predictions = read_predictions(frame, outcome=data.OUTCOME, forecasts=data.FORECASTS, group=data.GROUP)
     with show_progress():
-        evaluation = evaluate(replace(predictions, source=data.SOURCE), cost_interval=data.COST_INTERVAL)
+        predictions = data.read_demo_predictions(frame)
+        evaluation = evaluate(predictions, cost_interval=data.COST_INTERVAL)
     print_evaluation(evaluation)
+    if output is not None:
+        with show_progress():
+            written = _report_demo(evaluation, output)
+        typer.echo(f"Written: {', '.join(map(str, written))}")
+
+
+def _report_demo(evaluation: Evaluation, folder: Path) -> list[Path]:
+    from scorereport.configuration import read_configuration
+    from scorereport.demo import CONFIGURATION
+    from scorereport.reference.certifying import certify
+    from scorereport.report.writing import prepare_report, write_pages
+
+    folder.mkdir(parents=True, exist_ok=True)
+    configuration = read_configuration(CONFIGURATION)
+    made = prepare_report(evaluation, certify(evaluation), configuration, command=_command())
+    return write_pages(made, [folder / f"demo-report{ending}" for ending in (".pdf", ".html", ".json")])
 
 
 def main() -> None:

@@ -6,13 +6,22 @@ statsmodels on two thirds of the rows and evaluated on the rest.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit, logit
 
+from scorereport.predictions import read_predictions
+
 if TYPE_CHECKING:
     import pandas as pd
+
+    from scorereport.predictions import Predictions
+
+#: What the data cannot tell, as a configuration for reports.
+CONFIGURATION = Path(__file__).with_name("demo.toml")
 
 OUTCOME = "any_visit"
 FORECASTS = ("logit", "poisson", "overconfident")
@@ -51,3 +60,9 @@ def make_demo_predictions() -> pd.DataFrame:
             GROUP: np.where(held_out["lncoins"] == 0, "free care", "cost sharing"),
         }
     )
+
+
+def read_demo_predictions(frame: pd.DataFrame) -> Predictions:
+    """The demonstration's rows as predictions, with their source."""
+    predictions = read_predictions(frame, outcome=OUTCOME, forecasts=FORECASTS, group=GROUP)
+    return replace(predictions, source=SOURCE)

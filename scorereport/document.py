@@ -49,6 +49,14 @@ def check_version(text: bytes, version: int, name: str) -> None:
         raise DataError(f"{name} has version {found}; this scorereport reads version {version}.")
 
 
+def has_field(text: bytes, name: str) -> bool:
+    """Whether a document has a field; what is no document is for `load` to refuse."""
+    try:
+        return name in json.loads(text)
+    except (ValueError, TypeError):
+        return True
+
+
 def load(kind: type[_T], text: str | bytes, name: str) -> _T:
     """Read a record back from JSON text."""
     from pydantic import TypeAdapter, ValidationError

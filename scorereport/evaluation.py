@@ -391,4 +391,5 @@ def _describe_data(predictions: Predictions, panel: Panel, sample: SampleSummary
         row_flow=predictions.row_flow,
         sample=sample,
         sha256=predictions.sha256,
+        file_sha256=predictions.file_sha256,
     )

@@ -140,3 +140,13 @@ def format_time(text: str) -> str:
     except ValueError:
         return text
     return f"{time:%Y-%m-%d %H:%M} {time.tzname() or ''}".rstrip()
+
+
+def join_words(words: Iterable[str]) -> str:
+    """Words as an enumeration.
+
+    >>> join_words(["a"]), join_words(["a", "b"]), join_words(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last

@@ -114,8 +114,22 @@ def _evaluate_group(
 
 def examine_heterogeneity(
     predictions: Predictions, column: str, labels: NDArray[Any], groups: Sequence[GroupResult]
+) -> list[Heterogeneity]:
+    """Test for each model whether its scores, and its calibration, are the same in all groups.
+
+    All tests of a column are adjusted for their number, by Holm.
+    """
+    found = list(_test_heterogeneity(predictions, column, labels, groups))
+    adjusted = holm([item.test.p_value for item in found]).tolist()
+    return [
+        replace(item, test=replace(item.test, p_value_holm=p))
+        for item, p in zip(found, adjusted, strict=True)
+    ]
+
+
+def _test_heterogeneity(
+    predictions: Predictions, column: str, labels: NDArray[Any], groups: Sequence[GroupResult]
 ) -> Iterator[Heterogeneity]:
-    """Test for each model whether its scores, and its calibration, are the same in all groups."""
     scored = [group for group in groups if group.models and group.models[0].scores[0].interval is not None]
     if len(scored) < 2:
         return

@@ -25,7 +25,7 @@ from scorereport.checks import (
 )
 from scorereport.columns import bounded_numbers, dates, label_text, label_texts, outcome_values
 from scorereport.errors import DataError, UsageError
-from scorereport.sources import describe, read_columns
+from scorereport.sources import describe, hash_file, read_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,6 +81,7 @@ class Predictions:
     row_flow: RowFlow = None  # type: ignore[assignment]  # made from the outcomes unless given
     rows: IntArray | None = None  # where kept rows stood in the source, if some were dropped
     source: str = "arrays"
+    file_sha256: str = ""  # of the file they were read from, if there was one
 
     def __post_init__(self) -> None:
         if not self.forecasts:
@@ -115,17 +116,28 @@ class Predictions:
 
     @property
     def sha256(self) -> str:
-        """SHA-256 of outcomes, forecasts and any weights.
+        """SHA-256 of all columns: outcomes, forecasts, and any weights, groups, clusters, grades and times.
 
-        Of each column in turn: its name in UTF-8, a zero byte, and its values as little-endian float64.
+        Of each column in turn: its name in UTF-8, a zero byte, and its values, as little-endian float64, as
+        text in UTF-8 with a zero byte after each, or as little-endian int64 nanoseconds since 1970.
         """
-        columns = {self.outcome_name: self.outcome, **self.forecasts}
-        weights = {} if self.weight is None else {self.weight_name: self.weight}
+        weights = (self.weight_name, self.weight)
+        numbers = [(self.outcome_name, self.outcome), *self.forecasts.items(), weights]
+        labels = [*self.groups.items(), ("cluster", self.cluster), ("grade", self.grade)]
         digest = hashlib.sha256()
-        for name, values in (*columns.items(), *weights.items()):
-            digest.update(name.encode() + b"\0")
-            digest.update(np.ascontiguousarray(values, dtype="<f8").data)
+        for name, values in (*numbers, *labels, (self.time_name, self.time)):
+            if values is not None:
+                digest.update(name.encode() + b"\0")
+                digest.update(_bytes_of(values))
         return digest.hexdigest()
+
+
+def _bytes_of(values: NDArray[Any]) -> bytes:
+    if values.dtype == object:
+        return b"".join(label.encode() + b"\0" for label in values.tolist())
+    if values.dtype.kind == "M":
+        return values.astype("datetime64[ns]").astype("<i8").tobytes()
+    return values.astype("<f8", copy=False).tobytes()
 
 
 def _texts(labels: Any) -> NDArray[Any]:
@@ -200,6 +212,7 @@ def read_predictions(
         row_flow=row_flow,
         rows=rows if row_flow.dropped else None,
         source=describe(source),
+        file_sha256=hash_file(source),
     )
 
 

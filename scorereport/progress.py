@@ -48,3 +48,9 @@ def steps(items: Iterable[_T], total: int, what: str) -> Iterator[_T]:
         yield item
         if watcher is not None:
             watcher(what, done, total)
+
+
+def announce(what: str) -> None:
+    """Report that something is begun whose steps nobody sees."""
+    if (watcher := _watcher.get()) is not None:
+        watcher(what, 0, 1)

@@ -77,6 +77,7 @@ class DataSummary:
     row_flow: RowFlow
     sample: SampleSummary
     sha256: str = ""
+    file_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 from collections import Counter
 from difflib import get_close_matches
 from pathlib import Path
@@ -51,6 +52,14 @@ def read_columns(source: Any, numbers: Sequence[str], labels: Sequence[str]) -> 
 def describe(source: Any) -> str:
     """Name a source for messages: the file's name, or "The frame"."""
     return Path(source).name if isinstance(source, (str, Path)) else "The frame"
+
+
+def hash_file(source: Any) -> str:
+    """SHA-256 of a file, as `sha256sum` prints it; empty for what is none."""
+    if not isinstance(source, (str, Path)):
+        return ""
+    with Path(source).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_file(path: Path) -> Path:

@@ -555,11 +555,11 @@ def test_a_configuration_that_fits(evaluation, bare):
     [
         (
             '[limits]\nmodels = ["logti"]',
-            "`limits.models` names a model that was not evaluated: 'logti'; did you mean `logit`?",
+            "`limits.models` names a model that is not evaluated: 'logti'; did you mean `logit`?",
         ),
         (
             '[model.descriptions]\nforest = "x"',
-            "`model.descriptions` names a model that was not evaluated: 'forest'; models are logit.",
+            "`model.descriptions` names a model that is not evaluated: 'forest'; models are logit.",
         ),
         (
             "[limits]\nbounded_brier = 0.1",

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import scorereport
+from scorereport.configuration import configuration_schema
 from scorereport.evaluation import Evaluation
 from scorereport.files import write_text
 from scorereport.findings import Study
 from scorereport.reference.certificate import Certificate
+from scorereport.report.record import Report
 
 FOLDER = Path(scorereport.__file__).parent / "schemas"
 
@@ -20,6 +22,8 @@ def schemas() -> dict[str, dict[str, Any]]:
     return {
         "evaluation-1.json": Evaluation.json_schema(),
         "certificate-1.json": Certificate.json_schema(),
+        "configuration-1.json": configuration_schema(),
+        "report-1.json": Report.json_schema(),
         "study-1.json": Study.json_schema(),
     }
 

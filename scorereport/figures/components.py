@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport.figures.canvas import POINTS, WIDTH, Canvas, set_axis
-from scorereport.figures.describing import decomposition_of, listed, sentences
+from scorereport.figures.describing import decomposition_of, sentences
 from scorereport.figures.labels import drop_zero, format_short, wrap
 from scorereport.figures.placing import Label, Panel, label_curves
 from scorereport.figures.style import INK, MUTED, MUTED_LOOK, PAPER, QUIET, SMALL, look_of, mix, styled
 from scorereport.figures.zoom import even_ticks
-from scorereport.formatting import common_decimals, format_number
+from scorereport.formatting import common_decimals, format_number, join_words
 from scorereport.scores.registry import REGISTRY
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _lines_on_infinite(points: Sequence[_Point]) -> list[str]:
 
 def _on_infinite(points: Sequence[_Point]) -> str:
     infinite = [point.model for point in points if not np.isfinite(point.place).all()]
-    return f"Not shown, as the score is infinite: {listed(infinite)}." if infinite else ""
+    return f"Not shown, as the score is infinite: {join_words(infinite)}." if infinite else ""
 
 
 def describe_components(models: Sequence[ModelResult], score: str = "brier") -> str:
@@ -177,8 +177,9 @@ def describe_components(models: Sequence[ModelResult], score: str = "brier") -> 
     uncertainty = format_number(points[0].part.uncertainty, decimals)
     return sentences(
         [
-            f"Miscalibration against discrimination of {listed([p.model for p in points])} by the {label}, "
-            f"with lines of equal score; the prevalence forecast is at the origin, with score {uncertainty}.",
+            f"Miscalibration against discrimination of {join_words([p.model for p in points])} by the "
+            f"{label}, with lines of equal score; the prevalence forecast is at the origin, with score "
+            f"{uncertainty}.",
             f"{'; '.join(texts)}." if texts else "",
             _on_infinite(points),
         ]

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.figures.canvas import POINTS, WIDTH, Canvas, set_axis
-from scorereport.figures.describing import listed, sentences, two
+from scorereport.figures.describing import sentences, two
 from scorereport.figures.paths import knotted_line, simplify
 from scorereport.figures.placing import Label, Panel, label_curves
 from scorereport.figures.style import MUTED, MUTED_LOOK, Look, look_of, styled
 from scorereport.figures.zoom import UNIT, choose_window, even_ticks, window_ticks
-from scorereport.formatting import format_number
+from scorereport.formatting import format_number, join_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ def plot_regret(models: Sequence[ModelResult], cost_interval: Interval) -> Figur
     with styled():
         canvas, axes = _panel()
         window = _costs(models, cost_interval)
-        set_axis(axes, "x", window, list(window_ticks(window)), "Cost of a false positive")
+        set_axis(axes, "x", window, list(window_ticks(window)), "Cost ratio")
         set_axis(axes, "y", (0.0, top), list(even_ticks(0.0, top)), "Mean regret")
         _draw(axes, lines, labels, cost_interval)
         return canvas.figure
@@ -132,9 +132,9 @@ def describe_regret(models: Sequence[ModelResult], cost_interval: Interval) -> s
     reference = float(models[0].curves.murphy.uncertainty.at(cost)[0]) / 2
     return sentences(
         [
-            f"Regret curves of {listed([model.model for model in models])}: mean regret against the cost of "
-            f"a false positive; lower is better.{_shaded(cost_interval)}",
-            f"At cost {two(cost)}: {listed(values)}, prevalence forecast {format_number(reference, 4)}.",
+            f"Regret curves of {join_words([model.model for model in models])}: mean regret against the cost "
+            f"ratio; lower is better.{_shaded(cost_interval)}",
+            f"At cost {two(cost)}: {join_words(values)}, prevalence forecast {format_number(reference, 4)}.",
         ]
     )
 
@@ -150,9 +150,9 @@ def describe_decision(models: Sequence[ModelResult], cost_interval: Interval) ->
     treat_all = format_number(_value(curve, curve.treat_all, threshold), 4)
     return sentences(
         [
-            f"Decision curves of {listed([model.model for model in models])}: net benefit against the "
+            f"Decision curves of {join_words([model.model for model in models])}: net benefit against the "
             f"decision threshold; higher is better.{_shaded(cost_interval)}",
-            f"At threshold {two(threshold)}: {listed(values)}, treating all {treat_all}, treating none 0.",
+            f"At threshold {two(threshold)}: {join_words(values)}, treating all {treat_all}, none 0.",
         ]
     )
 

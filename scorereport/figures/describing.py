@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.formatting import format_interval, format_number
+from scorereport.formatting import format_interval, format_number, join_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from scorereport.reliability.decomposition import Decomposition
     from scorereport.results import ModelScores, ScoreValue
-
-
-def listed(texts: Sequence[str]) -> str:
-    """Several things in a sentence.
-
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def sentences(texts: Iterable[str]) -> str:
@@ -38,7 +29,7 @@ def decomposition_of(scores: ModelScores, name: str = "brier") -> Decomposition:
     if found is None:
         from scorereport.errors import UsageError
 
-        there = listed([f"{part.name!r}" for part in scores.decompositions])
+        there = join_words([f"{part.name!r}" for part in scores.decompositions])
         raise UsageError(f"`score` must be one that was evaluated, {there}; got {name!r}.")
     return found
 

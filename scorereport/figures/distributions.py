@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.figures.canvas import POINTS, WIDTH, Canvas, set_axis
-from scorereport.figures.describing import listed, sentences, two
+from scorereport.figures.describing import sentences, two
 from scorereport.figures.labels import wrap
 from scorereport.figures.paths import step_outline
 from scorereport.figures.style import INK, MUTED, QUIET, Look, look_of, styled
 from scorereport.figures.zoom import choose_window, window_ticks
-from scorereport.formatting import counted, format_count
+from scorereport.formatting import counted, format_count, join_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +106,7 @@ def describe_distributions(models: Sequence[ModelResult]) -> str:
     """Range and mean of the forecasts of each model in words."""
     histogram = models[0].curves.histogram
     opening = (
-        f"Distribution of the forecasts of {listed([model.model for model in models])}, events above and "
+        f"Distribution of the forecasts of {join_words([model.model for model in models])}, events above and "
         f"non-events below the axis: {counted(histogram.events.sum(), 'event')} and "
         f"{counted((histogram.n - histogram.events).sum(), 'non-event')}."
     )

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport.figures.canvas import POINTS, WIDTH, Canvas, set_axis, write_instead
-from scorereport.figures.describing import listed, sentences
+from scorereport.figures.describing import sentences
 from scorereport.figures.key import draw_key, key_height
 from scorereport.figures.labels import text_width, wrap
 from scorereport.figures.measures import label_of, model_names, read_values, value_limits
 from scorereport.figures.placing import Label, Panel, label_curves
 from scorereport.figures.style import MUTED, PAPER, RULE, SMALL, Look, look_of, styled
 from scorereport.figures.zoom import even_ticks
-from scorereport.formatting import common_decimals, format_count, format_number
+from scorereport.formatting import common_decimals, format_count, format_number, join_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -200,7 +200,7 @@ def _draw_series(
 
 def describe_groups(groups: Sequence[GroupResult], measure: str) -> str:
     """Lowest and highest value of each model over the groups, and the groups not scored, in words."""
-    columns = listed(list(dict.fromkeys(group.column for group in groups)))
+    columns = join_words(list(dict.fromkeys(group.column for group in groups)))
     return _describe(
         groups, measure, f"{label_of(measure, groups)} in {len(groups)} groups by {columns}", "Groups"
     )
@@ -241,4 +241,4 @@ def _not_scored(labels: Sequence[str], noun: str) -> str:
         return ""
     more = len(labels) - _MOST_LISTED
     named = [*labels[:_MOST_LISTED], *([f"{format_count(more)} more"] if more > 0 else [])]
-    return f"{noun} not scored: {listed(named)}."
+    return f"{noun} not scored: {join_words(named)}."

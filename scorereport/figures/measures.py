@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.errors import UsageError
-from scorereport.figures.describing import listed
+from scorereport.formatting import join_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ class Value:
 def label_of(measure: str, groups: Sequence[GroupResult]) -> str:
     """The name of a measure, or an error that lists the measures there are."""
     if measure not in MEASURES:
-        names = listed([f"{name!r}" for name in MEASURES])
+        names = join_words([f"{name!r}" for name in MEASURES])
         raise UsageError(f"`measure` must be one of {names}; got {measure!r}.")
     is_corrected = any(scores.components for group in groups for scores in group.models)
     return MEASURES[measure] + (", less overfit" if is_corrected and measure == _MISCALIBRATION else "")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.figures.canvas import POINTS, WIDTH, Canvas, set_axis
-from scorereport.figures.describing import listed, sentences, two
+from scorereport.figures.describing import sentences, two
 from scorereport.figures.labels import shorten, wrap
 from scorereport.figures.paths import knotted_line, simplify
 from scorereport.figures.placing import Label, Panel, label_curves
 from scorereport.figures.style import HEAVY, INK, MUTED, MUTED_LOOK, SIZE, look_of, mix, styled
 from scorereport.figures.zoom import UNIT, choose_window, even_ticks, window_ticks
-from scorereport.formatting import format_number
+from scorereport.formatting import format_number, join_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,9 +58,9 @@ def describe_murphy(models: Sequence[ModelResult]) -> str:
     peaks = [f"{model.model} {_peak(model.curves.murphy.score)}" for model in models]
     return sentences(
         [
-            f"Murphy diagram of {listed([model.model for model in models])}: mean elementary score against "
-            "the cost ratio θ; lower is better.",
-            f"Highest values: {listed(peaks)}; prevalence forecast {_peak(reference)}.",
+            f"Murphy diagram of {join_words([model.model for model in models])}: mean elementary score "
+            "against the cost ratio θ; lower is better.",
+            f"Highest values: {join_words(peaks)}; prevalence forecast {_peak(reference)}.",
             _where_worse(models),
         ]
     )
@@ -81,7 +81,7 @@ def _where_worse(models: Sequence[ModelResult]) -> str:
         worse = grid[curves.score.at(grid) > curves.uncertainty.at(grid) + 1e-12]
         if len(worse):
             found.append(f"{model.model} between {two(float(worse[0]))} and {two(float(worse[-1]))}")
-    return f"Worse than the prevalence forecast at some costs: {listed(found)}." if found else ""
+    return f"Worse than the prevalence forecast at some costs: {join_words(found)}." if found else ""
 
 
 def plot_murphy_differences(differences: Sequence[MurphyDifference]) -> Figure:
@@ -152,7 +152,7 @@ def _is_quieter_left(difference: MurphyDifference) -> bool:
 def describe_murphy_differences(differences: Sequence[MurphyDifference]) -> str:
     """What the differences and their bands tell, one sentence for each pair shown."""
     shown = differences[:_MOST_PANELS]
-    pairs = listed([f"{d.first} minus {d.second}" for d in shown])
+    pairs = join_words([f"{d.first} minus {d.second}" for d in shown])
     opening = (
         f"Differences of mean elementary scores against the cost ratio θ, {pairs}, with pointwise and "
         f"simultaneous {100 * shown[0].level:g} % bounds; below zero the first is better."

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.figures.canvas import POINTS, WIDTH, Canvas, set_axis
-from scorereport.figures.describing import listed, sentences, two
+from scorereport.figures.describing import sentences, two
 from scorereport.figures.labels import wrap
 from scorereport.figures.reliability_guide import write_guide
 from scorereport.figures.reliability_panel import Common, ReliabilityPanel, bands_of, components_of
 from scorereport.figures.style import HEADING, HEAVY, look_of, styled
 from scorereport.figures.zoom import UNIT, choose_window, window_ticks
-from scorereport.formatting import common_decimals, format_number, format_percent
+from scorereport.formatting import common_decimals, format_number, format_percent, join_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,7 +112,7 @@ def describe_reliability(models: Sequence[ModelResult], *, prevalence: float) ->
     window = choose_window(models)
     shown = "" if window == UNIT else f" The axes show {two(window[0])} to {two(window[1])}."
     opening = (
-        f"Reliability diagram of {listed([model.model for model in models])}: observed frequency against "
+        f"Reliability diagram of {join_words([model.model for model in models])}: observed frequency against "
         f"forecast probability, where the diagonal is perfect calibration; {format_percent(prevalence)} "
         f"of cases are events.{shown}"
     )
@@ -147,5 +147,5 @@ def _outside(model: ModelResult) -> str:
             share = format_percent(histogram.n[outside].sum() / histogram.n.sum())
             ends = f"between {two(middle[outside][0])} and {two(middle[outside][-1])}"
             parts.append(f"{where} it for {share} of cases with forecasts {ends}")
-    what = listed(parts) if parts else "inside it for all cases"
+    what = join_words(parts) if parts else "inside it for all cases"
     return f", against the {100 * band.level:g} % band it lies {what}"

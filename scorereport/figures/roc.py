@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.figures.canvas import POINTS, Canvas, set_axis, write_instead
-from scorereport.figures.describing import interval_text, listed, score_of, sentences
+from scorereport.figures.describing import interval_text, score_of, sentences
 from scorereport.figures.labels import drop_zero
 from scorereport.figures.paths import simplify
 from scorereport.figures.placing import Label, Panel, label_curves
 from scorereport.figures.style import MUTED, look_of, mix, styled
 from scorereport.figures.zoom import UNIT, window_ticks
-from scorereport.formatting import format_number
+from scorereport.formatting import format_number, join_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ def _has_both_classes(models: Sequence[ModelResult]) -> bool:
 
 def describe_roc(models: Sequence[ModelResult]) -> str:
     """The areas under the curves in words."""
-    names = listed([model.model for model in models])
+    names = join_words([model.model for model in models])
     opening = f"ROC curves of {names}: true positive rate against false positive rate, with hulls."
     if not _has_both_classes(models):
         return sentences([opening, _ONE_CLASS])
@@ -74,4 +74,4 @@ def describe_roc(models: Sequence[ModelResult]) -> str:
         f"{model.model} {_area(model)}{interval_text(score_of(model.scores, 'roc_auc'), 3)}"
         for model in sorted(models, key=lambda model: -model.curves.roc.auc)
     ]
-    return sentences([opening, f"Area under the curve, 0.5 for guessing and 1 at best: {listed(areas)}."])
+    return sentences([opening, f"Area under the curve, 0.5 for guessing and 1 at best: {join_words(areas)}."])

@@ -46,6 +46,44 @@ def expected_table(lines: Sequence[Comparison]) -> dict[str, Any] | None:
     return _comparison_table("Expected deviations and their reasons", together)
 
 
+def summary_table(lines: Sequence[Comparison]) -> dict[str, Any]:
+    """How often and how closely each quantity agrees over all subjects; a line for each and its verdict."""
+    together: dict[tuple[str, Verdict], list[Comparison]] = {}
+    for line in lines:
+        together.setdefault((line.quantity.partition(":")[0], line.verdict), []).append(line)
+    heads = [
+        make_cell("quantity"),
+        make_cell("comparisons", "number"),
+        make_cell("largest difference", "gap"),
+        make_cell("tolerance", "gap"),
+        make_cell("verdict", "verdict"),
+    ]
+    return {
+        "caption": "What was compared, over all models; every single comparison is in the results document",
+        "detail": "",
+        "look": f"summary {length_class(len(together))}",
+        "heads": heads,
+        "bodies": [
+            {"title": "", "rows": [_summary_row(*key, same) for key, same in together.items()], "note": ""}
+        ],
+    }
+
+
+def _summary_row(quantity: str, verdict: Verdict, lines: Sequence[Comparison]) -> dict[str, Any]:
+    gaps = [line.difference for line in lines if line.difference is not None]
+    tolerances = [line.tolerance for line in lines if line.tolerance is not None]
+    return {
+        "cells": [
+            make_cell(quantity, "head"),
+            make_cell(format_count(len(lines)), "number"),
+            _gap_cell(max(gaps, default=None)),
+            _gap_cell(max(tolerances, default=None)),
+            make_cell("", "verdict") | describe_verdict(verdict),
+        ],
+        "aside": "",
+    }
+
+
 def tables_by_subject(lines: Sequence[Comparison]) -> list[dict[str, Any]]:
     """A table for each subject, or one for all if they have few lines each."""
     subjects: dict[str, list[Comparison]] = {}

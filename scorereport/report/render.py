@@ -226,7 +226,7 @@ def render_pdf(html: str, *, attachments: Sequence[Attachment] = (), created: st
 
 def _import_weasyprint() -> Any:
     try:
-        import weasyprint  # type: ignore[import-untyped]
+        import weasyprint
     except OSError as error:
         raise UsageError(
             f"A PDF cannot be made, for libraries of the system are missing ({error}). "

@@ -9,10 +9,20 @@ from scorereport.report.cells import length_class, make_cell
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scorereport.tables import Table
+    from scorereport.tables.table import Table
 
-#: From this many columns on a table needs smaller type.
-_COLUMNS_OF_A_DENSE_TABLE = 10
+#: How closely a table is set, by the number of columns from which on it is.
+_LOOKS = {10: "dense", 8: "tight", 0: ""}
+#: Up to this many columns, those of intervals included, an interval has room beside its number.
+_COLUMNS_OF_A_ROOMY_TABLE = 7
+
+
+#: The lights of rating grades as verdicts.
+_LIGHTS = {
+    "green": {"kind": "verdict", "tone": "good", "mark": "✓"},
+    "yellow": {"kind": "verdict", "tone": "open", "mark": "!"},
+    "red": {"kind": "verdict", "tone": "bad", "mark": "✗"},
+}
 
 
 def describe_table(table: Table) -> dict[str, Any]:
@@ -20,11 +30,12 @@ def describe_table(table: Table) -> dict[str, Any]:
     kept = [place for place, head in enumerate(table.heads) if head != "interval"]
     size = table.section or len(table.rows)
     parts = [table.rows[start : start + size] for start in range(0, len(table.rows), size)]
-    dense = "dense" if len(kept) >= _COLUMNS_OF_A_DENSE_TABLE else ""
+    look = next(look for columns, look in _LOOKS.items() if len(kept) >= columns)
+    look = "roomy" if len(table.heads) <= _COLUMNS_OF_A_ROOMY_TABLE else look
     return {
         "caption": table.caption,
         "detail": "",
-        "look": f"evaluation {dense} {length_class(len(table.rows))}",
+        "look": f"evaluation {look} {length_class(len(table.rows))}",
         "heads": [make_cell(table.heads[place], _kind(table, place)) for place in kept],
         "bodies": [
             {
@@ -40,9 +51,9 @@ def describe_table(table: Table) -> dict[str, Any]:
 def _describe_row(table: Table, row: Sequence[str], kept: Sequence[int]) -> dict[str, Any]:
     cells = []
     for place in kept:
-        is_interval = table.heads[place + 1 : place + 2] == ("interval",)
-        detail = row[place + 1] if is_interval else ""
-        cells.append(make_cell(row[place], "head" if place == 0 else _kind(table, place), detail))
+        detail = row[place + 1] if _has_interval(table, place) else ""
+        cell = make_cell(row[place], "head" if place == 0 else _kind(table, place), detail)
+        cells.append(cell | _LIGHTS.get(row[place], {}) if table.heads[place] == "light" else cell)
     return {"cells": cells, "aside": ""}
 
 
@@ -55,4 +66,10 @@ def _mute_repeated(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _kind(table: Table, place: int) -> str:
-    return "text" if place < table.n_labels else "number"
+    if place < table.n_labels:
+        return "text"
+    return "number ranged" if _has_interval(table, place) else "number"
+
+
+def _has_interval(table: Table, place: int) -> bool:
+    return table.heads[place + 1 : place + 2] == ("interval",)

@@ -10,9 +10,10 @@ from scorereport.formatting import (
     counted,
     format_count,
 )
+from scorereport.judging import Light
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from scorereport.findings import Section, Study
     from scorereport.reference.certificate import Certificate
@@ -32,7 +33,14 @@ _LOOKS = {
     Verdict.FAILED: ("bad", "✗"),
     Verdict.ABSENT: ("open", "○"),
 }
-_CERTIFICATE_LOOKS = {"certified": ("good", "✓"), "failed": ("bad", "✗"), "not certified": ("open", "○")}
+#: The same of limits: tone, sign and word.
+LIGHTS = {
+    Light.PASS: ("good", "✓", "pass"),
+    Light.WARN: ("open", "!", "warn"),
+    Light.INCONCLUSIVE: ("open", "?", "inconclusive"),
+    Light.FAIL: ("bad", "✗", "fail"),
+}
+CERTIFICATE_LOOKS = {"certified": ("good", "✓"), "failed": ("bad", "✗"), "not certified": ("open", "○")}
 #: Verdicts on something that nobody looked at.
 OPEN = frozenset({Verdict.NOT_COMPARED, Verdict.ABSENT})
 
@@ -69,7 +77,7 @@ def _is_absent(section: Section) -> bool:
 
 def describe_certification(certificate: Certificate) -> dict[str, Any]:
     """The verdict, never without its word, loud in the first sentence and explained in the others."""
-    tone, mark = _CERTIFICATE_LOOKS[certificate.verdict]
+    tone, mark = CERTIFICATE_LOOKS[certificate.verdict]
     told = certificate.sentence
     if not told.lower().startswith(certificate.verdict):
         told = f"{certificate.verdict.capitalize()}: {told}"
@@ -81,17 +89,6 @@ def describe_certification(certificate: Certificate) -> dict[str, Any]:
         "sentence": f"{first}{stop.strip()}",
         "details": [others] if others else [],
     }
-
-
-def summarize_certificate(certificate: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The verdict of a certificate as the first thing a report says; also if there is none."""
-    none = {
-        "tone": "open",
-        "mark": "○",
-        "sentence": "Not certified: no other implementation was asked for these numbers.",
-        "details": [],
-    }
-    return {**(none if certificate is None else certificate["verdict"]), "label": "Certificate"}
 
 
 def describe_verdict(verdict: Verdict) -> dict[str, str]:

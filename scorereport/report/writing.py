@@ -2,65 +2,169 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from scorereport import document
+from scorereport.clock import fixed_time, read_time
+from scorereport.configuration import Configuration, read_configuration
 from scorereport.errors import UsageError
-from scorereport.evaluation import Evaluation
-from scorereport.files import write_bytes
-from scorereport.reference.certificate import Certificate
-from scorereport.report.context import describe_report, describe_study
-from scorereport.report.render import render_html, render_pdf
+from scorereport.files import write_bytes, write_together
+from scorereport.formatting import join_words
+from scorereport.progress import announce
+from scorereport.report.assembly import describe_report
+from scorereport.report.context import describe_study
+from scorereport.report.guarding import check_self_contained
+from scorereport.report.provenance import trace
+from scorereport.report.record import make_report
+from scorereport.report.render import Attachment, embed_fonts, hash_templates, render_html, render_pdf
+from scorereport.report.signing import open_signer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from scorereport.evaluation import Evaluation
     from scorereport.findings import Study
+    from scorereport.reference.certificate import Certificate
+    from scorereport.report.record import Report
 
-VERSION: Literal[1] = 1
 _STUDY_NAME = "validation-report"
+_ENDINGS = (".html", ".pdf", ".json")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Report:
-    """All that a report shows: an evaluation, and its certificate if there is one."""
+def write_report(
+    evaluation: Evaluation,
+    path: str | Path,
+    *,
+    certificate: Certificate | None = None,
+    config: str | Path | Configuration | None = None,
+    templates: str | Path | None = None,
+    date: str | None = None,
+    sign: str | Path | None = None,
+    password: str | None = None,
+) -> Path:
+    """Write a report as .html, .pdf or .json, by the ending of its name.
 
-    version: Literal[1] = VERSION
-    evaluation: Evaluation
-    certificate: Certificate | None = None
-
-
-def write_report(evaluation: Evaluation, path: str | Path, *, certificate: Certificate | None = None) -> Path:
-    """Write a report as .html, .pdf or .json, by the ending of its name."""
+    Parameters
+    ----------
+    evaluation : what to report
+    path : where to; an earlier file is replaced once the new one is complete
+    certificate : of these results, from `certify`
+    config : a TOML file with what data cannot tell, and the limits; see docs/configuration.md
+    templates : a folder with templates that replace ours of the same name
+    date : the date of the report, now unless given; the same date gives the same bytes
+    sign, password : a PKCS#12 file (.p12) to sign a PDF with, and its password
+    """
     target = check_name(path)
-    check_certificate(certificate, evaluation)
-    ending = target.suffix.lower()
-    if ending == ".json":
-        return write_bytes(target, render_json(evaluation, certificate).encode())
-    html = render_html("report.html", describe_report(evaluation, certificate))
-    return write_bytes(target, render_pdf(html) if ending == ".pdf" else html.encode())
+    signer = None if sign is None else open_signer(check_signed(Path(sign), [target]), password=password)
+    configuration = config if isinstance(config, Configuration | None) else read_configuration(config)
+    folder = find_templates(configuration, templates)
+    with fixed_time(None if date is None else read_time(date)):
+        report = prepare_report(evaluation, certificate, configuration, templates=folder)
+    return write_pages(report, [target], templates=folder, sign=signer)[0]
 
 
-def render_json(evaluation: Evaluation, certificate: Certificate | None) -> str:
-    """An evaluation and its certificate as one document."""
-    return document.dump(Report(evaluation=evaluation, certificate=certificate))
+def prepare_report(
+    evaluation: Evaluation,
+    certificate: Certificate | None,
+    configuration: Configuration | None,
+    *,
+    templates: Path | None = None,
+    command: str = "",
+    overridden: Collection[str] = (),
+) -> Report:
+    """A report of now, to be rendered with these templates."""
+    return make_report(
+        evaluation,
+        trace(command=command, templates_sha256=hash_templates(templates)),
+        certificate=certificate,
+        configuration=configuration,
+        overridden=overridden,
+    )
+
+
+def check_signed(certificate: Path, paths: Sequence[Path]) -> Path:
+    """The certificate to sign with, if there is a PDF to sign."""
+    if not any(path.suffix.lower() == ".pdf" for path in paths):
+        raise UsageError(f"Only a PDF can be signed; got {join_words(path.name for path in paths)}.")
+    return certificate
+
+
+def find_templates(configuration: Configuration | None, templates: str | Path | None = None) -> Path | None:
+    """The folder of a user's own templates: that given, or else that of the configuration."""
+    if templates is not None:
+        return Path(templates)
+    if configuration is None or not configuration.report.templates:
+        return None
+    return Path(configuration.folder, configuration.report.templates)
+
+
+def write_pages(
+    report: Report,
+    paths: Sequence[Path],
+    *,
+    templates: Path | None = None,
+    sign: Callable[[bytes], bytes] | None = None,
+) -> list[Path]:
+    """Write a report in each form that the endings ask for; nothing is written before all is rendered."""
+    endings = {path.suffix.lower() for path in paths}
+    contents = render_report(report, endings, templates=templates)
+    if sign is not None and ".pdf" in contents:
+        contents[".pdf"] = sign(contents[".pdf"])
+    return write_together({path: contents[path.suffix.lower()] for path in paths})
+
+
+def render_report(report: Report, endings: set[str], *, templates: Path | None = None) -> dict[str, bytes]:
+    """A report in each of the forms asked for: ".json", ".html" and ".pdf"."""
+    results = report.to_json().encode()
+    rendered = {".json": results}
+    if endings <= rendered.keys():
+        return rendered
+    context = describe_report(report, templates_sha256=hash_templates(templates))
+    html = render_html("report.html", context, templates=templates)
+    check_self_contained(html)
+    if ".html" in endings:
+        rendered[".html"] = embed_fonts(html).encode()
+    if ".pdf" in endings:
+        announce("setting pages")
+        attachments = _attach(report, results)
+        rendered[".pdf"] = render_pdf(html, attachments=attachments, created=report.provenance.time)
+    return rendered
+
+
+def _attach(report: Report, results: bytes) -> list[Attachment]:
+    """The files that a PDF carries: the results, and the configuration if there is one."""
+    source = report.configuration_source
+    files = [
+        Attachment(
+            name="results.json",
+            content=results,
+            description="All results of this report, from which it can be rendered again",
+            relationship="Data",
+        )
+    ]
+    if source.text:
+        files.append(
+            Attachment(
+                name=source.name,
+                content=source.text.encode(),
+                description="The configuration of this report",
+                relationship="Source",
+            )
+        )
+    return files
 
 
 def check_name(path: str | Path) -> Path:
-    """The path of a report, if its ending tells what to write."""
+    """The path of a report, if its ending tells what to write and its folder is there."""
     target = Path(path)
-    if target.suffix.lower() not in {".html", ".pdf", ".json"}:
+    if target.suffix.lower() not in _ENDINGS:
         raise UsageError(f"The name of a report must end in .html, .pdf or .json; got {target.name!r}.")
+    if not target.parent.is_dir():
+        raise UsageError(f"The folder {target.parent} does not exist; make it, or write elsewhere.")
+    if target.is_dir():
+        raise UsageError(f"{target} is a folder; name a file.")
     return target
-
-
-def check_certificate(certificate: Certificate | None, evaluation: Evaluation) -> None:
-    """Refuse a certificate of other results."""
-    if certificate is not None and certificate.results_sha256 != evaluation.sha256:
-        raise UsageError(
-            f"The certificate is of other results: it names {certificate.results_sha256[:12]}…, these are "
-            f"{evaluation.sha256[:12]}…. Certify this evaluation."
-        )
 
 
 def write_study(study: Study, folder: str | Path) -> list[Path]:
@@ -68,11 +172,11 @@ def write_study(study: Study, folder: str | Path) -> list[Path]:
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     html = render_html("validation.html", describe_study(study))
-    contents = {".json": document.dump(study).encode(), ".html": html.encode()}
+    contents = {".json": document.dump(study).encode(), ".html": embed_fonts(html).encode()}
     written = [write_bytes(target / f"{_STUDY_NAME}{ending}", body) for ending, body in contents.items()]
     try:
-        pdf = render_pdf(html)
-    except (ImportError, OSError) as error:  # the libraries of the system are not there
+        pdf = render_pdf(html, created=study.time)
+    except UsageError as error:  # the libraries of the system are not there
         there = " and ".join(map(str, written))
         raise UsageError(f"The PDF cannot be made ({error}); {there} are written.") from error
     return [*written, write_bytes(target / f"{_STUDY_NAME}.pdf", pdf)]

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from scorereport.results import ModelResult
 
 
+_MCB_HEADS = ("MCB before", "MCB after")
+
+
 def threshold_table(models: Sequence[ModelResult]) -> Table | None:
     """What happens if a case is acted upon once its forecast reaches a threshold."""
     rows = [
@@ -62,8 +65,9 @@ def recalibration_table(models: Sequence[ModelResult], level: str) -> Table | No
         return None
     return Table(
         caption="Recalibrated minus original, each case by a map fitted without it "
-        f"({tried[0][1].folds} folds), with {level} intervals; negative is better",
-        heads=("model", "map", "Brier", "interval", "p", "log", "interval", "p", "MCB before", "MCB after"),
+        f"({tried[0][1].folds} folds), with {level} intervals; negative is better. Holm's p is adjusted for "
+        "the maps that were tried",
+        heads=("model", "map", "Brier", "interval", "Holm's p", "log", "interval", "Holm's p", *_MCB_HEADS),
         rows=tuple((model, trial.method, *_effect(trial)) for model, trial in tried),
         n_labels=2,
         section=len(models[0].recalibration) if len(models) > 1 else 0,
@@ -77,7 +81,7 @@ def _effect(trial: RecalibrationTrial) -> tuple[str, ...]:
         for text in (
             format_number(d.value, common_decimals([d.value])),
             format_interval(d.lower, d.upper, common_decimals([d.value])),
-            format_p_value(d.p_value),
+            format_p_value(d.p_value if d.p_value_holm is None else d.p_value_holm),
         )
     ]
     before, after = trial.miscalibration_before, trial.miscalibration_after

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import format_count, format_number, format_p_value, format_percent
-from scorereport.tables.table import Table, columns_of_text, interval_text
+from scorereport.tables.table import Table, columns_of_text, interval_text, label_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scorereport.evaluation import Evaluation
+    from scorereport.inference.outcomes import HypothesisTest
     from scorereport.results import GroupResult, ModelScores
 
 _GROUP_HEADS = ("Brier", "MCB", "DSC", "UNC", "log", "AUC ↑")
@@ -68,12 +69,25 @@ def _group_intervals(text: tuple[str, ...], scores: ModelScores) -> tuple[str, .
 def heterogeneity_table(evaluation: Evaluation) -> Table:
     """Tests whether models are equally good in all groups."""
     rows = [
-        (h.column, h.model, h.test.name, format_number(h.test.statistic, 2), format_p_value(h.test.p_value))
+        (
+            h.column,
+            h.model,
+            name_test(h.test),
+            format_number(h.test.statistic, 2),
+            format_p_value(h.test.p_value),
+            format_p_value(h.test.p_value if h.test.p_value_holm is None else h.test.p_value_holm),
+        )
         for h in evaluation.heterogeneity
     ]
     return Table(
-        caption="Do groups differ? A small p says so",
-        heads=("groups", "model", "test", "statistic", "p"),
+        caption="Do groups differ? A small p says so; Holm's p is adjusted for all tests of a column",
+        heads=("groups", "model", "test", "statistic", "p", "Holm's p"),
         rows=tuple(rows),
         n_labels=3,
     )
+
+
+def name_test(test: HypothesisTest) -> str:
+    """The name of a test, with its measure in words: Cochran's Q (Brier score)."""
+    name, bracket, measure = test.name.partition(" (")
+    return f"{name} ({label_of(measure.rstrip(')'))})" if bracket else name

@@ -1,0 +1,165 @@
+"""A report put together: which sections there are, and the numbers of sections, tables and figures."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from scorereport.formatting import counted, format_time, join_words
+from scorereport.progress import steps
+from scorereport.report.parts import make_facts
+from scorereport.report.sections.calibration import describe_calibration
+from scorereport.report.sections.certificate import describe_certificate_section
+from scorereport.report.sections.checklist import describe_checklists
+from scorereport.report.sections.closing import describe_limitations, describe_provenance, describe_sign_off
+from scorereport.report.sections.comparison import describe_comparison
+from scorereport.report.sections.data import describe_data_section
+from scorereport.report.sections.decision import describe_decision_section
+from scorereport.report.sections.decomposition import describe_decomposition
+from scorereport.report.sections.discrimination import describe_discrimination
+from scorereport.report.sections.grouped import describe_groups_section, describe_time_section
+from scorereport.report.sections.methods import describe_methods
+from scorereport.report.sections.model import describe_model_section
+from scorereport.report.sections.performance import describe_performance
+from scorereport.report.sections.recalibration import describe_recalibration
+from scorereport.report.sections.summary import describe_light, describe_summary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from scorereport.configuration import Person
+    from scorereport.report.parts import Section
+    from scorereport.report.record import Report
+
+#: More names than these would not fit into a title.
+_MODELS_IN_A_TITLE = 3
+#: A name with more letters would not fit into a title either.
+_LETTERS_IN_A_TITLE = 40
+#: Places that every report has, beside the sections.
+_FIXED = {
+    "section_cover": {"text": "Cover", "id": "cover"},
+    "section_contents": {"text": "Contents", "id": "contents"},
+}
+#: All sections but the last, which must know which others there are, in reading order.
+_DESCRIBERS: dict[str, Callable[[Report], Section | None]] = {
+    "summary": describe_summary,
+    "model": describe_model_section,
+    "data": describe_data_section,
+    "methods": describe_methods,
+    "performance": describe_performance,
+    "calibration": describe_calibration,
+    "discrimination": describe_discrimination,
+    "decomposition": describe_decomposition,
+    "decision": describe_decision_section,
+    "comparison": describe_comparison,
+    "groups": describe_groups_section,
+    "time": describe_time_section,
+    "recalibration": describe_recalibration,
+    "certificate": describe_certificate_section,
+    "limitations": describe_limitations,
+    "provenance": describe_provenance,
+    "sign-off": describe_sign_off,
+}
+
+
+def describe_report(report: Report, *, templates_sha256: str = "") -> dict[str, Any]:
+    """All that the templates of a report place."""
+    sections = _number_sections(list(_describe_sections(report, templates_sha256)))
+    labels = _number_parts(sections)
+    return {
+        "title": name_report(report),
+        "created": report.provenance.time,
+        "cover": _describe_cover(report),
+        "verdict": describe_light(report),
+        "contents": [{name: section[name] for name in ("id", "number", "title")} for section in sections],
+        "sections": sections,
+        "labels": labels,
+        "running": _describe_running(report),
+    }
+
+
+def _describe_sections(report: Report, templates_sha256: str) -> Iterator[Section]:
+    """Sections that have content and are wanted."""
+    omitted = report.configuration.report.omit
+    describers = _DESCRIBERS | {"provenance": partial(describe_provenance, templates_sha256=templates_sha256)}
+    wanted = [describe for name, describe in describers.items() if name not in omitted]
+    present = []
+    for describe in steps(wanted, len(wanted), "drawing"):
+        if (section := describe(report)) is not None:
+            present.append(section.name)
+            yield section
+    if "checklist" not in omitted:
+        annex = describe_checklists(report, present)
+        if annex is not None:
+            yield annex
+
+
+def _number_sections(sections: Sequence[Section]) -> list[dict[str, Any]]:
+    return [
+        {
+            **section.content,
+            "name": section.name,
+            "id": section.name,
+            "number": str(number),
+            "title": section.title,
+            "parts": dict(section.parts),
+            "template": f"sections/{section.name}.html",
+        }
+        for number, section in enumerate(sections, start=1)
+    ]
+
+
+def _number_parts(sections: Sequence[dict[str, Any]]) -> dict[str, dict[str, str]]:
+    """Number tables and figures through the whole report; return how to refer to them and to sections."""
+    labels = _FIXED | {
+        f"section_{s['name']}": {"text": f"Section {s['number']}", "id": s["id"]} for s in sections
+    }
+    counts = {"table": 0, "figure": 0}
+    for section in sections:
+        for key, part in section["parts"].items():
+            kind = part["kind"]
+            counts[kind] += 1
+            part |= {"id": f"{kind}-{counts[kind]}", "name": f"{kind.capitalize()} {counts[kind]}"}
+            labels[key] = {"text": part["name"], "id": part["id"]}
+    return labels
+
+
+def name_report(report: Report) -> str:
+    """The title of the configuration, or one made of the names of the models."""
+    if report.configuration.report.title:
+        return report.configuration.report.title
+    names = [result.model for result in report.evaluation.models]
+    if len(names) > _MODELS_IN_A_TITLE or max(map(len, names)) > _LETTERS_IN_A_TITLE:
+        return f"Evaluation of {counted(len(names), 'model')}"
+    return f"Evaluation of {join_words(names)}"
+
+
+def _describe_cover(report: Report) -> dict[str, Any]:
+    """What identifies the document, and who answers for it."""
+    told, model, people = report.configuration.report, report.configuration.model, report.configuration.people
+    facts = {
+        "Report": told.number,
+        "Version": told.version,
+        "Date": format_time(report.provenance.time),
+        "Model": ", version ".join(filter(None, (model.name, model.version))),
+        "Outcome": report.configuration.data.outcome or report.evaluation.data.outcome,
+        "Period": report.configuration.data.period,
+        "Prepared by": _name(people.author),
+        "Reviewed by": _name(people.reviewer),
+        "Approved by": _name(people.approver),
+        "Confidentiality": told.confidentiality,
+    }
+    return {"organisation": told.organisation, "subtitle": told.subtitle, "facts": make_facts(facts)}
+
+
+def _name(person: Person | None) -> str:
+    if person is None:
+        return ""
+    return ", ".join(filter(None, (person.name, person.role, person.organisation)))
+
+
+def _describe_running(report: Report) -> str:
+    """What the head of every page says beside the title."""
+    told = report.configuration.report
+    parts = (told.number, f"version {told.version}" if told.version else "", told.confidentiality)
+    return ", ".join(filter(None, parts)) or format_time(report.provenance.time)[:10]

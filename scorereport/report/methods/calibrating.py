@@ -1,0 +1,99 @@
+"""Calibration and the bands of the reliability curve: the methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport.formatting import format_level, join_words
+from scorereport.report.formulas import CATALOGUE
+from scorereport.report.methods.entries import Entry, capitalize, distinct, make_entry, tell_methods
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scorereport.evaluation import Evaluation
+    from scorereport.inference.outcomes import HypothesisTest
+    from scorereport.reliability.bands import Band
+    from scorereport.results import ModelCalibration, ModelResult
+
+
+def describe_calibration(evaluation: Evaluation) -> Iterator[Entry]:
+    """The isotonic fit, the decomposition, and all tests and measures of calibration."""
+    models = evaluation.models
+    yield make_entry("isotonic")
+    yield make_entry("corp")
+    components = [part for model in models for part in model.scores.components]
+    if components:
+        drawn = distinct(part.method.partition("resampled")[2].strip(" ()") for part in components)
+        yield make_entry("overfit", *(f"O₂ by {text}." for text in drawn if text))
+    tests = [test for model in models for test in model.scores.miscalibration_tests]
+    if tests:
+        drawn = distinct(test.method.partition(";")[0] for test in tests)
+        yield make_entry("miscalibration test", *(f"{text}." for text in drawn), _tell_hypothesis(tests[0]))
+    known = [model.calibration for model in models if model.calibration is not None]
+    if known:
+        yield from _describe_line_and_errors(known)
+        yield from _describe_tests([test for found in known for test in found.tests])
+        yield from _describe_grades(known)
+
+
+def _describe_line_and_errors(known: Sequence[ModelCalibration]) -> Iterator[Entry]:
+    how = distinct(found.line.slope.method.partition("; ")[2] for found in known)
+    yield make_entry("line", *(capitalize(f"{text}.") for text in how))
+    errors = [found.errors for found in known if found.errors is not None]
+    if errors:
+        how = distinct(error.method.partition(", at ")[0] for error in errors)
+        yield make_entry("ici", *(capitalize(f"{text}.") for text in how))
+    binned = known[0].binned
+    shape = {"uniform": "equal width", "quantile": "about equal count"}[binned.strategy]
+    yield make_entry("ece", f"Here {binned.bins} bins of {shape}.")
+
+
+def _describe_tests(tests: Sequence[HypothesisTest]) -> Iterator[Entry]:
+    for name in distinct(test.name for test in tests):
+        same = [test for test in tests if test.name == name]
+        yield make_entry(_variant(same[0]), _tell_hypothesis(same[0]), tell_methods(same))
+
+
+def _variant(test: HypothesisTest) -> str:
+    """Under which key the catalogue has a test, which clusters and fractional weights may change."""
+    if f"{test.name} in clusters" in CATALOGUE and "cluster" in test.method:
+        return f"{test.name} in clusters"
+    if f"{test.name} by Wald" in CATALOGUE and test.method.startswith("Wald"):
+        return f"{test.name} by Wald"
+    return test.name
+
+
+def _describe_grades(known: Sequence[ModelCalibration]) -> Iterator[Entry]:
+    grades = [grade for found in known for grade in found.grades]
+    if grades:
+        yield make_entry(
+            "grades",
+            f"Light by the Jeffreys test: red below {grades[0].red:g}, yellow below {grades[0].yellow:g}, "
+            "else green.",
+        )
+
+
+def _tell_hypothesis(test: HypothesisTest) -> str:
+    return f"Null hypothesis: {test.null_hypothesis[0].lower()}{test.null_hypothesis[1:]}"
+
+
+def describe_bands(models: Sequence[ModelResult]) -> Iterator[Entry]:
+    """Each band once, with the names of its models where these have different ones."""
+    drawn = [(model.model, band) for model in models for band in model.bands if _is_shown(band)]
+    for label in distinct(band.label for _, band in drawn):
+        of = [(model, band) for model, band in drawn if band.label == label]
+        whose = "" if len(of) == len(models) else f"Of {join_words(distinct(model for model, _ in of))}."
+        yield _describe_band(of[0][1], whose)
+
+
+def _describe_band(band: Band, whose: str) -> Entry:
+    draws = "" if band.resamples is None else f"{band.resamples} draws, seed {band.seed}."
+    entry = make_entry(f"{band.kind} {band.coverage} {band.method}", draws, whose)
+    name = f"{capitalize(band.coverage)} {band.kind} band, {format_level(band.level)}"
+    return {**entry, "name": f"{name} ({band.method})"}
+
+
+def _is_shown(band: Band) -> bool:
+    """Whether a report draws a band or judges by it; a pointwise confidence band is for the document."""
+    return band.kind == "consistency" or band.coverage == "simultaneous"

@@ -1,0 +1,72 @@
+"""Subgroups, recalibration and verdicts: the methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport.formatting import counted, format_count, format_difference, join_words
+from scorereport.report.methods.entries import Entry, distinct, inside_sentence, make_entry, tell_methods
+from scorereport.tables.table import label_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from scorereport.evaluation import Evaluation
+    from scorereport.reference.certificate import Certificate
+    from scorereport.report.record import Report
+
+
+def describe_groups(evaluation: Evaluation, omitted: Collection[str] = ()) -> Iterator[Entry]:
+    """Groups, tests whether they differ, and recalibration."""
+    if (evaluation.groups and "groups" not in omitted) or (evaluation.windows and "time" not in omitted):
+        yield make_entry("groups", *_tell_groups(evaluation))
+    tests = [] if "groups" in omitted else [found.test for found in evaluation.heterogeneity]
+    compared = [test for test in tests if test.name.startswith("Cochran")]
+    if compared:
+        scores = distinct(test.name.partition("(")[2].strip(")") for test in compared)
+        yield make_entry(
+            "Cochran's Q", f"For {join_words(inside_sentence(label_of(score)) for score in scores)}."
+        )
+    lines = [test for test in tests if test.name.startswith("Calibration")]
+    if lines:
+        by_wald = lines[0].method.startswith("Wald")
+        yield make_entry(f"Calibration by group{' by Wald' if by_wald else ''}", tell_methods(lines))
+    trials = [trial for model in evaluation.models for trial in model.recalibration]
+    if trials and "recalibration" not in omitted:
+        yield make_entry(
+            "recalibration",
+            f"{trials[0].folds} folds, seed {trials[0].seed}: each case by a map fitted to the other folds, "
+            "which are dealt without a look at outcomes. D < 0: recalibration helps.",
+            tell_methods(trial.brier for trial in trials),
+        )
+
+
+def _tell_groups(evaluation: Evaluation) -> Iterator[str]:
+    groups = (*evaluation.groups, *evaluation.windows)
+    smallest = evaluation.settings.smallest_group
+    yield f"Groups of fewer than {counted(smallest, 'row')} are counted, not scored."
+    left_out = sum(not group.models for group in groups)
+    if left_out:
+        yield f"Here that holds for {format_count(left_out)} of {format_count(len(groups))}."
+    if evaluation.windows:
+        window = evaluation.settings.window
+        yield f"Periods: by {window}." if window else "Periods: the shortest that make no more than 24."
+
+
+def describe_verdicts(report: Report) -> Iterator[Entry]:
+    """How limits were judged, and who computed the numbers again."""
+    if report.judgements:
+        yield make_entry("limits")
+    if report.certificate is not None and report.certificate.comparisons:
+        yield _describe_certificate(report.certificate)
+
+
+def _describe_certificate(certificate: Certificate) -> Entry:
+    tolerances = sorted(line.tolerance for line in certificate.comparisons if line.tolerance is not None)
+    ends = distinct(format_difference(end) for end in (*tolerances[:1], *tolerances[-1:]))
+    return make_entry(
+        "certificate",
+        "Another implementation computed scores, components, bins and bands again.",
+        f"Tolerance {' to '.join(ends)}, line by line in the certificate." if ends else "",
+        reference=certificate.reference or certificate.sentence,
+    )

@@ -1,0 +1,133 @@
+"""Intervals and comparisons: the methods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scorereport.formatting import format_level, format_number, join_words
+from scorereport.report.formulas import CATALOGUE
+from scorereport.report.methods.entries import (
+    Entry,
+    capitalize,
+    distinct,
+    inside_sentence,
+    make_entry,
+    tell_methods,
+)
+from scorereport.tables.table import label_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from scorereport.evaluation import Evaluation
+    from scorereport.inference.outcomes import Difference, Estimate
+    from scorereport.results import ModelScores, SampleSummary
+
+#: Methods of intervals, by how records call them, the longer of two beginnings first.
+_INTERVALS = (
+    "BCa bootstrap",
+    "percentile bootstrap",
+    "Wilson",
+    "normal on log-odds",
+    "DeLong with Obuchowski",
+    "DeLong",
+)
+
+
+_DIFFERENCES = {
+    "Diebold-Mariano": "Diebold-Mariano",
+    "DeLong": "DeLong difference",
+    "AUC influence": "DeLong difference",
+    "bracket": "bracket",
+}
+
+
+_SKILL = " skill"
+
+
+def describe_intervals(evaluation: Evaluation) -> Iterator[Entry]:
+    """Each method once, with what it was used for; details are those of all rows together."""
+    overall = list(_estimates(evaluation.data.sample, [model.scores for model in evaluation.models]))
+    others = [
+        estimate
+        for group in (*evaluation.groups, *evaluation.windows)
+        for estimate in _estimates(group.sample, group.models)
+    ]
+    for key in _INTERVALS:
+        here = [estimate for estimate in overall if _method_of(estimate) == key]
+        anywhere = here or [estimate for estimate in others if _method_of(estimate) == key]
+        if anywhere:
+            recorded = distinct(estimate.method.removeprefix(f"{key}, ") for estimate in here)
+            told = [capitalize(f"{text}.") for text in recorded if text != key]
+            yield make_entry(key, _tell_measures(anywhere, "" if here else " in groups"), *told)
+
+
+def _estimates(sample: SampleSummary, models: Iterable[ModelScores]) -> Iterator[Estimate]:
+    known = [sample.prevalence_interval]
+    for model in models:
+        for score in model.scores:
+            known += [score.interval, score.skill_interval]
+    return (estimate for estimate in known if estimate is not None)
+
+
+def _method_of(estimate: Estimate) -> str:
+    return next((key for key in _INTERVALS if estimate.method.startswith(key)), "")
+
+
+def _tell_measures(estimates: Sequence[Estimate], where: str) -> str:
+    names = distinct(estimate.measure for estimate in estimates)
+    words = [inside_sentence(label_of(name)) for name in names if not name.endswith(_SKILL)]
+    skills = len(names) - len(words)
+    if skills:
+        words.append("its skill" if skills == 1 else "skills")
+    return f"For {join_words(words)}{where}."
+
+
+def describe_comparisons(evaluation: Evaluation) -> Iterator[Entry]:
+    """Differences between models, their adjustment, and the ranks."""
+    compared = evaluation.comparisons
+    for key in dict.fromkeys(_DIFFERENCES.values()):
+        same = [d for d in compared.differences if _DIFFERENCES[_beginning(d)] == key]
+        if same:
+            reference = distinct(part for d in same for part in d.reference.split("; "))
+            fixed = CATALOGUE[key].reference.split("; ")
+            how = tell_methods(_without_bracket(same))
+            yield make_entry(key, how, reference="; ".join(distinct([*reference, *fixed])))
+    if compared.murphy:
+        curve = compared.murphy[0]
+        how = f"{capitalize(curve.method)}, {curve.resamples} draws, seed {curve.seed}"
+        yield make_entry("murphy difference", f"{how}, level {format_level(curve.level)}.")
+    adjusted = list(_find_adjusted(evaluation))
+    if adjusted:
+        yield make_entry("holm", f"Adjusted over {'; over '.join(adjusted)}.")
+    if compared.ranks:
+        alpha = format_number(1 - evaluation.settings.level, 3).rstrip("0").rstrip(".")
+        yield make_entry(
+            "ranks",
+            f"Told: Holm’s p is at most {alpha}, or the difference is infinite. Models that are not told "
+            "apart are tied (=).",
+        )
+
+
+def _without_bracket(differences: Iterable[Difference]) -> list[Difference]:
+    """Only the errors of a bracket interval; the rest of it stands where it is first explained."""
+    return [
+        replace(d, method=d.method.rpartition("; ")[2]) if d.method.startswith("bracket") else d
+        for d in differences
+    ]
+
+
+def _beginning(difference: Difference) -> str:
+    return next(start for start in _DIFFERENCES if difference.method.startswith(start))
+
+
+def _find_adjusted(evaluation: Evaluation) -> Iterator[str]:
+    """Over what p-values were adjusted."""
+    if any(d.p_value_holm is not None for d in evaluation.comparisons.differences):
+        yield "the pairs of models, for each measure"
+    grouped = [model for group in (*evaluation.groups, *evaluation.windows) for model in group.models]
+    if any(test.p_value_holm is not None for model in grouped for test in model.miscalibration_tests):
+        yield "the groups or periods of a column, for the tests that MCB is 0"
+    if any(model.recalibration for model in evaluation.models):
+        yield "the ways to recalibrate a model"

@@ -1,0 +1,51 @@
+"""Scores, discrimination and decisions: the methods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport.report.formulas import SCORES
+from scorereport.report.methods.entries import Entry, capitalize, make_entry
+from scorereport.scores.registry import get_score
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from scorereport.evaluation import Evaluation
+
+
+def describe_scores(evaluation: Evaluation) -> Iterator[Entry]:
+    """Each score with its traits, and the skill."""
+    for score in evaluation.models[0].scores.scores:
+        yield _describe_score(score.name, evaluation.settings.cost_interval)
+    yield make_entry("skill")
+
+
+def _describe_score(name: str, costs: tuple[float, float] | None) -> Entry:
+    formula, convention = SCORES[name]
+    score = get_score(name)
+    bounds = "" if costs is None else f" Here a = {costs[0]:g} and b = {costs[1]:g}."
+    traits = f"{score.direction}; {score.propriety}; range {_typeset(score.range)}."
+    return {
+        "name": score.label,
+        "formula": formula,
+        "convention": f"{convention}{bounds if name.startswith('bounded') else ''} {capitalize(traits)}",
+        "reference": "; ".join(score.references),
+    }
+
+
+def _typeset(text: str) -> str:
+    return text.replace("-", "−")
+
+
+def describe_decisions(evaluation: Evaluation, omitted: Collection[str] = ()) -> Iterator[Entry]:
+    """Curves and measures of discrimination and of decisions, of those sections that are not omitted."""
+    if evaluation.data.sample.prevalence not in (0.0, 1.0) and "discrimination" not in omitted:
+        yield make_entry("roc")
+    if "decomposition" not in omitted:
+        yield make_entry("murphy")
+    if "decision" not in omitted:
+        yield make_entry("regret")
+        yield make_entry("net benefit")
+        if evaluation.models[0].thresholds:
+            yield make_entry("thresholds")

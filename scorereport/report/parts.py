@@ -1,0 +1,73 @@
+"""What a section is made of: tables, figures and facts, as plain dictionaries that templates only place.
+
+A part is known by its key until all sections are together; then it gets its number.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from scorereport.report.results import describe_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.figure import Figure
+
+    from scorereport.tables.table import Table
+
+    Part = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Section:
+    """A section by the name of its template, with its parts by key and whatever else the template places."""
+
+    name: str
+    title: str
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    content: Mapping[str, Any] = field(default_factory=dict)
+
+
+def collect_parts(**parts: Part | None) -> dict[str, Part]:
+    """The parts that there are, in the order in which they are numbered."""
+    return {key: part for key, part in parts.items() if part is not None}
+
+
+def make_table(table: Table | None) -> Part | None:
+    """A table as a part; None if there is none."""
+    return None if table is None else {"kind": "table", **describe_table(table)}
+
+
+def make_figure(plot: Callable[..., Figure], alt: str, *data: Any, caption: str, **options: Any) -> Part:
+    """Draw a figure; the caption says what is seen and how it was made, the alt text tells it in words."""
+    from scorereport.figures import render_svg
+
+    drawn = plot(*data, **options)
+    width, height = drawn.get_size_inches()
+    return {
+        "kind": "figure",
+        "src": f"data:image/svg+xml;base64,{b64encode(render_svg(drawn).encode()).decode()}",
+        "alt": alt,
+        "caption": caption,
+        "width": f"{25.4 * width:.0f}",
+        "height": f"{25.4 * height:.0f}",
+    }
+
+
+def make_facts(facts: Mapping[str, str]) -> list[dict[str, str]]:
+    """Labels with their texts, without those that have none."""
+    return [{"label": label, "text": text} for label, text in facts.items() if text]
+
+
+def split_paragraphs(text: str) -> list[str]:
+    """Paragraphs of a text, which an empty line parts."""
+    return [part.strip() for part in text.split("\n\n") if part.strip()]
+
+
+def join_software(software: Mapping[str, str]) -> str:
+    """Names and versions in a line."""
+    return ", ".join(f"{name} {version}" for name, version in software.items())

@@ -1,0 +1,1 @@
+"""Sections of a report: what each says, from the record of the report alone."""

@@ -1,0 +1,114 @@
+"""Calibration: reliability diagrams with bands, the Brier score's components, tests, line and grades."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport.figures import describe_reliability, plot_reliability
+from scorereport.formatting import common_decimals, format_level, format_number, format_percent, join_words
+from scorereport.report.parts import Section, collect_parts, make_figure, make_table
+from scorereport.tables.calibrating import calibration_test_table, grade_tables, line_table
+from scorereport.tables.sentences import describe_bands
+from scorereport.tables.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scorereport.evaluation import Evaluation
+    from scorereport.reliability.bands import Band
+    from scorereport.report.parts import Part
+    from scorereport.report.record import Report
+    from scorereport.results import ModelResult
+
+
+def describe_calibration(report: Report) -> Section:
+    """The signature of the report: what forecasts promised, and what came true."""
+    evaluation = report.evaluation
+    known = [(m.model, m.calibration) for m in evaluation.models if m.calibration is not None]
+    level = format_level(evaluation.settings.level)
+    grades = {
+        f"grades_{place}": make_table(table) for place, table in enumerate(grade_tables(known), start=1)
+    }
+    return Section(
+        name="calibration",
+        title="Calibration",
+        parts=collect_parts(
+            brier=make_table(_brier_table(evaluation.models)),
+            reliability=_draw_diagrams(evaluation),
+            line=make_table(line_table(known, level)) if known else None,
+            tests=make_table(calibration_test_table(known)) if known else None,
+            **grades,
+        ),
+        content={
+            "sentences": [sentence for model in evaluation.models for sentence in describe_bands(model)],
+            "grades": list(grades),
+            "has_band": any(model.bands for model in evaluation.models),
+            "band_level": format_level(evaluation.settings.band_level),
+        },
+    )
+
+
+def _draw_diagrams(evaluation: Evaluation) -> Part:
+    models, prevalence = evaluation.models, evaluation.data.sample.prevalence
+    return make_figure(
+        plot_reliability,
+        describe_reliability(models, prevalence=prevalence),
+        models,
+        prevalence=prevalence,
+        caption=f"CORP reliability diagrams. {_describe_drawing(models)}",
+    )
+
+
+#: What the bands of a diagram show, by their coverage.
+_BANDS = {
+    "pointwise": "Shaded: {}; at any one forecast the curve of a calibrated model lies inside with that "
+    "probability.",
+    "simultaneous": "Dashed: {}; the whole curve of a calibrated model stays inside with that probability.",
+}
+
+
+def _describe_drawing(models: Sequence[ModelResult]) -> str:
+    """What the lines and areas are, and how they were made."""
+    bands = [(m.model, band) for m in models for band in m.bands if band.kind == "consistency"]
+    seeds = sorted({band.seed for _, band in bands if band.seed is not None})
+    told = [
+        text.format(_name_bands([pair for pair in bands if pair[1].coverage == coverage]))
+        for coverage, text in _BANDS.items()
+        if any(band.coverage == coverage for _, band in bands)
+    ]
+    return " ".join(
+        [
+            *told,
+            *(f"Seed {seed}." for seed in seeds),
+            "Thick segments are bins of the isotonic fit; bars show the distribution of the forecasts.",
+        ]
+    )
+
+
+def _name_bands(bands: Sequence[tuple[str, Band]]) -> str:
+    """The bands by their labels, with the models if these have different ones."""
+    labels = list(dict.fromkeys(band.label for _, band in bands))
+    if len(labels) == 1:
+        return labels[0]
+    return "; ".join(
+        f"{label} of {join_words(model for model, band in bands if band.label == label)}" for label in labels
+    )
+
+
+def _brier_table(models: Sequence[ModelResult]) -> Table:
+    parts = [(m.model, m.scores.decompositions[0]) for m in models]
+    numbers = [[d.score, d.miscalibration, d.discrimination, d.uncertainty] for _, d in parts]
+    decimals = [common_decimals(column) for column in zip(*numbers, strict=True)]
+    return Table(
+        caption="Brier score and its CORP decomposition, S = MCB − DSC + UNC. Lower S and MCB, higher DSC "
+        "and skill are better",
+        heads=("model", "S", "MCB", "DSC", "UNC", "skill"),
+        rows=tuple(
+            (
+                model,
+                *(format_number(v, d) for v, d in zip(row, decimals, strict=True)),
+                format_percent(part.skill),
+            )
+            for (model, part), row in zip(parts, numbers, strict=True)
+        ),
+    )

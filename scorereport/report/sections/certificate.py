@@ -1,0 +1,46 @@
+"""The R certificate: what another implementation says of the numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport.report.context import describe_certificate
+from scorereport.report.parts import Section
+
+if TYPE_CHECKING:
+    from scorereport.reference.certificate import Certificate
+    from scorereport.report.record import Report
+
+
+def describe_certificate_section(report: Report) -> Section | None:
+    """The certificate: what differs in full, what agrees in a summary; None if nobody was asked."""
+    if report.certificate is None:
+        return None
+    described = describe_certificate(report.certificate)
+    tables = [described.pop(name) for name in ("unexpected", "expected", "summary")]
+    parts = {
+        f"certificate_{place}": {"kind": "table", **table}
+        for place, table in enumerate(filter(None, tables), start=1)
+    }
+    return Section(
+        name="certificate",
+        title="R certificate",
+        parts=parts,
+        content={
+            "certificate": described,
+            "keys": list(parts),
+            "introduction": _introduce(report.certificate),
+        },
+    )
+
+
+def _introduce(certificate: Certificate) -> str:
+    """What was done, and no more."""
+    if certificate.verdict == "not certified":
+        return (
+            "No other software has computed the numbers of this report on these data; this section says why."
+        )
+    return (
+        "Other software has computed scores, components, bins and bands of this report again, on the same "
+        "data; what it has not looked at is named below."
+    )

@@ -1,0 +1,56 @@
+"""The annex: which item of which checklist is answered where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scorereport.checklists import fill_checklist
+from scorereport.report.parts import Section
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scorereport.checklists import ChecklistLine
+    from scorereport.report.record import Report
+
+
+def describe_checklists(report: Report, present: Sequence[str]) -> Section | None:
+    """All checklists of the report, each item with the sections that answer it; None if there are none."""
+    if not report.checklists:
+        return None
+    names, evidence = report.configuration.checklist.names, _find_evidence(report)
+    return Section(
+        name="checklist",
+        title="Annex: checklists",
+        content={
+            "lists": [
+                {
+                    "title": names.get(checklist.name, checklist.title),
+                    "source": checklist.source,
+                    "lines": [
+                        _describe_line(line)
+                        for line in fill_checklist(checklist, report.configuration, present, evidence)
+                    ],
+                }
+                for checklist in report.checklists
+            ]
+        },
+    )
+
+
+def _find_evidence(report: Report) -> list[str]:
+    """What the sections really have to offer."""
+    certificate = report.certificate
+    has_intervals = report.evaluation.settings.resamples > 0
+    is_verified = certificate is not None and certificate.verdict != "not certified"
+    return ["intervals"] * has_intervals + ["verification"] * is_verified
+
+
+def _describe_line(line: ChecklistLine) -> dict[str, Any]:
+    return {
+        "number": line.number,
+        "text": line.text,
+        "status": line.status,
+        "sections": list(line.sections),
+        "reason": line.reason,
+    }

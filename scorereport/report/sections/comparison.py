@@ -1,0 +1,40 @@
+"""Comparison: which model is better, and whether the data can tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport.figures import describe_murphy_differences, plot_murphy_differences
+from scorereport.formatting import format_level
+from scorereport.report.parts import Section, collect_parts, make_figure, make_table
+from scorereport.tables.differences import difference_table
+
+if TYPE_CHECKING:
+    from scorereport.report.record import Report
+
+
+def describe_comparison(report: Report) -> Section | None:
+    """Paired differences of all models; None if nothing was compared."""
+    evaluation = report.evaluation
+    compared, level = evaluation.comparisons, format_level(evaluation.settings.level)
+    if not compared.differences:
+        return None
+    curves = compared.murphy
+    return Section(
+        name="comparison",
+        title="Comparison of models",
+        parts=collect_parts(
+            differences=make_table(difference_table(compared.differences, level)),
+            murphy_differences=make_figure(
+                plot_murphy_differences,
+                describe_murphy_differences(curves),
+                curves,
+                caption="Difference of mean elementary scores against the cost ratio; below zero the first "
+                f"model is better. Bands of level {format_level(curves[0].level)}: dark at each cost, light "
+                f"at all costs together ({curves[0].resamples} draws, seed {curves[0].seed}).",
+            )
+            if curves
+            else None,
+        ),
+        content={"sentences": [curve.sentence for curve in curves]},
+    )

@@ -1,0 +1,44 @@
+"""Decomposition: miscalibration against discrimination, for all scores and at all costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport.figures import describe_components, describe_murphy, plot_components, plot_murphy
+from scorereport.formatting import format_level
+from scorereport.report.parts import Section, collect_parts, make_figure, make_table
+from scorereport.tables.decompositions import decomposition_table
+
+if TYPE_CHECKING:
+    from scorereport.report.record import Report
+
+
+def describe_decomposition(report: Report) -> Section:
+    """The components of every score, as a table and as pictures."""
+    evaluation = report.evaluation
+    models, level = evaluation.models, format_level(evaluation.settings.level)
+    whiskers = (
+        f" Thin lines: {level} intervals of the true components." if models[0].scores.components else ""
+    )
+    return Section(
+        name="decomposition",
+        title="Decomposition",
+        parts=collect_parts(
+            components=make_table(decomposition_table([m.scores for m in models], level)),
+            plane=make_figure(
+                plot_components,
+                describe_components(models),
+                models,
+                caption="Miscalibration and discrimination of the Brier score. Better is up and to the left; "
+                f"along each slanted line the Brier score is the same.{whiskers}",
+            ),
+            murphy=make_figure(
+                plot_murphy,
+                describe_murphy(models),
+                models,
+                caption="Murphy diagram: the mean elementary score against the cost ratio θ of whoever acts "
+                "on the forecast. Lower is better; every proper score weighs the values of θ in its own way.",
+            ),
+        ),
+        content={"has_intervals": bool(models[0].scores.components)},
+    )

@@ -1,0 +1,90 @@
+"""Subgroups and periods: whether the models are equally good everywhere and always."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from scorereport.figures import describe_groups, describe_windows, plot_groups, plot_windows
+from scorereport.formatting import counted, format_level
+from scorereport.report.parts import Section, collect_parts, make_figure, make_table
+from scorereport.tables.grouped import group_table, heterogeneity_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from scorereport.report.parts import Part
+    from scorereport.report.record import Report
+    from scorereport.results import GroupResult
+
+#: More groups than these are in the results document; a page cannot show them all.
+MOST_SHOWN = 40
+_SHOWN_MEASURE = "brier"
+
+
+def describe_groups_section(report: Report) -> Section | None:
+    """Results by subgroup, each column with its table and figure; None if there are no subgroups."""
+    evaluation = report.evaluation
+    columns = list(dict.fromkeys(group.column for group in evaluation.groups))
+    if not columns:
+        return None
+    level = format_level(evaluation.settings.level)
+    blocks, parts = [], {}
+    for place, column in enumerate(columns, start=1):
+        members = [group for group in evaluation.groups if group.column == column]
+        keys = {"table": f"groups_{place}", "figure": f"groups_figure_{place}"}
+        parts[keys["table"]] = make_table(group_table(column, members[:MOST_SHOWN], level))
+        parts[keys["figure"]] = _draw(plot_groups, describe_groups, members[:MOST_SHOWN], column, level)
+        blocks.append({"title": column, "keys": list(keys.values()), "left_out": _count_left_out(members)})
+    differ = make_table(heterogeneity_table(evaluation)) if evaluation.heterogeneity else None
+    return Section(
+        name="groups",
+        title="Subgroups",
+        parts=collect_parts(**parts, heterogeneity=differ),
+        content={"columns": blocks, "smallest": str(evaluation.settings.smallest_group)},
+    )
+
+
+def describe_time_section(report: Report) -> Section | None:
+    """Results by period; None if the data have no dates."""
+    evaluation = report.evaluation
+    if not evaluation.windows:
+        return None
+    windows, level = evaluation.windows, format_level(evaluation.settings.level)
+    column = windows[0].column
+    return Section(
+        name="time",
+        title="Time",
+        parts=collect_parts(
+            windows=make_table(group_table(column, windows[-MOST_SHOWN:], level)),
+            windows_figure=_draw(plot_windows, describe_windows, windows[-MOST_SHOWN:], column, level),
+        ),
+        content={"column": column, "left_out": _count_left_out(windows)},
+    )
+
+
+def _draw(
+    plot: Callable[..., Any],
+    describe: Callable[..., str],
+    shown: Sequence[GroupResult],
+    column: str,
+    level: str,
+) -> Part | None:
+    """A figure of those groups that were scored; None if none was."""
+    scored = [model for group in shown for model in group.models]
+    if not scored:
+        return None
+    whiskers = f", with {level} intervals" if scored[0].scores[0].interval is not None else ""
+    return make_figure(
+        partial(plot, measure=_SHOWN_MEASURE),
+        describe(shown, measure=_SHOWN_MEASURE),
+        shown,
+        caption=f"Brier score by {column}{whiskers}. Lower is better, but it also depends on how often the "
+        "event happens in a group.",
+    )
+
+
+def _count_left_out(groups: Sequence[GroupResult]) -> str:
+    """What a page does not show."""
+    more = len(groups) - MOST_SHOWN
+    return f"{counted(more, 'more group')} of it are in the results document." if more > 0 else ""

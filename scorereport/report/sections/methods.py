@@ -1,0 +1,113 @@
+"""Methods: only what was used, each with formula, convention and reference; and the precision reached."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scorereport.formatting import counted, format_level
+from scorereport.report.formulas import (
+    SNELL_2021,
+    SYMBOLS,
+    SYMBOLS_OF_INFERENCE,
+    VERGOUWE_2005,
+    bind,
+    cite,
+    list_works,
+)
+from scorereport.report.methods.calibrating import describe_bands, describe_calibration
+from scorereport.report.methods.grouping import describe_groups, describe_verdicts
+from scorereport.report.methods.inferring import describe_comparisons, describe_intervals
+from scorereport.report.methods.scoring import describe_decisions, describe_scores
+from scorereport.report.parts import Section, collect_parts, make_facts, make_table
+from scorereport.report.precision import describe_size, precision_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from scorereport.evaluation import Evaluation
+    from scorereport.report.methods.entries import Entry
+    from scorereport.report.record import Report
+
+
+def describe_methods(report: Report) -> Section:
+    """The methods of this report, and whether the sample was large enough for them."""
+    evaluation = report.evaluation
+    infers, families = evaluation.settings.resamples > 0, describe_families(report)
+    return Section(
+        name="methods",
+        title="Methods",
+        parts=collect_parts(precision=make_table(precision_table(evaluation))),
+        content={
+            "symbols": make_facts({**SYMBOLS, **(SYMBOLS_OF_INFERENCE if infers else {})}),
+            "conventions": list(_state_conventions(evaluation)),
+            "families": [_set_type(family) for family in families],
+            "sizes": describe_size(evaluation),
+            "references": _list_references(families),
+        },
+    )
+
+
+def describe_families(report: Report) -> list[dict[str, Any]]:
+    """All methods that were used, in families with a title; families without any are left out."""
+    evaluation, omitted = report.evaluation, report.configuration.report.omit
+    families: dict[str, Iterable[Entry]] = {
+        "Scores": describe_scores(evaluation),
+        "Calibration": describe_calibration(evaluation),
+        "Bands of the reliability curve": describe_bands(evaluation.models),
+        "Discrimination and decisions": describe_decisions(evaluation, omitted),
+        "Intervals": describe_intervals(evaluation),
+        "Comparisons": describe_comparisons(evaluation),
+        "Subgroups and recalibration": describe_groups(evaluation, omitted),
+        "Verdicts": describe_verdicts(report),
+    }
+    listed = [{"title": title, "methods": list(entries)} for title, entries in families.items()]
+    return [family for family in listed if family["methods"]]
+
+
+def _set_type(family: dict[str, Any]) -> dict[str, Any]:
+    """The family as it is printed: authors and years, which the list of references completes."""
+    methods = [
+        {**method, "formula": bind(method["formula"]), "reference": cite(method["reference"])}
+        for method in family["methods"]
+    ]
+    return {**family, "methods": methods}
+
+
+def _list_references(families: Iterable[dict[str, Any]]) -> list[str]:
+    """All works that are cited."""
+    cited = [method["reference"] for family in families for method in family["methods"]]
+    return list_works([*cited, VERGOUWE_2005, SNELL_2021])
+
+
+def _state_conventions(evaluation: Evaluation) -> Iterator[str]:
+    """What was decided once for all methods."""
+    settings, data = evaluation.settings, evaluation.data
+    yield "Lower scores are better unless ↑ or a text says otherwise. Logarithms are natural."
+    yield (
+        "A score is proper if no forecast does better on average than the true probability, and strictly "
+        "proper if every other forecast does worse."
+    )
+    yield "A decision is positive if and only if p ≥ threshold."
+    yield "What is 0/0 is not defined (n/d), never 0; what is infinite stays ∞."
+    if settings.resamples > 0:
+        yield (
+            f"Intervals have the level {format_level(settings.level)}, bands "
+            f"{format_level(settings.band_level)}. Random draws start at seed {settings.seed}, each with a "
+            "stream of its own, so that they can be repeated."
+        )
+    if data.weighted:
+        yield (
+            "Means and sums are weighted: mean S = Σ w S / Σ w. Whole weights count as repeated rows; a row "
+            "with a fractional weight was drawn once."
+        )
+    if data.clusters is not None:
+        yield (
+            f"Rows depend on each other within {counted(data.clusters, 'cluster')}, which are drawn whole; "
+            "standard errors are those of sums over clusters, and z is a quantile of t with one degree of "
+            "freedom less than there are clusters, but for AUC and calibration line."
+        )
+    if any("HAC" in d.method for d in evaluation.comparisons.differences):
+        yield (
+            "Differences between models have standard errors for rows that depend in time (HAC), and their z "
+            "is a quantile of t with one degree of freedom less than there are times."
+        )

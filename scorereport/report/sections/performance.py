@@ -1,0 +1,26 @@
+"""Overall performance: scores with intervals and skill."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport.formatting import format_level
+from scorereport.report.parts import Section, collect_parts, make_table
+from scorereport.tables.scoring import score_table
+
+if TYPE_CHECKING:
+    from scorereport.report.record import Report
+
+
+def describe_performance(report: Report) -> Section:
+    """Scores of all models over all costs."""
+    evaluation = report.evaluation
+    models = [result.scores for result in evaluation.models]
+    ranks = {(rank.model, rank.measure): rank for rank in evaluation.comparisons.ranks}
+    return Section(
+        name="performance",
+        title="Overall performance",
+        parts=collect_parts(
+            scores=make_table(score_table(models, ranks, format_level(evaluation.settings.level)))
+        ),
+    )

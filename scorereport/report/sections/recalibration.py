@@ -1,0 +1,38 @@
+"""Recalibration: what it would change, measured on cases that its maps have not seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport.formatting import format_level
+from scorereport.report.parts import Section, collect_parts, make_table
+from scorereport.tables.deciding import recalibration_table
+
+if TYPE_CHECKING:
+    from scorereport.report.record import Report
+
+
+def describe_recalibration(report: Report) -> Section | None:
+    """The effect of each map on each model; None if none was tried."""
+    evaluation = report.evaluation
+    table = recalibration_table(evaluation.models, format_level(evaluation.settings.level))
+    if table is None:
+        return None
+    trials = [trial for model in evaluation.models for trial in model.recalibration]
+    return Section(
+        name="recalibration",
+        title="Recalibration",
+        parts=collect_parts(recalibration=make_table(table)),
+        content={
+            "folds": str(trials[0].folds),
+            "seed": str(trials[0].seed),
+            "notes": list(
+                dict.fromkeys(
+                    f"{model.model}, {trial.method}: {trial.note}"
+                    for model in evaluation.models
+                    for trial in model.recalibration
+                    if trial.note
+                )
+            ),
+        },
+    )
