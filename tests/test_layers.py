@@ -88,7 +88,9 @@ INNER_LAYERS = {
         ["overview"],
     ],
     "report": [
-        ["cells", "formulas", "guarding", "miscalibrated", "provenance", "render", "signing", "verdicts"],
+        ["cells", "formulas", "guarding", "media", "miscalibrated", "provenance", "signing"],
+        ["surroundings", "verdicts"],
+        ["pdf", "render"],
         ["comparisons", "record", "results"],
         ["parts"],
         ["cards", "conclusions", "context", "methods", "notebook", "precision"],

@@ -17,7 +17,8 @@ import pytest
 
 from scorereport import __version__
 from scorereport.errors import UsageError
-from scorereport.report.render import Attachment, embed_fonts, hash_templates, render_html, render_pdf
+from scorereport.report.pdf import Attachment, render_pdf
+from scorereport.report.render import embed_fonts, hash_templates, render_html
 from scorereport.resources import find_folder
 
 TIME = "2026-11-15T08:30:12+01:00"
@@ -409,7 +410,7 @@ def test_times_and_names_of_attachments_are_checked():
 RENDER = """
 import hashlib, sys
 from pathlib import Path
-from scorereport.report.render import Attachment, render_pdf
+from scorereport.report.pdf import Attachment, render_pdf
 page = Path(sys.argv[1]).read_text(encoding="utf-8")
 files = [Attachment(name="results.json", content=b"{}", description="x")]
 print(hashlib.sha256(render_pdf(page, attachments=files, created="2026-11-15T07:30:12Z")).hexdigest())

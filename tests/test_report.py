@@ -24,9 +24,10 @@ from scorereport.findings import Section, Study
 from scorereport.reference.certificate import Attempt, Certificate
 from scorereport.report.assembly import describe_report
 from scorereport.report.context import describe_certificate, describe_study
+from scorereport.report.pdf import render_pdf
 from scorereport.report.provenance import Provenance
 from scorereport.report.record import Report, make_report
-from scorereport.report.render import render_html, render_pdf
+from scorereport.report.render import render_html
 from scorereport.report.results import describe_table
 from scorereport.report.writing import write_report, write_study
 from scorereport.tables.table import Table
@@ -362,7 +363,7 @@ def test_pdf_is_tagged_and_in_english():
 
 RENDER_TWICE = """
 import hashlib, sys
-from scorereport.report.render import render_pdf
+from scorereport.report.pdf import render_pdf
 page = open(sys.argv[1], encoding="utf-8").read()
 print(*{hashlib.sha256(render_pdf(page)).hexdigest() for _ in range(2)})
 """

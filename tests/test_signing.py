@@ -14,7 +14,7 @@ import pytest
 from test_render import RESULTS, TIME, assert_conformance, page_of
 
 from scorereport.errors import UsageError
-from scorereport.report.render import render_pdf
+from scorereport.report.pdf import render_pdf
 from scorereport.report.signing import open_signer, read_password, sign_pdf, unsigned_sha256
 
 pytest.importorskip("pyhanko.sign", reason='Signatures need pip install "scorereport[sign]".')

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from scorereport import document
 from scorereport.checklists import Checklist, read_checklists
+from scorereport.clock import read_time
 from scorereport.configuration import Configuration, check_configuration, parse_configuration
 from scorereport.errors import DataError, UsageError
 from scorereport.evaluation import Evaluation
@@ -124,10 +125,11 @@ def read_report(path: str | Path, *, templates_sha256: str = "") -> Report:
         return make_report(Evaluation.from_json(path), trace(templates_sha256=templates_sha256))
     report = document.load(Report, text, str(path))
     try:
+        read_time(report.provenance.time)
         check_certificate(report.certificate, report.evaluation)
         expected = judge(report.evaluation, report.configuration.limits)
     except UsageError as error:
-        raise DataError(f"{path} contradicts itself: {error}") from error
+        raise DataError(f"{path} is not sound: {error}") from error
     if report.results_sha256 != report.evaluation.sha256:
         raise DataError(f"{path} contradicts itself: its results are not those whose hash it has.")
     if document.encode(expected) != document.encode(report.judgements):

@@ -15,9 +15,10 @@ from scorereport.progress import announce
 from scorereport.report.assembly import describe_report
 from scorereport.report.context import describe_study
 from scorereport.report.guarding import check_self_contained
+from scorereport.report.pdf import Attachment, render_pdf
 from scorereport.report.provenance import trace
 from scorereport.report.record import make_report
-from scorereport.report.render import Attachment, embed_fonts, hash_templates, render_html, render_pdf
+from scorereport.report.render import embed_fonts, hash_templates, render_html
 from scorereport.report.signing import open_signer
 
 if TYPE_CHECKING:

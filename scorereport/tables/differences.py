@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from scorereport.inference.outcomes import Difference
 
-#: Differences that a terminal shows; the document has all of them.
+#: Differences that tables show; the results document has all of them.
 _COMPARED = (
     "brier",
     "log_loss",

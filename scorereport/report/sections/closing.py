@@ -35,6 +35,7 @@ def describe_provenance(report: Report, templates_sha256: str = "") -> Section:
     facts = {
         **_describe_run(report.provenance, templates_sha256),
         **_describe_origin(report.origin),
+        "Certificate made": "" if report.certificate is None else format_time(report.certificate.time),
         "Data": evaluation.data.source,
         "SHA-256 of the file": evaluation.data.file_sha256,
         "SHA-256 of the columns used": evaluation.data.sha256,

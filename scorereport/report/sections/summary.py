@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from scorereport.formatting import counted, format_count
-from scorereport.judging import Light, describe_numbers, describe_unjudged
+from scorereport.judging import Light, count_lights, describe_numbers, describe_unjudged
 from scorereport.report.cards import describe_cards
 from scorereport.report.cells import length_class, make_cell
 from scorereport.report.conclusions import conclude, describe_method_line
@@ -22,10 +21,10 @@ if TYPE_CHECKING:
     from scorereport.report.record import Report
 
 _SENTENCES = {
-    Light.PASS: "Pass: all limits are met",
-    Light.WARN: "Warning: all limits are met, but not with the margin asked for",
-    Light.INCONCLUSIVE: "Inconclusive: the data cannot tell whether all limits are met",
-    Light.FAIL: "Fail: a limit is breached",
+    Light.PASS: "Pass: {total} of {total} limits are met",
+    Light.WARN: "Warning: all limits are met, {n} of {total} without the margin asked for",
+    Light.INCONCLUSIVE: "Inconclusive: of {n} of {total} limits the data cannot tell whether they are met",
+    Light.FAIL: "Fail: {n} of {total} limits are breached",
 }
 #: Of the verdicts on groups so many are shown, the worst first.
 _MOST_GROUP_LINES = 40
@@ -69,22 +68,16 @@ def describe_light(report: Report) -> dict[str, Any]:
         told = "No verdict: no limits were set, so nothing could be met or breached"
         return {"label": "Verdict", "tone": "plain", "mark": "○", "sentence": told, "details": []}
     tone, mark, _ = LIGHTS[light]
-    limits = len({judgement.measure for judgement in report.judgements})
-    return {
-        "label": f"Verdict on {counted(limits, 'limit')}, judged {counted(len(report.judgements), 'time')}",
-        "tone": tone,
-        "mark": mark,
-        "sentence": _SENTENCES[light],
-        "details": [],
-    }
+    n = sum(judgement.verdict is light for judgement in report.judgements)
+    told = _SENTENCES[light].format(n=n, total=len(report.judgements))
+    return {"label": "Verdict", "tone": tone, "mark": mark, "sentence": told, "details": []}
 
 
 def _count_lights(judgements: Sequence[Judgement]) -> list[dict[str, str]]:
-    counts = Counter(judgement.verdict for judgement in judgements)
     return [
-        {"tone": tone, "mark": mark, "text": word, "count": format_count(counts[light])}
-        for light, (tone, mark, word) in LIGHTS.items()
-        if counts[light]
+        dict(zip(("tone", "mark", "text"), LIGHTS[light], strict=True)) | {"count": format_count(n)}
+        for light, n in count_lights(judgements).items()
+        if n
     ]
 
 

@@ -1,0 +1,189 @@
+"""Findings: sentences that say what the records say, and no more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logit
+
+import scorereport as sr
+from scorereport.configuration import parse_configuration
+from scorereport.errors import UsageError
+from scorereport.judging import Light
+from scorereport.report.cards import describe_cards
+from scorereport.report.conclusions import conclude
+from scorereport.report.guarding import check_self_contained
+from scorereport.report.miscalibrated import tell_ways
+from scorereport.report.provenance import Provenance
+from scorereport.report.record import make_report
+from scorereport.results import Quantile
+
+TIME = "2026-11-15T07:30:12+00:00"
+
+
+def evaluate(forecast, truth, n=4000, **options):
+    """An evaluation of a forecast as a function of the true probability, on evenly spaced truths."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"y": (rng.random(n) < truth).astype(int), "m": forecast})
+    return sr.evaluate(frame, outcome="y", forecasts=["m"], **({"resamples": 60} | options))
+
+
+def report_on(evaluation, text=""):
+    configuration = parse_configuration(text) if text else None
+    return make_report(evaluation, Provenance(time=TIME), configuration=configuration)
+
+
+TRUTH = np.linspace(0.1, 0.9, 4000)
+
+
+@pytest.mark.parametrize(
+    ("map_", "ways"),
+    [
+        (lambda p: expit(2 * logit(p)), "too extreme: high ones come true less often, low ones more often"),
+        (lambda p: expit(0.5 * logit(p)), "too timid: high ones come true more often, low ones less often"),
+        (lambda p: expit(logit(p) + 0.7), "too high on average"),
+        (lambda p: expit(logit(p) - 0.7), "too low on average"),
+        (lambda p: expit(2 * logit(p) + 6), "too high almost throughout"),
+        (lambda p: expit(2 * logit(p) - 6), "too low almost throughout"),
+        (lambda p: expit(0.5 * logit(p) - 2), "too low almost throughout"),
+        (lambda p: p, ""),
+    ],
+)
+def test_the_way_in_which_forecasts_are_wrong_is_told(map_, ways):
+    result = evaluate(map_(TRUTH), TRUTH).models[0]
+    told = tell_ways(result)
+    assert told.startswith(ways)
+    assert bool(told) == bool(ways)
+
+
+def test_a_flat_line_alone_does_not_make_low_forecasts_too_low():
+    """The demonstration's Poisson model: slope 0.55, and yet its lowest forecasts are far too high."""
+    forecast = np.clip(expit(0.6 * logit(TRUTH) + 2.5), 0, 1)
+    result = evaluate(forecast**0.7, TRUTH).models[0]
+    lowest = np.argsort(forecast)[:200]
+    assert TRUTH[lowest].mean() < (forecast**0.7)[lowest].mean()
+    assert "low ones more often" not in tell_ways(result)
+
+
+def test_documents_without_quantiles_still_tell_the_way():
+    result = evaluate(expit(2 * logit(TRUTH)), TRUTH).models[0]
+    bare = replace(result, forecasts=replace(result.forecasts, quantiles=()))
+    assert tell_ways(bare) == tell_ways(result)
+    narrow = replace(
+        result.forecasts, quantiles=(Quantile(level=0.05, value=0.7), Quantile(level=0.95, value=0.9))
+    )
+    assert tell_ways(replace(result, forecasts=narrow)) == "too high almost throughout"
+
+
+def sentences(evaluation, text=""):
+    return [finding.text for finding in conclude(report_on(evaluation, text))]
+
+
+def test_evidence_is_not_claimed_where_there_is_none():
+    found = conclude(report_on(evaluate(TRUTH, TRUTH)))
+    about = next(finding for finding in found if "miscalibration" in finding.text)
+    assert about.text.startswith("m: no evidence of miscalibration (miscalibration 0.00")
+    assert "; it may be as large as 0.0" in about.text
+    assert about.tone == "plain"  # absence of evidence is no success
+
+
+def test_a_test_of_too_few_draws_cannot_tell():
+    few = evaluate(TRUTH, TRUTH, resamples=19, level=0.99)
+    assert any("the test of calibration cannot tell" in text for text in sentences(few))
+
+
+def test_skill_comes_with_its_interval_and_with_doubt():
+    weak = evaluate(np.full(4000, 0.5) + 1e-3 * TRUTH, np.full(4000, 0.5))
+    told = sentences(weak)[0]
+    assert told.startswith("m has a Brier score of 0.2")
+    assert "interval [" in told
+    assert told.endswith("which chance may explain.")
+    assert "chance" not in sentences(evaluate(TRUTH, TRUTH))[0]
+
+
+def test_one_class_has_no_skill_to_tell():
+    told = sentences(evaluate(TRUTH[:40], np.zeros(40), n=40))
+    assert not any("skill" in text or "n/d" in text for text in told)
+
+
+@pytest.fixture(scope="module")
+def grouped():
+    rng = np.random.default_rng(8)
+    p = rng.uniform(0.1, 0.9, 2400)
+    group = np.arange(2400) % 12
+    truth = np.where(group < 3, expit(logit(p) - 1.5), p)
+    frame = pd.DataFrame({"y": (rng.random(2400) < truth).astype(int), "m": p, "region": group.astype(str)})
+    return sr.evaluate(frame, outcome="y", forecasts=["m"], group="region", resamples=60)
+
+
+LIMITS = "[limits]\ngroups = true\nbrier_miscalibration = 0.01\n"
+
+
+def test_limits_in_groups_are_counted_not_listed(grouped):
+    report = report_on(grouped, LIMITS)
+    judged = [judgement for judgement in report.judgements if judgement.group]
+    assert len(judged) == 12
+    failed = sum(judgement.verdict is Light.FAIL for judgement in judged)
+    assert failed > 0
+    told = [text for text in sentences(grouped, LIMITS) if "groups" in text and "MCB" in text]
+    assert told[0] == f"MCB of the Brier score of m fails in {failed} of 12 groups."
+    assert not any("region =" in text for text in told)
+
+
+def test_groups_are_told_with_adjusted_p_values(grouped):
+    tests = [item.test for item in grouped.heterogeneity]
+    assert all(test.p_value_holm >= test.p_value for test in tests if not np.isnan(test.p_value))
+    told = next(text for text in sentences(grouped) if "between groups of region" in text)
+    assert "adjusted for their number" in told
+    assert "Calibration intercept by group" in told
+    assert "(log_loss)" not in told
+
+
+def test_cards_say_the_worst_first(grouped):
+    label, certificate = describe_cards(report_on(grouped, LIMITS))
+    assert (label["label"], label["word"], label["tone"]) == ("m", "Fail", "bad")
+    assert certificate["word"] == "None"
+    without = describe_cards(report_on(grouped))[0]
+    assert without["word"] == "No limits set"
+
+
+# ---- Pages that need nothing but themselves ----
+
+
+@pytest.mark.parametrize(
+    ("markup", "named"),
+    [
+        ("<script>1</script>", "a <script> element"),
+        ("<iframe src='data:text/html,x'></iframe>", "a <iframe> element"),
+        ("<img src='http://x.example/a.png'>", "the address 'http://x.example/a.png' in <img>"),
+        ("<img src='file:///etc/passwd'>", "the address 'file:///etc/passwd' in <img>"),
+        ("<link rel=stylesheet href='x.css'>", "the address 'x.css' in <link>"),
+        (
+            "<style>@import 'http://x.example/a.css';</style>",
+            "the address 'http://x.example/a.css' in <style>",
+        ),
+        ("<p style='background: url(http://x.example/a)'>", "the address 'http://x.example/a' in <style>"),
+        ("<p onclick='x()'>", "the attribute onclick of <p>, which runs a script"),
+        ("<a href='javascript:x()'>x</a>", "a script in a link: 'javascript:x()'"),
+        (
+            "<svg><image href='http://x.example/a'></image></svg>",
+            "the address 'http://x.example/a' in <image>",
+        ),
+    ],
+)
+def test_pages_that_run_or_fetch_are_refused(markup, named):
+    message = f"A report must carry in itself all that it shows; this page has {named}."
+    with pytest.raises(UsageError) as refusal:
+        check_self_contained(f"<html><body>{markup}</body></html>")
+    assert str(refusal.value) == message
+
+
+def test_pages_may_carry_pictures_and_link_to_the_web():
+    check_self_contained(
+        "<style>p { background: url(data:image/gif;base64,R0) }</style>"
+        "<img src='data:image/gif;base64,R0'><a href='https://x.example'>x</a><a href='#a'>y</a>"
+        "<p>&lt;script&gt; and url(http://x.example) as text</p>"
+    )
