@@ -24,7 +24,7 @@ _SENTENCES = {
     Light.PASS: "Pass: {total} of {total} limits are met",
     Light.WARN: "Warning: all limits are met, {n} of {total} without the margin asked for",
     Light.INCONCLUSIVE: "Inconclusive: of {n} of {total} limits the data cannot tell whether they are met",
-    Light.FAIL: "Fail: {n} of {total} limits are breached",
+    Light.FAIL: "Fail: {n} of {total} limits {are} breached",
 }
 #: Of the verdicts on groups so many are shown, the worst first.
 _MOST_GROUP_LINES = 40
@@ -69,7 +69,7 @@ def describe_light(report: Report) -> dict[str, Any]:
         return {"label": "Verdict", "tone": "plain", "mark": "○", "sentence": told, "details": []}
     tone, mark, _ = LIGHTS[light]
     n = sum(judgement.verdict is light for judgement in report.judgements)
-    told = _SENTENCES[light].format(n=n, total=len(report.judgements))
+    told = _SENTENCES[light].format(n=n, total=len(report.judgements), are="is" if n == 1 else "are")
     return {"label": "Verdict", "tone": tone, "mark": mark, "sentence": told, "details": []}
 
 

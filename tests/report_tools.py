@@ -1,0 +1,259 @@
+"""What tests of whole reports share: a rich report, and ways to read what is in a PDF or a page."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pikepdf
+import pypdfium2
+
+import scorereport as sr
+from scorereport.comparison import Comparison, Verdict, compare_numbers
+from scorereport.configuration import read_configuration
+from scorereport.reference.certificate import Certificate
+from scorereport.report.provenance import Provenance, Revision
+from scorereport.report.record import Report, make_report
+from scorereport.report.render import hash_templates
+
+DATE = "2026-11-15"
+TIME = "2026-11-15T07:30:12+00:00"
+CONFORMANCE = Path(__file__).parents[2] / "shared" / "tools" / "pdf-conformance"
+MODELS = ("logit", "steep")
+COMMAND = "scorereport report loans.csv --outcome default --forecast logit --config filed.toml"
+LIMITATION = "Loans of 2020 are missing: payments were deferred that year. Ελληνικά, Кириллица, naïve."
+CONFIGURATION = f"""\
+# A comment that only the file itself has.
+[report]
+title = "Validation of the default model"
+subtitle = "Retail loans"
+number = "MV-2026-117"
+version = "1.3"
+organisation = "Example Bank"
+confidentiality = "Internal"
+purpose = "This report decides whether the model may stay in use."
+
+[model]
+name = "Retail default"
+version = "4.2"
+owner = "Retail Credit Risk"
+developer = "Credit Modelling"
+tier = "1 (high)"
+intended_use = "Probability of default within a year, for the price of a loan."
+descriptions = {{logit = "The model in use.", steep = "A challenger that promises too much."}}
+
+[data]
+source = "Loan ledger"
+period = "2024-01-01 to 2024-11-15"
+population = "New retail loans of all branches"
+outcome = "90 days past due"
+horizon = "12 months"
+
+[people]
+author = "Ana Lima"
+reviewer = {{name = "Børge Åsen", role = "Head of Model Validation"}}
+approver = {{name = "Ελένη Жукова", organisation = "Example Bank"}}
+
+[evaluation]
+groups = ["site"]
+cost_interval = [0.1, 0.4]
+
+[limits]
+set_by = "Model risk committee"
+set_on = 2026-01-15
+brier = {{warn = 0.21, fail = 0.24}}
+roc_auc = {{warn = 0.66, fail = 0.60}}
+log_loss = {{warn = 0.55, fail = 0.57}}
+calibration_slope = {{min = 0.7, max = 1.3}}
+
+[text]
+limitations = "{LIMITATION}"
+conclusion = "The model in use may stay in use."
+changes = "The limit on the slope is new."
+
+[checklist]
+lists = ["model-risk"]
+names = {{model-risk = "House rules for models"}}
+"""
+
+
+def make_loans() -> pd.DataFrame:
+    """Two models of the same loans: one that is right, and one too sure of itself."""
+    rng = np.random.default_rng(3)
+    score, n = rng.normal(size=320), 320
+    right = 1 / (1 + np.exp(0.5 - 1.5 * score))
+    site = np.where(rng.random(n) < 0.5, "east", "west").astype("<U5")
+    site[::40] = "north"
+    return pd.DataFrame(
+        {
+            "default": (rng.random(n) < right).astype(int),
+            "logit": right,
+            "steep": (1 / (1 + np.exp(1 - 3 * score))).round(2).clip(0.01, 0.99),
+            "site": site,
+            "day": pd.date_range("2024-01-01", periods=n).astype(str),
+            "rating": pd.cut(right, [0, 0.2, 0.5, 1], labels=list("ABC")).astype(str),
+        }
+    )
+
+
+def make_certificate(evaluation: sr.Evaluation) -> Certificate:
+    """A certificate as R would give it, with something that agrees and something that is known to differ."""
+    known = Comparison(
+        subject="steep",
+        quantity="band",
+        verdict=Verdict.EXPECTED,
+        engine=0.5,
+        reference=0.25,
+        difference=0.25,
+        tolerance=1e-12,
+        reason="The reference orders ties otherwise, so that a group of equal forecasts is split.",
+    )
+    return Certificate(
+        verdict="certified",
+        sentence="Certified on these data. 7 comparisons agree.",
+        time=TIME,
+        rows=320,
+        sha256="ab" * 32,
+        reference="reliabilitydiag 0.2.1",
+        software={"R": "4.2.2"},
+        comparisons=(*(compare_numbers("logit", f"part {i}", i / 7, i / 7) for i in range(1, 8)), known),
+        results_sha256=evaluation.sha256,
+    )
+
+
+def make_rich_report(folder: Path) -> Report:
+    """A report that has every section; data and configuration are written into the folder."""
+    make_loans().to_csv(folder / "loans.csv", index=False)
+    (folder / "filed.toml").write_bytes(CONFIGURATION.encode())
+    evaluation = sr.evaluate(
+        folder / "loans.csv",
+        outcome="default",
+        forecasts=MODELS,
+        group="site",
+        time="day",
+        window="quarter",
+        grade="rating",
+        cost_interval=(0.1, 0.4),
+        resamples=99,
+        seed=7,
+    )
+    provenance = Provenance(
+        time=TIME,
+        command=COMMAND,
+        templates_sha256=hash_templates(None),
+        revision=Revision(commit="c0ffee" * 6 + "abcd", is_changed=True),
+        machine="Linux x86_64",
+        software={"python": "3.11.2", "scorereport": "0.1.0"},
+    )
+    return make_report(
+        evaluation,
+        provenance,
+        certificate=make_certificate(evaluation),
+        configuration=read_configuration(folder / "filed.toml"),
+    )
+
+
+# ---- Reading a PDF ----
+
+
+def open_pdf(content: bytes) -> pikepdf.Pdf:
+    return pikepdf.open(io.BytesIO(content))
+
+
+def read_pages(content: bytes) -> list[str]:
+    """The text of each page in one line."""
+    with closing(pypdfium2.PdfDocument(content)) as document:
+        return [plain(page.get_textpage().get_text_range()) for page in document]
+
+
+def plain(text: str) -> str:
+    """Text without signs that nobody sees, and with single spaces."""
+    return re.sub(r"\s+", " ", re.sub("[\u00ad\u200b\ufffe\u0002]", "", text)).strip()
+
+
+def squeeze(text: str) -> str:
+    """Text without any space, so that it does not matter where lines end."""
+    return re.sub(r"\s+", "", plain(text))
+
+
+def read_bookmarks(content: bytes) -> dict[str, int]:
+    """The page, counted from 1, to which each bookmark leads, by its title and in order."""
+    with closing(pypdfium2.PdfDocument(content)) as document:
+        return {
+            plain(mark.get_title()): mark.get_dest().get_index() + 1 for mark in document.get_toc(max_depth=2)
+        }
+
+
+def find_outside(content: bytes) -> list[tuple[int, str]]:
+    """Characters that stand outside the margins, with their page; the number of a page keeps to them."""
+    found = []
+    with closing(pypdfium2.PdfDocument(content)) as document:
+        for number, page in enumerate(document, start=1):
+            words = page.get_textpage()
+            boxes = np.array([words.get_charbox(place) for place in range(words.count_chars())])
+            left, right = boxes[:, 0], boxes[:, 2]
+            margin = page.get_width() - right[-1]
+            is_seen = right - left > 0.1
+            is_out = (left < margin - 1.5) | (right > page.get_width() - margin + 1.5)
+            signs = [words.get_text_range(int(k), 1) for k in np.flatnonzero(is_seen & is_out)]
+            found += [(number, sign) for sign in signs if sign.strip()]
+    return found
+
+
+def read_attachments(content: bytes) -> dict[str, bytes]:
+    """The files that a document carries, by name."""
+    with open_pdf(content) as pdf:  # its parts do not outlive it
+        return {name: spec.get_file().read_bytes() for name, spec in pdf.attachments.items()}
+
+
+def list_tags(pdf: pikepdf.Pdf) -> list[pikepdf.Dictionary]:
+    """All elements of the structure of a document, in reading order."""
+    waiting, found = [pdf.Root.StructTreeRoot.K], []
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, pikepdf.Array):
+            waiting.extend(reversed(list(item)))
+        elif isinstance(item, pikepdf.Dictionary) and "/S" in item:
+            found.append(item)
+            waiting.append(item.get("/K", pikepdf.Array()))
+    return found
+
+
+def list_figures(content: bytes) -> list[str]:
+    """What each figure says to those who do not see it, in reading order."""
+    with open_pdf(content) as pdf:
+        return [str(tag.get("/Alt", "")) for tag in list_tags(pdf) if tag.S == "/Figure"]
+
+
+def assert_pages_are_filled(pages: list[str]) -> None:
+    """Every page has its number and more than the running head: if only the caption of a figure."""
+    for number, text in enumerate(pages, start=1):
+        assert f"page {number} of {len(pages)}" in text
+        assert len(text) > 150, f"Page {number} is empty: {text}"
+
+
+# ---- Reading a page ----
+
+
+def list_contents(page: str) -> list[tuple[str, str, str]]:
+    """The list of contents: id, number and title of each section."""
+    nav = page[page.index("<nav") : page.index("</nav>")]
+    found = re.findall(r'<span class="number">(\d+)</span><a href="#([\w-]+)">([^<]+)</a>', nav)
+    return [(name, number, html.unescape(title)) for number, name, title in found]
+
+
+def list_images(page: str) -> list[str]:
+    """The alternative text of each image, in order; one that has none is an error."""
+    images = re.findall(r"<img[^>]*>", page)
+    return [html.unescape(re.search(r' alt="([^"]*)"', image)[1]) for image in images]
+
+
+def words_of(page: str) -> str:
+    """The text of a page as a reader sees it."""
+    body = page[page.index("<body") :] if "<body" in page else page
+    return plain(html.unescape(re.sub(r"<[^>]+>", " ", re.sub(r"<style>.*?</style>", "", body, flags=re.S))))

@@ -1,0 +1,457 @@
+"""The command `report`, what a notebook shows, and the configuration of the demonstration."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import html
+import json
+import os
+import re
+import sys
+
+import pytest
+from report_tools import TIME, list_contents, list_images, make_loans, read_attachments, read_pages, words_of
+
+import scorereport as sr
+from scorereport import demo
+from scorereport.cli import main
+from scorereport.configuration import SECTION_NAMES, read_configuration
+from scorereport.errors import ExitCode
+from scorereport.report.provenance import Provenance
+from scorereport.report.record import make_report, read_report
+
+BASE = ["--outcome", "default", "--forecast", "logit"]
+QUICK = [*BASE, "--resamples", "0", "--quiet"]
+DATE = ["--date", "2026-11-15"]
+#: The Brier score of logit in these rows is 0.187, its log score 0.554; without intervals nothing is open.
+PASS = "[limits]\nbrier = {warn = 0.2, fail = 0.3}\n"
+WARN = "[limits]\nbrier = {warn = 0.1, fail = 0.3}\n"
+FAIL = "[limits]\nbrier = {warn = 0.1, fail = 0.15}\n"
+#: A report of one section, which is soon drawn.
+ONLY_MODEL = (
+    f"[report]\nomit = {json.dumps([name for name in SECTION_NAMES if name != 'model'])}\n"
+    '[model]\nname = "Retail <default>"\nowner = "Retail Credit Risk"\n'
+)
+
+
+@pytest.fixture
+def call(monkeypatch, capsys, tmp_path):
+    """Call the command in this process and in a folder of its own: exit code and standard error."""
+    make_loans().to_csv(tmp_path / "loans.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["scorereport", "report", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        out, error = capsys.readouterr()
+        assert out == ""
+        return stop.value.code or 0, error
+
+    return call
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a file into the folder of the command."""
+
+    def write(name, text):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return name
+
+    return write
+
+
+def read(path):
+    return json.loads(path.read_bytes())
+
+
+# ---- Verdicts and exit codes ----
+
+
+@pytest.mark.parametrize(
+    ("limits", "options", "code", "said"),
+    [
+        (PASS, [], ExitCode.DONE, "1 pass"),
+        (PASS, ["--strict"], ExitCode.DONE, "1 pass"),
+        (WARN, [], ExitCode.DONE, "1 warn"),
+        (WARN, ["--strict"], ExitCode.WARNINGS, "1 warn"),
+        (FAIL, [], ExitCode.LIMIT_BREACHED, "1 fail"),
+        (FAIL, ["--strict"], ExitCode.LIMIT_BREACHED, "1 fail"),
+    ],
+    ids=["pass", "pass strict", "warn", "warn strict", "fail", "fail strict"],
+)
+def test_the_exit_code_follows_the_limits(call, write, tmp_path, limits, options, code, said):
+    found, error = call(
+        "loans.csv", *QUICK, "--config", write("report.toml", limits), "-o", "r.json", *options
+    )
+    assert found == code
+    assert said in error
+    assert "r.json written." in error
+    (judgement,) = read(tmp_path / "r.json")["judgements"]
+    assert judgement["value"] == pytest.approx(0.18692821565604656)
+
+
+def test_an_open_verdict_counts_under_strict(call, write, tmp_path):
+    limits = write("report.toml", "[limits]\nbrier = 0.187\n[evaluation]\nresamples = 40\n")
+    arguments = ["loans.csv", *BASE, "--quiet", "--config", limits, "-o", "r.json"]
+    assert call(*arguments)[0] == ExitCode.DONE
+    assert call(*arguments, "--strict")[0] == ExitCode.WARNINGS
+    (judgement,) = read(tmp_path / "r.json")["judgements"]
+    assert judgement["lower"] < 0.187 < judgement["upper"]
+    assert judgement["verdict"] == "inconclusive"
+
+
+# ---- What is refused ----
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["loans.csv", "--forecast", "logit"], r"Missing option '?--outcome'?\.$"),
+        (["loans.csv", "--outcome", "default"], r"Missing option '?--forecast'?\.$"),
+        (BASE, r"Missing argument '?FILE'?\.$"),
+        (["loans.csv", "--from", "r.json"], r"Give either FILE with its options, or --from: "),
+        (["--from", "r.json", "--group", "site"], r"Give either FILE with its options, or --from: "),
+        (["--from", "r.json", "--certify"], r"Give either FILE with its options, or --from: "),
+        (["loans.csv", *QUICK, "-o", "none/r.json"], r"The folder none does not exist; "),
+        (["loans.csv", *QUICK, "-o", "r.docx"], r"must end in \.html, \.pdf or \.json; got 'r\.docx'\.$"),
+        (
+            ["loans.csv", *QUICK, "-o", "r.json", "-o", "r"],
+            r"must end in \.html, \.pdf or \.json; got 'r'\.$",
+        ),
+        (["loans.csv", *QUICK, "-o", "r.json", "--sign", "key.p12"], r"Only a PDF can be signed"),
+        (
+            ["loans.csv", *QUICK, "--date", "tomorrow"],
+            r"must be a date such as 2026-11-15; got 'tomorrow'\.$",
+        ),
+        (["loans.csv", *QUICK, "--date", "2026-13-01"], r"must be a date .* got '2026-13-01'\.$"),
+        (["loans.csv", *QUICK, "--config", "none.toml"], r"There is no configuration 'none\.toml'\.$"),
+        (["loans.csv", *QUICK, "-o", "r.html", "--templates", "none"], r"templates none does not exist\.$"),
+    ],
+    ids=lambda value: " ".join(value)[-30:] if isinstance(value, list) else "",
+)
+def test_wrong_options_are_refused_before_the_work(call, tmp_path, monkeypatch, arguments, told):
+    monkeypatch.setattr("scorereport.evaluation.evaluate", None)
+    before = sorted(tmp_path.iterdir())
+    code, error = call(*arguments)
+    assert code == ExitCode.USAGE
+    assert re.search(told, error.strip())
+    assert error.startswith("scorereport: ")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("[limits]\nbrierr = 0.2\n", "`limits.brierr`"),
+        ('[limits]\nbrier = "low"\n', "`limits.brier`"),
+        ("[model]\nowner = 3\n", "`model.owner`"),
+        ('[limits]\nmodels = ["boost"]\nbrier = 0.2\n', "`limits.models`"),
+        ("[limits]\nbounded_brier = 0.2\n", "`limits.bounded_brier`"),
+        ('[report]\nomit = ["cover"]\n', "`report.omit"),
+    ],
+    ids=["unknown", "text", "number", "stranger", "costs", "cover"],
+)
+def test_a_wrong_configuration_is_refused_by_its_key(call, write, tmp_path, text, key):
+    write("r.json", "old")
+    code, error = call("loans.csv", *QUICK, "--config", write("bad.toml", text), "-o", "r.json")
+    assert code == ExitCode.USAGE
+    assert "bad.toml" in error
+    assert key in error
+    assert (tmp_path / "r.json").read_text(encoding="utf-8") == "old"
+
+
+# ---- Outputs, dates and provenance ----
+
+
+def test_several_forms_in_one_run(call, write, tmp_path):
+    config = write("report.toml", ONLY_MODEL)
+    code, error = call(
+        "loans.csv", *QUICK, *DATE, "--config", config, "-o", "a.pdf", "-o", "b.html", "-o", "c.json"
+    )
+    assert (code, error) == (0, "a.pdf written.\nb.html written.\nc.json written.\n")
+    results = (tmp_path / "c.json").read_bytes()
+    assert read_attachments((tmp_path / "a.pdf").read_bytes())["results.json"] == results
+    page = (tmp_path / "b.html").read_text(encoding="utf-8")
+    assert "Retail &lt;default&gt;" in page
+    assert [title for _, _, title in list_contents(page)] == ["Model"]
+
+
+def test_the_command_is_recorded_without_what_only_writes(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    kept = ["loans.csv", *BASE, "--resamples", "0", "--seed=5"]
+    call(*kept, "-o", "a.json", "--date", "2026-11-15", "--quiet", "--strict")
+    call(*kept[:1], "--quiet", "--output=b.json", "--date=2026-11-15", *kept[1:])
+    call(*kept, "-oc.json", *DATE)
+    first, second, third = (tmp_path / name for name in ("a.json", "b.json", "c.json"))
+    assert read(first)["provenance"]["command"] == (
+        "scorereport report loans.csv --outcome default --forecast logit --resamples 0 --seed=5"
+    )
+    assert first.read_bytes() == second.read_bytes() == third.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("epoch", "date", "expected"),
+    [
+        ("1000000000", [], "2001-09-09T01:46:40+00:00"),
+        ("1000000000", DATE, "2026-11-15T00:00:00+00:00"),
+        (None, ["--date", "2026-11-15T08:00:00+01:00"], "2026-11-15T07:00:00+00:00"),
+    ],
+    ids=["epoch", "both", "zone"],
+)
+def test_the_date_is_the_one_that_was_given(call, tmp_path, monkeypatch, epoch, date, expected):
+    if epoch is not None:
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    assert call("loans.csv", *QUICK, *date, "-o", "r.json")[0] == 0
+    assert read(tmp_path / "r.json")["provenance"]["time"] == expected
+
+
+def test_options_come_before_the_configuration(call, write, tmp_path):
+    config = write(
+        "report.toml",
+        '[evaluation]\nseed = 5\nresamples = 0\ngroups = ["site"]\ncost_interval = [0.1, 0.2]\n',
+    )
+    arguments = ["loans.csv", *BASE, "--quiet", "--config", config, "-o", "r.json"]
+    assert call(*arguments)[0] == 0
+    found = read(tmp_path / "r.json")["evaluation"]
+    assert (found["settings"]["seed"], found["settings"]["cost_interval"]) == (5, [0.1, 0.2])
+    assert {group["column"] for group in found["groups"]} == {"site"}
+    assert call(*arguments, "--seed", 9, "--group", "rating", "--cost-interval", 0.3, 0.4)[0] == 0
+    found = read(tmp_path / "r.json")["evaluation"]
+    assert (found["settings"]["seed"], found["settings"]["cost_interval"]) == (9, [0.3, 0.4])
+    assert {group["column"] for group in found["groups"]} == {"rating"}
+
+
+# ---- Rendering again ----
+
+
+def test_results_are_rendered_again_without_the_data(call, write, tmp_path):
+    config = write("report.toml", ONLY_MODEL)
+    call("loans.csv", *QUICK, *DATE, "--config", config, "-o", "a.pdf", "-o", "a.html", "-o", "a.json")
+    (tmp_path / "loans.csv").unlink()
+    (tmp_path / "report.toml").unlink()
+    code, error = call("--from", "a.json", "-o", "b.pdf", "-o", "b.html", "-o", "b.json", "--quiet")
+    assert code == 0
+    assert "templates" not in error
+    for ending in ("pdf", "html", "json"):
+        assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
+
+
+def test_the_date_of_results_stays(call, tmp_path):
+    call("loans.csv", *QUICK, *DATE, "-o", "a.json")
+    code, error = call("--from", "a.json", "--date", "2020-01-01", "-o", "b.json")
+    assert code == ExitCode.USAGE
+    assert "These results have a date, 2026-11-15T00:00:00+00:00: --date cannot change it." in error
+    assert not (tmp_path / "b.json").exists()
+    assert call("--from", "a.json", *DATE, "-o", "b.json")[0] == 0
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_results_can_get_other_words_and_limits(call, write, tmp_path):
+    call("loans.csv", *QUICK, *DATE, "--config", write("a.toml", PASS), "-o", "a.json")
+    code, _ = call("--from", "a.json", "--config", write("b.toml", FAIL), "-o", "b.json")
+    assert code == ExitCode.LIMIT_BREACHED
+    first, second = read(tmp_path / "a.json"), read(tmp_path / "b.json")
+    assert first["evaluation"] == second["evaluation"]
+    assert [j["verdict"] for j in second["judgements"]] == ["fail"]
+    assert second["configuration_source"] == {"name": "b.toml", "text": FAIL}
+
+
+def test_the_document_of_an_evaluation_is_enough(call, write, tmp_path):
+    evaluation = sr.evaluate(make_loans(), outcome="default", forecasts=["logit"], resamples=0)
+    (tmp_path / "evaluation.json").write_text(evaluation.to_json(), encoding="utf-8")
+    for options in ([], ["--config", write("report.toml", PASS)]):
+        code, error = call("--from", "evaluation.json", *options, *DATE, "-o", "r.json")
+        assert (code, "1 pass" in error) == (0, bool(options))
+        made = read_report(tmp_path / "r.json")
+        assert made.evaluation.sha256 == evaluation.sha256
+        assert made.provenance.time == "2026-11-15T00:00:00+00:00"
+
+
+@pytest.mark.parametrize("change", ["verdict", "number", "limit", "certificate"])
+def test_results_that_were_changed_by_hand_are_refused(call, write, tmp_path, change):
+    call("loans.csv", *QUICK, "--config", write("report.toml", WARN), "-o", "r.json")
+    found = read(tmp_path / "r.json")
+    if change == "verdict":
+        found["judgements"][0]["verdict"] = "pass"
+    elif change == "number":
+        found["evaluation"]["models"][0]["scores"]["scores"][0]["value"] = 0.05
+    elif change == "limit":
+        found["configuration_source"]["text"] = PASS
+    else:
+        told = {"verdict": "certified", "sentence": "Certified.", "time": TIME, "rows": 320}
+        found["certificate"] = {
+            **told,
+            "sha256": "",
+            "reference": "R",
+            "software": {},
+            "results_sha256": "ab",
+        }
+    write("changed.json", json.dumps(found))
+    code, error = call("--from", "changed.json", "-o", "again.json")
+    assert code == ExitCode.DATA_REFUSED
+    assert "changed.json contradicts itself: " in error
+    assert not (tmp_path / "again.json").exists()
+
+
+# ---- Templates ----
+
+
+@pytest.mark.parametrize(
+    ("template", "expected", "absent"),
+    [
+        ("<p>Only {{ section.facts[0].text }} and {{ 6 * 7 }}</p>", "Only Retail <default> and 42", "Owner"),
+        (
+            '{% extends "scorereport/sections/model.html" %}'
+            "{% block introduction %}<p>Ours first.</p>{% endblock %}",
+            "1 Model Ours first. Model Retail <default> Owner Retail Credit Risk",
+            "Only",
+        ),
+    ],
+    ids=["replaced", "extended"],
+)
+def test_a_section_can_have_a_template_of_its_own(call, write, tmp_path, template, expected, absent):
+    config = write("report.toml", ONLY_MODEL)
+    call("loans.csv", *QUICK, *DATE, "--config", config, "-o", "a.html", "-o", "a.json")
+    write("own/sections/model.html", template)
+    code, _ = call(
+        "loans.csv", *QUICK, *DATE, "--config", config, "--templates", "own", "-o", "b.html", "-o", "b.json"
+    )
+    assert code == 0
+    text = words_of((tmp_path / "b.html").read_text(encoding="utf-8"))
+    assert expected in text
+    assert absent not in text
+    hashes = [read(tmp_path / name)["provenance"]["templates_sha256"] for name in ("a.json", "b.json")]
+    assert hashes[0] != hashes[1]
+    code, error = call("--from", "b.json", "-o", "c.html")
+    assert (code, "The templates are others than those of the results" in error) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("template", "told"),
+    [
+        ("<p>\n{{ nothing }}</p>", r"Line 2 of the template \S*model\.html fails: UndefinedError: 'nothing'"),
+        ("{{ ''.__class__.__mro__ }}", r"Line 1 of the template \S*model\.html fails: SecurityError"),
+        ("\n{{ section.__init__.__globals__ }}", r"Line 2 of the template \S*model\.html fails: "),
+        ("{% include '/etc/passwd' %}", r"there is no template '/etc/passwd'"),
+        ("{% if %}", r"Line 1 of the template \S*model\.html fails: TemplateSyntaxError"),
+    ],
+    ids=["undefined", "class", "globals", "file", "syntax"],
+)
+def test_a_template_that_fails_leaves_the_old_report(call, write, tmp_path, template, told):
+    config = write("report.toml", ONLY_MODEL)
+    write("own/sections/model.html", template)
+    write("r.html", "old")
+    write("r.json", "old too")
+    before = sorted(tmp_path.iterdir())
+    code, error = call(
+        "loans.csv", *QUICK, "--config", config, "--templates", "own", "-o", "r.json", "-o", "r.html"
+    )
+    assert code == ExitCode.USAGE
+    assert re.search(told, error)
+    assert "root:" not in error
+    assert (tmp_path / "r.html").read_text(encoding="utf-8") == "old"
+    assert (tmp_path / "r.json").read_text(encoding="utf-8") == "old too"
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_full_disk_leaves_the_old_report(call, write, tmp_path, monkeypatch):
+    def fail(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    write("r.json", "old")
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.setattr(os, "fsync", fail)
+    code, error = call("loans.csv", *QUICK, "-o", "r.json")
+    assert code == ExitCode.USAGE
+    assert "No space left on device" in error
+    assert (tmp_path / "r.json").read_text(encoding="utf-8") == "old"
+    assert sorted(tmp_path.iterdir()) == before
+
+
+# ---- Signatures ----
+
+
+def test_a_signed_report_names_the_unsigned_one(call, write, tmp_path, monkeypatch):
+    pytest.importorskip("pyhanko.sign", reason='Signatures need pip install "scorereport[sign]".')
+    from cryptography.hazmat.primitives.asymmetric import rsa
+    from test_signing import PASSWORD, make_certificate, write_archive
+
+    from scorereport.report.signing import unsigned_sha256
+
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    write_archive(tmp_path / "key.p12", key, make_certificate(key))
+    arguments = ["loans.csv", *QUICK, *DATE, "--config", write("report.toml", ONLY_MODEL)]
+    assert call(*arguments, "-o", "a.pdf", "-o", "a.json")[0] == 0
+    monkeypatch.setenv("SCOREREPORT_SIGN_PASSWORD", "wrong")
+    code, error = call(*arguments, "--sign", "key.p12", "-o", "b.pdf")
+    assert (code, "password" in error) == (ExitCode.USAGE, True)
+    assert not (tmp_path / "b.pdf").exists()
+    monkeypatch.setenv("SCOREREPORT_SIGN_PASSWORD", PASSWORD)
+    assert call(*arguments, "--sign", "key.p12", "-o", "b.pdf", "-o", "b.json")[0] == 0
+    unsigned, signed = ((tmp_path / name).read_bytes() for name in ("a.pdf", "b.pdf"))
+    assert signed.startswith(unsigned)
+    assert unsigned_sha256(signed) == hashlib.sha256(unsigned).hexdigest()
+    assert "--sign" not in read(tmp_path / "b.json")["provenance"]["command"]
+    assert read_pages(signed) == read_pages(unsigned)
+
+
+# ---- Notebooks, Python and the demonstration ----
+
+
+def test_a_notebook_shows_tables_and_a_diagram():
+    name = "<script>alert(1)</script> {{ 7*7 }}"
+    frame = make_loans().rename(columns={"logit": name})
+    evaluation = sr.evaluate(frame, outcome="default", forecasts=[name, "steep"], resamples=0)
+    shown = evaluation._repr_html_()
+    assert shown.count("<table") == shown.count("</table>") == 2
+    assert "<script" not in shown
+    assert html.escape(name, quote=False) in shown
+    assert not re.search(r"<(html|head|body|link)\b|https?:", shown)
+    (told,) = list_images(shown)
+    assert name in told
+    for model in evaluation.models:
+        part = model.scores.decompositions[0]
+        assert f"{part.miscalibration:.4f}"[:5] in told
+        assert f"{part.score:.4f} " in words_of(shown)
+
+
+def test_python_writes_what_the_command_writes(call, write, tmp_path):
+    config = write("report.toml", PASS)
+    call("loans.csv", *QUICK, *DATE, "--config", config, "-o", "a.json")
+    evaluation = sr.evaluate("loans.csv", outcome="default", forecasts=["logit"], resamples=0)
+    path = sr.write_report(evaluation, "b.json", config="report.toml", date="2026-11-15")
+    first, second = read(tmp_path / "a.json"), read(path)
+    assert first["provenance"].pop("command").startswith("scorereport report loans.csv")
+    assert second["provenance"].pop("command") == ""
+    assert first == second
+
+
+def test_the_configuration_of_the_demonstration_fits():
+    told = read_configuration(demo.CONFIGURATION)
+    rows = make_loans().rename(columns={"default": demo.OUTCOME, "site": demo.GROUP, "steep": "poisson"})
+    rows["overconfident"] = rows["poisson"]
+    evaluation = sr.evaluate(
+        rows,
+        outcome=demo.OUTCOME,
+        forecasts=demo.FORECASTS,
+        group=demo.GROUP,
+        cost_interval=demo.COST_INTERVAL,
+        resamples=20,
+    )
+    report = make_report(evaluation, Provenance(time=TIME), configuration=told)
+    assert set(told.model.descriptions) == set(demo.FORECASTS)
+    assert told.evaluation.groups == (demo.GROUP,)
+    assert {judgement.measure for judgement in report.judgements} == {
+        "brier",
+        "brier_miscalibration",
+        "roc_auc",
+        "calibration_slope",
+    }
+    assert len(report.judgements) == 12
+    assert [checklist.name for checklist in report.checklists] == ["model-risk", "tripod-ai", "eu-ai-act"]
