@@ -110,7 +110,7 @@ def _counted(fit: Corp) -> Blocks:
 
 def decide(fit: Corp, settings: Settings) -> tuple[ThresholdResult, ...]:
     """Decisions at the thresholds asked for, else at some that spread over the costs that matter."""
-    return threshold_table(fit, settings.thresholds or choose_thresholds(settings.cost_interval))
+    return threshold_table(fit, thresholds=settings.thresholds or choose_thresholds(settings.cost_interval))
 
 
 def choose_thresholds(cost_interval: tuple[float, float] | None) -> tuple[float, ...]:

@@ -277,7 +277,7 @@ def test_threshold_table_agrees_with_the_curves_and_with_counting(data):
     y, p, w = data
     fit = sr.corp(y, p, w)
     t = np.unique(np.append(some_points(p), 1.0))
-    rows = sr.curves.threshold_table(fit, t)
+    rows = sr.curves.threshold_table(fit, thresholds=t)
     column = {f.name: np.array([getattr(row, f.name) for row in rows]) for f in fields(rows[0])}
     assert column["threshold"].tolist() == t.tolist()
     below = t < 1
@@ -305,7 +305,7 @@ def share(w, of, those):
 
 @pytest.mark.parametrize("outcome", [0, 1])
 def test_threshold_table_of_one_class_has_no_rate_of_the_other(outcome):
-    (row,) = sr.curves.threshold_table(sr.corp([outcome] * 3, [0.2, 0.3, 0.9]), [0.3])
+    (row,) = sr.curves.threshold_table(sr.corp([outcome] * 3, [0.2, 0.3, 0.9]), thresholds=[0.3])
     assert np.isnan(row.specificity if outcome else row.sensitivity)
     assert (row.sensitivity if outcome else row.specificity) == pytest.approx(2 / 3 if outcome else 1 / 3)
     assert row.positive_predictive_value == outcome
@@ -313,11 +313,11 @@ def test_threshold_table_of_one_class_has_no_rate_of_the_other(outcome):
 
 
 def test_threshold_table_where_nobody_or_everybody_is_flagged():
-    low, high = sr.curves.threshold_table(FIT, [0.05, 1.0])
+    low, high = sr.curves.threshold_table(FIT, thresholds=[0.05, 1.0])
     assert (low.flagged, low.sensitivity, low.specificity) == (1, 1, 0)
     assert np.isnan(low.negative_predictive_value)
     assert low.positive_predictive_value == 0.5
-    (none,) = sr.curves.threshold_table(sr.corp(Y, P / 2), [0.9])
+    (none,) = sr.curves.threshold_table(sr.corp(Y, P / 2), thresholds=[0.9])
     assert (none.flagged, none.sensitivity, none.specificity, none.net_benefit) == (0, 0, 1, 0)
     assert np.isnan(none.positive_predictive_value)
     assert high.flagged == 1 / 8
@@ -326,14 +326,14 @@ def test_threshold_table_where_nobody_or_everybody_is_flagged():
 def test_threshold_table_refuses_real_outcomes():
     fit = sr.corp([0.0, 5.0], [2.0, 8.0], functional="mean")
     with pytest.raises(sr.UsageError, match=r"^A threshold table needs outcomes 0 and 1; this fit is of the"):
-        sr.curves.threshold_table(fit, [0.5])
+        sr.curves.threshold_table(fit, thresholds=[0.5])
 
 
 def test_threshold_table_refuses_thresholds_outside_the_unit_interval():
     with pytest.raises(
         sr.DataError, match=r"^`thresholds` must lie in \[0, 1\]; got 1\.2 at row 1 \(1 of 2 rows\)\.$"
     ):
-        sr.curves.threshold_table(FIT, [0.5, 1.2])
+        sr.curves.threshold_table(FIT, thresholds=[0.5, 1.2])
 
 
 # Histogram

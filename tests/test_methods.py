@@ -715,7 +715,7 @@ TABLED = (0.3, 0.5, 0.8)
 def tabled(*names):
     from scorereport.curves import threshold_table
 
-    return [[getattr(row, name) for name in names] for row in threshold_table(FIT, TABLED)]
+    return [[getattr(row, name) for name in names] for row in threshold_table(FIT, thresholds=TABLED)]
 
 
 def rates(t):

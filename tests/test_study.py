@@ -34,7 +34,7 @@ BROKEN = """
 import sys
 from scorereport.reliability import decomposition
 from scorereport.report import writing
-writing.render_pdf = lambda html: b"%PDF- as another test sets it"
+writing.render_pdf = lambda html, created: b"%PDF- as another test sets it"
 right = decomposition.mean_at
 decomposition.mean_at = lambda *given: right(*given) + 1e-6
 from scorereport.cli import main

@@ -657,8 +657,12 @@ def test_heterogeneity_is_tested_over_the_scored_groups(frame):
     assert [(h.column, h.model, h.test.name) for h in found.heterogeneity] == [
         ("site", model, name) for model in COLUMNS["forecasts"] for name in names
     ]
+    raw = [h.test.p_value for h in found.heterogeneity]
+    assert [h.test.p_value_holm for h in found.heterogeneity] == holm(raw).tolist()
     for place, model in enumerate(COLUMNS["forecasts"]):
-        tests = {h.test.name: h.test for h in found.heterogeneity if h.model == model}
+        tests = {
+            h.test.name: replace(h.test, p_value_holm=None) for h in found.heterogeneity if h.model == model
+        }
         for score in ("brier", "log_loss", "roc_auc"):
             intervals = [s.interval for g in scored for s in g.models[place].scores if s.name == score]
             q = cochran_q([i.value for i in intervals], [i.standard_error for i in intervals])

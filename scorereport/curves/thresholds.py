@@ -33,11 +33,11 @@ class ThresholdResult:
     regret: float
 
 
-def threshold_table(fit: Corp, thresholds: ArrayLike) -> tuple[ThresholdResult, ...]:
+def threshold_table(fit: Corp, *, thresholds: ArrayLike) -> tuple[ThresholdResult, ...]:
     """Decisions at each threshold, in the order given; with weights, shares are of their sum.
 
     >>> from scorereport import corp
-    >>> (row,) = threshold_table(corp([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8]), [0.4])
+    >>> (row,) = threshold_table(corp([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8]), thresholds=[0.4])
     >>> row.flagged, row.sensitivity, row.specificity, round(row.net_benefit, 4), row.regret
     (0.75, 1.0, 0.5, 0.3333, 0.1)
     """

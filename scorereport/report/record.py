@@ -129,7 +129,7 @@ def read_report(path: str | Path, *, templates_sha256: str = "") -> Report:
         check_certificate(report.certificate, report.evaluation)
         expected = judge(report.evaluation, report.configuration.limits)
     except UsageError as error:
-        raise DataError(f"{path} is not sound: {error}") from error
+        raise DataError(f"{path} contradicts itself: {error}") from error
     if report.results_sha256 != report.evaluation.sha256:
         raise DataError(f"{path} contradicts itself: its results are not those whose hash it has.")
     if document.encode(expected) != document.encode(report.judgements):
