@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _LOOKS = {10: "dense", 8: "tight", 0: ""}
 #: Up to this many columns, those of intervals included, an interval has room beside its number.
 _COLUMNS_OF_A_ROOMY_TABLE = 7
+#: Labels with more letters need that room themselves.
+_LETTERS_OF_A_ROOMY_TABLE = 40
 
 
 #: The lights of rating grades as verdicts.
@@ -31,7 +33,7 @@ def describe_table(table: Table) -> dict[str, Any]:
     size = table.section or len(table.rows)
     parts = [table.rows[start : start + size] for start in range(0, len(table.rows), size)]
     look = next(look for columns, look in _LOOKS.items() if len(kept) >= columns)
-    look = "roomy" if len(table.heads) <= _COLUMNS_OF_A_ROOMY_TABLE else look
+    look = "roomy" if _has_room(table) else look
     return {
         "caption": table.caption,
         "detail": "",
@@ -46,6 +48,12 @@ def describe_table(table: Table) -> dict[str, Any]:
             for part in parts
         ],
     }
+
+
+def _has_room(table: Table) -> bool:
+    labels = (label for row in table.rows for label in row[: table.n_labels])
+    few_columns = len(table.heads) <= _COLUMNS_OF_A_ROOMY_TABLE
+    return few_columns and max(map(len, labels), default=0) <= _LETTERS_OF_A_ROOMY_TABLE
 
 
 def _describe_row(table: Table, row: Sequence[str], kept: Sequence[int]) -> dict[str, Any]:
