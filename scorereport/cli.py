@@ -303,12 +303,13 @@ def demo(
 def _report_demo(evaluation: Evaluation, folder: Path) -> list[Path]:
     from scorereport.configuration import read_configuration
     from scorereport.demo import CONFIGURATION
-    from scorereport.reference.certifying import certify
+    from scorereport.reference.certifying import FEWEST_DRAWS, certify
     from scorereport.report.writing import prepare_report, write_pages
 
     folder.mkdir(parents=True, exist_ok=True)
     configuration = read_configuration(CONFIGURATION)
-    made = prepare_report(evaluation, certify(evaluation), configuration, command=_command())
+    certificate = certify(evaluation, draws=FEWEST_DRAWS)  # R draws slowly, and a demonstration is short
+    made = prepare_report(evaluation, certificate, configuration, command=_command())
     return write_pages(made, [folder / f"demo-report{ending}" for ending in (".pdf", ".html", ".json")])
 
 
