@@ -135,8 +135,17 @@ def report(  # a command takes as many options as it has
     with show_progress(quiet=request.quiet):
         pages = write_pages(made, outputs, templates=folder, sign=signer)
     for written in pages:
-        typer.echo(f"{written} written.", err=True)
+        typer.echo(f"{written} written.{_tell_unsigned(written) if signer else ''}", err=True)
     _conclude_report(made, strict=strict)
+
+
+def _tell_unsigned(written: Path) -> str:
+    """What somebody has to know to compare a signed document with an unsigned one."""
+    from scorereport.report.signing import unsigned_sha256
+
+    if written.suffix.lower() != ".pdf":
+        return ""
+    return f" SHA-256 before it was signed: {unsigned_sha256(written.read_bytes())}."
 
 
 def _report_on(request: Request, configuration: Configuration | None, templates: Path | None) -> Report:

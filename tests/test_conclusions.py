@@ -12,6 +12,7 @@ from scipy.special import expit, logit
 import scorereport as sr
 from scorereport.configuration import parse_configuration
 from scorereport.errors import UsageError
+from scorereport.files import write_together
 from scorereport.judging import Light
 from scorereport.report.cards import describe_cards
 from scorereport.report.conclusions import conclude
@@ -19,6 +20,8 @@ from scorereport.report.guarding import check_self_contained
 from scorereport.report.miscalibrated import tell_ways
 from scorereport.report.provenance import Provenance
 from scorereport.report.record import make_report
+from scorereport.report.sections.checklist import describe_checklists
+from scorereport.report.sections.methods import describe_families
 from scorereport.results import Quantile
 
 TIME = "2026-11-15T07:30:12+00:00"
@@ -148,6 +151,65 @@ def test_cards_say_the_worst_first(grouped):
     assert certificate["word"] == "None"
     without = describe_cards(report_on(grouped))[0]
     assert without["word"] == "No limits set"
+
+
+# ---- Promises that must be kept ----
+
+
+def lines_of(report, name):
+    section = describe_checklists(report, ["performance", "calibration", "certificate"])
+    lines = next(found["lines"] for found in section.content["lists"] if found["title"] == name)
+    return {line["number"]: line for line in lines}
+
+
+def test_items_that_ask_for_uncertainty_are_covered_by_nothing_less():
+    text = '[checklist]\nlists = ["model-risk"]\n'
+    for resamples, status in ((0, "incomplete"), (60, "covered")):
+        report = report_on(evaluate(TRUTH[:400], TRUTH[:400], n=400, resamples=resamples), text)
+        found = lines_of(report, "Model-risk management")
+        assert found["11"]["status"] == status
+        assert found["20"]["status"] == "incomplete"
+        assert found["20"]["reason"] == "nobody else has computed the numbers"
+
+
+def test_methods_of_omitted_sections_are_not_listed():
+    evaluation = evaluate(TRUTH[:400], TRUTH[:400], n=400)
+    names = [
+        {
+            method["name"]
+            for family in describe_families(report_on(evaluation, text))
+            for method in family["methods"]
+        }
+        for text in (
+            "",
+            '[report]\nomit = ["decision", "decomposition", "recalibration", "discrimination"]\n',
+        )
+    ]
+    assert names[0] - names[1] == {
+        "ROC curve, AR and KS",
+        "Elementary scores (Murphy diagram)",
+        "Regret",
+        "Net benefit (decision curve)",
+        "Decisions at thresholds",
+        "Recalibration tried",
+    }
+    assert names[1] < names[0]
+
+
+def test_files_are_written_together_or_not_at_all(tmp_path, monkeypatch):
+    first, second = tmp_path / "a", tmp_path / "b"
+    first.write_bytes(b"before")
+    calls = []
+
+    def full_at_the_second(_):
+        calls.append(1)
+        if len(calls) == 2:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("scorereport.files.os.fsync", full_at_the_second)
+    with pytest.raises(OSError, match="No space left"):
+        write_together({first: b"new", second: b"new"})
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a", b"before")]
 
 
 # ---- Pages that need nothing but themselves ----

@@ -260,6 +260,47 @@ def test_results_can_get_other_words_and_limits(call, write, tmp_path):
     assert first["evaluation"] == second["evaluation"]
     assert [j["verdict"] for j in second["judgements"]] == ["fail"]
     assert second["configuration_source"] == {"name": "b.toml", "text": FAIL}
+    assert first["origin"] is None
+    assert second["origin"] == first["provenance"]  # limits of now are not of then
+    assert "--from a.json" in second["provenance"]["command"]
+
+
+def test_options_that_override_the_configuration_are_named(call, write, tmp_path):
+    config = write("report.toml", "[evaluation]\nlevel = 0.95\nseed = 3\n")
+    code, _ = call(
+        "loans.csv", *QUICK, *DATE, "--config", config, "--level", "0.9", "-o", "r.json", "-o", "r.html"
+    )
+    assert code == 0
+    made = read(tmp_path / "r.json")
+    assert made["overridden"] == ["level"]
+    assert (made["evaluation"]["settings"]["level"], made["evaluation"]["settings"]["seed"]) == (0.9, 3)
+    text = words_of((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert "Options that override it level" in text
+    again = call("--from", "r.json", "--config", config, "-o", "again.json")
+    assert (again[0], read(tmp_path / "again.json")["overridden"]) == (0, ["level"])
+
+
+def test_numbers_changed_by_hand_are_refused_without_any_limit(call, tmp_path):
+    call("loans.csv", *QUICK, "-o", "r.json")
+    found = read(tmp_path / "r.json")
+    found["evaluation"]["models"][0]["scores"]["scores"][0]["value"] = 0.05
+    (tmp_path / "changed.json").write_text(json.dumps(found), encoding="utf-8")
+    code, error = call("--from", "changed.json", "-o", "x.json")
+    assert code == ExitCode.DATA_REFUSED
+    assert (
+        error
+        == "scorereport: changed.json contradicts itself: its results are not those whose hash it has.\n"
+    )
+
+
+@pytest.mark.parametrize("markup", ["<script>1</script>", '<img alt="x" src="http://localhost:9/x.png">'])
+def test_a_page_that_runs_or_fetches_is_not_written(call, write, tmp_path, markup):
+    write("own/sections/model.html", markup)
+    config = write("report.toml", ONLY_MODEL)
+    code, error = call("loans.csv", *QUICK, "--config", config, "--templates", "own", "-o", "r.html")
+    assert code == ExitCode.USAGE
+    assert "A report must carry in itself all that it shows" in error
+    assert not (tmp_path / "r.html").exists()
 
 
 def test_the_document_of_an_evaluation_is_enough(call, write, tmp_path):
@@ -393,10 +434,13 @@ def test_a_signed_report_names_the_unsigned_one(call, write, tmp_path, monkeypat
     assert (code, "password" in error) == (ExitCode.USAGE, True)
     assert not (tmp_path / "b.pdf").exists()
     monkeypatch.setenv("SCOREREPORT_SIGN_PASSWORD", PASSWORD)
-    assert call(*arguments, "--sign", "key.p12", "-o", "b.pdf", "-o", "b.json")[0] == 0
+    code, told = call(*arguments, "--sign", "key.p12", "-o", "b.pdf", "-o", "b.json")
+    assert code == 0
     unsigned, signed = ((tmp_path / name).read_bytes() for name in ("a.pdf", "b.pdf"))
     assert signed.startswith(unsigned)
-    assert unsigned_sha256(signed) == hashlib.sha256(unsigned).hexdigest()
+    recorded = hashlib.sha256(unsigned).hexdigest()
+    assert unsigned_sha256(signed) == recorded
+    assert f"b.pdf written. SHA-256 before it was signed: {recorded}." in told
     assert "--sign" not in read(tmp_path / "b.json")["provenance"]["command"]
     assert read_pages(signed) == read_pages(unsigned)
 

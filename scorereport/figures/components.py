@@ -93,8 +93,9 @@ def _limits(points: Sequence[_Point]) -> tuple[float, float]:
         upper = [point.bounds[axis][1] for point in points if np.isfinite(point.bounds[axis][1])]
         largest = max(values, default=0.0)
         limits.append(1.12 * max(largest, min(max(upper, default=0.0), 2.5 * largest)))
-    whole = max(limits)
-    return tuple(limit if limit > 0.02 * whole else 0.02 * whole or 1.0 for limit in limits)  # type: ignore[return-value]
+    smallest = 0.02 * max(limits)
+    x, y = (limit if limit > smallest else smallest or 1.0 for limit in limits)
+    return x, y
 
 
 def _draw_equal_scores(axes: Axes, part: Decomposition, limits: tuple[float, float]) -> None:

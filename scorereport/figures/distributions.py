@@ -66,7 +66,8 @@ def _shares(histogram: Histogram) -> tuple[FloatArray, FloatArray]:
     events, others = histogram.events, histogram.n - histogram.events
     width = histogram.upper - histogram.lower
     per = width if (width > 0).any() else np.ones_like(width)
-    return tuple(part / max(float(part.sum()), 1e-300) / per for part in (events, others))  # type: ignore[return-value]
+    of_events, of_others = (part / max(float(part.sum()), 1e-300) / per for part in (events, others))
+    return of_events, of_others
 
 
 def _scales(models: Sequence[ModelResult]) -> list[float]:

@@ -13,7 +13,7 @@ from scorereport.figures.paths import knotted_line, simplify
 from scorereport.figures.placing import Label, Panel, label_curves
 from scorereport.figures.style import HEAVY, INK, MUTED, MUTED_LOOK, SIZE, look_of, mix, styled
 from scorereport.figures.zoom import UNIT, choose_window, even_ticks, window_ticks
-from scorereport.formatting import format_number, join_words
+from scorereport.formatting import format_level, format_number, join_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,6 +155,6 @@ def describe_murphy_differences(differences: Sequence[MurphyDifference]) -> str:
     pairs = join_words([f"{d.first} minus {d.second}" for d in shown])
     opening = (
         f"Differences of mean elementary scores against the cost ratio θ, {pairs}, with pointwise and "
-        f"simultaneous {100 * shown[0].level:g} % bounds; below zero the first is better."
+        f"simultaneous {format_level(shown[0].level)} bounds; below zero the first is better."
     )
     return sentences([opening, *(difference.sentence for difference in shown)])

@@ -167,14 +167,6 @@ def _isolation(anchors: FloatArray, elsewhere: FloatArray) -> FloatArray:
     return 2 * np.minimum(_distance(anchors, (0.0, 0.0), elsewhere), _APART)
 
 
-def _candidates(anchors: FloatArray, size: tuple[float, float], gap: float) -> tuple[FloatArray, FloatArray]:
-    """Anchors on a curve, and the lower left corners of boxes in all directions from each."""
-    half = np.array(size) / 2
-    sign = np.sign(_DIRECTIONS)
-    corner = anchors[:, None, :] + (_DIRECTIONS * gap + sign * half)[None] - half
-    return np.repeat(anchors, len(_DIRECTIONS), axis=0), corner.reshape(-1, 2)
-
-
 def _distance(corner: FloatArray, size: tuple[float, float], points: FloatArray) -> FloatArray:
     """The distance of each box from the nearest of some points."""
     if len(points) == 0:

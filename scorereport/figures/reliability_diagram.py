@@ -14,7 +14,7 @@ from scorereport.figures.reliability_guide import write_guide
 from scorereport.figures.reliability_panel import Common, ReliabilityPanel, bands_of, components_of
 from scorereport.figures.style import HEADING, HEAVY, look_of, styled
 from scorereport.figures.zoom import UNIT, choose_window, window_ticks
-from scorereport.formatting import common_decimals, format_number, format_percent, join_words
+from scorereport.formatting import common_decimals, format_level, format_number, format_percent, join_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -148,4 +148,4 @@ def _outside(model: ModelResult) -> str:
             ends = f"between {two(middle[outside][0])} and {two(middle[outside][-1])}"
             parts.append(f"{where} it for {share} of cases with forecasts {ends}")
     what = join_words(parts) if parts else "inside it for all cases"
-    return f", against the {100 * band.level:g} % band it lies {what}"
+    return f", against the {format_level(band.level)} band it lies {what}"

@@ -8,6 +8,7 @@ from scorereport.figures.canvas import POINTS, Canvas
 from scorereport.figures.labels import wrap
 from scorereport.figures.reliability_panel import THICK, bands_of, outline_style
 from scorereport.figures.style import HEADING, MUTED, QUIET, SMALL, Look, look_of
+from scorereport.formatting import format_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +39,7 @@ def _guide(models: Sequence[ModelResult]) -> Iterator[tuple[str, str]]:
         found = bands_of(models[0], coverage)
         where = "at one forecast" if coverage == "pointwise" else "all along the curve"
         if found:
-            yield kind, f"Range of chance for calibrated forecasts, {100 * found[0].level:g} % {where}"
+            yield kind, f"Range of chance for calibrated forecasts, {format_level(found[0].level)} {where}"
     yield "bars", "Distribution of the forecasts"
     yield "prevalence", "Share of events in the data"
 

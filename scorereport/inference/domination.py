@@ -22,6 +22,7 @@ from scipy.special import ndtri
 from scorereport.arrays import FloatArray, read_only
 from scorereport.checks import check_inside, check_whole
 from scorereport.errors import UsageError
+from scorereport.formatting import format_level
 from scorereport.inference.panel import make_panel
 from scorereport.parallel import repeat
 from scorereport.sampling import SEED, stream
@@ -295,7 +296,7 @@ def _sentence(
     if dominant == "both":
         return f"In these data {measured}"
     better = [_range(theta, told == sign) for sign in (-1, 1)]
-    return f"In these data {measured}, {_what_the_band_tells(names, better, f'{100 * level:g} %')}."
+    return f"In these data {measured}, {_what_the_band_tells(names, better, format_level(level))}."
 
 
 def _what_the_band_tells(names: tuple[str, str], better: list[str], level: str) -> str:

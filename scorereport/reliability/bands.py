@@ -15,6 +15,7 @@ import numpy as np
 from scorereport.arrays import FloatArray, read_only
 from scorereport.checks import check_finite
 from scorereport.errors import UsageError
+from scorereport.formatting import format_level
 from scorereport.reliability.asymptotic import QUANTILES, continuous_half_width, discrete_half_width
 from scorereport.reliability.certainty import widen_where_certain
 from scorereport.reliability.honest import choose_cells, honest_bounds
@@ -66,7 +67,7 @@ class Band:
     def label(self) -> str:
         """Name the band as a caption would: level, coverage, kind and method."""
         how = self.method if self.resamples is None else f"{self.method}, {self.resamples} draws"
-        return f"{100 * self.level:g} % {self.coverage} {self.kind} band ({how})"
+        return f"{format_level(self.level)} {self.coverage} {self.kind} band ({how})"
 
     def at(self, p: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Lower and upper bounds at any forecasts; NaN where the band says nothing."""

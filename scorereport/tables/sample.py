@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.formatting import common_decimals, format_count, format_number, format_percent
+from scorereport.formatting import common_decimals, format_count, format_level, format_number, format_percent
 from scorereport.tables.table import Table
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def forecast_table(models: Sequence[ModelResult]) -> Table:
         for m in models
     ]
     decimals = common_decimals([row[-1] for row in numbers])
-    levels = tuple(f"{100 * q.level:g} %" for q in models[0].forecasts.quantiles)
+    levels = tuple(format_level(q.level) for q in models[0].forecasts.quantiles)
     return Table(
         caption="Forecasts: smallest, quantiles, largest, mean, and how many different ones there are",
         heads=("model", "min", *levels, "max", "mean", "distinct"),

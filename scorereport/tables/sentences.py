@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.formatting import counted, format_count, format_percent
+from scorereport.formatting import counted, format_count, format_level, format_percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ def describe_uncertainty(evaluation: Evaluation) -> str:
     method = {"bca": "BCa", "percentile": "percentile"}[settings.interval_method]
     drawn = "rows" if evaluation.data.clusters is None else "clusters"
     return (
-        f"{100 * settings.level:g} % intervals: {method} bootstrap of scores and skills over "
+        f"{format_level(settings.level)} intervals: {method} bootstrap of scores and skills over "
         f"{format_count(settings.resamples)} resamples of {drawn} (seed {settings.seed}); AUC and rates in "
         "closed form; MCB and DSC less the overfit of isotonic regression, so that an interval may exclude "
         "the raw value; that of MCB starts at 0 unless its test rejects on one side."
