@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import re
 
 import numpy as np
@@ -487,3 +488,37 @@ def test_predictions_cannot_be_changed_and_leave_their_source_alone():
     with pytest.raises(TypeError):
         p.forecasts["other"] = forecast
     assert p.row_flow == RowFlow(read=2, kept=2)
+
+
+def test_the_hash_covers_every_column_that_results_depend_on():
+    frame = pd.DataFrame(
+        {
+            "y": [0, 1, 1],
+            "p": [0.2, 0.6, 0.7],
+            "g": ["a", "b", "a"],
+            "c": ["k", "k", "l"],
+            "r": ["A", "B", "B"],
+            "t": pd.to_datetime(["2026-01-01", "2026-01-02", "2026-01-03"]),
+        }
+    )
+    roles = {"outcome": "y", "forecasts": ["p"], "group": "g", "cluster": "c", "grade": "r", "time": "t"}
+    first = sr.read_predictions(frame, **roles).sha256
+    changes = {"g": "b", "c": "k", "r": "A", "t": pd.Timestamp("2026-02-01"), "p": 0.5, "y": 0}
+    others = {sr.read_predictions(replace_last(frame, *change), **roles).sha256 for change in changes.items()}
+    assert len({first, *others}) == 1 + len(changes)
+
+
+def replace_last(frame, column, value):
+    changed = frame.copy()
+    changed.loc[2, column] = value
+    return changed
+
+
+def test_a_file_has_the_hash_that_sha256sum_prints(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("y,p\n0,0.2\n1,0.7\n", encoding="utf-8")
+    read = sr.read_predictions(path, outcome="y", forecasts=["p"])
+    assert read.file_sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert sr.evaluate(read, resamples=0).data.file_sha256 == read.file_sha256
+    frame = pd.DataFrame({"y": [0, 1], "p": [0.2, 0.7]})
+    assert sr.read_predictions(frame, outcome="y", forecasts=["p"]).file_sha256 == ""
