@@ -52,7 +52,7 @@ K_CLASSES = {
     "rps": [{}, {"scale": "sum"}],
     "sa_rps": [{}],
 }
-OF_LABELS = ("quadratic_weighted_kappa", "expected_cost")
+OF_LABELS = ("accuracy", "macro_f1", "quadratic_weighted_kappa", "expected_cost")
 OF_PROBABILITIES = ("roc_auc", "decisiveness", "probability_accuracy", "robustness")
 
 

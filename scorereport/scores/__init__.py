@@ -16,6 +16,13 @@ from scorereport.scores.bounded import (
     shifted_brier,
 )
 from scorereport.scores.coupled import coupled_gaussian_logpdf, coupling_exponent
+from scorereport.scores.labels import (
+    accuracy,
+    expected_cost,
+    macro_f1,
+    naive_expected_cost,
+    quadratic_weighted_kappa,
+)
 from scorereport.scores.multiclass import (
     multiclass_brier,
     multiclass_log_loss,
@@ -23,16 +30,8 @@ from scorereport.scores.multiclass import (
     penalized_brier,
     penalized_log_loss,
 )
-from scorereport.scores.ordinal import (
-    expected_cost,
-    naive_expected_cost,
-    quadratic_weighted_kappa,
-    rps,
-    sa_rps,
-)
+from scorereport.scores.ordinal import rps, sa_rps
 from scorereport.scores.probability import (
-    ProbabilityScale,
-    ScaleMean,
     cross_entropy_probability,
     decisiveness,
     divergence_probability,
@@ -40,11 +39,11 @@ from scorereport.scores.probability import (
     generalized_mean,
     probability_accuracy,
     probability_deviation,
-    probability_scale,
     robustness,
 )
 from scorereport.scores.ranking import PartialAuc, TopK, partial_auc, roc_auc, top_k
 from scorereport.scores.registry import REGISTRY, Direction, Kind, Propriety, Score, get_score
+from scorereport.scores.scale import ProbabilityScale, ScaleMean, probability_scale
 
 __all__ = [
     "REGISTRY",
@@ -56,6 +55,7 @@ __all__ = [
     "ScaleMean",
     "Score",
     "TopK",
+    "accuracy",
     "beta_regret",
     "bounded_brier",
     "bounded_log_loss",
@@ -72,6 +72,7 @@ __all__ = [
     "generalized_mean",
     "get_score",
     "log_loss",
+    "macro_f1",
     "misclassification",
     "mode_shifted",
     "multiclass_brier",

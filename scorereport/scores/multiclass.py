@@ -97,7 +97,7 @@ def penalized_brier(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     """
     y, p, _ = check_classes(y_true, y_prob)
     k = p.shape[1]
-    return _brier(y, p) + (k - 1) / k * _is_wrong(y, p)
+    return _brier(y, p) + (k - 1) / k * is_wrong(y, p)
 
 
 @score(
@@ -116,7 +116,7 @@ def penalized_log_loss(y_true: ArrayLike, y_prob: ArrayLike) -> FloatArray:
     array([1.6094])
     """
     y, p, _ = check_classes(y_true, y_prob)
-    return surprise(true_class_probability(y, p)) + np.log(p.shape[1]) * _is_wrong(y, p)
+    return surprise(true_class_probability(y, p)) + np.log(p.shape[1]) * is_wrong(y, p)
 
 
 def true_class_probability(y: IntArray, p: FloatArray) -> FloatArray:
@@ -130,5 +130,6 @@ def _brier(y: IntArray, p: FloatArray) -> FloatArray:
     return (error**2).sum(axis=1)
 
 
-def _is_wrong(y: IntArray, p: FloatArray) -> NDArray[np.bool_]:
-    return p.argmax(axis=1) != y  # argmax takes the lowest index among ties
+def is_wrong(y: IntArray, p: FloatArray) -> NDArray[np.bool_]:
+    """Whether the likeliest class, the lowest index among ties, is not the one that came."""
+    return p.argmax(axis=1) != y

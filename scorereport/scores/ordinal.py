@@ -1,6 +1,6 @@
-"""Scores for K ordered classes, of probabilities and of hard labels.
+"""Scoring rules for the probabilities of K ordered classes: one score per case, lower is better.
 
-`y_true` and `y_label` hold class indices 0..K-1 in their order.
+`y_true` holds class indices 0..K-1 in their order.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.checks import check_classes, check_labels, check_option, check_same_length, check_weight
-from scorereport.errors import UsageError
-from scorereport.scores.references import COHEN_1968, EPSTEIN_1969, GALDRAN_2023
-from scorereport.scores.registry import Direction, Kind, Propriety, score
+from scorereport.checks import check_classes, check_option
+from scorereport.scores.references import EPSTEIN_1969, GALDRAN_2023
+from scorereport.scores.registry import Kind, Propriety, score
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -71,110 +70,15 @@ def sa_rps(y_true: ArrayLike, y_prob: ArrayLike, *, scale: str = "unit") -> Floa
     return np.abs(_cumulative_error(y, p)).sum(axis=1) ** 2 / divisor
 
 
-@score(
-    label="Quadratic weighted kappa",
-    kind=Kind.LABELS,
-    within=(-1, 1),
-    propriety=Propriety.NOT_A_RULE,
-    references=(COHEN_1968, GALDRAN_2023),
-    direction=Direction.HIGHER,
-    per_case=False,
-)
-def quadratic_weighted_kappa(
-    y_true: ArrayLike, y_label: ArrayLike, *, n_classes: int, sample_weight: ArrayLike | None = None
-) -> float:
-    """1 - Σ w O / Σ w E with w = (i - j)², O the confusion table and E that of independent labels.
-
-    NaN where both are the same constant (0/0).
-
-    >>> quadratic_weighted_kappa([0, 1, 2, 2], [0, 1, 2, 1], n_classes=3)
-    0.8
-    """
-    observed = _confusion(y_true, y_label, n_classes, sample_weight)
-    expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / observed.sum()
-    distance = _squared_distance(n_classes)
-    by_chance = (distance * expected).sum()
-    return float(1 - (distance * observed).sum() / by_chance) if by_chance > 0 else np.nan
-
-
-@score(
-    label="Expected cost",
-    kind=Kind.LABELS,
-    within=(0, np.inf),
-    propriety=Propriety.NOT_A_RULE,
-    references=(GALDRAN_2023,),
-    per_case=False,
-    options=("cost",),
-)
-def expected_cost(
-    y_true: ArrayLike,
-    y_label: ArrayLike,
-    *,
-    n_classes: int,
-    cost: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-) -> float:
-    """Mean of cost[true, decided]; by default ((i - j)/(K - 1))², which lies in [0, 1].
-
-    >>> expected_cost([0, 1, 2, 2], [0, 1, 2, 0], n_classes=3)
-    0.25
-    """
-    confusion = _confusion(y_true, y_label, n_classes, sample_weight)
-    return float((_check_cost(cost, n_classes) * confusion).sum() / confusion.sum())
-
-
-def naive_expected_cost(
-    y_true: ArrayLike,
-    *,
-    n_classes: int,
-    cost: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-) -> float:
-    """Expected cost of the best constant decision: what a model must beat.
-
-    References
-    ----------
-    Galdran (2023), MICCAI, doi:10.48550/arXiv.2309.08701
-
-    >>> naive_expected_cost([0, 1, 2, 2], n_classes=3)
-    0.1875
-    """
-    classes = _confusion(y_true, y_true, n_classes, sample_weight).sum(axis=1)
-    return float((classes @ _check_cost(cost, n_classes)).min() / classes.sum())
-
-
 def _cumulative_error(y: IntArray, p: FloatArray) -> FloatArray:
     """P_k - 1[y <= k] at the K - 1 thresholds between neighbouring classes."""
     thresholds = np.arange(p.shape[1] - 1)
-    return np.cumsum(p[:, :-1], axis=1) - (y[:, None] <= thresholds)
+    return cumulative(p) - (y[:, None] <= thresholds)
 
 
-def _confusion(
-    y_true: ArrayLike, y_label: ArrayLike, n_classes: int, sample_weight: ArrayLike | None
-) -> FloatArray:
-    if n_classes < 2 or n_classes != int(n_classes):
-        raise UsageError(f"`n_classes` must be a whole number, at least 2; got {n_classes!r}.")
-    true, label = check_labels(y_true, "y_true", n_classes), check_labels(y_label, "y_label", n_classes)
-    check_same_length(("y_true", true), ("y_label", label))
-    weight = check_weight(sample_weight, len(true))
-    cells = np.bincount(true * n_classes + label, weights=weight, minlength=n_classes**2)
-    return cells.astype(np.float64).reshape(n_classes, n_classes)
+def cumulative(p: FloatArray) -> FloatArray:
+    """The probability of a class up to each of the K - 1 thresholds.
 
-
-def _squared_distance(n_classes: int) -> FloatArray:
-    grade = np.arange(n_classes, dtype=np.float64)
-    return (grade[:, None] - grade) ** 2
-
-
-def _check_cost(cost: ArrayLike | None, n_classes: int) -> FloatArray:
-    if cost is None:
-        return _squared_distance(n_classes) / (n_classes - 1) ** 2
-    try:
-        matrix = np.asarray(cost, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise UsageError("`cost` must hold numbers.") from error
-    if matrix.shape != (n_classes, n_classes):
-        raise UsageError(f"`cost` must have shape ({n_classes}, {n_classes}); got {matrix.shape}.")
-    if not (np.isfinite(matrix).all() and (matrix >= 0).all()):
-        raise UsageError("`cost` must hold finite numbers that are not negative.")
-    return matrix
+    Rows that sum to 1 within a tolerance, or by rounding, must not add up to more than 1.
+    """
+    return np.minimum(np.cumsum(p[:, :-1], axis=1), 1.0)

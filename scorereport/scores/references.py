@@ -15,4 +15,5 @@ GOOD_1952 = "Good (1952), J. R. Stat. Soc. B 14, doi:10.1111/j.2517-6161.1952.tb
 HAND_2009 = "Hand (2009), Mach. Learn. 77, doi:10.1007/s10994-009-5119-5"
 HANLEY_MCNEIL_1982 = "Hanley, McNeil (1982), Radiology 143, doi:10.1148/radiology.143.1.7063747"
 NELSON_2017 = "Nelson (2017), Entropy 19, doi:10.3390/e19060286"
+SOKOLOVA_2009 = "Sokolova, Lapalme (2009), Inf. Process. Manag. 45, doi:10.1016/j.ipm.2009.03.002"
 VICKERS_ELKIN_2006 = "Vickers, Elkin (2006), Med. Decis. Making 26, doi:10.1177/0272989X06295361"

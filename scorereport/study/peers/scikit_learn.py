@@ -214,6 +214,17 @@ def _label_checks() -> tuple[Check, ...]:
 
     return (
         Check(
+            "accuracy of labels",
+            lambda s: scores.accuracy(*s.grades, n_classes=GRADES),
+            lambda s: metrics.accuracy_score(*s.grades),
+        ),
+        Check(
+            "macro F1",
+            lambda s: scores.macro_f1(*s.grades, n_classes=GRADES),
+            lambda s: metrics.f1_score(*s.grades, average="macro", zero_division=0.0),
+            note="Their labels, too, are those that came or were decided for.",
+        ),
+        Check(
             "quadratic weighted kappa",
             lambda s: scores.quadratic_weighted_kappa(*s.grades, n_classes=GRADES),
             lambda s: metrics.cohen_kappa_score(*s.grades, weights="quadratic", labels=range(GRADES)),
