@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.checks import refuse_longdouble, refuse_rows
+from scorereport.checks import name_some, refuse_longdouble, refuse_rows
 from scorereport.errors import DataError
 from scorereport.sources import MISSING_WORDS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -41,6 +43,18 @@ def outcome_values(column: pd.Series[Any], name: str, positive: object) -> Float
         _check_two_labels(column, codes, texts, name, label_text(positive))
         values = [float(text == label_text(positive)) for text in texts]
     return np.array([*values, np.nan])[codes]
+
+
+def class_indices(column: pd.Series[Any], name: str, classes: Sequence[str]) -> FloatArray:
+    """Labels as their places among the classes, NaN for missing."""
+    codes, texts = _factorize(column, name, tuple(word for word in MISSING_WORDS if word not in classes))
+    place = {label: float(at) for at, label in enumerate(classes)}
+    is_known = np.array([*(text in place for text in texts), True])  # the last is for the missing
+    if not is_known.all():
+        shown = name_some([repr(label) for label in classes])
+        rule = f"`{name}` must hold one of the {len(classes)} classes ({shown})"
+        refuse_rows(column.to_numpy(), ~is_known[codes], rule)
+    return np.array([*(place[text] for text in texts), np.nan])[codes]
 
 
 def _check_two_labels(

@@ -10,7 +10,7 @@ from scorereport.tables.table import Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scorereport.predictions import RowFlow
+    from scorereport.cases import RowFlow
     from scorereport.results import ModelResult
 
 
