@@ -454,7 +454,8 @@ def test_retention_takes_functions():
         (
             {"metric": "kappa"},
             sr.UsageError,
-            '`metric` must be one of "quadratic_weighted_kappa", "expected_cost", "accuracy"; got \'kappa\'.',
+            '`metric` must be one of "quadratic_weighted_kappa", "expected_cost", "accuracy", "macro_f1"; '
+            "got 'kappa'.",
         ),
     ],
 )

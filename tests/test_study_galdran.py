@@ -9,6 +9,7 @@ import pytest
 
 from scorereport import scores
 from scorereport.comparison import Verdict
+from scorereport.curves.retention import METRICS
 from scorereport.study.papers.galdran import reproduce_galdran
 from scorereport.study.papers.galdran_errata import errata_galdran
 from scorereport.study.papers.printed import compare_printed, compare_readings
@@ -94,7 +95,7 @@ def test_a_proper_sa_rps_is_noticed(monkeypatch):
 
 
 def test_a_wrong_kappa_is_noticed(monkeypatch):
-    monkeypatch.setattr("scorereport.curves.retention.quadratic_weighted_kappa", lambda *_, **__: 0.5)
+    monkeypatch.setitem(METRICS, "quadratic_weighted_kappa", lambda tables: np.full(len(tables), 0.5))
     differing = [line.quantity for line in found(reproduce_galdran(), Verdict.DIFFERS)]
     assert differing == [f"Areas under the retention curve, {data}, QWK" for data in ("TMED", "Eyepacs")]
     assert [line.quantity[:2] for line in found(errata_galdran(), Verdict.REFUTED)] == ["E9"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Panel:
+class Rows:
     """Checked outcomes and forecasts in canonical order; rows without weight have left.
 
     Rows are ordered by time if there is one, then by forecasts, outcome, cluster and weight: rows
     that are still tied are the same in everything that counts.
     """
 
-    outcome: FloatArray
+    outcome: NDArray[Any]
     forecasts: Mapping[str, FloatArray]
     weight: FloatArray | None = None
     cluster: IntArray | None = None
@@ -47,16 +47,10 @@ class Panel:
         rows = len(self.outcome)
         return Units(rows=rows, weight=self.weight, cluster=self.cluster, counted=self.counted)
 
-    @property
-    def only(self) -> FloatArray:
-        """The forecast of a panel that has one."""
-        (forecast,) = self.forecasts.values()
-        return forecast
-
-    def select(self, rows: NDArray[Any]) -> Panel:
+    def select(self, rows: NDArray[Any]) -> Self:
         """Some of the rows, in the same order; clusters are numbered anew."""
         cluster = None if self.cluster is None else np.unique(self.cluster[rows], return_inverse=True)[1]
-        return Panel(
+        return type(self)(
             outcome=self.outcome[rows],
             forecasts={name: p[rows] for name, p in self.forecasts.items()},
             weight=None if self.weight is None else self.weight[rows],
@@ -64,6 +58,31 @@ class Panel:
             time=None if self.time is None else self.time[rows],
             counted=self.units.are_repeated_rows,
         )
+
+    def in_canonical_order(self) -> Self:
+        """The rows that have a weight, in canonical order, never to be changed."""
+        columns = [column for p in self.forecasts.values() for column in np.atleast_2d(p.T)]
+        keys = [self.weight, self.cluster, self.outcome, *reversed(columns), self.time]
+        order = np.lexsort([key for key in keys if key is not None])
+        ordered = self.select(order if self.weight is None else order[self.weight[order] > 0])
+        arrays = (ordered.outcome, *ordered.forecasts.values(), ordered.weight, ordered.cluster, ordered.time)
+        for array in arrays:
+            if array is not None:
+                array.flags.writeable = False
+        return ordered
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Panel(Rows):
+    """Outcomes 0 or 1 with one probability per case and model."""
+
+    outcome: FloatArray
+
+    @property
+    def only(self) -> FloatArray:
+        """The forecast of a panel that has one."""
+        (forecast,) = self.forecasts.values()
+        return forecast
 
 
 def make_panel(
@@ -92,18 +111,4 @@ def make_panel(
         time=check_times(time, len(outcome)),
         counted=counted,
     )
-    return _freeze(panel.select(_canonical_order(panel)))
-
-
-def _canonical_order(panel: Panel) -> NDArray[np.intp]:
-    """Rows that have a weight, in canonical order."""
-    keys = [panel.weight, panel.cluster, panel.outcome, *reversed(list(panel.forecasts.values())), panel.time]
-    order = np.lexsort([key for key in keys if key is not None])
-    return order if panel.weight is None else order[panel.weight[order] > 0]
-
-
-def _freeze(panel: Panel) -> Panel:
-    for array in (panel.outcome, *panel.forecasts.values(), panel.weight, panel.cluster, panel.time):
-        if array is not None:
-            array.flags.writeable = False
-    return panel
+    return panel.in_canonical_order()
