@@ -29,6 +29,9 @@ from scorereport.inference.regression import (
     line_tests,
     unreliability_test,
 )
+from scorereport.inference.retaining import RetentionBand, retention_band
+from scorereport.inference.scale_results import ScaleMark, ScaleResult
+from scorereport.inference.scaling import model_source
 from scorereport.inference.smoothing import CalibrationErrors, calibration_errors
 
 __all__ = [
@@ -44,6 +47,9 @@ __all__ = [
     "MurphyDifference",
     "Rank",
     "RecalibrationTrial",
+    "RetentionBand",
+    "ScaleMark",
+    "ScaleResult",
     "auc_interval",
     "bootstrap",
     "calibration_errors",
@@ -61,8 +67,10 @@ __all__ = [
     "line_tests",
     "mean_calibration_test",
     "miscalibration_test",
+    "model_source",
     "murphy_difference",
     "rank_models",
+    "retention_band",
     "score_difference",
     "spiegelhalter_test",
     "try_recalibration",

@@ -1,0 +1,220 @@
+"""Marks of the probability scale under the weights of a resample, and under outcomes that forecasts imply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from scorereport.arrays import FloatArray, IntArray
+from scorereport.reliability.blocks import isotonic_starts
+from scorereport.reliability.fit import corp
+from scorereport.sampling import Units
+from scorereport.scores.probability import ROBUSTNESS
+from scorereport.scores.scale import Bins, equal_count_bins
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+#: Drawn outcomes are fitted on at most this many groups of neighbouring probabilities. A block of an
+#: isotonic fit holds many times as many pairs; angles move by a few hundredths of their spread.
+_MOST_GROUPS = 4000
+#: Marks this close are equal up to rounding.
+_ROUNDING = 1e-12
+
+
+class Truth(NamedTuple):
+    """Which class came in which row, and its weight; a row may stand here more than once."""
+
+    row: NDArray[np.intp]
+    label: NDArray[np.intp]
+    weight: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Forecast:
+    """Class probabilities, as given and pulled inside the limit, with the classes that came."""
+
+    given: FloatArray
+    table: FloatArray
+    outcome: IntArray
+    units: Units
+
+    @cached_property
+    def rows(self) -> NDArray[np.intp]:
+        """The numbers of the rows."""
+        return np.arange(len(self.outcome))
+
+    def draw(self, rng: np.random.Generator) -> Truth:
+        """What might have come if the forecasts were right; repeated rows each have a class of their own."""
+        units = self.units
+        if units.weight is not None and units.are_repeated_rows:
+            times = rng.multinomial(units.weight.astype(np.int64), self._shares)
+            row, label = np.nonzero(times)
+            return Truth(row, label, times[row, label].astype(np.float64))
+        label = (rng.random(len(self.rows))[:, None] >= self._inner_ends).sum(axis=1)
+        return Truth(self.rows, label, units.row_weight)
+
+    @cached_property
+    def _shares(self) -> FloatArray:
+        return self.given / self.given.sum(axis=1, keepdims=True)
+
+    @cached_property
+    def _inner_ends(self) -> FloatArray:
+        """Where in [0, 1) one class ends and the next begins; after the last possible one, nowhere."""
+        ends = np.cumsum(self._shares, axis=1)[:, :-1]
+        later = np.cumsum(self.given[:, :0:-1], axis=1)[:, ::-1]  # exactly 0 where no later class is possible
+        return np.where(later > 0, ends, 2.0)
+
+    @cached_property
+    def powers(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Each probability, its power -2/3 and its logarithm; of probability 0 these are not used."""
+        known = np.where(self.table > 0, self.table, 1.0)
+        return self.table, known**ROBUSTNESS, np.log(known)
+
+
+class _Chosen(NamedTuple):
+    """True pairs of a target: places among all that are true, rows, pairs of it, cells of the table."""
+
+    place: NDArray[np.intp]
+    row: NDArray[np.intp]
+    pair: NDArray[np.intp]
+    cell: NDArray[np.intp]
+
+
+class Marks(NamedTuple):
+    """Decisiveness, accuracy and robustness of model and source along the last axis."""
+
+    model: FloatArray
+    source: FloatArray
+
+    @property
+    def angle(self) -> FloatArray:
+        """Degrees of the line from robustness to decisiveness; NaN where these coincide."""
+        rise, run = (_without_rounding(part[..., 0] - part[..., 2]) for part in self)
+        return np.where((rise > 0) | (run > 0), np.degrees(np.arctan2(rise, run)), np.nan)
+
+
+def _without_rounding(length: FloatArray) -> FloatArray:
+    return np.where(length > _ROUNDING, length, np.where(np.isnan(length), np.nan, 0.0))
+
+
+def stack(marks: Sequence[Marks]) -> Marks:
+    """Marks of many draws as one, a row for each."""
+    model, source = (np.array(part).reshape(-1, 3) for part in zip(*marks, strict=True)) if marks else _NONE
+    return Marks(model, source)
+
+
+_NONE = (np.empty((0, 3)), np.empty((0, 3)))
+
+
+class Resampled(NamedTuple):
+    """What a resample gives: the model's marks, and the sums of each bin."""
+
+    model: FloatArray
+    events: FloatArray
+    n: FloatArray
+
+
+class Target:
+    """One class against the rest, or all classes together if `label` is None, under both kinds of bins."""
+
+    def __init__(self, forecast: Forecast, label: int | None, n_bins: int) -> None:
+        self.forecast, self.label = forecast, label
+        came = forecast.outcome[:, None] == np.arange(forecast.table.shape[1])
+        chosen = slice(None) if label is None else slice(label, label + 1)
+        self.width = came[:, chosen].shape[1]
+        self.came, self.probability = came[:, chosen].ravel(), forecast.table[:, chosen].ravel()
+        self.weight = self.pair_weight(forecast.units.row_weight)
+        self.n_bins = min(n_bins, len(self.probability))
+        self.bins = (self._cut(), self._fit())
+
+    def pair_weight(self, row_weight: FloatArray) -> FloatArray:
+        """The weight of each pair under these weights of the rows."""
+        return np.repeat(row_weight, self.width) if self.width > 1 else row_weight
+
+    def _cut(self) -> Bins:
+        return equal_count_bins(self.probability, self.weight, self.n_bins)
+
+    def _fit(self) -> Bins:
+        blocks = corp(self.came, self.probability, self.weight).blocks
+        return Bins(cell=np.searchsorted(blocks.x_max, self.probability), n_cells=len(blocks))
+
+    @cached_property
+    def observed(self) -> _Chosen:
+        """The pairs that came true."""
+        return self._choose(self.forecast.rows, self.forecast.outcome)
+
+    def resampled(self, row_weight: FloatArray) -> list[Resampled]:
+        """Sums under these weights of the rows, in the bins of the sample.
+
+        Bins stay as they are: the interval is of the numbers of these bins, and isotonic regression of a
+        resample would add its overfit to that of the sample.
+        """
+        weight, happened = self.pair_weight(row_weight), row_weight[self.observed.row]
+        model = self._model_marks(self.observed, happened)
+        return [
+            Resampled(model, bins.sums(happened, self.observed.pair), bins.sums(weight)) for bins in self.bins
+        ]
+
+    def calibrated(self, drawn: Truth) -> list[Marks]:
+        """Marks under drawn outcomes: in the same equal-count bins, and in CORP blocks fitted anew."""
+        chosen = self._choose(drawn.row, drawn.label)
+        weight = drawn.weight[chosen.place]
+        model = self._model_marks(chosen, weight)
+        by_count = source_marks(self.bins[0].sums(weight, chosen.pair), self._counts)
+        group, n = self._groups
+        happened = np.bincount(group[chosen.pair], weight, len(n)).astype(np.float64)
+        start = isotonic_starts(n, happened)
+        fitted = source_marks(np.add.reduceat(happened, start), np.add.reduceat(n, start))
+        return [Marks(model, by_count), Marks(model, fitted)]
+
+    @cached_property
+    def _counts(self) -> FloatArray:
+        return self.bins[0].sums(self.weight)
+
+    @cached_property
+    def _groups(self) -> tuple[NDArray[np.intp], FloatArray]:
+        """The group of neighbouring probabilities that each pair is in, and what groups weigh."""
+        values, place = np.unique(self.probability, return_inverse=True)
+        if len(values) > _MOST_GROUPS:
+            end = np.cumsum(np.bincount(place, self.weight))
+            group = np.minimum(end / end[-1] * _MOST_GROUPS, _MOST_GROUPS - 1).astype(np.intp)
+            place = np.unique(group, return_inverse=True)[1][place]
+        return place, np.bincount(place, self.weight).astype(np.float64)
+
+    def _choose(self, row: NDArray[np.intp], label: NDArray[np.intp]) -> _Chosen:
+        """Those of the true pairs that are of this target."""
+        if self.label is None:
+            place = np.arange(len(row))
+            return _Chosen(place, row, row * self.width + label, row * self.width + label)
+        place = np.flatnonzero(label == self.label)
+        row = row[place]
+        return _Chosen(place, row, row, row * self.forecast.table.shape[1] + self.label)
+
+    def _model_marks(self, chosen: _Chosen, weight: FloatArray) -> FloatArray:
+        total = weight.sum()
+        if total == 0:
+            return np.full(3, np.nan)
+        p, inverse, logs = (part.take(chosen.cell) for part in self.forecast.powers)
+        decisiveness = (weight * p).sum() / total
+        if weight[p == 0].any():
+            return np.array([decisiveness, 0.0, 0.0])
+        robustness = ((weight * inverse).sum() / total) ** (1 / ROBUSTNESS)
+        return np.array([decisiveness, np.exp((weight * logs).sum() / total), robustness])
+
+
+def source_marks(events: FloatArray, n: FloatArray) -> FloatArray:
+    """The three means of the shares of events in bins, weighted by events; NaN without any."""
+    share = np.divide(events, n, out=np.ones(events.shape), where=events > 0)
+    total = events.sum(axis=-1)
+    means = [
+        np.divide((events * part).sum(axis=-1), total, out=np.full(np.shape(total), np.nan), where=total > 0)
+        for part in (share, np.log(share), share**ROBUSTNESS)
+    ]
+    return np.stack([means[0], np.exp(means[1]), means[2] ** (1 / ROBUSTNESS)], axis=-1)

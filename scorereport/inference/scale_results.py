@@ -1,0 +1,155 @@
+"""Results on Nelson's probability scale: bins, marks with intervals, and what their angle says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from scorereport.arrays import FloatArray
+from scorereport.formatting import format_number
+from scorereport.inference.outcomes import Estimate
+
+EQUAL_COUNT, CORP = "equal-count bins", "CORP blocks"
+KINDS_OF_BINS = (EQUAL_COUNT, CORP)
+MARKS = ("decisiveness", "accuracy", "robustness")
+#: If even right probabilities would give a steeper line than this, bins are too broad: simulations with 50
+#: classes in 10 bins give wrong verdicts beyond it.
+STEEPEST_EXPECTED = 55.0
+OVER, UNDER, NEITHER = "over-confident", "under-confident", "neither"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaleMark:
+    """One generalised mean: of the model's probabilities, of the source's, and model over source."""
+
+    exponent: float
+    model: Estimate
+    source: Estimate
+    divergence: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScaleResult:
+    """Model against source probabilities over bins, and their three means.
+
+    `target` is the label of a class, "" for all classes together. `n`, `events`, `model` and `source` are
+    of each bin: the weight of its pairs of case and class, of those that came true, the geometric mean of
+    the model's probabilities of these, and their share. `n_bins` is the number of equal-count bins that
+    were made; CORP blocks, which find their own number, have 0.
+
+    `angle` is that of the line from robustness to decisiveness, in degrees, with source probability along
+    and model probability up; `angle_lower` and `angle_upper` are its interval. The other three angles are
+    median and interval of what a model with right probabilities would show in a sample like this one.
+    `verdict` is of all classes together, and empty where nothing was drawn, where there is no angle or
+    where bins are too broad to read it.
+    """
+
+    target: str
+    bins: str
+    n_bins: int
+    decisiveness: ScaleMark
+    accuracy: ScaleMark
+    robustness: ScaleMark
+    n: FloatArray
+    events: FloatArray
+    model: FloatArray
+    source: FloatArray
+    limit: float
+    angle: float
+    angle_lower: float
+    angle_upper: float
+    calibrated_angle: float
+    calibrated_lower: float
+    calibrated_upper: float
+    verdict: str = ""
+    spectrum_exponent: FloatArray
+    spectrum_model: FloatArray
+    spectrum_source: FloatArray
+    note: str = ""
+
+    @property
+    def marks(self) -> tuple[ScaleMark, ScaleMark, ScaleMark]:
+        """Decisiveness, accuracy and robustness."""
+        return self.decisiveness, self.accuracy, self.robustness
+
+    @property
+    def contribution(self) -> FloatArray:
+        """Share of all true pairs that lies in each bin; NaN if nothing came true."""
+        total = self.events.sum()
+        return self.events / total if total > 0 else np.full(len(self.events), np.nan)
+
+    @property
+    def sentence(self) -> str:
+        """What the angle says about confidence, in words."""
+        return _say_verdict(self) if self.verdict else _say_no_verdict(self)
+
+
+class Scaled(Protocol):
+    """A model with its results on the probability scale, binary or of K classes."""
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+
+    @property
+    def scale(self) -> tuple[ScaleResult, ...]:
+        """All classes together first, then each; in equal-count bins and in CORP blocks."""
+
+
+def _degrees(value: float) -> str:
+    return f"{format_number(value, 0)}°"
+
+
+def _expected(result: ScaleResult) -> str:
+    return f"between {_degrees(result.calibrated_lower)} and {_degrees(result.calibrated_upper)}"
+
+
+def _say_verdict(result: ScaleResult) -> str:
+    opening = f"The line through the marks rises at {_degrees(result.angle)}"
+    if result.verdict == OVER:
+        return (
+            f"{opening}, steeper than it would with right probabilities ({_expected(result)}): the model is "
+            "over-confident, its probabilities are spread more widely than what came bears out."
+        )
+    if result.verdict == UNDER:
+        return (
+            f"{opening}, flatter than it would with right probabilities ({_expected(result)}): the model is "
+            "under-confident, what came is spread more widely than its probabilities."
+        )
+    if result.calibrated_lower <= result.angle <= result.calibrated_upper:
+        return (
+            f"{opening}; with right probabilities it would lie {_expected(result)}: this shows neither over- "
+            "nor under-confidence."
+        )
+    if result.angle_lower <= result.calibrated_angle <= result.angle_upper:
+        interval = f"{_degrees(result.angle_lower)} to {_degrees(result.angle_upper)}"
+        return (
+            f"{opening}; its interval, {interval}, holds {_degrees(result.calibrated_angle)}, the usual "
+            "angle with right probabilities: this shows neither over- nor under-confidence."
+        )
+    more = "more" if result.decisiveness.divergence.value > 1 else "less"
+    return (
+        f"{opening}, which is unusual with right probabilities ({_expected(result)}); but the model is "
+        f"{more} decisive than the source, which points the other way, so that this is no verdict."
+    )
+
+
+def _say_no_verdict(result: ScaleResult) -> str:
+    if np.isnan(result.angle):
+        return "The marks coincide or are not defined, so there is no line through them to read."
+    opening = f"The line through the marks rises at {_degrees(result.angle)}"
+    if result.target:
+        return (
+            f"{opening}. For one class it also turns where its probabilities are too high or too low "
+            "throughout, so that this is no verdict on confidence."
+        )
+    if result.calibrated_angle > STEEPEST_EXPECTED:
+        return (
+            f"{opening}, but in these bins that says nothing: with right probabilities it would lie "
+            f"{_expected(result)}."
+        )
+    if np.isnan(result.angle_lower):
+        return f"{opening}; nothing was drawn that would tell whether chance may have turned it from 45°."
+    return f"{opening}; with right probabilities these forecasts would have no line to compare it with."

@@ -1,0 +1,93 @@
+"""The probability scale: what models said of what came, against how often such things came."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport.figures import describe_scale, describe_spectrum, plot_scale, plot_spectrum
+from scorereport.figures.scale import describe_window
+from scorereport.formatting import format_level, format_number
+from scorereport.report.parts import Section, collect_parts, make_figure, make_table
+from scorereport.tables.scaling import angle_table, class_scale_table, scale_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scorereport.inference.scale_results import Scaled
+    from scorereport.report.parts import Part
+    from scorereport.report.record import Report
+
+#: More panels than these are too small to read on one page.
+_MODELS_OF_A_FIGURE = 6
+
+
+def describe_scale_section(report: Report) -> Section | None:
+    """Decisiveness, accuracy and robustness of model and source, and their angle; None if there are none."""
+    models = [result for result in report.evaluation.results if result.scale]
+    if not models:
+        return None
+    first, level = models[0].scale[0], format_level(report.evaluation.settings.level)
+    figures, spectra = dict(_draw_scales(models)), dict(_draw_spectra(models))
+    return Section(
+        name="scale",
+        title="Probability scale",
+        parts=collect_parts(
+            scale_marks=make_table(scale_table(models, level)),
+            **figures,
+            scale_angles=make_table(angle_table(models, level)),
+            scale_classes=make_table(class_scale_table(models, level)),
+            **spectra,
+        ),
+        content={
+            "figures": list(figures),
+            "spectra": list(spectra),
+            "sentences": [_say(model) for model in models],
+            "notes": list(_gather_notes(models)),
+            "n_bins": str(first.n_bins),
+            "has_intervals": first.accuracy.model.method != "no resamples",
+            "method": first.accuracy.model.method,
+            "level": level,
+            "limit": format_number(first.limit, 4).rstrip("0") if first.limit else "",
+        },
+    )
+
+
+def _say(model: Scaled) -> str:
+    sentence = model.scale[1].sentence
+    return f"{model.model}, CORP blocks: {sentence[0].lower()}{sentence[1:]}"
+
+
+def _slices(models: Sequence[Scaled], key: str) -> Iterator[tuple[str, int, Sequence[Scaled]]]:
+    """Models in as many figures as they need; the first figure is the one that texts refer to."""
+    for start in range(0, len(models), _MODELS_OF_A_FIGURE):
+        name = f"{key}_{start // _MODELS_OF_A_FIGURE + 1}" if start else key
+        yield name, start, models[start : start + _MODELS_OF_A_FIGURE]
+
+
+def _draw_scales(models: Sequence[Scaled]) -> Iterator[tuple[str, Part]]:
+    for key, first, shown in _slices(models, "scale_plot"):
+        window = describe_window(shown)
+        caption = (
+            "Model against source probability, all classes together. Filled bubbles are bins with equal "
+            "numbers of pairs of case and class, outlined ones CORP blocks; their area is their share of "
+            "what came. Dark marks, joined by a line whose angle is written beside: robustness, accuracy and "
+            f"decisiveness in equal-count bins.{f' {window}' if window else ''}"
+        )
+        yield key, make_figure(plot_scale, describe_scale(shown), shown, first=first, caption=caption)
+
+
+def _draw_spectra(models: Sequence[Scaled]) -> Iterator[tuple[str, Part]]:
+    for key, first, shown in _slices(models, "scale_spectrum"):
+        caption = (
+            "Generalised mean of the probabilities of what came over its exponent m: small m heeds small "
+            "probabilities. Solid: model; dashed: source in equal-count bins. Dots: the three marks, at "
+            "m = −2/3, 0 and 1."
+        )
+        yield key, make_figure(plot_spectrum, describe_spectrum(shown), shown, first=first, caption=caption)
+
+
+def _gather_notes(models: Sequence[Scaled]) -> Iterator[str]:
+    """What was unusual, once for each class."""
+    notes = {(r.target, r.note): None for model in models for r in model.scale if r.note}
+    for target, note in notes:
+        yield f"{target}: {note}" if target else note
