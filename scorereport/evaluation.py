@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from platform import python_version
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 import numpy as np
 
 from scorereport import document, frames
+from scorereport.binary_evaluation import evaluate_binary
 from scorereport.checks import (
     check_inside,
     check_interval,
@@ -20,43 +22,33 @@ from scorereport.checks import (
     check_whole,
     shortest,
 )
+from scorereport.class_results import ClassModelResult
+from scorereport.classes.evaluating import evaluate_classes
+from scorereport.curves.retention import DEFAULT_FRACTIONS
 from scorereport.errors import UsageError
 from scorereport.files import write_text
-from scorereport.groups import (
-    check_window,
-    evaluate_groups,
-    examine_heterogeneity,
-    fit_panel,
-    label_windows,
-    panel_of,
-)
+from scorereport.groups import check_window
 from scorereport.inference.bootstrapping import METHODS
-from scorereport.inference.grades import grade_tests
-from scorereport.notes import describe_groups, describe_rows_and_models
-from scorereport.predictions import Predictions, read_predictions
+from scorereport.predictions import ClassPredictions, Predictions
+from scorereport.reading import read_predictions
 from scorereport.reliability.resampled import fewest_resamples
 from scorereport.results import (
+    SCALE_BINS,
     Comparisons,
     DataSummary,
     GroupResult,
     Heterogeneity,
-    ModelCalibration,
     ModelResult,
-    ModelScores,
-    SampleSummary,
     Settings,
 )
 from scorereport.sampling import SEED
-from scorereport.summaries import collect_curves, decide, describe_forecasts, describe_sample, score_fit
-from scorereport.uncertainty import compare, draw_bands, examine_calibration, infer, recalibrate
+from scorereport.scores.labels import check_cost
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
-
-    from scorereport.inference.panel import Panel
-    from scorereport.reliability.fit import Corp
+    from numpy.typing import ArrayLike
 
 VERSION: Literal[1] = 1
 _SOFTWARE = ("scorereport", "numpy", "scipy")
@@ -66,7 +58,10 @@ class Columns(TypedDict, total=False):
     """The columns of a table, as `read_predictions` takes them."""
 
     outcome: str
-    forecasts: Sequence[str]
+    forecasts: Sequence[str] | Mapping[str, Sequence[str]]
+    classes: Sequence[object] | None
+    ordered: bool
+    normalize: bool
     weight: str | None
     group: str | Sequence[str] | None
     cluster: str | None
@@ -82,19 +77,23 @@ class _OnData:
     __slots__ = ("_predictions",)
 
     @property
-    def predictions(self) -> Predictions | None:
+    def predictions(self) -> Predictions | ClassPredictions | None:
         """The predictions that were evaluated; None if the evaluation was read from a document."""
         return getattr(self, "_predictions", None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evaluation(_OnData):
-    """All numbers of all models with their uncertainty, overall, against each other, by group and period."""
+    """All numbers of all models with their uncertainty, overall, against each other, by group and period.
+
+    Binary models are in `models`, models of K classes in `class_models`; `results` are either.
+    """
 
     version: Literal[1] = VERSION
     data: DataSummary
     settings: Settings
-    models: tuple[ModelResult, ...]
+    models: tuple[ModelResult, ...] = ()
+    class_models: tuple[ClassModelResult, ...] = ()
     comparisons: Comparisons = field(default_factory=Comparisons)
     groups: tuple[GroupResult, ...] = ()
     windows: tuple[GroupResult, ...] = ()
@@ -103,24 +102,41 @@ class Evaluation(_OnData):
     software: dict[str, str] = field(default_factory=dict)
 
     @property
+    def results(self) -> tuple[ModelResult, ...] | tuple[ClassModelResult, ...]:
+        """All models, of whichever kind they are."""
+        return self.models or self.class_models
+
+    @property
+    def kind(self) -> Literal["binary", "multiclass", "ordinal"]:
+        """What the models forecast: an event, one of several classes, or one of ordered classes."""
+        if self.data.classes is None:
+            return "binary"
+        return "ordinal" if self.data.classes.ordered else "multiclass"
+
+    @property
+    def main_score(self) -> str:
+        """The score by which models of this kind are told apart first, and which is decomposed."""
+        return {"binary": "brier", "multiclass": "multiclass_brier", "ordinal": "rps"}[self.kind]
+
+    @property
     def scores(self) -> pd.DataFrame:
         """Mean scores: a row for each model, a column for each score."""
-        return frames.score_frame(m.scores for m in self.models)
+        return frames.score_frame(m.scores for m in self.results)
 
     @property
     def skills(self) -> pd.DataFrame:
         """Skills: 0 for the prevalence forecast, 1 for the perfect one."""
-        return frames.skill_frame(m.scores for m in self.models)
+        return frames.skill_frame(m.scores for m in self.results)
 
     @property
     def intervals(self) -> pd.DataFrame:
         """Every number that has an interval: a row for each; of the sample, the model is ""."""
-        return frames.interval_frame(self.data.sample, self.models)
+        return frames.interval_frame(self.data, self.results)
 
     @property
     def decompositions(self) -> pd.DataFrame:
         """Mean score, miscalibration, discrimination and uncertainty: a row for each model and score."""
-        return frames.decomposition_frame(m.scores for m in self.models)
+        return frames.decomposition_frame(m.scores for m in self.results)
 
     @property
     def murphy(self) -> pd.DataFrame:
@@ -138,9 +154,29 @@ class Evaluation(_OnData):
         return frames.recalibration_frame(self.models)
 
     @property
+    def views(self) -> pd.DataFrame:
+        """Decompositions of models of K classes by class and threshold: a row for each model and view."""
+        return frames.view_frame(self.class_models)
+
+    @property
+    def confusion(self) -> pd.DataFrame:
+        """How often each class came and was called likeliest: a row for each model and class that came."""
+        return frames.confusion_frame(self.data.classes, self.class_models)
+
+    @property
+    def retention(self) -> pd.DataFrame:
+        """Retention curves: a row for each model, score, metric and fraction of the cases set aside."""
+        return frames.retention_frame(self.class_models)
+
+    @property
+    def probability_scale(self) -> pd.DataFrame:
+        """Decisiveness, accuracy and robustness: a row for each model, class, kind of bins and mark."""
+        return frames.scale_frame(self.results)
+
+    @property
     def calibration_tests(self) -> pd.DataFrame:
         """Tests of calibration: a row for each model and test."""
-        return frames.calibration_test_frame(self.models)
+        return frames.calibration_test_frame(self.results)
 
     @property
     def differences(self) -> pd.DataFrame:
@@ -215,7 +251,7 @@ class Evaluation(_OnData):
     __hash__ = None  # type: ignore[assignment]
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913  # every setting has its name
     data: Any,
     *,
     cost_interval: tuple[float, float] | None = None,
@@ -227,9 +263,15 @@ def evaluate(
     smallest_group: int = 10,
     window: str | None = None,
     thresholds: Sequence[float] | None = None,
+    cost_matrix: ArrayLike | None = None,
+    retention_fractions: Sequence[float] = DEFAULT_FRACTIONS,
+    scale_bins: int = SCALE_BINS,
+    scale_limit: float = 0.0,
     **columns: Unpack[Columns],
 ) -> Evaluation:
-    """Evaluate one or more binary models on the same rows, with the uncertainty of every number.
+    """Evaluate one or more models on the same rows, with the uncertainty of every number.
+
+    Models are binary or, where `classes` are named, of K classes, ordered or not.
 
     Parameters
     ----------
@@ -244,8 +286,13 @@ def evaluate(
         makes no more than 24 of them unless given
     thresholds : where decisions are tabled, inside (0, 1); five over the cost interval, or the tenths, unless
         given
-    columns : `outcome`, `forecasts`, `weight`, `group`, `cluster`, `grade`, `time`, `positive`, `missing`, as
-        in `read_predictions`
+    cost_matrix : of K classes, what each decision (column) costs where each class (row) came; unless given
+        the squared distance of ordered classes over its largest value, or 1 for every wrong decision
+    retention_fractions : of the cases that retention curves of K classes set aside; the first is 0
+    scale_bins, scale_limit : bins of equal count on the probability scale, and how near to 0 and 1 its
+        probabilities may come
+    columns : `outcome`, `forecasts`, `classes`, `ordered`, `normalize`, `weight`, `group`, `cluster`,
+        `grade`, `time`, `positive`, `missing`, as in `read_predictions`
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"y": [0, 1, 0, 1], "logit": [0.1, 0.6, 0.4, 0.8]})
@@ -266,8 +313,21 @@ def evaluate(
         smallest_group=check_whole(smallest_group, "smallest_group", 1),
         window=window,
         thresholds=None if thresholds is None else _check_thresholds(thresholds),
+        cost_matrix=_check_cost_matrix(cost_matrix, predictions),
+        retention_fractions=_check_fractions(retention_fractions),
+        scale_bins=check_whole(scale_bins, "scale_bins", 1),
+        scale_limit=check_inside(scale_limit, "scale_limit", 0, 0.5, closed="left"),
     )
-    evaluation = _evaluate(predictions, settings)
+    _check_kind(predictions, settings)
+    evaluation = Evaluation(
+        settings=settings,
+        software={"python": python_version(), **{name: version(name) for name in _SOFTWARE}},
+        **(
+            evaluate_binary(predictions, settings)
+            if isinstance(predictions, Predictions)
+            else evaluate_classes(predictions, settings)
+        ),
+    )
     object.__setattr__(evaluation, "_predictions", predictions)
     return evaluation
 
@@ -279,40 +339,6 @@ def check_resamples(resamples: int, band_level: float) -> int:
         return resamples
     raise UsageError(
         f"`resamples` must be 0, or at least {needed} for bands of level {shortest(band_level)}."
-    )
-
-
-def _evaluate(predictions: Predictions, settings: Settings) -> Evaluation:
-    panel = panel_of(predictions)
-    fits = fit_panel(panel)
-    sample = describe_sample(len(predictions), next(iter(fits.values())))
-    scores = {name: score_fit(name, fit, settings) for name, fit in fits.items()}
-    comparisons = Comparisons()
-    if settings.resamples > 0:
-        inferred = infer(panel, fits, sample, scores, settings)
-        sample, scores = inferred.sample, inferred.models
-        comparisons = compare(panel, fits, inferred.overfits, settings)
-    by_column = {
-        column: tuple(evaluate_groups(predictions, column, labels, settings))
-        for column, labels in predictions.groups.items()
-    }
-    groups = tuple(group for found in by_column.values() for group in found)
-    windows = tuple(_evaluate_windows(predictions, settings))
-    return Evaluation(
-        data=_describe_data(predictions, panel, sample),
-        settings=settings,
-        models=tuple(
-            _describe_model(predictions, panel, fits[name], scores[name], settings) for name in fits
-        ),
-        comparisons=comparisons,
-        groups=groups,
-        windows=windows,
-        heterogeneity=tuple(_compare_groups(predictions, by_column, settings)),
-        notes=(
-            *describe_rows_and_models(predictions, settings),
-            *describe_groups([*by_column.items(), (predictions.time_name, windows)], settings),
-        ),
-        software={"python": python_version(), **{name: version(name) for name in _SOFTWARE}},
     )
 
 
@@ -329,67 +355,39 @@ def _check_thresholds(thresholds: Sequence[float]) -> tuple[float, ...]:
     return tuple(sorted({check_inside(t, "thresholds", 0, 1, closed="neither") for t in thresholds}))
 
 
-def _predictions(data: Any, columns: Columns) -> Predictions:
-    if not isinstance(data, Predictions):
+def _check_cost_matrix(
+    cost_matrix: ArrayLike | None, predictions: Predictions | ClassPredictions
+) -> tuple[tuple[float, ...], ...] | None:
+    if cost_matrix is None:
+        return None
+    if isinstance(predictions, Predictions):
+        raise UsageError("`cost_matrix` is for models of several classes; for an event use `cost_interval`.")
+    costs = check_cost(cost_matrix, len(predictions.classes), "cost_matrix")
+    return tuple(map(tuple, costs.tolist()))
+
+
+def _check_fractions(fractions: Sequence[float]) -> tuple[float, ...]:
+    """Fractions in [0, 1) that rise from 0."""
+    if np.ndim(fractions) != 1 or np.size(fractions) < 2:
+        raise UsageError(f"`retention_fractions` must be a list of at least two numbers; got {fractions!r}.")
+    rising = tuple(check_inside(f, "retention_fractions", 0, 1, closed="left") for f in fractions)
+    if rising[0] != 0 or any(a >= b for a, b in pairwise(rising)):
+        raise UsageError(f"`retention_fractions` must rise from 0; got {list(fractions)!r}.")
+    return rising
+
+
+def _check_kind(predictions: Predictions | ClassPredictions, settings: Settings) -> None:
+    """Refuse what only binary models have, where there are several classes."""
+    if isinstance(predictions, Predictions):
+        return
+    for name in ("cost_interval", "thresholds"):
+        if getattr(settings, name) is not None:
+            raise UsageError(f"`{name}` is for binary models; for several classes use `cost_matrix`.")
+
+
+def _predictions(data: Any, columns: Columns) -> Predictions | ClassPredictions:
+    if not isinstance(data, (Predictions, ClassPredictions)):
         return read_predictions(data, **columns)
     if columns:
         raise UsageError(f"Predictions have their columns already; got {', '.join(columns)} as well.")
     return data
-
-
-def _describe_model(
-    predictions: Predictions, panel: Panel, fit: Corp, scores: ModelScores, settings: Settings
-) -> ModelResult:
-    infers = settings.resamples > 0
-    return ModelResult(
-        model=scores.model,
-        forecasts=describe_forecasts(fit),
-        scores=scores,
-        murphy=fit.murphy(),
-        curves=collect_curves(fit, settings.curve_points),
-        bands=draw_bands(fit, settings) if infers else (),
-        calibration=_calibrate(predictions, panel, scores.model, settings) if infers else None,
-        thresholds=decide(fit, settings),
-        recalibration=recalibrate(panel, scores.model, settings) if infers else (),
-    )
-
-
-def _calibrate(predictions: Predictions, panel: Panel, model: str, settings: Settings) -> ModelCalibration:
-    found = examine_calibration(panel, model, settings)
-    if predictions.grade is None or not panel.units.are_repeated_rows:
-        return found
-    tests = grade_tests(
-        predictions.outcome,
-        predictions.forecasts[model],
-        predictions.grade,
-        sample_weight=predictions.weight,
-    )
-    return replace(found, grades=tests)
-
-
-def _evaluate_windows(predictions: Predictions, settings: Settings) -> Iterator[GroupResult]:
-    if predictions.time is not None:
-        labels = label_windows(predictions.time, settings.window)
-        yield from evaluate_groups(predictions, predictions.time_name, labels, settings)
-
-
-def _compare_groups(
-    predictions: Predictions, by_column: dict[str, tuple[GroupResult, ...]], settings: Settings
-) -> Iterator[Heterogeneity]:
-    if settings.resamples > 0:
-        for column, groups in by_column.items():
-            yield from examine_heterogeneity(predictions, column, predictions.groups[column], groups)
-
-
-def _describe_data(predictions: Predictions, panel: Panel, sample: SampleSummary) -> DataSummary:
-    return DataSummary(
-        source=predictions.source,
-        outcome=predictions.outcome_name,
-        positive=predictions.positive,
-        weighted=predictions.weight is not None,
-        clusters=None if panel.cluster is None else int(panel.cluster.max()) + 1,
-        row_flow=predictions.row_flow,
-        sample=sample,
-        sha256=predictions.sha256,
-        file_sha256=predictions.file_sha256,
-    )

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from scorereport.class_results import ClassModelResult
     from scorereport.inference.components import ComponentEstimate
     from scorereport.inference.outcomes import Estimate
     from scorereport.inference.recalibration import RecalibrationTrial
-    from scorereport.results import GroupResult, ModelResult, ModelScores, SampleSummary
+    from scorereport.results import ClassSummary, DataSummary, GroupResult, ModelResult, ModelScores
 
 
 def score_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
@@ -29,13 +30,16 @@ def skill_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
     return _frame(rows).set_index("model")
 
 
-def interval_frame(sample: SampleSummary, models: Iterable[ModelResult]) -> pd.DataFrame:
+def interval_frame(
+    data: DataSummary, models: Iterable[ModelResult] | Iterable[ClassModelResult]
+) -> pd.DataFrame:
     """Every number that has an interval: of the sample, then of each model and its calibration line."""
-    rows = list(_sample_intervals(sample))
+    rows = list(_sample_intervals(data))
     for result in models:
         rows += _intervals(result.scores)
-        if result.calibration is not None:
-            line = result.calibration.line
+        calibration = getattr(result, "calibration", None)  # models of K classes have none
+        if calibration is not None:
+            line = calibration.line
             estimates = (line.slope, line.intercept, line.intercept_at_slope_one)
             rows += [_row(result.model, e.measure, "value", e) for e in estimates]
     return _frame(rows)
@@ -61,11 +65,76 @@ def recalibration_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
     return _frame([{"model": m.model, **row} for m in models for t in m.recalibration for row in _trial(t)])
 
 
-def calibration_test_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
+def view_frame(models: Iterable[ClassModelResult]) -> pd.DataFrame:
+    """Decomposed Brier scores of binary views: a row for each model and view."""
+    return _frame(
+        [
+            {"model": m.model, "kind": family.kind, "label": view.label, **row, "events": view.sample.events}
+            for m in models
+            for family in m.families
+            for view in family.views
+            for row in _components(view.scores)
+        ]
+    )
+
+
+def confusion_frame(classes: ClassSummary | None, models: Iterable[ClassModelResult]) -> pd.DataFrame:
+    """Confusion tables: a row for each model and class that came, a column for each that was called."""
+    labels = () if classes is None else classes.labels
+    return _frame(
+        [
+            {"model": m.model, "came": came, **dict(zip(labels, counts, strict=True))}
+            for m in models
+            for came, counts in zip(labels, m.confusion.counts, strict=True)
+        ]
+    )
+
+
+def retention_frame(models: Iterable[ClassModelResult]) -> pd.DataFrame:
+    """Retention curves: a row for each model, score, metric and fraction."""
+    columns = ("fraction", "value", "lower", "upper", "n_retained")
+    return _frame(
+        [
+            {
+                "model": m.model,
+                "score": band.score,
+                "metric": band.metric,
+                **dict(zip(columns, row, strict=True)),
+            }
+            for m in models
+            for band in m.retention
+            for row in zip(*(getattr(band, name).tolist() for name in columns), strict=True)
+        ]
+    )
+
+
+def scale_frame(models: Iterable[ModelResult] | Iterable[ClassModelResult]) -> pd.DataFrame:
+    """The probability scale: a row for each model, class, kind of bins and mark."""
+    return _frame(
+        [
+            {
+                "model": m.model,
+                "class": found.target,
+                "bins": found.bins,
+                "mark": mark,
+                "exponent": getattr(found, mark).exponent,
+                "model_value": getattr(found, mark).model.value,
+                "source_value": getattr(found, mark).source.value,
+                "divergence": getattr(found, mark).divergence.value,
+            }
+            for m in models
+            for found in m.scale
+            for mark in ("decisiveness", "accuracy", "robustness")
+        ]
+    )
+
+
+def calibration_test_frame(models: Iterable[ModelResult] | Iterable[ClassModelResult]) -> pd.DataFrame:
     """Tests of calibration: a row for each model and test."""
     rows = []
     for m in models:
-        others = m.calibration.tests if m.calibration is not None else ()
+        calibration = getattr(m, "calibration", None)  # models of K classes have none
+        others = calibration.tests if calibration is not None else ()
         rows += [{"model": m.model, **_flat(test)} for test in (*m.scores.miscalibration_tests, *others)]
     return _frame(rows)
 
@@ -122,7 +191,11 @@ def _trial(trial: RecalibrationTrial) -> Iterable[dict[str, Any]]:
         yield {**own, **_flat(difference), **both}
 
 
-def _sample_intervals(sample: SampleSummary) -> Iterable[dict[str, Any]]:
+def _sample_intervals(data: DataSummary) -> Iterable[dict[str, Any]]:
+    sample = data.sample
+    for count in data.classes.counts if data.classes is not None else ():
+        if count.interval is not None:
+            yield _row("", count.label, "share", count.interval)
     if sample.prevalence_interval is not None:
         yield _row("", "prevalence", "mean", sample.prevalence_interval)
     for estimate in sample.uncertainties:
@@ -160,10 +233,5 @@ def _components(scores: ModelScores) -> list[dict[str, Any]]:
 
 def _group_columns(group: GroupResult) -> dict[str, Any]:
     sample = group.sample
-    return {
-        "group": group.column,
-        "label": group.label,
-        "n": sample.rows,
-        "events": sample.events,
-        "prevalence": sample.prevalence,
-    }
+    events = {} if sample.classes else {"events": sample.events, "prevalence": sample.prevalence}
+    return {"group": group.column, "label": group.label, "n": sample.rows, **events}

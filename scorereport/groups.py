@@ -12,24 +12,21 @@ from scorereport.errors import UsageError
 from scorereport.inference.components import FEW_EVENTS
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
 from scorereport.inference.outcomes import holm
-from scorereport.inference.panel import make_panel
-from scorereport.reliability.fit import corp
+from scorereport.predictions import Predictions
 from scorereport.results import GroupResult, Heterogeneity
-from scorereport.sampling import are_counts
-from scorereport.summaries import describe_sample, score_fit
-from scorereport.uncertainty import infer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from scorereport.arrays import IntArray
+    from scorereport.cases import Cases
     from scorereport.inference.outcomes import HypothesisTest
-    from scorereport.inference.panel import Panel
-    from scorereport.predictions import Predictions
-    from scorereport.reliability.fit import Corp
-    from scorereport.results import ModelScores, Settings
+    from scorereport.results import ModelScores, SampleSummary, Settings
+
+    #: Counts the cases of some rows and, if there are settings, scores them.
+    ScoreRows = Callable[[IntArray, Settings | None], tuple[SampleSummary, tuple[ModelScores, ...]]]
 
 #: From the longest period to the shortest, with how it is written; quarters have no code of their own.
 WINDOWS = {"year": "%Y", "quarter": "", "month": "%Y-%m", "week": "%G-W%V", "day": "%Y-%m-%d"}
@@ -37,44 +34,25 @@ WINDOWS = {"year": "%Y", "quarter": "", "month": "%Y-%m", "week": "%G-W%V", "day
 _MOST_WINDOWS = 24
 #: With more groups in a column each is scored, but nothing is drawn for it.
 MOST_GROUPS_WITH_INTERVALS = 100
-_COMPARED = ("brier", "log_loss", "roc_auc")
-
-
-def panel_of(predictions: Predictions, rows: Any = slice(None)) -> Panel:
-    """Some rows of the predictions in canonical order."""
-    weight, cluster, time = (
-        None if values is None else values[rows]
-        for values in (predictions.weight, predictions.cluster, predictions.time)
-    )
-    forecasts = {name: p[rows] for name, p in predictions.forecasts.items()}
-    return make_panel(
-        predictions.outcome[rows],
-        forecasts,
-        sample_weight=weight,
-        cluster=cluster,
-        time=time,
-        counted=are_counts(predictions.weight),
-    )
-
-
-def fit_panel(panel: Panel) -> dict[str, Corp]:
-    """A CORP fit for each forecast."""
-    fits = {
-        name: corp(panel.outcome, p, panel.weight, cluster=panel.cluster)
-        for name, p in panel.forecasts.items()
-    }
-    return {name: replace(fit, counted=panel.units.are_repeated_rows) for name, fit in fits.items()}
+#: Of these each kind of model has its own.
+_COMPARED = ("brier", "log_loss", "roc_auc", "multiclass_brier", "multiclass_log_loss", "rps")
 
 
 def evaluate_groups(
-    predictions: Predictions, column: str, labels: NDArray[Any], settings: Settings
+    predictions: Cases, column: str, labels: NDArray[Any], settings: Settings, score_rows: ScoreRows
 ) -> list[GroupResult]:
     """Evaluate each group of a column by itself; groups without weight are left out, a note says so."""
     groups = [(label, rows) for label, rows in rows_by_label(labels) if has_weight(predictions, rows)]
     infers = settings.resamples > 0 and len(groups) <= MOST_GROUPS_WITH_INTERVALS
-    return _adjust_tests(
-        [_evaluate_group(predictions, column, label, rows, settings, infers=infers) for label, rows in groups]
-    )
+    of_groups = settings if infers else replace(settings, resamples=0)
+    small = f"Fewer than {settings.smallest_group} rows: counted, not scored."
+    found = []
+    for label, rows in groups:
+        is_small = len(rows) < settings.smallest_group
+        sample, models = score_rows(rows, None if is_small else of_groups)
+        note = small if is_small else ""
+        found.append(GroupResult(column=column, label=label, sample=sample, models=models, note=note))
+    return _adjust_tests(found)
 
 
 def _adjust_tests(groups: list[GroupResult]) -> list[GroupResult]:
@@ -96,26 +74,38 @@ def _with_adjusted(scores: ModelScores, p_values: list[float]) -> ModelScores:
     return replace(scores, miscalibration_tests=tuple(replace(t, p_value_holm=p) for t, p in tests))
 
 
-def _evaluate_group(
-    predictions: Predictions, column: str, label: str, rows: IntArray, settings: Settings, *, infers: bool
-) -> GroupResult:
-    panel = panel_of(predictions, rows)
-    fits = fit_panel(panel)
-    sample = describe_sample(len(rows), next(iter(fits.values())))
-    if len(rows) < settings.smallest_group:
-        note = f"Fewer than {settings.smallest_group} rows: counted, not scored."
-        return GroupResult(column=column, label=label, sample=sample, models=(), note=note)
-    models = {name: score_fit(name, fit, settings) for name, fit in fits.items()}
-    if infers:
-        inferred = infer(panel, fits, sample, models, settings)
-        sample, models = inferred.sample, inferred.models
-    return GroupResult(column=column, label=label, sample=sample, models=tuple(models.values()))
+def evaluate_all_groups(
+    predictions: Cases, settings: Settings, score_rows: ScoreRows
+) -> tuple[dict[str, tuple[GroupResult, ...]], tuple[GroupResult, ...]]:
+    """The groups of each column, and the periods of time."""
+    by_column = {
+        column: tuple(evaluate_groups(predictions, column, labels, settings, score_rows))
+        for column, labels in predictions.groups.items()
+    }
+    if predictions.time is None:
+        return by_column, ()
+    labels = label_windows(predictions.time, settings.window)
+    windows = evaluate_groups(predictions, predictions.time_name, labels, settings, score_rows)
+    return by_column, tuple(windows)
+
+
+def compare_groups(
+    predictions: Cases, by_column: dict[str, tuple[GroupResult, ...]], settings: Settings
+) -> tuple[Heterogeneity, ...]:
+    """Tests whether the groups of each column differ; none without resamples."""
+    if settings.resamples == 0:
+        return ()
+    return tuple(
+        found
+        for column, groups in by_column.items()
+        for found in examine_heterogeneity(predictions, column, predictions.groups[column], groups)
+    )
 
 
 def examine_heterogeneity(
-    predictions: Predictions, column: str, labels: NDArray[Any], groups: Sequence[GroupResult]
+    predictions: Cases, column: str, labels: NDArray[Any], groups: Sequence[GroupResult]
 ) -> list[Heterogeneity]:
-    """Test for each model whether its scores, and its calibration, are the same in all groups.
+    """Test for each model whether its scores, and its calibration if binary, are the same in all groups.
 
     All tests of a column are adjusted for their number, by Holm.
     """
@@ -128,33 +118,43 @@ def examine_heterogeneity(
 
 
 def _test_heterogeneity(
-    predictions: Predictions, column: str, labels: NDArray[Any], groups: Sequence[GroupResult]
+    predictions: Cases, column: str, labels: NDArray[Any], groups: Sequence[GroupResult]
 ) -> Iterator[Heterogeneity]:
     scored = [group for group in groups if group.models and group.models[0].scores[0].interval is not None]
     if len(scored) < 2:
         return
     rows = np.flatnonzero(np.isin(labels, [group.label for group in scored]))
-    weight = None if predictions.weight is None else predictions.weight[rows]
-    cluster = None if predictions.cluster is None else predictions.cluster[rows]
     warnings = _warn_of_groups(scored)
-    if cluster is not None and _span_groups(cluster, labels[rows]):
+    if predictions.cluster is not None and _span_groups(predictions.cluster[rows], labels[rows]):
         warnings.append("Clusters span groups, which the test takes for independent.")
-    for place, (model, forecast) in enumerate(predictions.forecasts.items()):
+    for place, model in enumerate(predictions.forecasts):
         of_groups = [group.models[place] for group in scored]
-        compared = [_compare_scores(of_groups, name, warnings) for name in _COMPARED]
-        calibrated = group_calibration_test(
-            predictions.outcome[rows], forecast[rows], labels[rows], sample_weight=weight, cluster=cluster
-        )
-        tests = [test for test in (*compared, *calibrated) if test is not None]
-        yield from (Heterogeneity(column=column, model=model, test=test) for test in tests)
+        tests = [_compare_scores(of_groups, name, warnings) for name in _COMPARED]
+        if isinstance(predictions, Predictions):
+            tests += _test_calibration(predictions, model, labels, rows)
+        yield from (Heterogeneity(column=column, model=model, test=t) for t in tests if t is not None)
+
+
+def _test_calibration(
+    predictions: Predictions, model: str, labels: NDArray[Any], rows: IntArray
+) -> Sequence[HypothesisTest]:
+    return group_calibration_test(
+        predictions.outcome[rows],
+        predictions.forecasts[model][rows],
+        labels[rows],
+        sample_weight=None if predictions.weight is None else predictions.weight[rows],
+        cluster=None if predictions.cluster is None else predictions.cluster[rows],
+    )
 
 
 def _warn_of_groups(groups: Sequence[GroupResult]) -> list[str]:
     """Errors that a test over groups rests on are rough where events are few."""
-    fewest = min(min(g.sample.events, g.sample.total - g.sample.events) for g in groups)
+    samples = [group.sample for group in groups]
+    fewest = min(min(s.classes or (s.events, s.total - s.events)) for s in samples)
     if fewest >= FEW_EVENTS:
         return []
-    return [f"Some group has fewer than {FEW_EVENTS} events or non-events: the test may reject too often."]
+    what = "cases of a class" if samples[0].classes else "events or non-events"
+    return [f"Some group has fewer than {FEW_EVENTS} {what}: the test may reject too often."]
 
 
 def _span_groups(cluster: NDArray[Any], labels: NDArray[Any]) -> bool:
@@ -187,7 +187,7 @@ def rows_by_label(labels: NDArray[Any]) -> Iterator[tuple[str, IntArray]]:
     return zip(names, rows, strict=True)
 
 
-def has_weight(predictions: Predictions, rows: IntArray) -> bool:
+def has_weight(predictions: Cases, rows: IntArray) -> bool:
     """Whether any of the rows counts."""
     return predictions.weight is None or bool(predictions.weight[rows].any())
 
@@ -211,7 +211,7 @@ def _label(time: NDArray[np.datetime64], window: str) -> NDArray[Any]:
     return stamps.strftime(WINDOWS[window]).to_numpy(dtype=object)
 
 
-def check_window(window: str | None, predictions: Predictions) -> None:
+def check_window(window: str | None, predictions: Cases) -> None:
     """A window needs times."""
     if window is not None:
         check_option(window, "window", WINDOWS)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from scorereport.arrays import IntArray
+    from scorereport.cases import Cases
     from scorereport.predictions import Predictions
     from scorereport.results import GroupResult, Settings
 
@@ -32,13 +33,14 @@ def describe_rows_and_models(predictions: Predictions, settings: Settings) -> It
         units = Units(rows=len(outcome), weight=weight, counted=are_counts(predictions.weight))
         yield from _describe_few_events(float((weight * outcome).sum()), units)
     if settings.resamples > 0:
-        yield from _describe_dependence(predictions)
+        yield from describe_dependence(predictions)
+        yield from _describe_left_out(predictions)
     rows = np.arange(len(predictions)) if predictions.rows is None else predictions.rows
     for name, forecast in predictions.forecasts.items():
         is_refuted = np.abs(forecast[counts] - outcome) == 1
         if is_refuted.any():
             yield _describe_refuted(name, rows[counts][is_refuted])
-    yield from _describe_groups_without_weight(predictions, settings)
+    yield from describe_groups_without_weight(predictions, settings)
 
 
 def describe_groups(
@@ -69,9 +71,8 @@ def _describe_limits(column: str, groups: Sequence[GroupResult], settings: Setti
         yield f"{column}: p-values by group hold for each alone; Holm's adjust them for all {tested}."
 
 
-def _describe_dependence(predictions: Predictions) -> Iterator[str]:
-    """What rows that depend on each other, or carry weights, change and leave out."""
-    whole = are_counts(predictions.weight)
+def describe_dependence(predictions: Cases) -> Iterator[str]:
+    """What rows that depend on each other change."""
     if predictions.time is not None and predictions.cluster is None:
         yield (
             "Differences of scores, AUC, miscalibration and discrimination allow for dependence in time; "
@@ -82,6 +83,11 @@ def _describe_dependence(predictions: Predictions) -> Iterator[str]:
         if clusters < FEW_UNITS:
             few = f"Only {counted(clusters, 'cluster')}"
             yield f"{few}: with fewer than {FEW_UNITS} cluster errors are too small."
+
+
+def _describe_left_out(predictions: Predictions) -> Iterator[str]:
+    whole = are_counts(predictions.weight)
+    if predictions.cluster is not None:
         yield "The Hosmer-Lemeshow test and the honest band are left out: they need independent rows."
     if not whole:
         yield "The honest band and the smooth calibration errors are left out: they need whole weights."
@@ -105,7 +111,8 @@ def _describe_refuted(model: str, rows: IntArray) -> str:
     )
 
 
-def _describe_groups_without_weight(predictions: Predictions, settings: Settings) -> Iterator[str]:
+def describe_groups_without_weight(predictions: Cases, settings: Settings) -> Iterator[str]:
+    """Groups that are left out, because none of their rows counts."""
     if predictions.weight is None:
         return
     columns = list(predictions.groups.items())

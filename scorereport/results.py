@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from scorereport.cases import RowFlow
 from scorereport.curves.decision import DecisionCurve
 from scorereport.curves.diagram import Histogram, ReliabilityCurve
 from scorereport.curves.murphy import MurphyCurves, RegretCurve
+from scorereport.curves.retention import DEFAULT_FRACTIONS
 from scorereport.curves.roc import RocCurve
 from scorereport.curves.thresholds import ThresholdResult
 from scorereport.inference.binning import BinnedError
@@ -18,11 +20,15 @@ from scorereport.inference.outcomes import Difference, Estimate, HypothesisTest
 from scorereport.inference.ranks import Rank
 from scorereport.inference.recalibration import RecalibrationTrial
 from scorereport.inference.regression import CalibrationLine
+from scorereport.inference.scaling import ScaleResult
 from scorereport.inference.smoothing import CalibrationErrors
-from scorereport.predictions import RowFlow
+from scorereport.predictions import Rescaled
 from scorereport.reliability.bands import Band
 from scorereport.reliability.decomposition import Decomposition, MurphyDecomposition
 from scorereport.sampling import SEED
+
+#: Bins of equal count on the probability scale.
+SCALE_BINS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +39,10 @@ class Settings:
     there are neither intervals nor bands nor tests. Groups smaller than `smallest_group` are counted,
     not scored. `window` is the length of a period of time: day, week, month, quarter or year.
     `thresholds` are those that decisions are tabled at, None if they were left to the evaluation.
+    `cost_matrix` has a row for each class that came and a column for each that was decided for; None
+    stands for the squared distance of the classes over its largest value, or 0 and 1 if they are not
+    ordered. Retention curves set aside `retention_fractions` of the cases. The probability scale cuts
+    forecasts into `scale_bins` bins, and pulls them into [`scale_limit`, 1 - `scale_limit`] first.
     """
 
     cost_interval: tuple[float, float] | None = None
@@ -45,15 +55,23 @@ class Settings:
     smallest_group: int = 10
     window: str | None = None
     thresholds: tuple[float, ...] | None = None
+    cost_matrix: tuple[tuple[float, ...], ...] | None = None
+    retention_fractions: tuple[float, ...] = DEFAULT_FRACTIONS
+    scale_bins: int = SCALE_BINS
+    scale_limit: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleSummary:
-    """Size of a sample; with weights `total` and `events` are sums of weights."""
+    """Size of a sample; with weights `total`, `events` and `classes` are sums of weights.
+
+    Of K classes there are no events, NaN, but the cases of each class.
+    """
 
     rows: int
     total: float
     events: float
+    classes: tuple[float, ...] = ()
     prevalence_interval: Estimate | None = None
     uncertainties: tuple[Estimate, ...] = ()
 
@@ -66,8 +84,35 @@ class SampleSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClassCount:
+    """A class, the weight of the cases in which it came, and their share with its interval."""
+
+    label: str
+    weight: float
+    share: float
+    interval: Estimate | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassSummary:
+    """The classes of an outcome in their stated order, and what was done to make forecasts sum to one."""
+
+    ordered: bool
+    counts: tuple[ClassCount, ...]
+    rescaled: tuple[Rescaled, ...] = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the classes."""
+        return tuple(count.label for count in self.counts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DataSummary:
-    """Where the data came from and what they are; `sha256` is that of `Predictions`."""
+    """Where the data came from and what they are; `sha256` is that of `Predictions`.
+
+    `positive` is the label of the event, `classes` are those of an outcome that has K of them.
+    """
 
     source: str
     outcome: str
@@ -78,6 +123,7 @@ class DataSummary:
     sample: SampleSummary
     sha256: str = ""
     file_sha256: str = ""
+    classes: ClassSummary | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +167,24 @@ class ModelScores:
     components: tuple[ComponentEstimate, ...] = ()
     miscalibration_tests: tuple[HypothesisTest, ...] = ()
 
+    def score(self, name: str) -> ScoreValue:
+        """A score by its name."""
+        return next(score for score in self.scores if score.name == name)
+
+    def decomposition(self, name: str) -> Decomposition:
+        """The decomposition of a score."""
+        return next(part for part in self.decompositions if part.name == name)
+
+    def component(self, name: str, component: str) -> ComponentEstimate | None:
+        """What is known of a component of a score; None if nothing was drawn."""
+        wanted = (name, component)
+        return next((c for c in self.components if (c.measure, c.component) == wanted), None)
+
+    def miscalibration_test(self, name: str) -> HypothesisTest | None:
+        """The test that the miscalibration of a score is 0; None if nothing was drawn."""
+        title = f"miscalibration ({name})"
+        return next((test for test in self.miscalibration_tests if test.name == title), None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCalibration:
@@ -159,6 +223,7 @@ class ModelResult:
     calibration: ModelCalibration | None = None
     thresholds: tuple[ThresholdResult, ...] = ()
     recalibration: tuple[RecalibrationTrial, ...] = ()
+    scale: tuple[ScaleResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

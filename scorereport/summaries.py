@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from scorereport.curves import (
 from scorereport.curves.diagram import quantile_of
 from scorereport.curves.thinning import thin_murphy, thin_regret, thin_roc
 from scorereport.inference.measures import resolve_measure
+from scorereport.inference.panel import make_panel
+from scorereport.reliability.fit import corp
 from scorereport.results import (
     ForecastSummary,
     ModelCurves,
@@ -28,11 +30,16 @@ from scorereport.results import (
     SampleSummary,
     ScoreValue,
 )
+from scorereport.sampling import are_counts
 from scorereport.scores.ranking import area_under_roc
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scorereport.curves import ThresholdResult
     from scorereport.inference.measures import Measure
+    from scorereport.inference.panel import Panel
+    from scorereport.predictions import Predictions
     from scorereport.reliability.blocks import Blocks
     from scorereport.reliability.fit import Corp
     from scorereport.results import Settings
@@ -46,6 +53,32 @@ _THRESHOLDS_OF_INTERVAL = 5
 _DIGITS = 9
 
 
+def panel_of(predictions: Predictions, rows: Any = slice(None)) -> Panel:
+    """Some rows of the predictions in canonical order."""
+    weight, cluster, time = (
+        None if values is None else values[rows]
+        for values in (predictions.weight, predictions.cluster, predictions.time)
+    )
+    forecasts = {name: p[rows] for name, p in predictions.forecasts.items()}
+    return make_panel(
+        predictions.outcome[rows],
+        forecasts,
+        sample_weight=weight,
+        cluster=cluster,
+        time=time,
+        counted=are_counts(predictions.weight),
+    )
+
+
+def fit_panel(panel: Panel) -> dict[str, Corp]:
+    """A CORP fit for each forecast."""
+    fits = {
+        name: corp(panel.outcome, p, panel.weight, cluster=panel.cluster)
+        for name, p in panel.forecasts.items()
+    }
+    return {name: replace(fit, counted=panel.units.are_repeated_rows) for name, fit in fits.items()}
+
+
 def choose_measures(settings: Settings) -> list[Measure]:
     """The scores of an evaluation: over all costs and, if asked for, over an interval of costs."""
     measures = [resolve_measure(name, {}) for name in _SCORES]
@@ -55,9 +88,9 @@ def choose_measures(settings: Settings) -> list[Measure]:
     return measures
 
 
-def score_fit(name: str, fit: Corp, settings: Settings) -> ModelScores:
+def score_fit(name: str, fit: Corp, measures: Iterable[Measure]) -> ModelScores:
     """All scores of a model, with their decompositions, and its AUC."""
-    parts = [fit.decompose(measure.name, **measure.options) for measure in choose_measures(settings)]
+    parts = [fit.decompose(measure.name, **measure.options) for measure in measures]
     events = fit.distinct.events.astype(np.float64)
     auc = area_under_roc(events, fit.distinct.n - events)
     values = [ScoreValue(name=part.name, value=part.score, skill=part.skill) for part in parts]

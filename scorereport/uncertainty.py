@@ -65,16 +65,16 @@ def infer(
     fits: Mapping[str, Corp],
     sample: SampleSummary,
     models: Mapping[str, ModelScores],
+    measures: list[Measure],
     settings: Settings,
 ) -> Inferred:
     """Intervals for every number of a sample, and tests of calibration by miscalibration."""
-    measures = choose_measures(settings)
     overfits, inferred = {}, {}
     for name, known in _bootstrap_scores(panel, models, measures, settings).items():
         fit = fits[name]
         overfits[name] = estimate_overfit(fit.sample, measures, draws=_OVERFIT_DRAWS, seed=settings.seed)
         scored = _score_cases(name, fit, panel, measures, overfits[name])
-        inferred[name] = _add_components(known, fit, scored, panel, settings)
+        inferred[name] = _add_components(known, fit, scored, panel, measures, settings)
     sample = _add_prevalence(sample, panel, measures, settings)
     return Inferred(sample=sample, models=inferred, overfits=overfits)
 
@@ -102,11 +102,14 @@ def _score_cases(
 
 
 def _add_components(
-    known: ModelScores, fit: Corp, scored: Iterator[ScoredModel], panel: Panel, settings: Settings
+    known: ModelScores,
+    fit: Corp,
+    scored: Iterator[ScoredModel],
+    panel: Panel,
+    measures: list[Measure],
+    settings: Settings,
 ) -> ModelScores:
-    tests = judge_miscalibration(
-        fit, choose_measures(settings), resamples=settings.resamples, seed=settings.seed
-    )
+    tests = judge_miscalibration(fit, measures, resamples=settings.resamples, seed=settings.seed)
     note = warn_of_few_events(fit.events, fit.n, panel.units.case_weight)
     components = [
         component_interval(

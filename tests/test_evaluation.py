@@ -371,7 +371,7 @@ def test_the_document_names_components(evaluation):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("{}", "r.json is no evaluation document: data: Field required (3 problems)."),
+        ("{}", "r.json is no evaluation document: data: Field required (2 problems)."),
         (
             "nonsense",
             "r.json is no evaluation document: the document: "

@@ -32,7 +32,7 @@ from scorereport.inference.measures import (
     resolve_measure,
 )
 from scorereport.inference.outcomes import Estimate
-from scorereport.inference.panel import Panel, make_panel
+from scorereport.inference.panel import Panel, Rows, make_panel
 from scorereport.parallel import repeat
 from scorereport.sampling import SEED, stream
 from scorereport.scores.ranking import area_under_roc
@@ -51,7 +51,7 @@ LINE = ("slope", "intercept", "intercept_at_slope_one")
 _LABELS = {"bca": "BCa bootstrap", "percentile": "percentile bootstrap"}
 
 
-class _Part(Protocol):
+class Part(Protocol):
     """Some of the statistics: values under the weights of a resample, and what all resamples amount to."""
 
     def values(self, weight: FloatArray) -> FloatArray:
@@ -75,7 +75,7 @@ class Statistic(NamedTuple):
 class Bootstrap:
     """All statistics of all models on the same resamples; intervals and differences come from here."""
 
-    panel: Panel
+    panel: Rows
     measures: Mapping[str, Measure]
     statistics: tuple[Statistic, ...]
     resamples: int
@@ -203,9 +203,17 @@ def bootstrap_panel(
     panel: Panel, measures: Sequence[Measure], *, resamples: int, seed: int, whole: bool
 ) -> Bootstrap:
     """Bootstrap mean scores, skills and uncertainties and, if `whole`, AUC and calibration line too."""
-    parts: list[_Part] = [_LinearSums(panel, measures)]
+    parts: list[Part] = [_LinearSums(panel, measures)]
     if whole:
         parts += [_Auc(panel), _Lines(panel)]
+    named = {measure.label: measure for measure in measures}
+    return bootstrap_parts(panel, parts, named, resamples=resamples, seed=seed)
+
+
+def bootstrap_parts(
+    panel: Rows, parts: Sequence[Part], measures: Mapping[str, Measure], *, resamples: int, seed: int
+) -> Bootstrap:
+    """Compute all parts on each resample, and collect their statistics."""
 
     def resample(number: int) -> list[FloatArray]:
         weight = panel.units.draw(stream(seed, number))
@@ -214,9 +222,8 @@ def bootstrap_panel(
     drawn = list(repeat(resample, resamples, rows=len(panel.outcome), what="bootstrapping"))
     columns = [np.array(values) for values in zip(*drawn, strict=True)]
     statistics = [s for part, values in zip(parts, columns, strict=True) for s in part.finish(values)]
-    named = {measure.label: measure for measure in measures}
     return Bootstrap(
-        panel=panel, measures=named, statistics=tuple(statistics), resamples=resamples, seed=seed
+        panel=panel, measures=measures, statistics=tuple(statistics), resamples=resamples, seed=seed
     )
 
 
@@ -243,11 +250,11 @@ class _LinearSums:
         means = totals[:, 1:] / totals[:, :1]
         means[:, ~self.is_finite[1:]] = np.inf
         prevalence = means[:, 0]
-        yield _statistic("", PREVALENCE, prevalence, lambda: self.panel.outcome)
+        yield make_statistic("", PREVALENCE, prevalence, lambda: self.panel.outcome)
         for measure in self.measures:
             reference = expected_score(measure, prevalence, prevalence)
             at_constant = partial(self._score_of_constant, measure, prevalence[0])
-            yield _statistic("", f"{measure.label}{UNCERTAINTY}", reference, at_constant)
+            yield make_statistic("", f"{measure.label}{UNCERTAINTY}", reference, at_constant)
         for column, (model, measure) in enumerate(self.keys, start=1):
             yield from self._of_model(model, measure, prevalence, means[:, column], self.rows[column + 1])
 
@@ -263,8 +270,8 @@ class _LinearSums:
             constant = self._score_of_constant(measure, prevalence[0])
             return ((constant - scores) - skill[0] * (constant - measure.score(y, y))) / way[0]
 
-        yield _statistic(model, measure.label, mean, lambda: scores)
-        yield _statistic(model, f"{measure.label} skill", skill, skill_influence)
+        yield make_statistic(model, measure.label, mean, lambda: scores)
+        yield make_statistic(model, f"{measure.label} skill", skill, skill_influence)
 
     def _score_of_constant(self, measure: Measure, constant: float) -> FloatArray:
         y = self.panel.outcome
@@ -292,7 +299,7 @@ class _Auc:
         observed = self.values(self.panel.units.row_weight)
         for column, (model, p) in enumerate(self.panel.forecasts.items()):
             values = np.append(observed[column], replicates[:, column])
-            yield _statistic(model, "roc_auc", values, partial(auc_influence, y, p, weight))
+            yield make_statistic(model, "roc_auc", values, partial(auc_influence, y, p, weight))
 
 
 class _Lines:
@@ -327,7 +334,7 @@ class _Lines:
             for place, name in enumerate(LINE):
                 at = len(LINE) * column + place
                 values = np.append(self.observed[at], replicates[:, at])
-                yield _statistic(model, name, values, partial(_line_influence, place, x, y, weight))
+                yield make_statistic(model, name, values, partial(_line_influence, place, x, y, weight))
 
 
 def _line_influence(place: int, x: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
@@ -339,7 +346,7 @@ def _weighted_auc(weight: FloatArray, outcome: FloatArray, cuts: NDArray[np.intp
     return area_under_roc(events, np.add.reduceat(weight, np.append(0, cuts)) - events)
 
 
-def _statistic(
+def make_statistic(
     model: str, measure: str, values: FloatArray, influence: Callable[[], FloatArray]
 ) -> Statistic:
     """A statistic from its value in the sample, first, and in the resamples."""

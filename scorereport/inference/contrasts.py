@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from scorereport.arrays import FloatArray
     from scorereport.inference.mean_errors import ErrorChoice
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.panel import Rows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,7 +82,7 @@ def component_differences(
 
 
 def contrast_components(
-    first: ScoredModel, second: ScoredModel, panel: Panel, choice: ErrorChoice
+    first: ScoredModel, second: ScoredModel, panel: Rows, choice: ErrorChoice
 ) -> tuple[Difference, Difference]:
     """Differences in miscalibration and in discrimination of two models scored on the same cases."""
     mcb, dsc = (_contrast(first, second, component, panel, choice) for component in COMPONENTS)
@@ -90,7 +90,7 @@ def contrast_components(
 
 
 def _contrast(
-    first: ScoredModel, second: ScoredModel, component: str, panel: Panel, choice: ErrorChoice
+    first: ScoredModel, second: ScoredModel, component: str, panel: Rows, choice: ErrorChoice
 ) -> Difference:
     law, units, measure = law_of(panel, choice), panel.units, first.losses.measure
     bracket = component_difference(

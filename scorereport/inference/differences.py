@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from scorereport.arrays import FloatArray
     from scorereport.inference.mean_errors import ErrorChoice
     from scorereport.inference.measures import Measure
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.panel import Panel, Rows
 
     #: A score's name, a function of (y_true, y_prob), or either of them with its options.
     Choice = str | Callable[..., FloatArray] | tuple[str | Callable[..., FloatArray], Mapping[str, Any]]
@@ -204,6 +204,22 @@ def _compare_by_score(
 ) -> Difference:
     """Diebold and Mariano's test of one pair."""
     first, second = (measure.score(panel.outcome, panel.forecasts[name]) for name in pair)
+    return compare_cases(
+        panel, pair, (first, second), settings, measure=measure.label, higher_is_better=measure.sign < 0
+    )
+
+
+def compare_cases(
+    panel: Rows,
+    pair: tuple[str, str],
+    scores: tuple[FloatArray, FloatArray],
+    settings: ErrorChoice,
+    *,
+    measure: str,
+    higher_is_better: bool,
+) -> Difference:
+    """Diebold and Mariano's test of two models from their scores of the same cases."""
+    first, second = scores
     means = panel.units.mean(first), panel.units.mean(second)
     if np.isfinite(first).all() and np.isfinite(second).all():
         value, error = panel.units.mean(first - second), mean_error(panel, first - second, settings)
@@ -212,19 +228,19 @@ def _compare_by_score(
     return Difference(
         first=pair[0],
         second=pair[1],
-        measure=measure.label,
+        measure=measure,
         first_value=means[0],
         second_value=means[1],
         value=value,
         **wald_test(value, error, settings.level, law_of(panel, settings))._asdict(),
         level=settings.level,
-        higher_is_better=measure.sign < 0,
-        null_hypothesis=f"Both models have the same expected {measure.label}.",
+        higher_is_better=higher_is_better,
+        null_hypothesis=f"Both models have the same expected {measure}.",
         method=f"Diebold-Mariano, {describe_errors(panel, settings)}",
         reference=f"{DIEBOLD_MARIANO}; {NEWEY_WEST}" if settings.errors == "hac" else DIEBOLD_MARIANO,
         n=panel.units.total,
-        note=_describe_infinite(panel, pair, (first, second), measure.label)
-        or _describe_spread(panel, pair, value, error, settings),
+        note=_describe_infinite(panel, pair, scores, measure)
+        or describe_spread(panel, pair, value, error, settings),
     )
 
 
@@ -254,7 +270,7 @@ def _compare_by_auc(panel: Panel, pair: tuple[str, str], settings: ErrorChoice) 
         n=panel.units.total,
         note=f"The AUC needs both outcomes; all are {panel.outcome[0]:g}."
         if np.isnan(value)
-        else _describe_spread(panel, pair, value, error, settings),
+        else describe_spread(panel, pair, value, error, settings),
     )
 
 
@@ -273,7 +289,7 @@ def _cut(bound: float) -> float:
 
 
 def _describe_infinite(
-    panel: Panel, pair: tuple[str, str], values: tuple[FloatArray, FloatArray], measure: str
+    panel: Rows, pair: tuple[str, str], values: tuple[FloatArray, FloatArray], measure: str
 ) -> str:
     """Which scores are not finite, and in how many cases; empty if all are."""
     parts = []
@@ -284,8 +300,8 @@ def _describe_infinite(
     return f"The {measure} is not finite: {' and '.join(parts)}, so that there is no test." if parts else ""
 
 
-def _describe_spread(
-    panel: Panel, pair: tuple[str, str], value: float, error: float, settings: ErrorChoice
+def describe_spread(
+    panel: Rows, pair: tuple[str, str], value: float, error: float, settings: ErrorChoice
 ) -> str:
     """Why there is no test, or that its errors are rough; empty otherwise."""
     if error > 0:

@@ -20,7 +20,7 @@ from scorereport.formatting import counted
 
 if TYPE_CHECKING:
     from scorereport.arrays import FloatArray
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.panel import Rows
 
 ERRORS = ("auto", "iid", "hac", "cluster")
 #: With fewer clusters or times than this their errors are rough.
@@ -67,7 +67,7 @@ class ErrorChoice(NamedTuple):
     lags: int
 
 
-def choose_errors(panel: Panel, level: float, errors: str = "auto", lags: int | None = None) -> ErrorChoice:
+def choose_errors(panel: Rows, level: float, errors: str = "auto", lags: int | None = None) -> ErrorChoice:
     """Check how a panel is to be compared, and settle what was left open."""
     level = check_inside(level, "level", 0, 1, closed="neither")
     check_option(errors, "errors", ERRORS)
@@ -93,7 +93,7 @@ def wald_test(value: float, standard_error: float, level: float, law: NormalOrT 
     return WaldTest(standard_error, value - half_width, value + half_width, statistic, law.p_value(statistic))
 
 
-def law_of(panel: Panel, choice: ErrorChoice) -> NormalOrT:
+def law_of(panel: Rows, choice: ErrorChoice) -> NormalOrT:
     """Normal for independent rows; of t with one degree of freedom less than clusters or times."""
     if choice.errors == "iid":
         return _NORMAL
@@ -101,7 +101,7 @@ def law_of(panel: Panel, choice: ErrorChoice) -> NormalOrT:
     return NormalOrT(max(units - 1, 1))
 
 
-def describe_few(panel: Panel, choice: ErrorChoice) -> str:
+def describe_few(panel: Rows, choice: ErrorChoice) -> str:
     """A warning where clusters or times are few; empty otherwise."""
     if choice.errors == "iid":
         return ""
@@ -114,7 +114,7 @@ def describe_few(panel: Panel, choice: ErrorChoice) -> str:
     return f"{few} they are taken as independent of each other."
 
 
-def mean_error(panel: Panel, values: FloatArray, settings: ErrorChoice) -> float:
+def mean_error(panel: Rows, values: FloatArray, settings: ErrorChoice) -> float:
     """Standard error of a mean as the settings say."""
     if settings.errors == "hac":
         error = hac_error(panel, values, settings.lags)
@@ -124,7 +124,7 @@ def mean_error(panel: Panel, values: FloatArray, settings: ErrorChoice) -> float
     return without_rounding(error, values)
 
 
-def hac_error(panel: Panel, values: FloatArray, lags: int) -> float:
+def hac_error(panel: Rows, values: FloatArray, lags: int) -> float:
     """Newey and West's standard error of the weighted mean, over the times of the panel; NaN for one time.
 
     Sums are numpy's own: those of statsmodels change in the last bits with the number of threads.
@@ -145,7 +145,7 @@ def without_rounding(error: float, values: FloatArray) -> float:
     return 0.0 if is_flat else error
 
 
-def describe_errors(panel: Panel, settings: ErrorChoice) -> str:
+def describe_errors(panel: Rows, settings: ErrorChoice) -> str:
     """Name the errors as a method would."""
     if settings.errors == "cluster":
         return f"cluster errors ({panel.units.size:g} clusters)"
@@ -154,7 +154,7 @@ def describe_errors(panel: Panel, settings: ErrorChoice) -> str:
     return f"HAC errors (Bartlett, {settings.lags} lags, {_number_of_times(panel)} times)"
 
 
-def _check_lags(panel: Panel, lags: int | None) -> int:
+def _check_lags(panel: Rows, lags: int | None) -> int:
     times = _number_of_times(panel)
     if lags is None:  # few times cannot tell how they depend on each other
         return int(4 * (times / 100) ** (2 / 9)) if times >= FEW_UNITS else 0
@@ -163,12 +163,12 @@ def _check_lags(panel: Panel, lags: int | None) -> int:
     return int(lags)
 
 
-def _sums_by_time(panel: Panel, values: FloatArray) -> FloatArray:
+def _sums_by_time(panel: Rows, values: FloatArray) -> FloatArray:
     """Weighted sum of the deviations from the mean at each time."""
     _, position = np.unique(np.asarray(panel.time), return_inverse=True)
     deviation: FloatArray = (values - panel.units.mean(values)) * panel.units.row_weight
     return np.bincount(position, weights=deviation).astype(np.float64)
 
 
-def _number_of_times(panel: Panel) -> int:
+def _number_of_times(panel: Rows) -> int:
     return len(np.unique(np.asarray(panel.time)))

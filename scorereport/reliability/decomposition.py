@@ -37,7 +37,7 @@ class Decomposition:
     reference: float
     perfect: float
     n: float
-    infinite_cases: float = 0
+    infinite_cases: float = 0.0
     higher_is_better: bool = False
 
     DERIVED: ClassVar = ("miscalibration", "discrimination", "uncertainty", "skill")

@@ -1,0 +1,130 @@
+"""The evaluation of binary models: everything that a results document says of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from scorereport.groups import compare_groups, evaluate_all_groups
+from scorereport.inference.grades import grade_tests
+from scorereport.inference.scaling import scale_forecast
+from scorereport.notes import describe_groups, describe_rows_and_models
+from scorereport.results import Comparisons, DataSummary, ModelCalibration, ModelResult, ModelScores
+from scorereport.summaries import (
+    choose_measures,
+    collect_curves,
+    decide,
+    describe_forecasts,
+    describe_sample,
+    fit_panel,
+    panel_of,
+    score_fit,
+)
+from scorereport.uncertainty import compare, draw_bands, examine_calibration, infer, recalibrate
+
+if TYPE_CHECKING:
+    from scorereport.arrays import IntArray
+    from scorereport.inference.panel import Panel
+    from scorereport.predictions import Predictions
+    from scorereport.reliability.fit import Corp
+    from scorereport.results import SampleSummary, Settings
+
+
+def evaluate_binary(predictions: Predictions, settings: Settings) -> dict[str, Any]:
+    """All parts of the evaluation of binary models, by name."""
+    panel = panel_of(predictions)
+    fits = fit_panel(panel)
+    measures = choose_measures(settings)
+    sample = describe_sample(len(predictions), next(iter(fits.values())))
+    scores = {name: score_fit(name, fit, measures) for name, fit in fits.items()}
+    comparisons = Comparisons()
+    if settings.resamples > 0:
+        inferred = infer(panel, fits, sample, scores, measures, settings)
+        sample, scores = inferred.sample, inferred.models
+        comparisons = compare(panel, fits, inferred.overfits, settings)
+    by_column, windows = evaluate_all_groups(predictions, settings, partial(_score_rows, predictions))
+    return {
+        "data": _describe_data(predictions, panel, sample),
+        "models": tuple(
+            _describe_model(predictions, panel, fits[name], scores[name], settings) for name in fits
+        ),
+        "comparisons": comparisons,
+        "groups": tuple(group for found in by_column.values() for group in found),
+        "windows": windows,
+        "heterogeneity": compare_groups(predictions, by_column, settings),
+        "notes": (
+            *describe_rows_and_models(predictions, settings),
+            *describe_groups([*by_column.items(), (predictions.time_name, windows)], settings),
+        ),
+    }
+
+
+def _score_rows(
+    predictions: Predictions, rows: IntArray, settings: Settings | None
+) -> tuple[SampleSummary, tuple[ModelScores, ...]]:
+    """Count the cases of some rows and, if there are settings, score them."""
+    panel = panel_of(predictions, rows)
+    fits = fit_panel(panel)
+    sample = describe_sample(len(rows), next(iter(fits.values())))
+    if settings is None:
+        return sample, ()
+    measures = choose_measures(settings)
+    models = {name: score_fit(name, fit, measures) for name, fit in fits.items()}
+    if settings.resamples > 0:
+        inferred = infer(panel, fits, sample, models, measures, settings)
+        sample, models = inferred.sample, inferred.models
+    return sample, tuple(models.values())
+
+
+def _describe_model(
+    predictions: Predictions, panel: Panel, fit: Corp, scores: ModelScores, settings: Settings
+) -> ModelResult:
+    infers = settings.resamples > 0
+    return ModelResult(
+        model=scores.model,
+        forecasts=describe_forecasts(fit),
+        scores=scores,
+        murphy=fit.murphy(),
+        curves=collect_curves(fit, settings.curve_points),
+        bands=draw_bands(fit, settings) if infers else (),
+        calibration=_calibrate(predictions, panel, scores.model, settings) if infers else None,
+        thresholds=decide(fit, settings),
+        recalibration=recalibrate(panel, scores.model, settings) if infers else (),
+        scale=scale_forecast(
+            panel,
+            scores.model,
+            n_bins=settings.scale_bins,
+            limit=settings.scale_limit,
+            level=settings.level,
+            resamples=settings.resamples,
+            seed=settings.seed,
+        ),
+    )
+
+
+def _calibrate(predictions: Predictions, panel: Panel, model: str, settings: Settings) -> ModelCalibration:
+    found = examine_calibration(panel, model, settings)
+    if predictions.grade is None or not panel.units.are_repeated_rows:
+        return found
+    tests = grade_tests(
+        predictions.outcome,
+        predictions.forecasts[model],
+        predictions.grade,
+        sample_weight=predictions.weight,
+    )
+    return replace(found, grades=tests)
+
+
+def _describe_data(predictions: Predictions, panel: Panel, sample: SampleSummary) -> DataSummary:
+    return DataSummary(
+        source=predictions.source,
+        outcome=predictions.outcome_name,
+        positive=predictions.positive,
+        weighted=predictions.weight is not None,
+        clusters=None if panel.cluster is None else int(panel.cluster.max()) + 1,
+        row_flow=predictions.row_flow,
+        sample=sample,
+        sha256=predictions.sha256,
+        file_sha256=predictions.file_sha256,
+    )

@@ -1,0 +1,1 @@
+"""The evaluation of models of K classes: scores, binary views of them, comparisons, groups."""

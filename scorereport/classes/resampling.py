@@ -1,0 +1,123 @@
+"""The bootstrap of models of K classes: every measure and its skill, on the same resamples."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.inference.bootstrapping import bootstrap_parts, make_statistic
+from scorereport.scores.skills import relative_skill
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scorereport.arrays import FloatArray
+    from scorereport.classes.measures import MeanMeasure, TableMeasure
+    from scorereport.inference.bootstrapping import Bootstrap, Part, Statistic
+    from scorereport.inference.class_panel import ClassPanel
+
+SKILL = " skill"
+
+
+def bootstrap_classes(
+    panel: ClassPanel,
+    means: Sequence[MeanMeasure],
+    tables: Sequence[TableMeasure],
+    *,
+    resamples: int,
+    seed: int,
+) -> Bootstrap:
+    """All measures of all models, with the skill of those that have a constant forecast to beat."""
+    parts: list[Part] = [MeanScores(panel, means), ConfusionTables(panel, tables)]
+    return bootstrap_parts(panel, parts, {}, resamples=resamples, seed=seed)
+
+
+class MeanScores:
+    """Mean scores, and the skills that follow from them and from the shares of the classes."""
+
+    def __init__(self, panel: ClassPanel, measures: Sequence[MeanMeasure]) -> None:
+        self.panel, self.measures = panel, measures
+        self.keys = [(model, measure) for model in panel.forecasts for measure in measures]
+        self.scores = np.array([m.score(panel.outcome, panel.forecasts[model]) for model, m in self.keys])
+        self.is_finite = np.isfinite(self.scores).all(axis=1)
+        self.scores[~self.is_finite] = 0.0
+
+    def values(self, weight: FloatArray) -> FloatArray:
+        """Weights of the classes, then weighted sums of each score."""
+        classes = np.bincount(self.panel.outcome, weights=weight, minlength=self.panel.n_classes)
+        sums = np.einsum("ji,i->j", self.scores, weight)  # no BLAS: its sums depend on its threads
+        return np.append(classes, sums)
+
+    def finish(self, drawn: FloatArray) -> Iterator[Statistic]:
+        """Mean and skill of each model by each measure."""
+        totals = np.vstack([self.values(self.panel.units.row_weight), drawn])
+        classes, sums = np.split(totals, [self.panel.n_classes], axis=1)
+        means = sums / classes.sum(axis=1, keepdims=True)
+        means[:, ~self.is_finite] = np.inf
+        limits = {m.name: (m.reference(classes), m.perfect(classes)) for m in self.measures}
+        for place, (model, measure) in enumerate(self.keys):
+            mean, (reference, perfect) = means[:, place], limits[measure.name]
+            way = reference - perfect
+            skill = np.divide(reference - mean, way, out=np.full(len(way), np.nan), where=way != 0)
+            yield make_statistic(model, measure.name, mean, partial(self._scores_at, place))
+            influence = partial(self._skill_influence, place, measure, float(skill[0]), float(way[0]))
+            yield make_statistic(model, f"{measure.name}{SKILL}", skill, influence)
+
+    def _scores_at(self, place: int) -> FloatArray:
+        return self.scores[place]
+
+    def _skill_influence(self, place: int, measure: MeanMeasure, skill: float, way: float) -> FloatArray:
+        """How a case moves the skill: its score and, by its class, the constant forecast's.
+
+        The constant forecast is the best, so that to first order it need not follow the case.
+        """
+        of_class = self._constant_by_class(measure)[self.panel.outcome]
+        return (of_class - self.scores[place] - skill * of_class) / way
+
+    def _constant_by_class(self, measure: MeanMeasure) -> FloatArray:
+        """How the reference grows with the cases of each class: by a small step."""
+        weight = self.panel.class_weight
+        step = weight.sum() * 1e-6
+        grown = weight + step * np.eye(len(weight))
+        rise = measure.reference(grown) * grown.sum(axis=1) - measure.reference(weight[None]) * weight.sum()
+        return rise / step
+
+
+class ConfusionTables:
+    """Measures of the confusion table of each model."""
+
+    def __init__(self, panel: ClassPanel, measures: Sequence[TableMeasure]) -> None:
+        self.panel, self.measures = panel, measures
+        self.cells = [panel.outcome * panel.n_classes + label for label in panel.labels.values()]
+
+    def values(self, weight: FloatArray) -> FloatArray:
+        """The measures of each model under these weights."""
+        tables = self._tables(weight)
+        return np.concatenate([measure.value(tables) for measure in self.measures])
+
+    def finish(self, drawn: FloatArray) -> Iterator[Statistic]:
+        """A statistic for each measure and model."""
+        weight = self.panel.units.row_weight
+        values = np.vstack([self.values(weight), drawn])
+        keys = [(measure, model) for measure in self.measures for model in self.panel.forecasts]
+        for column, (measure, model) in zip(values.T, keys, strict=True):
+            yield make_statistic(model, measure.name, column, partial(self.influence, measure, model))
+
+    def influence(self, measure: TableMeasure, model: str) -> FloatArray:
+        """How each case moves a measure, as if it were a mean: the slope at its cell, times the total."""
+        place = list(self.panel.forecasts).index(model)
+        table = self._tables(self.panel.units.row_weight)[place]
+        return (measure.slope(table) * table.sum()).ravel()[self.cells[place]]
+
+    def _tables(self, weight: FloatArray) -> FloatArray:
+        size = self.panel.n_classes
+        counts = [np.bincount(cells, weights=weight, minlength=size**2) for cells in self.cells]
+        return np.array(counts, dtype=np.float64).reshape(-1, size, size)
+
+
+def skill_of(mean: float, measure: MeanMeasure, class_weight: FloatArray) -> float:
+    """Skill of a mean score against the constant forecast."""
+    weight = class_weight[None]
+    return relative_skill(mean, float(measure.reference(weight)[0]), float(measure.perfect(weight)[0]))
