@@ -18,28 +18,34 @@ if TYPE_CHECKING:
     from scorereport.errors import UsageError as UsageError
     from scorereport.evaluation import Evaluation as Evaluation
     from scorereport.evaluation import evaluate as evaluate
+    from scorereport.predictions import ClassPredictions as ClassPredictions
     from scorereport.predictions import Predictions as Predictions
-    from scorereport.predictions import read_predictions as read_predictions
+    from scorereport.reading import read_predictions as read_predictions
     from scorereport.reference.certificate import Certificate as Certificate
     from scorereport.reference.certifying import certify as certify
     from scorereport.reliability.fit import Corp as Corp
     from scorereport.reliability.fit import corp as corp
     from scorereport.report.writing import write_report as write_report
     from scorereport.scores.skills import skill as skill
+    from scorereport.selecting import Selection as Selection
+    from scorereport.selecting import select as select
 
 _MODULES = ("curves", "inference", "scores")
 _HOMES = {
     "Certificate": "reference.certificate",
+    "ClassPredictions": "predictions",
     "Corp": "reliability.fit",
     "DataError": "errors",
     "Evaluation": "evaluation",
     "Predictions": "predictions",
     "ScoreReportError": "errors",
+    "Selection": "selecting",
     "UsageError": "errors",
     "certify": "reference.certifying",
     "corp": "reliability.fit",
     "evaluate": "evaluation",
-    "read_predictions": "predictions",
+    "read_predictions": "reading",
+    "select": "selecting",
     "skill": "scores.skills",
     "write_report": "report.writing",
 }
