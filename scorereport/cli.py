@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +19,7 @@ from scorereport.options import Request, on_predictions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     from scorereport.configuration import Configuration
     from scorereport.evaluation import Evaluation
@@ -28,6 +30,9 @@ _NAME = "scorereport"
 #: What typer, as shells expect, ends with after an interrupt.
 _INTERRUPTED = 130
 
+Config = Annotated[
+    Path | None, typer.Option("--config", help="What data cannot tell, and the limits: a .toml file.")
+]
 Strict = Annotated[
     bool, typer.Option("--strict", help="Exit code 3 for warnings, open verdicts, and what is missing.")
 ]
@@ -58,30 +63,37 @@ def _top(
 @on_predictions
 def score(
     request: Request,
+    config: Config = None,
     as_json: Annotated[
         bool,
-        typer.Option("--json", help="Print the results document, with any certificate, instead of tables."),
+        typer.Option(
+            "--json",
+            help="Print the results document, with certificate and verdicts if any, instead of tables.",
+        ),
     ] = False,
     strict: Strict = False,
 ) -> None:
     """Print scores, skills, decompositions and tests of the forecasts in FILE, with their uncertainty."""
-    from scorereport.terminal import print_evaluation
-
-    evaluation, certificate = request.evaluate()
-    if as_json:
-        typer.echo(_document(evaluation, certificate), nl=False)
-    else:
-        print_evaluation(evaluation)
-    _conclude(certificate, strict=strict)
-
-
-def _document(evaluation: Evaluation, certificate: Certificate | None) -> str:
-    if certificate is None:
-        return evaluation.to_json()
+    from scorereport.configuration import read_configuration
     from scorereport.report.provenance import trace
     from scorereport.report.record import make_report
+    from scorereport.terminal import print_evaluation
 
-    return make_report(evaluation, trace(command=_command()), certificate=certificate).to_json()
+    configuration = None if config is None else read_configuration(config)
+    evaluation, certificate = request.evaluate(configuration)
+    made = make_report(
+        evaluation,
+        trace(command=_command()),
+        certificate=certificate,
+        configuration=configuration,
+        overridden=request.given,
+    )
+    is_bare = certificate is None and configuration is None
+    if as_json:
+        typer.echo(evaluation.to_json() if is_bare else made.to_json(), nl=False)
+    else:
+        print_evaluation(evaluation)
+    _conclude_report(made, strict=strict)
 
 
 def _check_names(outputs: list[Path]) -> list[Path]:
@@ -99,8 +111,9 @@ def report(  # a command takes as many options as it has
         list[Path] | None,
         typer.Option("--output", "-o", help="The report: .pdf, .html or .json; repeat for more forms."),
     ] = None,
-    config: Annotated[
-        Path | None, typer.Option(help="What data cannot tell, and the limits: a .toml file.")
+    config: Config = None,
+    checkpoints: Annotated[
+        Path | None, typer.Option(help="Show how the model was chosen among the checkpoints in this file.")
     ] = None,
     source: Annotated[
         Path | None, typer.Option("--from", help="Render a results.json again, without the data.")
@@ -121,6 +134,8 @@ def report(  # a command takes as many options as it has
     from scorereport.report.writing import find_templates, write_pages
     from scorereport.terminal import show_progress
 
+    if source is not None and checkpoints is not None:
+        raise UsageError("Give either --checkpoints or --from: results are rendered as they are.")
     outputs = _check_names(output or [Path("report.pdf")])
     signer = _open_signer(sign, outputs)
     time = None if date is None else read_time(date)
@@ -128,7 +143,7 @@ def report(  # a command takes as many options as it has
         configuration = None if config is None else read_configuration(config)
         folder = find_templates(configuration, templates)
         made = (
-            _report_on(request, configuration, folder)
+            _report_on(request, configuration, folder, checkpoints)
             if source is None
             else _read_again(source, request, configuration, folder, time)
         )
@@ -148,11 +163,15 @@ def _tell_unsigned(written: Path) -> str:
     return f" SHA-256 before it was signed: {unsigned_sha256(written.read_bytes())}."
 
 
-def _report_on(request: Request, configuration: Configuration | None, templates: Path | None) -> Report:
+def _report_on(
+    request: Request, configuration: Configuration | None, templates: Path | None, checkpoints: Path | None
+) -> Report:
+    from scorereport.report.choosing import choose_checkpoint
     from scorereport.report.render import hash_templates
     from scorereport.report.writing import prepare_report
 
     hash_templates(templates)  # a folder that is not there is refused before the work
+    selection = choose_checkpoint(configuration, checkpoints)
     evaluation, certificate = request.evaluate(configuration)
     return prepare_report(
         evaluation,
@@ -161,6 +180,7 @@ def _report_on(request: Request, configuration: Configuration | None, templates:
         templates=templates,
         command=_command(),
         overridden=request.given,
+        selection=selection,
     )
 
 
@@ -284,42 +304,45 @@ def set_up_r(
 
 @app.command()
 def demo(
+    ordinal: Annotated[bool, typer.Option("--ordinal", help="The example of seven ordered classes.")] = False,
     save: Annotated[Path | None, typer.Option(help="Also write the predictions to this .csv file.")] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Also write demo-report.pdf, .html and .json into this folder."),
+        typer.Option("--output", "-o", help="Also write a report as .pdf, .html and .json into this folder."),
     ] = None,
 ) -> None:
-    """Fit three models to real data, hold out rows, print their tables, and report on them."""
-    from scorereport import demo as data
+    """Fit models to real data, hold out rows, print their tables, and report on them."""
     from scorereport.evaluation import evaluate
     from scorereport.files import write_text
     from scorereport.terminal import print_evaluation, show_progress
 
-    frame = data.make_demo_predictions()
+    example = import_module(f"scorereport.{'ordinal_demo' if ordinal else 'demo'}")
+    frame = example.make_demo_predictions()
     if save is not None:
         write_text(save, frame.to_csv(index=False))
     with show_progress():
-        predictions = data.read_demo_predictions(frame)
-        evaluation = evaluate(predictions, cost_interval=data.COST_INTERVAL)
+        evaluation = evaluate(example.read_demo_predictions(frame), **example.SETTINGS)
     print_evaluation(evaluation)
     if output is not None:
         with show_progress():
-            written = _report_demo(evaluation, output)
+            written = _report_demo(example, evaluation, output)
         typer.echo(f"Written: {', '.join(map(str, written))}")
 
 
-def _report_demo(evaluation: Evaluation, folder: Path) -> list[Path]:
+def _report_demo(example: ModuleType, evaluation: Evaluation, folder: Path) -> list[Path]:
     from scorereport.configuration import read_configuration
-    from scorereport.demo import CONFIGURATION
     from scorereport.reference.certifying import FEWEST_DRAWS, certify
     from scorereport.report.writing import prepare_report, write_pages
 
     folder.mkdir(parents=True, exist_ok=True)
-    configuration = read_configuration(CONFIGURATION)
-    certificate = certify(evaluation, draws=FEWEST_DRAWS)  # R draws slowly, and a demonstration is short
-    made = prepare_report(evaluation, certificate, configuration, command=_command())
-    return write_pages(made, [folder / f"demo-report{ending}" for ending in (".pdf", ".html", ".json")])
+    made = prepare_report(
+        evaluation,
+        certify(evaluation, draws=FEWEST_DRAWS),  # R draws slowly, and a demonstration is short
+        read_configuration(example.CONFIGURATION),
+        command=_command(),
+        selection=example.choose_checkpoint(),
+    )
+    return write_pages(made, [folder / f"{example.REPORT_NAME}{end}" for end in (".pdf", ".html", ".json")])
 
 
 def main() -> None:

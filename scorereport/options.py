@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from scorereport.errors import UsageError
+from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from scorereport.configuration import Configuration
     from scorereport.evaluation import Evaluation
@@ -35,10 +35,30 @@ class Request:
 
     file: Annotated[Path | None, typer.Argument(help="Predictions: .csv, .csv.gz or .parquet.")] = None
     outcome: Annotated[
-        str | None, typer.Option(help="Column of outcomes: 0/1, True/False or two labels.")
+        str | None, typer.Option(help="Column of outcomes: 0/1, True/False, two labels or classes.")
     ] = None
     forecast: Annotated[
-        list[str] | None, typer.Option(help="Column of probabilities; repeat for more models.")
+        list[str] | None,
+        typer.Option(
+            help="Column of probabilities; repeat for more models. Of classes: a model with columns "
+            "MODEL_CLASS, or MODEL=COLUMN,COLUMN,... in the order of the classes."
+        ),
+    ] = None
+    classes: Annotated[
+        str | None, typer.Option(help="Labels of the classes, with commas between them, e.g. low,mid,high.")
+    ] = None
+    ordered: Annotated[
+        bool | None, typer.Option("--ordered/--unordered", help="Whether the classes are ordered.")
+    ] = None
+    normalize: Annotated[
+        bool | None,
+        typer.Option(
+            "--normalize/--no-normalize", help="Divide the probabilities of classes by their sum, row by row."
+        ),
+    ] = None
+    cost_matrix: Annotated[
+        Path | None,
+        typer.Option(help="Costs: .csv without a header; rows are classes, columns decisions."),
     ] = None
     weight: Annotated[str | None, typer.Option(help="Column of case weights.")] = None
     group: Annotated[list[str] | None, typer.Option(help="Column of subgroups; repeat for more.")] = None
@@ -75,6 +95,11 @@ class Request:
     smallest_group: Annotated[
         int | None, typer.Option(help="Smaller groups are counted, not scored (default 10).")
     ] = None
+    scale_bins: Annotated[int | None, typer.Option(help="Bins of the probability scale (default 10).")] = None
+    scale_limit: Annotated[
+        float | None,
+        typer.Option(help="How near to 0 and 1 its probabilities may come (default 0)."),
+    ] = None
     certify: Annotated[bool, typer.Option("--certify", help="Hold the numbers against R on these data.")] = (
         False
     )
@@ -91,29 +116,108 @@ class Request:
         from scorereport.evaluation import evaluate
         from scorereport.terminal import show_progress
 
-        for name, option in _NEEDED.items():
-            if not getattr(self, name):
-                raise UsageError(f"Missing {option}.")
-        chosen = self.given if configuration is None else _merge(self.given, configuration)
+        chosen = self._choose(configuration)
         with show_progress(quiet=self.quiet):
-            evaluation = evaluate(self.file, **chosen)
+            try:
+                evaluation = evaluate(self.file, **chosen)
+            except DataError as error:
+                if "classes" in chosen or not _is_about_columns(error, self.forecast or ()):
+                    raise
+                raise DataError(f"{error} For columns of several classes give --classes as well.") from error
             return evaluation, _certify(evaluation) if self.certify else None
 
+    def _choose(self, configuration: Configuration | None) -> dict[str, Any]:
+        """What `evaluate` is asked for, options before configuration, checked before the work begins."""
+        asked = {} if configuration is None else configuration.evaluation.arguments
+        chosen = asked | self.given
+        for name, option in _NEEDED.items():
+            if not (self.file if name == "file" else chosen.get(_RENAMED.get(name, name))):
+                raise UsageError(f"Missing {option}.")
+        if self.classes is not None:
+            chosen["classes"] = split_list(self.classes, "classes")
+        if self.forecast and chosen.get("classes"):
+            chosen["forecasts"] = find_columns(self.forecast, chosen["classes"])
+        if self.cost_matrix is not None:
+            chosen["cost_matrix"] = read_costs(self.cost_matrix)
+        if configuration is not None:
+            _check(configuration, chosen)
+        return chosen
 
-def _merge(given: dict[str, Any], configuration: Configuration) -> dict[str, Any]:
-    """What was given before what the configuration asks for; they are checked before the work begins."""
-    from scorereport.configuration import Asked, check_request
 
-    asked = configuration.evaluation
-    chosen = asked.settings | ({"group": list(asked.groups)} if asked.groups else {}) | given
+def _is_about_columns(error: DataError, forecasts: Sequence[str]) -> bool:
+    """Whether a forecast was taken for one column that may have been meant to be several."""
+    told = str(error)
+    absent = [forecast for forecast in forecasts if f"no column `{forecast}`" in told]
+    return any("=" in forecast or f"`{forecast}_" in told for forecast in absent)
+
+
+def _check(configuration: Configuration, chosen: dict[str, Any]) -> None:
+    from scorereport.configuration import Asked, ModelKind, check_request
+
     will_be = Asked(
-        models=given["forecasts"],
+        models=list(chosen["forecasts"]),
+        kind=ModelKind.of(has_classes="classes" in chosen, ordered=chosen.get("ordered", False)),
         has_costs="cost_interval" in chosen,
         has_line=chosen.get("resamples") != 0,
         has_groups="group" in chosen,
     )
     check_request(configuration, will_be)
-    return chosen
+
+
+def split_list(text: str, option: str) -> list[str]:
+    """The parts between the commas of an option.
+
+    >>> split_list("low, mid,high", "classes")
+    ['low', 'mid', 'high']
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if "" in parts:
+        raise UsageError(
+            f"`--{option}` must be words with a comma between them; got an empty one in {text!r}. "
+            "What holds commas itself can be named in a configuration."
+        )
+    return parts
+
+
+def find_columns(forecasts: Sequence[str], classes: Sequence[object]) -> list[str] | dict[str, list[str]]:
+    """The models or, if any is given as MODEL=COLUMN,COLUMN,..., the columns of each.
+
+    >>> find_columns(["a", "b=x,y"], ["no", "yes"])
+    {'a': ['a_no', 'a_yes'], 'b': ['x', 'y']}
+    """
+    from scorereport.columns import label_text
+
+    if not any("=" in forecast for forecast in forecasts):
+        return list(forecasts)
+    named = [label_text(label) for label in classes]
+    columns: dict[str, list[str]] = {}
+    for forecast in forecasts:
+        model, equals, names = forecast.partition("=")
+        if model in columns:
+            raise UsageError(f"`--forecast` must name each model once; got {model!r} again.")
+        if not model:
+            raise UsageError(f"`--forecast` must name a model before its columns; got {forecast!r}.")
+        columns[model] = split_list(names, "forecast") if equals else [f"{model}_{label}" for label in named]
+    return columns
+
+
+def read_costs(path: Path) -> list[list[float]]:
+    """The numbers of a .csv file without a header."""
+    from scorereport.configuration.reading import decode_text
+
+    if not path.is_file():
+        raise UsageError(f"`--cost-matrix` must be a file of numbers; {path} is not a file.")
+    costs = []
+    lines = decode_text(path.read_bytes(), path.name).removeprefix("\ufeff").splitlines()
+    for number, line in enumerate(lines, start=1):
+        try:
+            costs += [[float(cell) for cell in line.split(",")]] if line.strip() else []
+        except ValueError as error:
+            raise UsageError(
+                "`--cost-matrix` must be numbers with commas between them, without a header; "
+                f"got {line!r} in line {number} of {path.name}."
+            ) from error
+    return costs
 
 
 def _certify(evaluation: Evaluation) -> Certificate:

@@ -21,7 +21,7 @@ from scorereport.resources import find_folder
 DOCUMENTATION = (Path(__file__).resolve().parents[1] / "docs" / "configuration.md").read_text(
     encoding="utf-8"
 )
-EXAMPLE, OWN_LIST = re.findall(r"```toml\n(.*?)```", DOCUMENTATION, re.DOTALL)
+EXAMPLE, *_, OWN_LIST = re.findall(r"```toml\n(.*?)```", DOCUMENTATION, re.DOTALL)
 
 
 def lines_of(name, configuration, sections=SECTION_NAMES):

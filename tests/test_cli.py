@@ -285,6 +285,247 @@ def test_refusals_are_one_line_and_an_exit_code(call, file, arguments, code, sen
     assert call("score", file, *arguments) == (code, "", sentence + "\n")
 
 
+# ---- Models of several classes ----
+
+CLASSES = ["low", "mid", "high"]
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """A folder with predictions of three classes: columns by label, by number, not normalized, and costs."""
+    rng = np.random.default_rng(3)
+    p = rng.dirichlet([1, 1, 1], 60).round(6)
+    p[:, 0] = 1 - p[:, 1] - p[:, 2]
+    frame = pd.DataFrame({"grade": [CLASSES[rng.choice(3, p=row)] for row in p.clip(0, 1)]})
+    for k, label in enumerate(CLASSES):
+        frame[f"m_{label}"] = p[:, k]
+        frame[f"q{k}"] = 0.5 * p[:, k] + 0.5 / 3
+        frame[f"n_{label}"] = 2 * p[:, k]
+    folder = tmp_path_factory.mktemp("classes")
+    frame.assign(site=rng.choice(["A", "B"], 60)).to_csv(folder / "k.csv", index=False)
+    (folder / "costs.csv").write_text("\ufeff0,1,4\n1,0,1\n\n10, 2.5 ,0\n", encoding="utf-8")
+    return folder
+
+
+GRADES = ["--outcome", "grade", "--classes", "low,mid,high"]
+BARE = ["--resamples", "0"]
+
+
+@pytest.mark.parametrize(
+    ("options", "columns"),
+    [
+        (["--forecast", "m", "--ordered"], {"forecasts": ["m"], "ordered": True}),
+        (["--forecast", "m", "--unordered"], {"forecasts": ["m"]}),
+        (["--forecast", "m", "--group", "site"], {"forecasts": ["m"], "group": "site"}),
+        (
+            ["--forecast", "q=q0, q1,q2", "--forecast", "m"],
+            {"forecasts": {"q": ["q0", "q1", "q2"], "m": ["m_low", "m_mid", "m_high"]}},
+        ),
+        (["--forecast", "n", "--normalize"], {"forecasts": ["n"], "normalize": True}),
+        (["--forecast", "m", "--no-normalize"], {"forecasts": ["m"]}),
+        (
+            ["--forecast", "m", "--ordered", "--cost-matrix", "costs.csv"],
+            {"forecasts": ["m"], "ordered": True, "cost_matrix": [[0, 1, 4], [1, 0, 1], [10, 2.5, 0]]},
+        ),
+        (
+            ["--forecast", "m", "--scale-bins", "5", "--scale-limit", "0.01"],
+            {"forecasts": ["m"], "scale_bins": 5, "scale_limit": 0.01},
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_every_option_of_classes_reaches_the_evaluation(call, graded, monkeypatch, options, columns):
+    monkeypatch.chdir(graded)
+    expected = sr.evaluate("k.csv", outcome="grade", classes=CLASSES, resamples=0, **columns)
+    done = call("score", "k.csv", *GRADES, *options, *BARE, "--json")
+    assert done == (0, expected.to_json(), "")
+
+
+def test_scores_of_classes_have_intervals(call, graded):
+    code, text, error = call(
+        "score", graded / "k.csv", *GRADES, "--ordered", "--forecast", "m", *FEW, "--json"
+    )
+    assert (code, error) == (0, "")
+    (model,) = json.loads(text)["class_models"]
+    names = [score["name"] for score in model["scores"]["scores"]]
+    assert {"rps", "quadratic_weighted_kappa", "macro_f1", "expected_cost"} <= set(names)
+    assert all(score["interval"] is not None for score in model["scores"]["scores"])
+
+
+def test_tables_of_classes_are_printed(call, graded):
+    expected = sr.evaluate(
+        graded / "k.csv", outcome="grade", classes=CLASSES, forecasts=["m"], ordered=True, resamples=0
+    )
+    code, text, error = call("score", graded / "k.csv", *GRADES, "--ordered", "--forecast", "m", *BARE)
+    assert (code, error) == (0, "")
+    assert text.startswith("k.csv: 60 rows read, 60 kept. Outcome grade: 3 ordered classes (low ")
+    for score in ("rps", "multiclass_brier", "macro_f1", "quadratic_weighted_kappa"):
+        assert f" {expected.scores.loc['m', score]:.4f} " in text
+
+
+def test_labels_may_be_numbers(call, tmp_path):
+    frame = pd.DataFrame({"y": [0, 1, 2, 1] * 5, "a_0": 0.2, "a_1": 0.5, "a_2": 0.3})
+    frame.to_csv(tmp_path / "k.csv", index=False)
+    code, text, _ = call(
+        "score",
+        tmp_path / "k.csv",
+        "--outcome",
+        "y",
+        "--classes",
+        "0, 1,2",
+        "--forecast",
+        "a",
+        *BARE,
+        "--json",
+    )
+    assert code == 0
+    classes = json.loads(text)["data"]["classes"]["counts"]
+    assert [(c["label"], c["weight"]) for c in classes] == [("0", 5), ("1", 10), ("2", 5)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (
+            ["--forecast", "m", "--classes", "low,,high"],
+            ExitCode.USAGE,
+            "`--classes` must be words with a comma between them; got an empty one in 'low,,high'. "
+            "What holds commas itself can be named in a configuration.",
+        ),
+        (
+            ["--forecast", "m", "--classes", "low"],
+            ExitCode.USAGE,
+            "`classes` must be a list of at least two labels; got ['low'].",
+        ),
+        (
+            ["--forecast", "m", "--classes", "low,low"],
+            ExitCode.USAGE,
+            "`classes` must differ; got 'low' twice.",
+        ),
+        (
+            ["--forecast", "m", "--classes", "low,mid"],
+            ExitCode.DATA_REFUSED,
+            "`grade` must hold one of the 2 classes ('low', 'mid'); got 'high' at row ",
+        ),
+        (
+            ["--forecast", "z", *GRADES[2:]],
+            ExitCode.DATA_REFUSED,
+            "k.csv has no column `z_low`; it has ",
+        ),
+        (
+            ["--forecast", "q=q0,q1", *GRADES[2:]],
+            ExitCode.USAGE,
+            "`forecasts` must name a column for each of the 3 classes; got 2 for q.",
+        ),
+        (
+            ["--forecast", "q=q0,,q1", *GRADES[2:]],
+            ExitCode.USAGE,
+            "`--forecast` must be words with a comma between them; got an empty one in 'q0,,q1'. ",
+        ),
+        (
+            ["--forecast", "q=q0,q1,q2", "--forecast", "q", *GRADES[2:]],
+            ExitCode.USAGE,
+            "`--forecast` must name each model once; got 'q' again.",
+        ),
+        (
+            ["--forecast", "=q0,q1,q2", *GRADES[2:]],
+            ExitCode.USAGE,
+            "`--forecast` must name a model before its columns; got '=q0,q1,q2'.",
+        ),
+        (
+            ["--forecast", "q=q0,q1,q2"],
+            ExitCode.DATA_REFUSED,
+            "k.csv has no column `q=q0,q1,q2`; it has `grade`, ",
+        ),
+        (
+            ["--forecast", "m", "--ordered"],
+            ExitCode.USAGE,
+            "`classes` must name the classes, in the order of their columns, where a model has several.",
+        ),
+        (
+            ["--forecast", "n", *GRADES[2:]],
+            ExitCode.DATA_REFUSED,
+            "`n_low` must lie in [0, 1]; got ",
+        ),
+        (
+            ["--forecast", "m", *GRADES[2:], "--cost-interval", "0.1", "0.2"],
+            ExitCode.USAGE,
+            "`cost_interval` is for binary models; for several classes use `cost_matrix`.",
+        ),
+        (
+            ["--forecast", "m", *GRADES[2:], "--positive", "high"],
+            ExitCode.USAGE,
+            "`positive` is for two outcomes; `classes` names all of them.",
+        ),
+        (
+            ["--forecast", "m", *GRADES[2:], "--cost-matrix", "none.csv"],
+            ExitCode.USAGE,
+            "`--cost-matrix` must be a file of numbers; none.csv is not a file.",
+        ),
+        (
+            ["--forecast", "m", *GRADES[2:], "--cost-matrix", "k.csv"],
+            ExitCode.USAGE,
+            "`--cost-matrix` must be numbers with commas between them, without a header; got 'grade,m_low,",
+        ),
+        (
+            ["--forecast", "m", "--classes", "low,mid,high,top", "--cost-matrix", "costs.csv"],
+            ExitCode.DATA_REFUSED,
+            "k.csv has no column `m_top`; it has ",
+        ),
+        (
+            ["--forecast", "m=m_low,m_mid,m_high,site", "--classes", "low,mid,high,top"],
+            ExitCode.DATA_REFUSED,
+            "`site` must be numeric; got ",
+        ),
+        (
+            ["--forecast", "m", *GRADES[2:], "--scale-limit", "0.5"],
+            ExitCode.USAGE,
+            "`scale_limit` must lie in [0, 0.5); got 0.5.",
+        ),
+    ],
+    ids=lambda value: " ".join(value)[-40:] if isinstance(value, list) else "",
+)
+def test_refusals_of_classes(call, graded, monkeypatch, arguments, code, sentence):
+    monkeypatch.chdir(graded)
+    found, text, error = call("score", "k.csv", "--outcome", "grade", *arguments, *BARE)
+    assert (found, text) == (code, "")
+    assert error.startswith(f"scorereport: {sentence}")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("forecast", ["q=q0,q1,q2", "m"])
+def test_columns_of_classes_without_their_labels_get_a_hint(call, graded, file, forecast):
+    code, _, error = call("score", graded / "k.csv", "--outcome", "grade", "--forecast", forecast)
+    assert code == ExitCode.DATA_REFUSED
+    assert f"k.csv has no column `{forecast}`; " in error
+    assert error.endswith(" For columns of several classes give --classes as well.\n")
+    assert "--classes" not in call("score", file, "--outcome", "y", "--forecast", "c")[2]
+
+
+def test_a_binary_column_may_hold_an_equals_sign(call, tmp_path):
+    frame = pd.DataFrame({"y": [0, 1, 0, 1], "p(y=1|a,b)": [0.1, 0.6, 0.4, 0.8]})
+    frame.to_csv(tmp_path / "p.csv", index=False)
+    arguments = ["--outcome", "y", "--forecast", "p(y=1|a,b)", *BARE, "--json"]
+    code, text, _ = call("score", tmp_path / "p.csv", *arguments)
+    assert code == 0
+    assert [model["model"] for model in json.loads(text)["models"]] == ["p(y=1|a,b)"]
+
+
+def test_a_cost_matrix_that_is_no_square_or_no_text_is_refused(call, graded, tmp_path):
+    arguments = ["score", graded / "k.csv", *GRADES, "--forecast", "m", *BARE, "--cost-matrix"]
+    costs = tmp_path / "costs.csv"
+    costs.write_text("0,1\n1,0\n", encoding="utf-8")
+    assert call(*arguments, costs) == (
+        ExitCode.USAGE,
+        "",
+        "scorereport: `cost_matrix` must have shape (3, 3); got (2, 2).\n",
+    )
+    costs.write_bytes(b"0,\xff\n")
+    code, _, error = call(*arguments, costs)
+    assert code == ExitCode.USAGE
+    assert error == "scorereport: costs.csv is not UTF-8 text: byte 0xff in line 1. Save it as UTF-8.\n"
+
+
 REFUSED = {
     "missing": (
         "y,a\n0,.1\n1,\n",

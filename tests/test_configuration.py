@@ -22,6 +22,7 @@ from scorereport.configuration import (
     SECTION_NAMES,
     Bounds,
     Configuration,
+    ModelKind,
     Person,
     check_configuration,
     configuration_schema,
@@ -36,7 +37,25 @@ from scorereport.scores import Direction
 DOCUMENTATION = (Path(__file__).resolve().parents[1] / "docs" / "configuration.md").read_text(
     encoding="utf-8"
 )
-EXAMPLE = re.findall(r"```toml\n(.*?)```", DOCUMENTATION, re.DOTALL)[0]
+EXAMPLE, ORDINAL_EXAMPLE = re.findall(r"```toml\n(.*?)```", DOCUMENTATION, re.DOTALL)[:2]
+#: A column and a label for each class.
+CLASSES = ("low", "middle", "high")
+#: Two classes, and what is said of keys that do not go with them.
+TWO_CLASSES = '[evaluation]\nclasses = ["a", "b"]\n'
+LABELS = "`evaluation.classes` must be a list of labels, each a text or a whole number; got {}."
+MODELS = "`evaluation.forecasts` must be a list of models, or a table of the columns of each model; got {}."
+COSTS = "`evaluation.cost_matrix` must be a list of rows, each a list of numbers; got {}."
+SHAPE = (
+    "`evaluation.cost_matrix` must have 2 rows of 2 numbers, one for each class of `evaluation.classes`; "
+    "got {}."
+)
+FRACTIONS = (
+    "`evaluation.retention_fractions` must be two or more growing numbers in [0, 1), the first of them 0; "
+    "got [{}]."
+)
+NEEDS_CLASSES = (
+    "`evaluation.{}` is for models of several classes: name these in `evaluation.classes`, or remove the key."
+)
 
 
 def assert_refused(text, message):
@@ -198,6 +217,85 @@ def test_syntax_errors_tell_line_and_column(text, message):
             '[evaluation]\nthresholds = ["x"]',
             "`evaluation.thresholds` must be a list of numbers; got 'x' in it.",
         ),
+        ("[evaluation]\noutcome = 5", "`evaluation.outcome` must be text; got 5. Put it in quotes."),
+        ('[evaluation]\nclasses = "ab"', LABELS.format("'ab'")),
+        ('[evaluation]\nclasses = ["a", 1.5]', LABELS.format("1.5")),
+        ('[evaluation]\nclasses = ["a", true]', LABELS.format("True")),
+        (
+            "[evaluation]\nclasses = [1]",
+            "`evaluation.classes` must be a list of at least two labels; got ['1'].",
+        ),
+        (
+            '[evaluation]\nclasses = ["a", " "]',
+            "`evaluation.classes` must be labels that are not empty; got an empty text.",
+        ),
+        (
+            '[evaluation]\nclasses = [1, "2", "1.0"]',
+            "`evaluation.classes` must differ; got '1' 2 times.",
+        ),
+        (
+            '[evaluation]\nclasses = ["a", "b"]\nordered = 1',
+            "`evaluation.ordered` must be true or false; got 1.",
+        ),
+        ("[evaluation]\nordered = true", NEEDS_CLASSES.format("ordered")),
+        ("[evaluation]\nnormalize = true", NEEDS_CLASSES.format("normalize")),
+        ("[evaluation]\ncost_matrix = [[0, 1], [1, 0]]", NEEDS_CLASSES.format("cost_matrix")),
+        ("[evaluation]\nretention_fractions = [0, 0.5]", NEEDS_CLASSES.format("retention_fractions")),
+        (
+            '[evaluation]\nforecasts = {m = ["a", "b"]}',
+            "`evaluation.forecasts` names the columns of classes: name these in `evaluation.classes`, or "
+            'list one column for each model, such as ["logit", "boost"].',
+        ),
+        (
+            f"{TWO_CLASSES}cost_interval = [0.1, 0.2]",
+            "`evaluation.cost_interval` is for binary models, not for classes: set `evaluation.cost_matrix` "
+            "instead.",
+        ),
+        (
+            f"{TWO_CLASSES}thresholds = [0.1, 0.2]",
+            "`evaluation.thresholds` is for binary models, not for classes: remove the key, or "
+            "`evaluation.classes`.",
+        ),
+        (f"{TWO_CLASSES}forecasts = 5", MODELS.format("5")),
+        (f'{TWO_CLASSES}forecasts = ["m", 5]', MODELS.format("['m', 5]")),
+        (f'{TWO_CLASSES}forecasts = {{m = "a"}}', "`evaluation.forecasts.m` must be a list; got 'a'."),
+        (
+            f"{TWO_CLASSES}forecasts = {{m = [0, 1]}}",
+            "`evaluation.forecasts.m` must be a list of texts; got 0 in it. (1 more problem.)",
+        ),
+        (
+            f'{TWO_CLASSES}forecasts = {{"my model" = ["a", "b", "c"]}}',
+            '`evaluation.forecasts."my model"` must name a column for each of the 2 classes of '
+            "`evaluation.classes`; got 3.",
+        ),
+        (
+            f"{TWO_CLASSES}forecasts = {{m = []}}",
+            "`evaluation.forecasts.m` must name a column for each class; got an empty list.",
+        ),
+        (
+            '[evaluation]\nforecasts = ["m", "n", "m"]',
+            "`evaluation.forecasts` must differ; got 'm' 2 times.",
+        ),
+        (f"{TWO_CLASSES}cost_matrix = 5", COSTS.format("5")),
+        (f"{TWO_CLASSES}cost_matrix = [5, [0, 1]]", COSTS.format("5")),
+        (f'{TWO_CLASSES}cost_matrix = [[0, "x"], [0, 1]]', COSTS.format("'x'")),
+        (f"{TWO_CLASSES}cost_matrix = []", SHAPE.format("none")),
+        (f"{TWO_CLASSES}cost_matrix = [[0, 1]]", SHAPE.format("1 of 2")),
+        (f"{TWO_CLASSES}cost_matrix = [[0, 1], [1, 0, 2]]", SHAPE.format("2 of 2, 3")),
+        (
+            f"{TWO_CLASSES}cost_matrix = [[0, 1], [-0.5, 0]]",
+            "`evaluation.cost_matrix` must hold numbers that are not negative; got -0.5.",
+        ),
+        (f"{TWO_CLASSES}retention_fractions = [0.1, 0.2]", FRACTIONS.format("0.1, 0.2")),
+        (f"{TWO_CLASSES}retention_fractions = [0, 0.2, 0.2]", FRACTIONS.format("0, 0.2, 0.2")),
+        (f"{TWO_CLASSES}retention_fractions = [0, 1]", FRACTIONS.format("0, 1")),
+        (f"{TWO_CLASSES}retention_fractions = [0]", FRACTIONS.format("0")),
+        (f"{TWO_CLASSES}retention_fractions = []", FRACTIONS.format("")),
+        (
+            "[evaluation]\nscale_bins = 0",
+            "`evaluation.scale_bins` must be a whole number of at least 1; got 0.",
+        ),
+        ("[evaluation]\nscale_limit = 0.5", "`evaluation.scale_limit` must lie in [0, 0.5); got 0.5."),
         (
             '[report]\nomit = ["sumary"]',
             "`report.omit` names no section: 'sumary'; did you mean `summary`?",
@@ -372,10 +470,36 @@ def test_a_limit_lies_on_the_bad_side_of_every_measure():
         ("roc_auc_skill", Direction.HIGHER, "skill in the AUC"),
         ("brier_skill", Direction.HIGHER, "skill in the Brier score"),
         ("calibration_slope", None, "calibration slope"),
+        ("multiclass_brier_skill", Direction.HIGHER, "skill in the Brier score (K classes)"),
+        ("multiclass_log_loss_skill", Direction.HIGHER, "skill in the log score (K classes)"),
+        ("rps", Direction.LOWER, "Ranked probability score"),
+        ("rps_miscalibration", Direction.LOWER, "MCB of the ranked probability score"),
+        ("sa_rps_skill", Direction.HIGHER, "skill in the squared absolute RPS"),
+        ("penalized_brier_skill", Direction.HIGHER, "skill in the penalised Brier score"),
+        ("macro_f1", Direction.HIGHER, "Macro F1"),
+        ("quadratic_weighted_kappa", Direction.HIGHER, "Quadratic weighted kappa"),
+        ("expected_cost", Direction.LOWER, "Expected cost"),
     ],
 )
 def test_measures_know_their_direction_and_words(name, direction, label):
     assert (MEASURES[name].direction, MEASURES[name].label) == (direction, label)
+
+
+def test_measures_know_the_models_that_have_them():
+    has = {kind: {name for name, m in MEASURES.items() if kind in m.kinds} for kind in ModelKind}
+    assert has[ModelKind.BINARY].isdisjoint(has[ModelKind.ORDINAL])
+    assert has[ModelKind.ORDINAL] - has[ModelKind.MULTICLASS] == {
+        "rps",
+        "rps_skill",
+        "rps_miscalibration",
+        "rps_discrimination",
+        "sa_rps",
+        "sa_rps_skill",
+        "quadratic_weighted_kappa",
+    }
+    assert has[ModelKind.MULTICLASS] < has[ModelKind.ORDINAL]
+    for absent in ("macro_f1_skill", "quadratic_weighted_kappa_skill", "sa_rps_miscalibration"):
+        assert absent not in MEASURES
 
 
 @pytest.mark.parametrize(
@@ -444,6 +568,34 @@ def test_settings_are_those_of_the_evaluation():
     assert set(settings) <= {field.name for field in fields(Settings)}
 
 
+def test_the_ordinal_example_asks_for_all_that_it_says():
+    table = parse_configuration(ORDINAL_EXAMPLE).evaluation
+    costs = ((0, 1, 4), (1, 0, 1), (10, 2, 0))
+    assert table.settings == {
+        "cost_matrix": costs,
+        "retention_fractions": (0, 0.1, 0.2, 0.3, 0.4, 0.5),
+        "scale_bins": 20,
+        "scale_limit": 0.001,
+    }
+    assert table.columns == {
+        "outcome": "grade",
+        "classes": CLASSES,
+        "ordered": True,
+        "forecasts": {"ordered": ("o0", "o1", "o2"), "multinomial": ("m0", "m1", "m2")},
+        "group": ["region"],
+    }
+    assert table.arguments == table.columns | table.settings
+    assert set(table.settings) <= {field.name for field in fields(Settings)}
+
+
+def test_labels_may_be_whole_numbers_and_models_a_list():
+    table = parse_configuration('[evaluation]\nclasses = [1, "2"]\nforecasts = ["b", "a"]').evaluation
+    assert table.columns == {"classes": ("1", "2"), "forecasts": ["b", "a"]}
+    binary = parse_configuration('[evaluation]\nforecasts = ["logit"]\nordered = false').evaluation
+    assert binary.columns == {"forecasts": ["logit"], "ordered": False}
+    assert parse_configuration("[evaluation]\nforecasts = []").evaluation.columns == {}
+
+
 def read_or_refuse(text, start):
     """The text as it was kept, or None if a sentence with this start refused it; nothing else may happen."""
     try:
@@ -468,7 +620,16 @@ def test_any_text_is_read_or_refused_in_a_sentence(text):
         max_leaves=4,
     ),
     st.sampled_from(
-        ["report.omit", "people.author", "limits.brier", "limits.prevalence", "evaluation.cost_interval"]
+        [
+            "report.omit",
+            "people.author",
+            "limits.brier",
+            "limits.prevalence",
+            "evaluation.cost_interval",
+            "evaluation.classes",
+            "evaluation.forecasts",
+            "evaluation.cost_matrix",
+        ]
     ),
 )
 def test_any_value_is_read_or_refused_in_a_sentence(value, key):
@@ -490,9 +651,15 @@ def write_toml(value):
 def test_the_schema_accepts_what_is_accepted():
     schema = configuration_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
-    raw = json.loads(json.dumps(tomllib.loads(EXAMPLE), default=str))
-    jsonschema.validate(raw, schema)
+    for text in (EXAMPLE, ORDINAL_EXAMPLE, '[evaluation]\nclasses = [1, "b"]\nforecasts = ["m"]'):
+        raw = json.loads(json.dumps(tomllib.loads(text), default=str))
+        jsonschema.validate(raw, schema)
     for table, wrong in [
+        ("evaluation", {"classes": [1.5, 2]}),
+        ("evaluation", {"forecasts": {"m": "a"}}),
+        ("evaluation", {"cost_matrix": [1, 2]}),
+        ("evaluation", {"ordered": "yes"}),
+        ("limits", {"macro_f1_skill": 0.1}),
         ("model", {"ownr": "x"}),
         ("limits", {"brier": "x"}),
         ("limits", {"one_sided": {}}),
@@ -546,7 +713,9 @@ def test_a_configuration_that_fits(evaluation, bare):
         models = ["boost"]
         groups = true
         """ + "\n".join(
-        f"{name} = {'0.5' if measure.direction else '{min = 0.1}'}" for name, measure in MEASURES.items()
+        f"{name} = {'0.5' if measure.direction else '{min = 0.1}'}"
+        for name, measure in MEASURES.items()
+        if ModelKind.BINARY in measure.kinds
     )
     check_configuration(parse_configuration(fitting), evaluation)
 
@@ -603,3 +772,170 @@ def test_a_configuration_that_does_not_fit(bare, text, message):
     with pytest.raises(UsageError) as caught:
         check_configuration(parse_configuration(text, "report.toml"), bare)
     assert str(caught.value) == f"report.toml: {message}"
+
+
+@pytest.fixture(scope="module")
+def class_frame():
+    rng = np.random.default_rng(7)
+    p = rng.dirichlet([1, 1, 1], 60)
+    came = [CLASSES[rng.choice(3, p=row)] for row in p]
+    columns = {f"m_{label}": p[:, k] for k, label in enumerate(CLASSES)}
+    return pd.DataFrame({"grade": came, **columns, "site": rng.choice(["A", "B"], 60)})
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["ordered", "unordered"])
+def of_classes(request, class_frame):
+    return sr.evaluate(
+        class_frame,
+        outcome="grade",
+        forecasts=["m"],
+        classes=CLASSES,
+        ordered=request.param,
+        group="site",
+        resamples=0,
+    )
+
+
+def test_a_configuration_that_fits_classes(of_classes):
+    ordered = of_classes.data.classes.ordered
+    kind = ModelKind.ORDINAL if ordered else ModelKind.MULTICLASS
+    limits = "\n".join(f"{name} = 0.5" for name, measure in MEASURES.items() if kind in measure.kinds)
+    fitting = f"""
+        [evaluation]
+        outcome = "grade"
+        forecasts = ["m"]
+        classes = ["low", "middle", "high"]
+        ordered = {str(ordered).lower()}
+        normalize = false
+        groups = ["site"]
+        resamples = 0
+        scale_bins = 10
+        [limits]
+        groups = true
+        {limits}
+        """
+    check_configuration(parse_configuration(fitting), of_classes)
+
+
+@pytest.mark.parametrize(
+    ("text", "overridden", "message"),
+    [
+        (
+            'outcome = "y"',
+            "outcome",
+            "`evaluation.outcome` is 'y', and the evaluation was made with 'grade': ",
+        ),
+        (
+            'forecasts = ["m", "b"]',
+            "forecasts",
+            "`evaluation.forecasts` is ['b', 'm'], and the evaluation was made with ['m']: ",
+        ),
+        (
+            'classes = ["high", "middle", "low"]',
+            "classes",
+            "`evaluation.classes` is ['high', 'middle', 'low'], and the evaluation was made with "
+            "['low', 'middle', 'high']: ",
+        ),
+        (
+            'classes = ["low", "middle", "high"]\nnormalize = true',
+            "normalize",
+            "`evaluation.normalize` is True, and the evaluation was made with False: ",
+        ),
+        (
+            "scale_bins = 5",
+            "scale_bins",
+            "`evaluation.scale_bins` is 5, and the evaluation was made with 10: ",
+        ),
+        (
+            "cost_interval = [0.1, 0.2]",
+            "cost_interval",
+            "`evaluation.cost_interval` is (0.1, 0.2), and the evaluation was made with None: ",
+        ),
+    ],
+)
+def test_a_configuration_of_other_classes_or_columns(of_classes, text, overridden, message):
+    configuration = parse_configuration(f"[evaluation]\n{text}", "c")
+    with pytest.raises(UsageError) as caught:
+        check_configuration(configuration, of_classes)
+    assert str(caught.value) == f"c: {message}evaluate again with this configuration, or change the key."
+    check_configuration(configuration, of_classes, overridden=[overridden])
+
+
+def test_the_order_of_classes_must_be_as_asked(of_classes):
+    ordered = of_classes.data.classes.ordered
+    text = '[evaluation]\nclasses = ["low", "middle", "high"]\nordered = {}'
+    check_configuration(parse_configuration(text.format(str(ordered).lower())), of_classes)
+    with pytest.raises(UsageError) as caught:
+        check_configuration(parse_configuration(text.format(str(not ordered).lower()), "c"), of_classes)
+    assert str(caught.value) == (
+        f"c: `evaluation.ordered` is {not ordered}, and the evaluation was made with {ordered}: "
+        "evaluate again with this configuration, or change the key."
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "way_out"),
+    [
+        ("brier = 0.1", "did you mean `limits.multiclass_brier`?"),
+        ("log_loss_skill = 0.1", "did you mean `limits.multiclass_log_loss_skill`?"),
+        ("brier_miscalibration = 0.1", "did you mean `limits.multiclass_brier_miscalibration`?"),
+        ("log_loss_miscalibration = 0.1", "remove the limit."),
+        ("misclassification = 0.1", "did you mean `limits.accuracy`?"),
+        ("roc_auc = 0.7", "remove the limit."),
+        ("bounded_brier = 0.1", "remove the limit."),
+        ("calibration_slope = {min = 0.8}", "remove the limit."),
+        ("prevalence = {min = 0.2}", "remove the limit."),
+    ],
+)
+def test_limits_of_binary_models_do_not_fit_classes(of_classes, limit, way_out):
+    with pytest.raises(UsageError) as caught:
+        check_configuration(parse_configuration(f"[limits]\n{limit}", "c"), of_classes)
+    name = limit.partition(" ")[0]
+    assert str(caught.value) == (
+        f"c: `limits.{name}` is for binary models, and these have several classes: {way_out}"
+    )
+
+
+@pytest.mark.parametrize("name", ["rps", "rps_miscalibration", "sa_rps_skill", "quadratic_weighted_kappa"])
+def test_limits_of_ordered_classes_need_an_order(of_classes, name):
+    configuration = parse_configuration(f"[limits]\n{name} = 0.5", "c")
+    if of_classes.data.classes.ordered:
+        check_configuration(configuration, of_classes)
+        return
+    with pytest.raises(UsageError) as caught:
+        check_configuration(configuration, of_classes)
+    assert str(caught.value) == (
+        f"c: `limits.{name}` needs ordered classes: if they are, set `evaluation.ordered` to true, "
+        "or give --ordered; otherwise remove the limit."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "[limits]\nmulticlass_brier = 0.1",
+            "`limits.multiclass_brier` is for models of several classes, and `evaluation.classes` names "
+            "none: did you mean `limits.brier`?",
+        ),
+        (
+            "[limits]\nrps_skill = 0.1",
+            "`limits.rps_skill` is for models of several classes, and `evaluation.classes` names none: "
+            "did you mean `limits.brier_skill`?",
+        ),
+        (
+            "[limits]\nmacro_f1 = 0.1",
+            "`limits.macro_f1` is for models of several classes, and `evaluation.classes` names none: "
+            "remove the limit.",
+        ),
+        (
+            '[evaluation]\nclasses = ["0", "1"]',
+            "`evaluation.classes` is ['0', '1'], and the evaluation was made without classes: "
+            "evaluate again with this configuration, or change the key.",
+        ),
+    ],
+)
+def test_keys_of_classes_do_not_fit_binary_models(bare, text, message):
+    with pytest.raises(UsageError) as caught:
+        check_configuration(parse_configuration(text, "c"), bare)
+    assert str(caught.value) == f"c: {message}"

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorereport as sr
-from scorereport.configuration import MEASURES, Bounds, parse_configuration
+from scorereport.configuration import MEASURES, Bounds, ModelKind, parse_configuration
 from scorereport.errors import ExitCode
 from scorereport.judging import (
     Light,
@@ -27,6 +27,8 @@ from scorereport.judging import (
 
 ORDER = list(Light)
 UPPER = Bounds(warn_upper=0.2, fail_upper=0.3)
+#: Numbers with intervals that have no limits; kappa is its own skill.
+UNJUDGED = ["uncertainty", "share", ("quadratic_weighted_kappa", "skill")]
 
 
 def make_frame(n=400, seed=5):
@@ -162,22 +164,31 @@ def test_only_an_interval_on_both_sides_is_inconclusive(lower, width, bounds):
     assert (light is Light.INCONCLUSIVE) == holds_both_sides
 
 
-def test_every_measure_is_judged_on_the_numbers_of_the_evaluation(evaluation):
-    text = "\n".join(
-        f"{name} = {'0.3' if measure.direction else '{min = 0.1, max = 0.9}'}"
-        for name, measure in MEASURES.items()
-    )
-    judgements = judge(evaluation, limits_of(text))
-    assert [j.measure for j in judgements if j.model in ("exact", "")] == list(MEASURES)
+def limit_all(kind):
+    """A limit on every measure of a kind of models, and the names of these measures."""
+    measures = {name: measure for name, measure in MEASURES.items() if kind in measure.kinds}
+    lines = [f"{n} = {'0.3' if m.direction else '{min = 0.1, max = 0.9}'}" for n, m in measures.items()]
+    return "\n".join(lines), list(measures)
+
+
+def assert_judged_by_intervals(evaluation, judgements):
     found = {(j.model, j.measure): j for j in judgements}
-    assert len(found) == len(judgements) == 2 * len(MEASURES) - 1
+    assert len(found) == len(judgements)
     for row in evaluation.intervals.itertuples():
-        if row.number == "uncertainty":
+        if row.number in UNJUDGED or (row.measure, row.number) in UNJUDGED:
             continue
         judgement = found[row.model, measure_of(row)]
         assert judgement.value == pytest.approx(row.value, rel=1e-12)
         assert (judgement.lower, judgement.upper) == (row.lower, row.upper)
         assert judgement.level == row.level == 0.95
+
+
+def test_every_measure_is_judged_on_the_numbers_of_the_evaluation(evaluation):
+    text, names = limit_all(ModelKind.BINARY)
+    judgements = judge(evaluation, limits_of(text))
+    assert [j.measure for j in judgements if j.model in ("exact", "")] == names
+    assert len(judgements) == 2 * len(names) - 1
+    assert_judged_by_intervals(evaluation, judgements)
     assert all(j.group == "" and math.isfinite(j.upper) for j in judgements)
 
 
@@ -460,3 +471,175 @@ def test_the_worst_verdict_the_counts_and_the_exit_code(evaluation):
     assert [exit_code(light, strict=False) for light in (None, *Light)] == [0, 0, 0, 0, 1]
     assert [exit_code(light, strict=True) for light in (None, *Light)] == [0, 0, 3, 3, 1]
     assert exit_code(Light.FAIL, strict=False) is ExitCode.LIMIT_BREACHED
+
+
+# ---- Models of several classes ----
+
+
+def make_classes(n=120, seed=5):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet([1, 1, 1], n)
+    came = np.array([rng.choice(3, p=row) for row in p])
+    flat = 0.5 * p + 0.5 / 3
+    columns = {f"{m}_{k}": q[:, k] for m, q in [("exact", p), ("flat", flat)] for k in range(3)}
+    site = np.where(rng.random(n) < 0.5, "A", "B")
+    site[:3] = "tiny"
+    return pd.DataFrame({"grade": came, "site": site, **columns})
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["ordered", "unordered"])
+def of_classes(request):
+    return sr.evaluate(
+        make_classes(),
+        outcome="grade",
+        forecasts=["exact", "flat"],
+        classes=range(3),
+        ordered=request.param,
+        group="site",
+        resamples=40,
+    )
+
+
+def kind_of(evaluation):
+    return ModelKind.of(has_classes=True, ordered=evaluation.data.classes.ordered)
+
+
+def test_every_measure_of_classes_is_judged(of_classes):
+    text, names = limit_all(kind_of(of_classes))
+    judgements = judge(of_classes, limits_of(text))
+    assert [(j.measure, j.model) for j in judgements] == [(n, m) for n in names for m in ("exact", "flat")]
+    assert_judged_by_intervals(of_classes, judgements)
+    for judgement in judgements:
+        score = next(
+            (s for s in of_classes.class_models[0].scores.scores if s.name == judgement.measure), None
+        )
+        if score is not None and judgement.model == "exact":
+            assert judgement.value == score.value
+            assert math.isfinite(judgement.upper)
+
+
+def test_what_models_of_the_other_kind_have_is_not_judged(of_classes, evaluation):
+    of_binary, _ = limit_all(ModelKind.BINARY)
+    others, _ = limit_all(ModelKind.ORDINAL)
+    assert judge(of_classes, limits_of(of_binary)) == ()
+    assert judge(evaluation, limits_of(others)) == ()
+
+
+def test_groups_of_classes_are_judged_by_what_they_have(of_classes):
+    ordered = of_classes.data.classes.ordered
+    main = "rps" if ordered else "multiclass_brier"
+    text = "groups = true\nmodels = ['flat']\nmacro_f1 = 0.1\nmulticlass_brier_miscalibration = 0.2\n"
+    text += "rps_discrimination = 0.0" if ordered else "multiclass_brier_discrimination = 0.0"
+    judged = {(j.group, j.measure): j for j in judge(of_classes, limits_of(text))}
+    sites = {f"site = {site}" for site in "AB"}
+    expected = {(g, m) for g in ("", *sites) for m in ("macro_f1", f"{main}_discrimination")}
+    expected |= {(g, "multiclass_brier_miscalibration") for g in (("",) if ordered else ("", *sites))}
+    assert set(judged) == expected
+    group = next(g for g in of_classes.groups if g.label == "B")
+    flat = next(scores for scores in group.models if scores.model == "flat")
+    f1 = next(score for score in flat.scores if score.name == "macro_f1")
+    assert judged["site = B", "macro_f1"].value == f1.value
+    assert judged["site = B", "macro_f1"].lower == f1.interval.lower
+    told = describe_unjudged(of_classes, limits_of(text))
+    assert told[0] == "site: 1 of 3 groups, too small to be scored, is not judged."
+    assert told[1:] == (
+        (
+            "MCB of the Brier score (K classes) is judged on all rows only: in groups of ordered classes "
+            "only the ranked probability score is decomposed.",
+        )
+        if ordered
+        else ()
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "verdict", "sentence"),
+    [
+        (
+            "macro_f1",
+            0.45,
+            Light.PASS,
+            "Macro F1 of exact: 0.5000, interval [0.4600, 0.5400], lies above the",
+        ),
+        ("macro_f1", 0.5, Light.INCONCLUSIVE, "Macro F1 of exact: 0.5000, interval [0.4600, 0.5400], cannot"),
+        ("accuracy", 0.6, Light.FAIL, "Accuracy of exact: 0.5000, interval [0.4600, 0.5400], lies below the"),
+        (
+            "expected_cost",
+            0.4,
+            Light.FAIL,
+            "Expected cost of exact: 0.5000, interval [0.4600, 0.5400], lies a",
+        ),
+        (
+            "multiclass_brier",
+            0.6,
+            Light.PASS,
+            "Brier score (K classes) of exact: 0.5000, interval [0.4600, 0.5400], lies below the limit",
+        ),
+        (
+            "multiclass_log_loss",
+            0.6,
+            Light.PASS,
+            "Log score (K classes) of exact: 0.5000, interval [0.4600, 0.5400], lies below the limit",
+        ),
+        (
+            "penalized_brier",
+            0.6,
+            Light.PASS,
+            "Penalised Brier score of exact: 0.5000, interval [0.4600, 0.5400], lies below the limit",
+        ),
+    ],
+)
+def test_sentences_of_classes(of_classes, name, limit, verdict, sentence):
+    result = of_classes.class_models[0]
+    scores = [
+        replace(s, value=0.5, interval=replace(s.interval, value=0.5, lower=0.46, upper=0.54))
+        if s.name == name
+        else s
+        for s in result.scores.scores
+    ]
+    changed = replace(result, scores=replace(result.scores, scores=tuple(scores)))
+    judgement = judge_one(replace(of_classes, class_models=(changed,)), f"{name} = {limit}")
+    assert judgement.verdict is verdict
+    assert judgement.sentence.startswith(sentence)
+
+
+def test_sentences_of_ordered_classes(of_classes):
+    if not of_classes.data.classes.ordered:
+        assert judge(of_classes, limits_of("rps = 0.5\nquadratic_weighted_kappa = 0.1")) == ()
+        return
+    text = "models = ['exact']\nrps = 0.9\nrps_skill = 0.01\nrps_miscalibration = 0.9\nsa_rps_skill = 0.01"
+    told = [j.sentence for j in judge(of_classes, limits_of(f"{text}\nquadratic_weighted_kappa = -0.5"))]
+    starts = [
+        "Ranked probability score of exact: 0.",
+        "Skill in the ranked probability score of exact: ",
+        "MCB of the ranked probability score of exact: 0.",
+        "Skill in the squared absolute RPS of exact: ",
+        "Quadratic weighted kappa of exact: 0.",
+    ]
+    assert [any(t.startswith(start) for start in starts) for t in told] == [True] * 5
+    assert " %, interval [" in told[1]
+    assert " as measured, interval of the true MCB [" in told[2]
+    assert told[4].endswith("lies above the limit −0.5000.")
+
+
+def test_a_kappa_that_is_not_defined_is_inconclusive():
+    frame = pd.DataFrame({"y": ["a"] * 30, "m_a": [0.8] * 30, "m_b": [0.2] * 30})
+    constant = sr.evaluate(
+        frame, outcome="y", forecasts=["m"], classes=["a", "b"], ordered=True, resamples=40
+    )
+    judgement = judge_one(constant, "quadratic_weighted_kappa = 0.1")
+    assert judgement.verdict is Light.INCONCLUSIVE
+    assert judgement.sentence.startswith(
+        "Quadratic weighted kappa of m is not defined and cannot be judged: "
+    )
+    assert judge_one(constant, "accuracy = 0.1").verdict is Light.PASS
+
+
+def test_a_class_called_impossible_that_came_fails():
+    frame = pd.DataFrame({"y": ["a", "b"] * 15, "m_a": [1.0, 0.4, 1.0, 1.0, 1.0] * 6})
+    refuted = sr.evaluate(
+        frame.assign(m_b=1 - frame["m_a"]), outcome="y", forecasts=["m"], classes=["a", "b"], resamples=0
+    )
+    judgement = judge_one(refuted, "multiclass_log_loss = 0.7")
+    assert judgement.verdict is Light.FAIL
+    assert judgement.sentence == "Log score (K classes) of m is ∞ and lies above the limit 0.7000."

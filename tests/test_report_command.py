@@ -10,6 +10,8 @@ import os
 import re
 import sys
 
+import numpy as np
+import pandas as pd
 import pytest
 from report_tools import TIME, list_contents, list_images, make_loans, read_attachments, read_pages, words_of
 
@@ -225,6 +227,173 @@ def test_options_come_before_the_configuration(call, write, tmp_path):
     found = read(tmp_path / "r.json")["evaluation"]
     assert (found["settings"]["seed"], found["settings"]["cost_interval"]) == (9, [0.3, 0.4])
     assert {group["column"] for group in found["groups"]} == {"rating"}
+
+
+# ---- Models of several classes ----
+
+#: Everything a run needs but the file.
+ORDINAL = """
+[evaluation]
+outcome = "grade"
+classes = ["low", "mid", "high"]
+ordered = true
+forecasts = { model = ["p0", "p1", "p2"] }
+resamples = 0
+cost_matrix = [[0, 1, 4], [1, 0, 1], [10, 2, 0]]
+retention_fractions = [0, 0.25, 0.5]
+"""
+
+
+@pytest.fixture
+def grades(tmp_path):
+    """Predictions of three classes in the folder of the command."""
+    rng = np.random.default_rng(3)
+    p = rng.dirichlet([1, 1, 1], 60)
+    came = [("low", "mid", "high")[rng.choice(3, p=row)] for row in p]
+    frame = pd.DataFrame({"grade": came, "p0": p[:, 0], "p1": p[:, 1], "p2": p[:, 2]})
+    frame = frame.assign(m_low=p[:, 0], m_mid=p[:, 1], m_high=p[:, 2], site=rng.choice(["A", "B"], 60))
+    frame.to_csv(tmp_path / "grades.csv", index=False)
+
+
+@pytest.mark.usefixtures("grades")
+def test_a_configuration_is_enough_for_classes(call, write, tmp_path):
+    limits = (
+        "[limits]\nrps = {warn = 0.1, fail = 0.9}\nrps_skill = -5\nexpected_cost = 0.001\nmacro_f1 = 0.1\n"
+    )
+    config = write("ordinal.toml", ORDINAL + limits)
+    code, error = call("grades.csv", "--config", config, "--quiet", *DATE, "-o", "r.json")
+    assert code == ExitCode.LIMIT_BREACHED
+    assert "Limits: 2 pass, 1 warn, 1 fail." in error
+    assert "Fail. Expected cost of model: " in error
+    found = read(tmp_path / "r.json")
+    expected = sr.evaluate(
+        "grades.csv",
+        outcome="grade",
+        classes=["low", "mid", "high"],
+        ordered=True,
+        forecasts={"model": ["p0", "p1", "p2"]},
+        resamples=0,
+        cost_matrix=[[0, 1, 4], [1, 0, 1], [10, 2, 0]],
+        retention_fractions=[0, 0.25, 0.5],
+    )
+    assert found["evaluation"] == json.loads(expected.to_json())
+    assert found["overridden"] == []
+    judged = {judgement["measure"]: judgement["value"] for judgement in found["judgements"]}
+    assert judged["rps"] == expected.scores.loc["model", "rps"]
+
+
+def test_a_configuration_is_enough_for_binary_models(call, write, tmp_path):
+    config = write("r.toml", '[evaluation]\noutcome = "default"\nforecasts = ["logit"]\nresamples = 0\n')
+    assert call("loans.csv", "--config", config, "--quiet", "-o", "r.json")[0] == 0
+    found = read(tmp_path / "r.json")["evaluation"]
+    assert [model["model"] for model in found["models"]] == ["logit"]
+    code, _ = call("loans.csv", "--config", config, "--forecast", "steep", "--quiet", "-o", "r.json")
+    assert code == 0
+    assert [m["model"] for m in read(tmp_path / "r.json")["evaluation"]["models"]] == ["steep"]
+
+
+@pytest.mark.usefixtures("grades")
+def test_a_page_on_classes_tells_the_verdicts(call, write, tmp_path):
+    omit = json.dumps([name for name in SECTION_NAMES if name != "summary"])
+    text = f"[report]\nomit = {omit}\n{ORDINAL}[limits]\nmacro_f1 = 0.99\nrps = 0.9\n"
+    code, error = call(
+        "grades.csv", "--config", write("k.toml", text), *DATE, "--quiet", "-o", "r.html", "-o", "r.json"
+    )
+    assert code == ExitCode.LIMIT_BREACHED
+    page = words_of((tmp_path / "r.html").read_text(encoding="utf-8"))
+    failed, passed = sorted(read(tmp_path / "r.json")["judgements"], key=lambda j: j["verdict"])
+    assert (failed["verdict"], passed["verdict"]) == ("fail", "pass")
+    assert failed["sentence"] in error
+    for judgement in (failed, passed):
+        assert judgement["label"] in page
+        assert f"{judgement['value']:.4f}" in page
+
+
+@pytest.mark.usefixtures("grades")
+def test_options_of_classes_come_before_the_configuration(call, write, tmp_path):
+    write("costs.csv", "0,1,1\n1,0,1\n1,1,0\n")
+    arguments = ["grades.csv", "--config", write("ordinal.toml", ORDINAL), "--quiet", "-o", "r.json"]
+    options = ["--forecast", "m", "--unordered", "--cost-matrix", "costs.csv", "--scale-bins", "4"]
+    assert call(*arguments, *options)[0] == 0
+    found = read(tmp_path / "r.json")["evaluation"]
+    assert [model["model"] for model in found["class_models"]] == ["m"]
+    assert found["data"]["classes"]["ordered"] is False
+    assert found["settings"]["cost_matrix"] == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    assert found["settings"]["scale_bins"] == 4
+    assert found["settings"]["retention_fractions"] == [0, 0.25, 0.5]
+
+
+@pytest.mark.usefixtures("grades")
+@pytest.mark.parametrize(
+    ("text", "options", "told"),
+    [
+        (
+            ORDINAL + "[limits]\nbrier = 0.2\n",
+            [],
+            "k.toml: `limits.brier` is for binary models, and these have several classes: "
+            "did you mean `limits.multiclass_brier`?",
+        ),
+        (
+            ORDINAL + "[limits]\nrps = 0.2\n",
+            ["--unordered"],
+            "k.toml: `limits.rps` needs ordered classes: if they are, set `evaluation.ordered` to true, "
+            "or give --ordered; otherwise remove the limit.",
+        ),
+        (
+            "[limits]\nrps = 0.2\n",
+            ["--outcome", "grade", "--forecast", "m", "--classes", "low,mid,high"],
+            "k.toml: `limits.rps` needs ordered classes: if they are, set `evaluation.ordered` to true, "
+            "or give --ordered; otherwise remove the limit.",
+        ),
+        (
+            "[limits]\naccuracy = 0.2\n",
+            ["--outcome", "grade", "--forecast", "m"],
+            "k.toml: `limits.accuracy` is for models of several classes, and `evaluation.classes` names "
+            "none: did you mean `limits.misclassification`?",
+        ),
+        (
+            ORDINAL + "[limits]\nmodels = ['modle']\nrps = 0.2\n",
+            [],
+            "k.toml: `limits.models` names a model that is not evaluated: 'modle'; did you mean `model`?",
+        ),
+        (
+            ORDINAL + "[limits]\ngroups = true\nrps = 0.2\n",
+            [],
+            "k.toml: `limits.groups` asks to judge groups, and the evaluation has none: name columns in "
+            "`evaluation.groups`, or set `limits.groups` to false.",
+        ),
+        (
+            ORDINAL.replace('outcome = "grade"', ""),
+            [],
+            "Missing option '--outcome'.",
+        ),
+        (
+            ORDINAL.replace('"p2"', '"p1", "p2"'),
+            [],
+            "k.toml: `evaluation.forecasts.model` must name a column for each of the 3 classes of "
+            "`evaluation.classes`; got 4.",
+        ),
+    ],
+    ids=["binary", "unordered", "option", "no classes", "stranger", "groups", "outcome", "columns"],
+)
+def test_what_does_not_fit_classes_is_refused_before_the_work(call, write, monkeypatch, text, options, told):
+    monkeypatch.setattr("scorereport.evaluation.evaluate", None)
+    code, error = call("grades.csv", "--config", write("k.toml", text), *options, "-o", "r.json")
+    assert (code, error) == (ExitCode.USAGE, f"scorereport: {told}\n")
+
+
+@pytest.mark.usefixtures("grades")
+def test_results_of_classes_are_judged_again(call, write):
+    call("grades.csv", "--config", write("a.toml", ORDINAL), "--quiet", *DATE, "-o", "a.json")
+    again = write("b.toml", f"{ORDINAL}[limits]\nrps = 0.001\n")
+    code, error = call("--from", "a.json", "--config", again, "-o", "b.json")
+    assert (code, "Fail. Ranked probability score of model: " in error) == (ExitCode.LIMIT_BREACHED, True)
+    other = write("c.toml", ORDINAL.replace('"low", "mid", "high"', '"high", "mid", "low"'))
+    code, error = call("--from", "a.json", "--config", other, "-o", "b.json")
+    assert code == ExitCode.USAGE
+    assert (
+        "c.toml: `evaluation.classes` is ['high', 'mid', 'low'], and the evaluation was made with " in error
+    )
 
 
 # ---- Rendering again ----
@@ -485,7 +654,7 @@ def test_the_configuration_of_the_demonstration_fits():
         outcome=demo.OUTCOME,
         forecasts=demo.FORECASTS,
         group=demo.GROUP,
-        cost_interval=demo.COST_INTERVAL,
+        **demo.SETTINGS,
         resamples=20,
     )
     report = make_report(evaluation, Provenance(time=TIME), configuration=told)

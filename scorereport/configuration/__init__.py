@@ -6,7 +6,7 @@ r"""The configuration of a report: what data cannot tell, in a TOML file that is
 """
 
 from scorereport.configuration.fitting import Asked, check_configuration, check_request
-from scorereport.configuration.measures import MEASURES, LimitMeasure, Part
+from scorereport.configuration.measures import MEASURES, LimitMeasure, ModelKind, Part
 from scorereport.configuration.reading import parse_configuration, read_configuration
 from scorereport.configuration.records import (
     CHECKLISTS,
@@ -29,6 +29,7 @@ __all__ = [
     "Configuration",
     "LimitMeasure",
     "Limits",
+    "ModelKind",
     "OneSidedLimit",
     "Part",
     "Person",

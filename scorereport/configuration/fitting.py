@@ -6,21 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scorereport.configuration.measures import Part
+from scorereport.columns import label_text
+from scorereport.configuration.measures import ModelKind, Part
 from scorereport.configuration.messages import refuse, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from scorereport.configuration.records import Configuration
+    from scorereport.configuration.measures import LimitMeasure
+    from scorereport.configuration.records import Configuration, EvaluationTable
     from scorereport.evaluation import Evaluation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What is known of an evaluation before it is made: its models, and what it will have."""
+    """What is known of an evaluation before it is made: its models, their kind, and what it will have."""
 
     models: Sequence[str]
+    kind: ModelKind
     has_costs: bool
     has_line: bool
     has_groups: bool
@@ -38,8 +41,10 @@ def check_configuration(
 
     Settings that somebody has `overridden` on purpose may differ.
     """
+    classes = evaluation.data.classes
     asked = Asked(
-        models=[result.model for result in evaluation.models],
+        models=[result.model for result in evaluation.results],
+        kind=ModelKind.of(has_classes=classes is not None, ordered=classes is not None and classes.ordered),
         has_costs=evaluation.settings.cost_interval is not None,
         has_line=all(result.calibration is not None for result in evaluation.models),
         has_groups=bool(evaluation.groups),
@@ -69,16 +74,31 @@ def _find_strangers(key: str, names: Iterable[str], models: Sequence[str]) -> It
 def _find_absent_measures(configuration: Configuration, asked: Asked) -> Iterator[str]:
     for measure, _ in configuration.limits.bounds:
         key = f"limits.{measure.name}"
-        if measure.needs_costs and not asked.has_costs:
+        if asked.kind not in measure.kinds:
+            yield f"`{key}` {_describe_other_kind(measure, asked.kind)}"
+        elif measure.needs_costs and not asked.has_costs:
             yield (
                 f"`{key}` needs an interval of costs, and the evaluation has none: "
                 "set `evaluation.cost_interval`, or remove the limit."
             )
-        if measure.part is Part.LINE and not asked.has_line:
+        elif measure.part is Part.LINE and not asked.has_line:
             yield (
                 f"`{key}` needs the calibration line, which is not fitted where `evaluation.resamples` is 0: "
                 "set it to 1000, or remove the limit."
             )
+
+
+def _describe_other_kind(measure: LimitMeasure, kind: ModelKind) -> str:
+    """Why models of a kind do not have a measure, and what to do."""
+    instead = f"did you mean `limits.{measure.counterpart}`?" if measure.counterpart else "remove the limit."
+    if ModelKind.BINARY in measure.kinds:
+        return f"is for binary models, and these have several classes: {instead}"
+    if kind is ModelKind.BINARY:
+        return f"is for models of several classes, and `evaluation.classes` names none: {instead}"
+    return (
+        "needs ordered classes: if they are, set `evaluation.ordered` to true, or give --ordered; "
+        "otherwise remove the limit."
+    )
 
 
 def _find_other_settings(
@@ -88,14 +108,37 @@ def _find_other_settings(
     for name, value in asked.settings.items():
         made_with = getattr(evaluation.settings, name)
         if made_with != value and name not in overridden:
-            yield (
-                f"`evaluation.{name}` is {value!r}, and the evaluation was made with {made_with!r}: "
-                "evaluate again with this configuration, or change the key."
-            )
+            yield _describe_other(name, value, f"with {made_with!r}")
     columns = list(dict.fromkeys(group.column for group in evaluation.groups))
     if asked.groups and set(asked.groups) != set(columns) and "group" not in overridden:
-        made_with = f"with {', '.join(columns)}" if columns else "without groups"
-        yield (
-            f"`evaluation.groups` is {list(asked.groups)!r}, and the evaluation was made {made_with}: "
-            "evaluate again with this configuration, or change the key."
-        )
+        made = f"with {', '.join(columns)}" if columns else "without groups"
+        yield _describe_other("groups", list(asked.groups), made)
+    for name, (value, made_with) in _pair_columns(asked, evaluation).items():
+        if value != made_with and name not in overridden:
+            made = "without classes" if made_with is None else f"with {made_with!r}"
+            yield _describe_other(name, value, made)
+
+
+def _describe_other(key: str, value: object, made: str) -> str:
+    return (
+        f"`evaluation.{key}` is {value!r}, and the evaluation was made {made}: "
+        "evaluate again with this configuration, or change the key."
+    )
+
+
+def _pair_columns(asked: EvaluationTable, evaluation: Evaluation) -> dict[str, tuple[object, object]]:
+    """What was asked of outcome, models and classes, beside what the evaluation was made with."""
+    classes = evaluation.data.classes
+    made_with: dict[str, object] = {
+        "outcome": evaluation.data.outcome,
+        "forecasts": sorted(result.model for result in evaluation.results),
+        "classes": None if classes is None else list(classes.labels),
+        "ordered": classes is not None and classes.ordered,
+        "normalize": classes is not None and bool(classes.rescaled),
+    }
+    wanted: dict[str, object] = {
+        **asked.columns,
+        "forecasts": sorted(asked.forecasts),
+        "classes": [label_text(label) for label in asked.classes or ()],
+    }
+    return {name: (wanted[name], made) for name, made in made_with.items() if name in asked.columns}

@@ -13,6 +13,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+class ModelKind(StrEnum):
+    """What models forecast: an event, one of several classes, or one of several ordered classes."""
+
+    BINARY = "binary"
+    MULTICLASS = "multiclass"
+    ORDINAL = "ordinal"
+
+    @classmethod
+    def of(cls, *, has_classes: bool, ordered: bool) -> ModelKind:
+        """The kind of models that have classes or not, in an order or not."""
+        if not has_classes:
+            return cls.BINARY
+        return cls.ORDINAL if ordered else cls.MULTICLASS
+
+
 class Part(StrEnum):
     """Where in an evaluation a number stands."""
 
@@ -24,13 +39,22 @@ class Part(StrEnum):
     SAMPLE = "sample"
 
 
+_BINARY = (ModelKind.BINARY,)
+_ORDINAL = (ModelKind.ORDINAL,)
+_CLASSES = (ModelKind.MULTICLASS, ModelKind.ORDINAL)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitMeasure:
-    """A number that may have a limit; without a direction it has limits on both sides."""
+    """A number that may have a limit; without a direction it has limits on both sides.
+
+    `kinds` are those of the models that have it.
+    """
 
     name: str
     part: Part
     label: str
+    kinds: tuple[ModelKind, ...] = _BINARY
     score: str = ""
     direction: Direction | None = None
     lower: float = -inf
@@ -46,10 +70,46 @@ class LimitMeasure:
         """Whether it exists only over an interval of costs."""
         return self.score.startswith("bounded_")
 
+    @property
+    def counterpart(self) -> str:
+        """The measure that says the same of models of the other kind; empty if there is none."""
+        score = _COUNTERPARTS.get(self.score, "")
+        name = score if self.part is Part.MEAN else f"{score}_{self.part}"
+        return name if name in MEASURES else ""
 
-#: The scores of every evaluation, and those over an interval of costs.
+
+#: The scores of every evaluation of binary models, and those over an interval of costs.
 SCORES = ("brier", "log_loss", "misclassification", "spherical")
 BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
+#: The scores of models of several classes, in the order of tables.
+CLASS_SCORES = (
+    "multiclass_brier",
+    "multiclass_log_loss",
+    "rps",
+    "sa_rps",
+    "multiclass_spherical",
+    "penalized_brier",
+    "penalized_log_loss",
+    "accuracy",
+    "macro_f1",
+    "quadratic_weighted_kappa",
+    "expected_cost",
+)
+#: Those of them that only ordered classes have, that are decomposed, and that have no skill of their own.
+ORDINAL_SCORES = ("rps", "sa_rps", "quadratic_weighted_kappa")
+DECOMPOSED_CLASS_SCORES = ("multiclass_brier", "rps")
+UNSKILLED_SCORES = ("macro_f1", "quadratic_weighted_kappa")
+_COUNTERPARTS = {
+    "brier": "multiclass_brier",
+    "log_loss": "multiclass_log_loss",
+    "misclassification": "accuracy",
+    "spherical": "multiclass_spherical",
+    "multiclass_brier": "brier",
+    "multiclass_log_loss": "log_loss",
+    "multiclass_spherical": "spherical",
+    "rps": "brier",
+    "accuracy": "misclassification",
+}
 #: The numbers of the calibration line: name in a limit, attribute in the record, words.
 LINE = (
     ("calibration_slope", "slope", "calibration slope"),
@@ -62,26 +122,36 @@ _NAMES = ("Brier", "AUC")
 
 def _list_measures() -> Iterator[LimitMeasure]:
     for name in (*SCORES, "roc_auc", *BOUNDED_SCORES):
-        yield from _measures_of(name, has_components=name != "roc_auc")
+        yield from _measures_of(name, _BINARY, has_components=name != "roc_auc")
+    for name in CLASS_SCORES:
+        yield from _measures_of(
+            name,
+            _ORDINAL if name in ORDINAL_SCORES else _CLASSES,
+            has_skill=name not in UNSKILLED_SCORES,
+            has_components=name in DECOMPOSED_CLASS_SCORES,
+        )
     for name, _, label in LINE:
         yield LimitMeasure(name=name, part=Part.LINE, label=label)
     yield LimitMeasure(name="prevalence", part=Part.SAMPLE, label="prevalence", lower=0, upper=1)
 
 
-def _measures_of(score: str, *, has_components: bool) -> Iterator[LimitMeasure]:
-    """A score's mean, its skill and, of those that are decomposed, both components."""
+def _measures_of(
+    score: str, kinds: tuple[ModelKind, ...], *, has_skill: bool = True, has_components: bool
+) -> Iterator[LimitMeasure]:
+    """A score's mean, the skill of most and, of those that are decomposed, both components."""
     entry = REGISTRY[score]
     label = entry.label if entry.label.startswith(_NAMES) else entry.label[0].lower() + entry.label[1:]
     yield LimitMeasure(
         name=score,
         part=Part.MEAN,
         label=entry.label,
+        kinds=kinds,
         score=score,
         direction=entry.direction,
         lower=entry.lower,
         upper=entry.upper,
     )
-    others = [(Part.SKILL, "skill in", Direction.HIGHER, -inf, 1.0)]
+    others = [(Part.SKILL, "skill in", Direction.HIGHER, -inf, 1.0)] if has_skill else []
     if has_components:
         others.append((Part.MISCALIBRATION, "MCB of", Direction.LOWER, 0.0, inf))
         others.append((Part.DISCRIMINATION, "DSC of", Direction.HIGHER, 0.0, inf))
@@ -90,6 +160,7 @@ def _measures_of(score: str, *, has_components: bool) -> Iterator[LimitMeasure]:
             name=f"{score}_{part}",
             part=part,
             label=f"{of} the {label}",
+            kinds=kinds,
             score=score,
             direction=direction,
             lower=lower,

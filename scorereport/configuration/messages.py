@@ -6,7 +6,7 @@ from dataclasses import fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from scorereport.configuration.measures import BOUNDED_SCORES, LINE, MEASURES, SCORES
+from scorereport.configuration.measures import BOUNDED_SCORES, CLASS_SCORES, LINE, MEASURES, SCORES
 from scorereport.configuration.records import Limits, OneSidedLimit, Person, Tables, TwoSidedLimit
 from scorereport.errors import UsageError
 
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 #: Where the limits of measures stand in their record; in the file they stand beside its other keys.
 LIMIT_HOMES = ("one_sided", "two_sided")
 _LONGEST_SHOWN = 60
+#: Keys whose lists are told by what they hold as a whole.
+_LISTS: dict[Path, str] = {
+    ("evaluation", "cost_interval"): "must be a list of two numbers",
+    ("evaluation", "cost_matrix"): "must be a list of rows, each a list of numbers",
+    ("evaluation", "classes"): "must be a list of labels, each a text or a whole number",
+}
 #: What pydantic found, and what we ask for.
 _RULES = {
     "string_type": "must be text",
@@ -45,8 +51,8 @@ def describe_errors(errors: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         path = _as_written(error["loc"])
         if error["type"] == "unexpected_keyword_argument":
             yield describe_unknown(path)
-        elif path[:2] == ("evaluation", "cost_interval"):
-            yield f"`{join_key(path[:2])}` must be a list of two numbers; got {show(error['input'])}."
+        elif path[:2] in _LISTS:
+            yield f"`{join_key(path[:2])}` {_LISTS[path[:2]]}; got {show(error['input'])}."
         elif error["type"] == "missing":
             yield f"`{join_key(path)}` is missing."
         elif isinstance(path[-1], int):
@@ -57,7 +63,7 @@ def describe_errors(errors: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _describe_kind(path: Path, error: Mapping[str, Any]) -> str:
-    rule = _rule_of_table(path) if error["type"] == "dataclass_type" else ""
+    rule = _rule_of_table(path) if error["type"] in ("dataclass_type", "dict_type") else ""
     rule = rule or _RULES.get(error["type"], f"is refused ({error['msg']})")
     is_plain = isinstance(error["input"], (int, float)) and not isinstance(error["input"], bool)
     way_out = " Put it in quotes." if error["type"] == "string_type" and is_plain else ""
@@ -68,6 +74,8 @@ def _rule_of_table(path: Path) -> str:
     """What may stand in place of a table."""
     if path[0] == "people" and len(path) == 2:
         return "must be text or a table of `name`, `role`, `organisation`"
+    if path == ("evaluation", "forecasts"):
+        return "must be a list of models, or a table of the columns of each model"
     if path[0] == "limits" and len(path) == 2:
         known = ", ".join(f"`{key}`" for key in known_keys(path))
         is_two_sided = MEASURES[str(path[1])].direction is None
@@ -85,9 +93,12 @@ def _list_known(path: Path, known: Collection[str]) -> str:
     if path[0] == "limits" and len(path) == 2:
         scores = ", ".join(f"`{name}`" for name in (*SCORES, "roc_auc", *BOUNDED_SCORES))
         others = ", ".join(f"`{name}`" for name, _, _ in LINE)
+        of_classes = ", ".join(f"`{name}`" for name in CLASS_SCORES)
         return (
             f"limits can be set for {scores}, for each of these with `_skill` and, except `roc_auc`, with "
-            f"`_miscalibration` or `_discrimination` behind its name, and for {others} and `prevalence`."
+            f"`_miscalibration` or `_discrimination` behind its name, and for {others} and `prevalence`; "
+            f"of several classes for {of_classes}, for most of these with `_skill`, and for "
+            "`multiclass_brier` and `rps` with `_miscalibration` or `_discrimination` behind the name."
         )
     return f"{'its keys' if len(path) > 1 else 'tables'} are {', '.join(f'`{key}`' for key in known)}."
 

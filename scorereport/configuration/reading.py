@@ -156,9 +156,9 @@ def _is_unfit(sign: str) -> bool:
 
 
 def _shape(raw: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The tables as the records have them: a bare name is a person, a bare number a limit."""
+    """The tables as the records have them: a bare name is a person, a bare number a limit or a label."""
     shaped, unknown = dict(raw), []
-    people, limits = raw.get("people"), raw.get("limits")
+    people, limits, evaluation = raw.get("people"), raw.get("limits"), raw.get("evaluation")
     if isinstance(people, dict):
         shaped["people"] = {
             role: {"name": who} if isinstance(who, str) else who for role, who in people.items()
@@ -166,7 +166,35 @@ def _shape(raw: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     if isinstance(limits, dict):
         unknown = [describe_unknown(("limits", home)) for home in LIMIT_HOMES if home in limits]
         shaped["limits"] = _shape_limits(limits)
+    if isinstance(evaluation, dict):
+        unknown += _find_unfit_models(evaluation)
+        shaped["evaluation"] = _shape_evaluation(evaluation)
     return shaped, unknown
+
+
+def _find_unfit_models(evaluation: dict[str, Any]) -> Iterator[str]:
+    """Models that a list names more than once, and models of a table that have no columns."""
+    forecasts = evaluation.get("forecasts")
+    if isinstance(forecasts, list):
+        models = [model for model in forecasts if isinstance(model, str)]
+        for model in dict.fromkeys(model for model in models if models.count(model) > 1):
+            yield f"`evaluation.forecasts` must differ; got {model!r} {models.count(model)} times."
+    elif isinstance(forecasts, dict):
+        for model, columns in forecasts.items():
+            if columns == []:
+                key = join_key(("evaluation", "forecasts", model))
+                yield f"`{key}` must name a column for each class; got an empty list."
+
+
+def _shape_evaluation(evaluation: dict[str, Any]) -> dict[str, Any]:
+    """Whole numbers are labels of classes; models of a list have columns that go by their names."""
+    shaped = dict(evaluation)
+    classes, forecasts = evaluation.get("classes"), evaluation.get("forecasts")
+    if isinstance(classes, list):
+        shaped["classes"] = [str(label) if type(label) is int else label for label in classes]
+    if isinstance(forecasts, list) and all(isinstance(model, str) for model in forecasts):
+        shaped["forecasts"] = dict.fromkeys(forecasts, ())
+    return shaped
 
 
 def _shape_limits(limits: dict[str, Any]) -> dict[str, Any]:

@@ -23,10 +23,13 @@ SECTION_NAMES = (
     "discrimination",
     "decomposition",
     "decision",
+    "retention",
+    "scale",
     "comparison",
     "groups",
     "time",
     "recalibration",
+    "checkpoints",
     "certificate",
     "limitations",
     "provenance",
@@ -112,15 +115,45 @@ class PeopleTable:
     approver: Person | None = None
 
 
+#: Keys of `[evaluation]` that `evaluate` takes by the same names and remembers in its settings.
+_SETTINGS = (
+    "cost_interval",
+    "thresholds",
+    "window",
+    "level",
+    "band_level",
+    "resamples",
+    "seed",
+    "smallest_group",
+    "cost_matrix",
+    "retention_fractions",
+    "scale_bins",
+    "scale_limit",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationTable:
-    """`[evaluation]`: what is asked of the evaluation; None leaves it to `evaluate`."""
+    """`[evaluation]`: what is computed of which columns; None and nothing are left to `evaluate`.
+
+    `forecasts` has the columns of each model: none where they go by its name, as a list of models asks
+    for, else one for each class.
+    """
 
     __pydantic_config__: ClassVar = STRICT
 
+    outcome: str | None = None
+    forecasts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    classes: tuple[str, ...] | None = None
+    ordered: bool | None = None
+    normalize: bool | None = None
     groups: tuple[str, ...] = ()
     cost_interval: tuple[float, float] | None = None
     thresholds: tuple[float, ...] | None = None
+    cost_matrix: tuple[tuple[float, ...], ...] | None = None
+    retention_fractions: tuple[float, ...] | None = None
+    scale_bins: int | None = None
+    scale_limit: float | None = None
     window: str | None = None
     level: float | None = None
     band_level: float | None = None
@@ -131,18 +164,28 @@ class EvaluationTable:
     @property
     def settings(self) -> dict[str, Any]:
         """What was given of the settings that `evaluate` takes by the same names."""
-        names = (
-            "cost_interval",
-            "thresholds",
-            "window",
-            "level",
-            "band_level",
-            "resamples",
-            "seed",
-            "smallest_group",
+        return _given({name: getattr(self, name) for name in _SETTINGS})
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What was given of the columns, as `evaluate` takes them."""
+        names_columns = any(self.forecasts.values())
+        forecasts = dict(self.forecasts) if names_columns else list(self.forecasts)
+        given = _given({name: getattr(self, name) for name in ("outcome", "classes", "ordered", "normalize")})
+        return (
+            given
+            | ({"forecasts": forecasts} if forecasts else {})
+            | ({"group": list(self.groups)} if self.groups else {})
         )
-        given = {name: getattr(self, name) for name in names}
-        return {name: value for name, value in given.items() if value is not None}
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """All that was given, as `evaluate` takes it."""
+        return self.columns | self.settings
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,6 +271,25 @@ class TextTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointsTable:
+    """`[checkpoints]`: the candidates among which the model was chosen, in a file beside the configuration.
+
+    With `outcome` and `forecasts` it holds predictions, in which `column` names the checkpoint; without
+    them the scores of each, and `directions` tells of those that are not ours which way is better.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+
+    file: str = ""
+    column: str = "checkpoint"
+    outcome: str = ""
+    forecasts: tuple[str, ...] = ()
+    score: str = "penalized_brier"
+    patience: int | None = None
+    directions: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChecklistTable:
     """`[checklist]`: which lists, under which headings, and which items do not apply for which reason."""
 
@@ -251,6 +313,7 @@ class Tables:
     evaluation: EvaluationTable = field(default_factory=EvaluationTable)
     limits: Limits = field(default_factory=Limits)
     text: TextTable = field(default_factory=TextTable)
+    checkpoints: CheckpointsTable = field(default_factory=CheckpointsTable)
     checklist: ChecklistTable = field(default_factory=ChecklistTable)
 
 
@@ -269,6 +332,7 @@ class Configuration:
     evaluation: EvaluationTable = field(default_factory=EvaluationTable)
     limits: Limits = field(default_factory=Limits)
     texts: TextTable = field(default_factory=TextTable)
+    checkpoints: CheckpointsTable = field(default_factory=CheckpointsTable)
     checklist: ChecklistTable = field(default_factory=ChecklistTable)
     text: str = ""
     name: str = "configuration"

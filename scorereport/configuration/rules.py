@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from scorereport.checks import check_inside, check_option, check_whole, shortest
+from scorereport.configuration.class_rules import find_broken_classes
 from scorereport.configuration.measures import MEASURES
 from scorereport.configuration.messages import suggest
 from scorereport.configuration.records import FIXED_SECTIONS, SECTION_NAMES
@@ -61,11 +62,14 @@ def _check_evaluation(table: EvaluationTable) -> Iterator[str]:
         "resamples": lambda value, name: check_whole(value, name, 0),
         "seed": lambda value, name: check_whole(value, name, 0),
         "smallest_group": lambda value, name: check_whole(value, name, 1),
+        "scale_bins": lambda value, name: check_whole(value, name, 1),
+        "scale_limit": lambda value, name: check_inside(value, name, 0, 0.5, closed="left"),
     }
     for name, check in checks.items():
         value = getattr(table, name)
         if value is not None:
             yield from _attempt(check, value, f"evaluation.{name}")
+    yield from find_broken_classes(table)
 
 
 def _attempt(check: Callable[[Any, str], object], value: Any, name: str) -> Iterator[str]:

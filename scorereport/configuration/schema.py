@@ -25,11 +25,25 @@ def configuration_schema() -> dict[str, Any]:
         role["anyOf"] = [{"$ref": "#/$defs/Person"}, {"type": "string"}]
         role.pop("default", None)
     kinds["ReportTable"]["properties"]["omit"]["items"] = {"enum": list(SECTION_NAMES)}
-    kinds["EvaluationTable"]["properties"]["window"] = {"enum": list(WINDOWS), "title": "Window"}
+    _describe_evaluation(kinds["EvaluationTable"]["properties"])
     return {
         "$schema": GenerateJsonSchema.schema_dialect,
         **described,
         "title": f"scorereport configuration, version {VERSION}",
+    }
+
+
+def _describe_evaluation(keys: dict[str, Any]) -> None:
+    """What may stand in the keys that are read before they are checked."""
+    texts = {"type": "array", "items": {"type": "string"}}
+    by_model = {"type": "object", "additionalProperties": {**texts, "minItems": 2}}
+    keys["window"] = {"enum": list(WINDOWS), "title": "Window"}
+    keys["forecasts"] = {"anyOf": [texts, by_model], "title": "Forecasts"}
+    keys["classes"] = {
+        "type": "array",
+        "items": {"type": ["string", "integer"]},
+        "minItems": 2,
+        "title": "Classes",
     }
 
 

@@ -9,11 +9,14 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from scorereport.configuration.measures import Part
 from scorereport.judging.lights import Judgement, Light, count_lights, exit_code, find_light, worst
 from scorereport.judging.numbers import find_numbers
 from scorereport.judging.sentences import describe_judgement, describe_numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scorereport.configuration import Bounds, LimitMeasure, Limits
     from scorereport.evaluation import Evaluation
     from scorereport.judging.numbers import LimitedNumber
@@ -66,15 +69,32 @@ def _judge_number(measure: LimitMeasure, number: LimitedNumber, bounds: Bounds) 
 
 
 def describe_unjudged(evaluation: Evaluation, limits: Limits) -> tuple[str, ...]:
-    """A sentence for each column that has groups too small to be judged."""
+    """A sentence for each column that has groups too small to be judged, and for what no group has."""
     if not (limits.groups and limits.bounds):
         return ()
+    return (*_describe_small_groups(evaluation), *_describe_undecomposed(evaluation, limits))
+
+
+def _describe_small_groups(evaluation: Evaluation) -> Iterator[str]:
     columns = dict.fromkeys(group.column for group in evaluation.groups)
     by_column = {c: [group for group in evaluation.groups if group.column == c] for c in columns}
     small = {c: sum(not group.models for group in groups) for c, groups in by_column.items()}
-    return tuple(
-        f"{column}: {small[column]} of {len(groups)} groups, too small to be scored, "
-        f"{'is' if small[column] == 1 else 'are'} not judged."
-        for column, groups in by_column.items()
-        if small[column]
-    )
+    for column, groups in by_column.items():
+        if small[column]:
+            yield (
+                f"{column}: {small[column]} of {len(groups)} groups, too small to be scored, "
+                f"{'is' if small[column] == 1 else 'are'} not judged."
+            )
+
+
+def _describe_undecomposed(evaluation: Evaluation, limits: Limits) -> Iterator[str]:
+    """Components that all rows have and groups do not."""
+    models = [scores for group in evaluation.groups for scores in group.models]
+    in_groups = {parts.name for scores in models for parts in scores.decompositions}
+    for measure, _ in limits.bounds:
+        is_component = measure.part in (Part.MISCALIBRATION, Part.DISCRIMINATION)
+        if models and is_component and measure.score not in in_groups:
+            yield (
+                f"{measure.label} is judged on all rows only: in groups of ordered classes only the ranked "
+                "probability score is decomposed."
+            )

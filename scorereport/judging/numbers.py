@@ -50,43 +50,65 @@ class LimitedNumber:
 def find_numbers(evaluation: Evaluation, measure: LimitMeasure, limits: Limits) -> Iterator[LimitedNumber]:
     """A measure of every model to which the limits apply, on all rows and, if asked for, in each group."""
     if measure.part is Part.SAMPLE:
-        sample = evaluation.data.sample
-        yield LimitedNumber(model="", value=sample.prevalence, interval=sample.prevalence_interval)
-        return
-    for result in evaluation.models:
-        if _applies(limits, result.model):
-            yield from _find_overall(result, measure)
-    if limits.groups and measure.part is not Part.LINE:
-        for group in evaluation.groups:
-            for scores in group.models:
-                if _applies(limits, scores.model):
-                    yield _find_score(scores, measure, f"{group.column} = {group.label}")
+        yield from _find_prevalence(evaluation)
+    elif measure.part is Part.LINE:
+        for result in evaluation.models:
+            if _applies(limits, result.model):
+                yield from _find_line(result, measure)
+    else:
+        for group, scores in _list_scores(evaluation, limits):
+            yield from _find_score(scores, measure, group)
 
 
 def _applies(limits: Limits, model: str) -> bool:
     return not limits.models or model in limits.models
 
 
-def _find_overall(result: ModelResult, measure: LimitMeasure) -> Iterator[LimitedNumber]:
-    if measure.part is not Part.LINE:
-        yield _find_score(result.scores, measure)
-    elif result.calibration is not None:
+def _find_prevalence(evaluation: Evaluation) -> Iterator[LimitedNumber]:
+    if evaluation.data.classes is None:
+        sample = evaluation.data.sample
+        yield LimitedNumber(model="", value=sample.prevalence, interval=sample.prevalence_interval)
+
+
+def _find_line(result: ModelResult, measure: LimitMeasure) -> Iterator[LimitedNumber]:
+    if result.calibration is not None:
         estimate = getattr(result.calibration.line, _LINE_ATTRIBUTES[measure.name])
         yield LimitedNumber(model=result.model, value=estimate.value, interval=estimate)
 
 
-def _find_score(scores: ModelScores, measure: LimitMeasure, group: str = "") -> LimitedNumber:
-    """A mean score or a skill; or a raw component, with the interval of the true one."""
-    value: float
-    interval: Estimate | ComponentEstimate | None
-    if measure.part in (Part.MEAN, Part.SKILL):
-        score = next(score for score in scores.scores if score.name == measure.score)
-        is_mean = measure.part is Part.MEAN
-        value = score.value if is_mean else score.skill
-        interval = score.interval if is_mean else score.skill_interval
-    else:
-        parts = next(parts for parts in scores.decompositions if parts.name == measure.score)
-        value = getattr(parts, measure.part)
-        wanted = (measure.score, measure.part.value)
-        interval = next((c for c in scores.components if (c.measure, c.component) == wanted), None)
-    return LimitedNumber(model=scores.model, group=group, value=value, interval=interval)
+def _list_scores(evaluation: Evaluation, limits: Limits) -> Iterator[tuple[str, ModelScores]]:
+    """The scores of the models to which limits apply, of all rows and by group; of all rows it is ""."""
+    every = [("", result.scores) for result in evaluation.results]
+    if limits.groups:
+        every += [
+            (f"{group.column} = {group.label}", scores)
+            for group in evaluation.groups
+            for scores in group.models
+        ]
+    return ((group, scores) for group, scores in every if _applies(limits, scores.model))
+
+
+def _find_score(scores: ModelScores, measure: LimitMeasure, group: str) -> Iterator[LimitedNumber]:
+    """A mean score or a skill; or a raw component, with the interval of the true one; if it is there."""
+    find = _find_mean if measure.part in (Part.MEAN, Part.SKILL) else _find_component
+    for value, interval in find(scores, measure):
+        yield LimitedNumber(model=scores.model, group=group, value=value, interval=interval)
+
+
+def _find_mean(scores: ModelScores, measure: LimitMeasure) -> Iterator[tuple[float, Estimate | None]]:
+    for score in scores.scores:
+        if score.name == measure.score and measure.part is Part.MEAN:
+            yield score.value, score.interval
+        elif score.name == measure.score:
+            yield score.skill, score.skill_interval
+
+
+def _find_component(
+    scores: ModelScores, measure: LimitMeasure
+) -> Iterator[tuple[float, ComponentEstimate | None]]:
+    """Groups of ordered classes are decomposed by one score only, and have no other components."""
+    wanted = (measure.score, measure.part.value)
+    for parts in scores.decompositions:
+        if parts.name == measure.score:
+            interval = next((c for c in scores.components if (c.measure, c.component) == wanted), None)
+            yield getattr(parts, measure.part), interval

@@ -1,0 +1,40 @@
+"""The choice among checkpoints that a configuration asks to be shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scorereport.configuration.records import CheckpointsTable
+from scorereport.errors import UsageError
+from scorereport.selecting import select
+
+if TYPE_CHECKING:
+    from scorereport.configuration import Configuration
+    from scorereport.selecting import Selection
+
+
+def choose_checkpoint(
+    configuration: Configuration | None, file: str | Path | None = None
+) -> Selection | None:
+    """The choice among the checkpoints of a file, given or configured; None if nobody asks for one.
+
+    A file of the configuration lies beside it. Classes are those of the evaluation.
+    """
+    table = CheckpointsTable() if configuration is None else configuration.checkpoints
+    if file is None and not table.file:
+        if table != CheckpointsTable():
+            raise UsageError("`checkpoints.file` is missing: name the file that holds the checkpoints.")
+        return None
+    folder = "" if configuration is None else configuration.folder
+    return select(
+        Path(file) if file is not None else Path(folder, table.file),
+        checkpoint=table.column,
+        outcome=table.outcome or None,
+        forecasts=table.forecasts or None,
+        classes=None if configuration is None or not table.outcome else configuration.evaluation.classes,
+        normalize=bool(configuration and configuration.evaluation.normalize),
+        score=table.score,
+        patience=table.patience,
+        directions=table.directions or None,
+    )
