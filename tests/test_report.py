@@ -20,7 +20,7 @@ import scorereport as sr
 from scorereport import document
 from scorereport.comparison import Comparison, Verdict, compare_numbers
 from scorereport.errors import UsageError
-from scorereport.findings import Section, Study
+from scorereport.findings import Section, Study, StudyFigure, StudyPanel, StudySeries
 from scorereport.reference.certificate import Attempt, Certificate
 from scorereport.report.assembly import describe_report
 from scorereport.report.context import describe_certificate, describe_study
@@ -53,6 +53,20 @@ def make_study(*sections):
             for place, lines in enumerate(sections, start=1)
         ),
     )
+
+
+def make_figure(subject="logit", title="a title", caption="What is seen.", label="a line"):
+    line_of_two = StudySeries(label=label, kind="line", x=(0.0, 1.0), y=(0.25, 0.75))
+    panel = StudyPanel(
+        title=title, x_label="x", y_label="y", x_limits=(0.0, 1.0), y_limits=(0.0, 1.0), series=(line_of_two,)
+    )
+    return StudyFigure(key="key", subject=subject, title=title, caption=caption, panels=(panel,))
+
+
+def with_figures(study, *figures):
+    """A study whose last section has figures."""
+    *others, last = study.sections
+    return replace(study, sections=(*others, replace(last, figures=figures)))
 
 
 def make_certificate(verdict="certified", sentence="Certified on these data. 12 comparisons agree.", **more):
@@ -276,6 +290,68 @@ def test_expected_deviations_have_a_table_of_their_own():
     notes = [body["note"] for body in described["expected"]["bodies"]]
     assert notes == [f"2 lines: {reason}" for reason in reasons]
     assert described["unexpected"] is None
+
+
+# ---- Figures of a study ----
+
+
+def many_lines(*subjects):
+    return [
+        line(Verdict.AGREES, subject=subject, quantity=f"n {k}") for subject in subjects for k in range(9)
+    ]
+
+
+def test_figures_follow_the_table_of_their_subject_and_others_end_the_section():
+    figures = [make_figure("other", "third"), make_figure("forest", "second"), make_figure("logit", "first")]
+    study = with_figures(make_study(many_lines("logit"), many_lines("logit", "forest")), *figures)
+    page = render_html("validation.html", describe_study(study))
+    places = [
+        page.index(text)
+        for text in (
+            "<strong>Table 2.</strong> logit",
+            "<strong>Figure 1.</strong> logit, first. What is seen.",
+            "<strong>Table 3.</strong> forest",
+            "<strong>Figure 2.</strong> forest, second. What is seen.",
+            "<strong>Figure 3.</strong> other, third. What is seen.",
+        )
+    ]
+    assert places == sorted(places)
+    assert re.findall(r'<figure id="([^"]+)">', page) == ["figure-1", "figure-2", "figure-3"]
+    assert page.count('src="data:image/svg+xml;base64,') == 3
+
+
+def test_a_figure_has_its_words_as_alternative_text():
+    study = with_figures(make_study([line(Verdict.AGREES)]), make_figure())
+    page = render_html("validation.html", describe_study(study))
+    told = "a title. a title: y against x; a line from (0, .25) to (1, .75), highest at (1, .75)."
+    assert f'alt="{told}"' in page
+
+
+def test_texts_of_figures_are_escaped():
+    figure = make_figure(HOSTILE, HOSTILE, HOSTILE, HOSTILE)
+    page = render_html("validation.html", describe_study(with_figures(make_study([]), figure)))
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") >= 4
+
+
+def test_a_study_of_before_figures_is_read():
+    study = make_study([line(Verdict.AGREES)])
+    before = document.dump(study).replace(',"figures":[]', "")
+    assert "figures" not in before
+    assert document.load(Study, before, "study") == study
+
+
+def test_a_pdf_shows_figures_with_their_captions_and_repeats(tmp_path):
+    study = with_figures(make_study(many_lines("logit")), make_figure(caption="What is seen, and how."))
+    json, page, pdf = write_study(study, tmp_path / "first")
+    again = write_study(document.load(Study, json.read_bytes(), "study"), tmp_path / "second")
+    for path, same in zip((json, page, pdf), again, strict=True):
+        assert path.read_bytes() == same.read_bytes()
+    assert b"/Figure" in inflate(pdf.read_bytes())
+    if shutil.which("pdftotext") is None:
+        pytest.skip("pdftotext of poppler-utils is not installed")
+    text = subprocess.run(["pdftotext", pdf, "-"], capture_output=True, text=True, check=True).stdout
+    assert "Figure 1. logit, a title. What is seen, and how." in " ".join(text.split())
 
 
 # ---- Rendering ----

@@ -15,7 +15,7 @@ import pytest
 from conftest import REPOSITORY
 
 from scorereport.comparison import UNEXPECTED, Comparison, Verdict
-from scorereport.findings import Study
+from scorereport.findings import Study, StudyFigure
 from scorereport.reference.comparing import _without_flat_corners
 from scorereport.reference.deviations import divides_by_no_density
 from scorereport.reference.references import PACKAGE, open_reference
@@ -98,6 +98,12 @@ def test_without_r_the_study_says_what_it_did_not_compare(tmp_path):
         assert verdicts(document, key) == {"absent": 1}
     assert verdicts(document, "recorded")["agrees"] > 30
     assert verdicts(document, "papers")["not compared"] > 0
+    shown = {
+        section["key"]: [figure["key"] for figure in section["figures"]] for section in document["sections"]
+    }
+    assert {"nelson-2", "nelson-7"} <= set(shown.pop("papers"))
+    assert not any(shown.values())
+    jsonschema.validate(document, Study.json_schema())
     html = (tmp_path / "validation-report.html").read_text(encoding="utf-8")
     assert "R is not installed: there is no Rscript on the path." in html
 
@@ -213,6 +219,17 @@ def test_a_section_that_breaks_off_keeps_what_it_has_and_fails():
     section = _section("key", "Title", "text", lines())
     assert [line.verdict for line in section.comparisons] == [Verdict.AGREES, Verdict.FAILED]
     assert section.comparisons[-1].reason == "The section broke off: RuntimeError: no more"
+
+
+def test_figures_that_break_off_cost_no_comparison():
+    def shown():
+        yield StudyFigure(key="a", subject="b", title="c", caption="d", panels=())
+        raise RuntimeError("no more")
+
+    lines = [Comparison(subject="a", quantity="b", verdict=Verdict.AGREES)]
+    section = _section("key", "Title", "text", lines, shown())
+    assert [figure.key for figure in section.figures] == ["a"]
+    assert [line.verdict for line in section.comparisons] == [Verdict.AGREES, Verdict.FAILED]
 
 
 def test_only_corners_between_which_a_curve_rises_are_kept():

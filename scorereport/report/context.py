@@ -10,12 +10,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scorereport.comparison import Comparison, Verdict
+from scorereport.figures import describe_study_figure, plot_study_figure
 from scorereport.formatting import (
     format_count,
     format_time,
 )
-from scorereport.report.comparisons import expected_table, summary_table, tables_by_subject, unexpected_table
-from scorereport.report.parts import join_software, make_facts, split_paragraphs
+from scorereport.report.comparisons import (
+    LISTED_UNEXPECTED,
+    expected_table,
+    summary_table,
+    tables_by_subject,
+    unexpected_table,
+    view_table,
+)
+from scorereport.report.parts import join_software, make_facts, make_figure, split_paragraphs
 from scorereport.report.verdicts import (
     count_verdicts,
     describe_certification,
@@ -25,7 +33,7 @@ from scorereport.report.verdicts import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from scorereport.findings import Section, Study
+    from scorereport.findings import Section, Study, StudyFigure
     from scorereport.reference.certificate import Attempt, Certificate
 
 
@@ -38,6 +46,7 @@ def describe_study(study: Study) -> dict[str, Any]:
     }
     sections = [_describe_section(number, section) for number, section in enumerate(study.sections, start=1)]
     _number_tables(sections)
+    _number_figures(sections)
     return {
         "title": "Validation of scorereport",
         "created": study.time,
@@ -65,7 +74,8 @@ def describe_certificate(certificate: Certificate) -> dict[str, Any]:
         "attempts": [_describe_attempt(attempt) for attempt in certificate.attempts],
         "left_out": "; ".join(certificate.left_out),
         "counts": count_verdicts(lines),
-        "unexpected": unexpected_table(lines),
+        "unexpected": unexpected_table(lines, listed=LISTED_UNEXPECTED),
+        "views": view_table(lines),
         "expected": expected_table([line for line in lines if line.verdict is Verdict.EXPECTED]),
         "summary": summary_table(lines) if lines else None,
     }
@@ -74,21 +84,45 @@ def describe_certificate(certificate: Certificate) -> dict[str, Any]:
 def _name_sources(lines: Sequence[Comparison]) -> list[Comparison]:
     """Lines that say beside the quantity who else than the first of them was asked."""
     main = lines[0].source if lines else ""
-    return [
-        line if line.source in {"", main} else replace(line, quantity=f"{line.quantity} ({line.source})")
-        for line in lines
-    ]
+    return [line if line.source in {"", main} else _name_source(line) for line in lines]
+
+
+def _name_source(line: Comparison) -> Comparison:
+    quantity, colon, part = line.quantity.partition(":")
+    return replace(line, quantity=f"{quantity} ({line.source}){colon}{part}")
 
 
 def _describe_section(number: int, section: Section) -> dict[str, Any]:
+    tables = tables_by_subject(section.comparisons)
     body = {
         "paragraphs": split_paragraphs(section.text),
         "counts": count_verdicts(section.comparisons),
         "unexpected": unexpected_table(section.comparisons),
-        "tables": tables_by_subject(section.comparisons),
+        "tables": tables,
+        "figures": _place_figures(section.figures, tables),
         "remark": f"{format_count(len(section.unexpected))} unexpected" if section.unexpected else "",
     }
     return _numbered(number, section.title, body)
+
+
+def _place_figures(figures: Sequence[StudyFigure], tables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Give each table the figures of its subject; return those that have no table of their own."""
+    drawn: dict[str, list[dict[str, Any]]] = {}
+    for figure in figures:
+        caption = f"{figure.subject}, {figure.title}. {figure.caption}"
+        part = make_figure(plot_study_figure, describe_study_figure(figure), figure, caption=caption)
+        drawn.setdefault(figure.subject, []).append(part)
+    for table in tables:
+        table["figures"] = drawn.pop(table["caption"], [])
+    return [part for parts in drawn.values() for part in parts]
+
+
+def _number_figures(sections: Sequence[dict[str, Any]]) -> None:
+    """Number the figures through the whole document, in reading order."""
+    holders = (holder for section in sections for holder in (*section["tables"], section))
+    figures = (figure for holder in holders for figure in holder["figures"])
+    for number, figure in enumerate(figures, start=1):
+        figure |= {"id": f"figure-{number}", "name": f"Figure {number}"}
 
 
 def _number_tables(sections: Sequence[dict[str, Any]]) -> None:

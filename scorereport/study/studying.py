@@ -11,7 +11,7 @@ import pandas as pd
 
 from scorereport.clock import timestamp
 from scorereport.comparison import Comparison, Verdict
-from scorereport.findings import Section, Study
+from scorereport.findings import Section, Study, StudyFigure
 from scorereport.progress import steps
 from scorereport.reference.installation import Unavailable
 from scorereport.reference.recorded import compare_with_record
@@ -32,6 +32,7 @@ from scorereport.study.papers.galdran import reproduce_galdran
 from scorereport.study.papers.galdran_errata import errata_galdran
 from scorereport.study.papers.nelson import reproduce_nelson
 from scorereport.study.papers.nelson_errata import errata_nelson
+from scorereport.study.papers.nelson_pictures import picture_nelson
 from scorereport.study.peers.packages import compare_with_peers
 from scorereport.study.software import check_installation, software_versions
 
@@ -101,7 +102,7 @@ def _sections(drawn: Sequence[Case], seed: int, time_limit: float) -> Iterator[S
         yield _live_section("base-r", base, drawn[: max(len(drawn) // _BASE_SHARE, 1)], seed)
     yield _known_section("recorded", compare_with_record())
     yield _known_section("peers", compare_with_peers(drawn))
-    yield _known_section("papers", chain(failure, _reproduce(niamey)))
+    yield _known_section("papers", chain(failure, _reproduce(niamey)), picture_nelson())
     yield _known_section("errata", _check_errata())
 
 
@@ -110,19 +111,23 @@ def _check_errata() -> Iterator[Comparison]:
         yield from errata()
 
 
-def _known_section(key: str, lines: Iterable[Comparison]) -> Section:
-    return _section(key, *_TEXTS[key], lines)
+def _known_section(key: str, lines: Iterable[Comparison], figures: Iterable[StudyFigure] = ()) -> Section:
+    return _section(key, *_TEXTS[key], lines, figures)
 
 
-def _section(key: str, title: str, text: str, lines: Iterable[Comparison]) -> Section:
+def _section(
+    key: str, title: str, text: str, lines: Iterable[Comparison], figures: Iterable[StudyFigure] = ()
+) -> Section:
     """Gather a section; what breaks it is its last line, and the others go on."""
     found: list[Comparison] = []
+    shown: list[StudyFigure] = []
     try:
         found.extend(lines)
+        shown.extend(figures)
     except Exception as error:
         reason = f"The section broke off: {type(error).__name__}: {error}"
         found.append(Comparison(subject=title, quantity="the rest", verdict=Verdict.FAILED, reason=reason))
-    return Section(key=key, title=title, text=text, comparisons=tuple(found))
+    return Section(key=key, title=title, text=text, comparisons=tuple(found), figures=tuple(shown))
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from scorereport.sampling import SEED, stream
 from scorereport.study.papers.citations import NELSON as PAPER
 from scorereport.study.papers.nelson_figures import compare_figure_7, compare_figures_2_to_6
 from scorereport.study.papers.nelson_fits import compare_figure_1
+from scorereport.study.papers.nelson_simulations import compare_figures_4_and_5
 from scorereport.study.papers.printed import compare_printed
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def reproduce_nelson() -> Iterator[Comparison]:
         yield compare_printed(f"{PAPER}, {place}", quantity, "0", find_gap())
     yield from _compare_densities()
     yield from compare_figure_1()
-    yield from compare_figures_2_to_6()
+    of_models = [*compare_figures_2_to_6(), *compare_figures_4_and_5()]
+    yield from sorted(of_models, key=lambda line: line.subject)
     yield from compare_figure_7()
 
 

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 
 #: The coupling of the sources, whose classes lie at 0 and 2: Student t of two degrees.
 _SOURCE_COUPLING = 0.5
-_PRECISION = 0.01
+#: Probabilities that models report stay so far from 0 and 1.
+PRECISION = 0.01
 _QUANTILES = 20_000
+#: Exponents of decisiveness, accuracy and robustness.
+EXPONENTS = (1.0, 0.0, -2 / 3)
 
 
 class Model(NamedTuple):
@@ -35,6 +38,9 @@ class Model(NamedTuple):
 
 
 FIRST, SECOND = Model(0.0), Model(2.0)
+PERFECT = (FIRST, SECOND)
+#: The model of Fig. 7: both tails too short.
+GAUSSIAN = (FIRST._replace(coupling=0.0), SECOND._replace(coupling=0.0))
 #: Models of Figs. 5 and 6, wrong in their second class, and whether they are too confident.
 WRONG_MODELS = {
     "Fig. 5a, mean 1 for 2": (SECOND._replace(mean=1.0), False),
@@ -45,12 +51,12 @@ WRONG_MODELS = {
     "Fig. 6d, coupling 1 for .5": (SECOND._replace(coupling=1.0), False),
 }
 #: Ranges of x that Fig. 7 may show, which the paper does not state, and what it prints.
-_WINDOWS: dict[str, tuple[float, float] | None] = {
+WINDOWS: dict[str, tuple[float, float] | None] = {
     "whole line": None,
     "x from -10 to 10": (-10.0, 10.0),
     "x from -7.5 to 9.5": (-7.5, 9.5),
 }
-_FIGURE_7 = {"Model probability": "0.56", "Source probability": "0.62", "Divergence probability": "0.90"}
+FIGURE_7 = {"Model probability": "0.56", "Source probability": "0.62", "Divergence probability": "0.90"}
 
 
 class Means(NamedTuple):
@@ -70,27 +76,36 @@ class Means(NamedTuple):
 
 def average_model(models: tuple[Model, Model], window: tuple[float, float] | None = None) -> Means:
     """Means over both sources, by their quantiles; `window` leaves out what lies beyond it."""
-    chances = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
-    reported, actual = [], []
-    for label, centre in enumerate((0.0, 2.0)):
-        x = centre + stdtrit(2, chances)
-        x = x if window is None else x[(x >= window[0]) & (x <= window[1])]
-        reported.append(np.clip(_posterior(x, models, label), _PRECISION, 1 - _PRECISION))
-        actual.append(_posterior(x, (FIRST, SECOND), label))
-    model, source = np.concatenate(reported), np.concatenate(actual)
-    return Means(
-        *(
-            scores.ScaleMean(
-                exponent=m,
-                model=scores.generalized_mean(model, m),
-                source=scores.generalized_mean(source, m),
-            )
-            for m in (1.0, 0.0, -2 / 3)
-        )
+    classes = [true_probabilities(models, label, window) for label in (0, 1)]
+    model, source = (np.concatenate(part) for part in zip(*classes, strict=True))
+    return Means(*(average(model, source, m) for m in EXPONENTS))
+
+
+def average_class(models: tuple[Model, Model], label: int) -> Means:
+    """Means over the source of one class."""
+    model, source = true_probabilities(models, label)
+    return Means(*(average(model, source, m) for m in EXPONENTS))
+
+
+def average(model: FloatArray, source: FloatArray, m: float) -> ScaleMean:
+    """The mean with one exponent, of the model and of the source."""
+    return scores.ScaleMean(
+        exponent=m, model=scores.generalized_mean(model, m), source=scores.generalized_mean(source, m)
     )
 
 
-def _posterior(x: FloatArray, models: tuple[Model, Model], label: int) -> FloatArray:
+def true_probabilities(
+    models: tuple[Model, Model], label: int, window: tuple[float, float] | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """What model and source give to a class where it is the true one, at its quantiles."""
+    x = 2.0 * label + stdtrit(2, (np.arange(_QUANTILES) + 0.5) / _QUANTILES)
+    x = x if window is None else x[(x >= window[0]) & (x <= window[1])]
+    reported = np.clip(posterior(x, models, label), PRECISION, 1 - PRECISION)
+    return reported, posterior(x, PERFECT, label)
+
+
+def posterior(x: FloatArray, models: tuple[Model, Model], label: int) -> FloatArray:
+    """Probability of a class where `x` is seen, by densities that `models` believe in and equal priors."""
     own, other = (
         scores.coupled_gaussian_logpdf(
             x, mean=model.mean, scale=float(np.sqrt(model.variance)), kappa=model.coupling
@@ -102,7 +117,7 @@ def _posterior(x: FloatArray, models: tuple[Model, Model], label: int) -> FloatA
 
 def compare_figures_2_to_6() -> Iterator[Comparison]:
     """Where the three means lie for a perfect model and for wrong ones."""
-    perfect = average_model((FIRST, SECOND))
+    perfect = average_model(PERFECT)
     gap = max(abs(mean.model - mean.source) for mean in perfect)
     yield compare_printed(f"{PAPER}, Fig. 2", "Means of a perfect model less those of the source", "0", gap)
     for name, (second, is_overconfident) in WRONG_MODELS.items():
@@ -126,18 +141,17 @@ def compare_figures_2_to_6() -> Iterator[Comparison]:
 
 def compare_figure_7() -> Iterator[Comparison]:
     """The three probabilities of a Gaussian model for heavy-tailed sources."""
-    gaussian = (FIRST._replace(coupling=0.0), SECOND._replace(coupling=0.0))
-    means = {name: average_model(gaussian, window).accuracy for name, window in _WINDOWS.items()}
+    means = {name: average_model(GAUSSIAN, window).accuracy for name, window in WINDOWS.items()}
     matching = [
-        name for name, mean in means.items() if all(map(_prints_as, _values(mean), _FIGURE_7.values()))
+        name for name, mean in means.items() if all(map(_prints_as, _values(mean), FIGURE_7.values()))
     ]
     why = "The range of x is not stated" + f"; all three come out for {' or '.join(matching)}." * bool(
         matching
     )
-    for position, (quantity, printed) in enumerate(_FIGURE_7.items()):
+    for position, (quantity, printed) in enumerate(FIGURE_7.items()):
         readings = {name: _values(mean)[position] for name, mean in means.items()}
         yield compare_readings(f"{PAPER}, Fig. 7", quantity, printed, readings, reason=why)
-    model, source, _ = map(Fraction, _FIGURE_7.values())
+    model, source, _ = map(Fraction, FIGURE_7.values())
     yield compare_printed(
         f"{PAPER}, Fig. 7", "Printed model over printed source", "0.90", float(model / source)
     )
