@@ -16,7 +16,7 @@ from rich.text import Text
 from scorereport.judging import Light, count_lights
 from scorereport.progress import watched_by
 from scorereport.tables.overview import evaluation_tables
-from scorereport.tables.sentences import describe_bands, describe_data, describe_uncertainty
+from scorereport.tables.sentences import describe_all_bands, describe_data, describe_uncertainty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,7 +59,7 @@ def print_evaluation(evaluation: Evaluation, file: IO[str] | None = None) -> Non
         out.print()
         out.print(Text(table.caption, style="bold"))
         out.print(_rich_table(table))
-    verdicts = [sentence for model in evaluation.models for sentence in describe_bands(model)]
+    verdicts = list(describe_all_bands(evaluation))
     verdicts += [curve.sentence for curve in evaluation.comparisons.murphy]
     if verdicts:
         out.print()

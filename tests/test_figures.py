@@ -532,7 +532,8 @@ def test_miscalibration_of_groups_is_less_overfit_where_it_has_intervals():
 
 
 def test_an_unknown_measure_is_refused():
-    message = r"^`measure` must be one of 'brier', 'roc_auc' and 'brier_miscalibration'; got 'accuracy'\.$"
+    known = "'brier', 'roc_auc', 'brier_miscalibration', 'multiclass_brier' and 'rps'"
+    message = rf"^`measure` must be one of {known}; got 'accuracy'\.$"
     for draw in (figures.plot_groups, figures.plot_windows, figures.describe_groups):
         with pytest.raises(sr.UsageError, match=message):
             draw(case("usual").groups, "accuracy")

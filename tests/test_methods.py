@@ -153,6 +153,7 @@ ALWAYS = [
     "Regret",
     "Net benefit (decision curve)",
     "Decisions at thresholds",
+    "Probability scale",
 ]
 
 
@@ -164,6 +165,7 @@ def test_without_draws_nothing_that_needs_them_is_listed(reports):
         "Scores",
         "Calibration",
         "Discrimination and decisions",
+        "Probability scale and choice",
     ]
     assert len(section.content["symbols"]) == len(SYMBOLS)
     assert not any("seed" in sentence for sentence in section.content["conventions"])

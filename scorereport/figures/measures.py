@@ -21,6 +21,8 @@ MEASURES = {
     "brier": "Brier score",
     "roc_auc": "Area under the ROC curve (AUC)",
     "brier_miscalibration": "Miscalibration (MCB) of the Brier score",
+    "multiclass_brier": "Brier score (K classes)",
+    "rps": "Ranked probability score",
 }
 _MISCALIBRATION = "brier_miscalibration"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from scorereport.arrays import FloatArray
+    from scorereport.curves.diagram import Histogram, ReliabilityCurve
     from scorereport.figures.zoom import Window
     from scorereport.reliability.bands import Band
-    from scorereport.results import ModelResult
+    from scorereport.results import ModelScores
 
 THICK = 2.3
 _THIN = 0.9
@@ -36,6 +37,34 @@ _LARGE = 250.0
 _BARS = 0.13
 #: Width and height of the numbers in a panel, in points.
 _BOX = (56.0, 33.0)
+
+
+class HasCurves(Protocol):
+    """The two parts of a diagram."""
+
+    @property
+    def reliability(self) -> ReliabilityCurve:
+        """The curve."""
+
+    @property
+    def histogram(self) -> Histogram:
+        """The forecasts."""
+
+
+class HasDiagram(Protocol):
+    """What a diagram shows: of a binary model, or of a binary view of a model of K classes."""
+
+    @property
+    def scores(self) -> ModelScores:
+        """The numbers, the decomposition of the Brier score among them."""
+
+    @property
+    def curves(self) -> HasCurves:
+        """Curve and forecasts."""
+
+    @property
+    def bands(self) -> tuple[Band, ...]:
+        """The bands."""
 
 
 class Common(NamedTuple):
@@ -56,7 +85,7 @@ class ReliabilityPanel(NamedTuple):
 
     axes: Axes
     side: float
-    model: ModelResult
+    model: HasDiagram
     look: Look
     common: Common
 
@@ -71,8 +100,8 @@ class ReliabilityPanel(NamedTuple):
         scale = self.side / (self.window[1] - self.window[0])
         return scale, scale
 
-    def draw(self) -> None:
-        """Draw everything, the quiet parts first."""
+    def draw(self, *, with_numbers: bool = True) -> None:
+        """Draw everything, the quiet parts first; a small panel may leave the numbers to its heading."""
         for band in bands_of(self.model, "pointwise"):
             self._fill(band)
         for band in bands_of(self.model, "simultaneous"):
@@ -81,7 +110,8 @@ class ReliabilityPanel(NamedTuple):
         self.axes.plot(self.window, self.window, color=MUTED, linewidth=0.6, clip_on=False)
         self._mark_prevalence()
         self._draw_curve()
-        self._write_numbers()
+        if with_numbers:
+            self._write_numbers()
         self._write_what_is_beyond()
 
     def _fill(self, band: Band) -> None:
@@ -208,12 +238,12 @@ class ReliabilityPanel(NamedTuple):
         return float(histogram.n[beyond].sum() / histogram.n.sum())
 
 
-def components_of(model: ModelResult) -> tuple[float, float, float]:
+def components_of(model: HasDiagram) -> tuple[float, float, float]:
     """MCB, DSC and UNC of the Brier score."""
     part = decomposition_of(model.scores)
     return part.miscalibration, part.discrimination, part.uncertainty
 
 
-def bands_of(model: ModelResult, coverage: str) -> list[Band]:
+def bands_of(model: HasDiagram, coverage: str) -> list[Band]:
     """The consistency bands of a model with a coverage, if there are any."""
     return [band for band in model.bands if band.kind == "consistency" and band.coverage == coverage]

@@ -11,6 +11,12 @@ from scorereport.report.parts import make_facts
 from scorereport.report.sections.calibration import describe_calibration
 from scorereport.report.sections.certificate import describe_certificate_section
 from scorereport.report.sections.checklist import describe_checklists
+from scorereport.report.sections.checkpoints import describe_checkpoints_section
+from scorereport.report.sections.class_calibration import describe_class_calibration
+from scorereport.report.sections.class_data import describe_class_data
+from scorereport.report.sections.class_decomposition import describe_class_decomposition
+from scorereport.report.sections.class_discrimination import describe_class_discrimination
+from scorereport.report.sections.class_performance import describe_class_performance
 from scorereport.report.sections.closing import describe_limitations, describe_provenance, describe_sign_off
 from scorereport.report.sections.comparison import describe_comparison
 from scorereport.report.sections.data import describe_data_section
@@ -22,6 +28,8 @@ from scorereport.report.sections.methods import describe_methods
 from scorereport.report.sections.model import describe_model_section
 from scorereport.report.sections.performance import describe_performance
 from scorereport.report.sections.recalibration import describe_recalibration
+from scorereport.report.sections.retention import describe_retention_section
+from scorereport.report.sections.scale import describe_scale_section
 from scorereport.report.sections.summary import describe_light, describe_summary
 
 if TYPE_CHECKING:
@@ -51,14 +59,33 @@ _DESCRIBERS: dict[str, Callable[[Report], Section | None]] = {
     "discrimination": describe_discrimination,
     "decomposition": describe_decomposition,
     "decision": describe_decision_section,
+    "retention": describe_retention_section,
+    "scale": describe_scale_section,
     "comparison": describe_comparison,
     "groups": describe_groups_section,
     "time": describe_time_section,
     "recalibration": describe_recalibration,
+    "checkpoints": describe_checkpoints_section,
     "certificate": describe_certificate_section,
     "limitations": describe_limitations,
     "provenance": describe_provenance,
     "sign-off": describe_sign_off,
+}
+
+
+def _describe_nothing(_report: Report) -> None:
+    """A section that models of K classes do not have."""
+
+
+#: Sections that are others for models of K classes.
+_OF_CLASSES: dict[str, Callable[[Report], Section | None]] = {
+    "data": describe_class_data,
+    "performance": describe_class_performance,
+    "calibration": describe_class_calibration,
+    "discrimination": describe_class_discrimination,
+    "decomposition": describe_class_decomposition,
+    "decision": _describe_nothing,
+    "recalibration": _describe_nothing,
 }
 
 
@@ -81,7 +108,8 @@ def describe_report(report: Report, *, templates_sha256: str = "") -> dict[str, 
 def _describe_sections(report: Report, templates_sha256: str) -> Iterator[Section]:
     """Sections that have content and are wanted."""
     omitted = report.configuration.report.omit
-    describers = _DESCRIBERS | {"provenance": partial(describe_provenance, templates_sha256=templates_sha256)}
+    describers = _DESCRIBERS | ({} if report.evaluation.kind == "binary" else _OF_CLASSES)
+    describers |= {"provenance": partial(describe_provenance, templates_sha256=templates_sha256)}
     wanted = [describe for name, describe in describers.items() if name not in omitted]
     present = []
     for describe in steps(wanted, len(wanted), "drawing"):
@@ -103,7 +131,7 @@ def _number_sections(sections: Sequence[Section]) -> list[dict[str, Any]]:
             "number": str(number),
             "title": section.title,
             "parts": dict(section.parts),
-            "template": f"sections/{section.name}.html",
+            "template": section.template or f"sections/{section.name}.html",
         }
         for number, section in enumerate(sections, start=1)
     ]
@@ -128,7 +156,7 @@ def name_report(report: Report) -> str:
     """The title of the configuration, or one made of the names of the models."""
     if report.configuration.report.title:
         return report.configuration.report.title
-    names = [result.model for result in report.evaluation.models]
+    names = [result.model for result in report.evaluation.results]
     if len(names) > _MODELS_IN_A_TITLE or max(map(len, names)) > _LETTERS_IN_A_TITLE:
         return f"Evaluation of {counted(len(names), 'model')}"
     return f"Evaluation of {join_words(names)}"

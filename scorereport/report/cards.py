@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from scorereport.formatting import format_number, format_percent
 from scorereport.judging import Light
 from scorereport.report.verdicts import CERTIFICATE_LOOKS, LIGHTS
+from scorereport.tables.table import label_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from scorereport.class_results import ClassModelResult
     from scorereport.judging import Judgement
     from scorereport.report.record import Report
     from scorereport.results import ModelResult
@@ -21,11 +23,11 @@ _MOST_NAMED = 3
 
 def describe_cards(report: Report) -> list[dict[str, str]]:
     """A card for each model with its verdict and the reason, and one for the certificate."""
-    cards = [_describe_card(report, result) for result in report.evaluation.models]
+    cards = [_describe_card(report, result) for result in report.evaluation.results]
     return [*cards, _describe_certificate_card(report)]
 
 
-def _describe_card(report: Report, result: ModelResult) -> dict[str, str]:
+def _describe_card(report: Report, result: ModelResult | ClassModelResult) -> dict[str, str]:
     judged = [j for j in report.judgements if j.model == result.model]
     for light in (Light.FAIL, Light.INCONCLUSIVE, Light.WARN, Light.PASS):
         found = [j for j in judged if j.verdict is light]
@@ -38,8 +40,9 @@ def _describe_card(report: Report, result: ModelResult) -> dict[str, str]:
                 "word": word.capitalize(),
                 "text": f"{many}: {_name_labels(found)}",
             }
-    brier = result.scores.scores[0]
-    text = f"Brier score {format_number(brier.value, 4)}, skill {format_percent(brier.skill)}"
+    name = report.evaluation.main_score
+    score = result.scores.score(name)
+    text = f"{label_of(name)} {format_number(score.value, 4)}, skill {format_percent(score.skill)}"
     return {"label": result.model, "tone": "plain", "word": "No limits set", "text": text}
 
 

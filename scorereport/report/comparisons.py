@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from scorereport.class_results import CLASS, THRESHOLD
 from scorereport.comparison import UNEXPECTED, Comparison, Verdict
 from scorereport.formatting import (
     counted,
@@ -12,6 +14,7 @@ from scorereport.formatting import (
     format_difference,
     format_value,
 )
+from scorereport.reference.views import find_views
 from scorereport.report.cells import length_class, make_cell
 from scorereport.report.verdicts import count_verdicts, describe_verdict
 
@@ -26,31 +29,102 @@ _SHORT_REASON = 24
 #: More characters than these do not fit into a column of numbers; they stand under their row.
 _WIDTH_OF_NUMBERS = 24
 _BELOW = "see below"
+#: More deviations than these are not listed one by one; of each quantity the largest stands for all.
+_LISTED_EXPECTED, LISTED_UNEXPECTED = 15, 60
+#: What the views of each kind are called, where they are counted.
+_VIEWS = {THRESHOLD: "thresholds", CLASS: "classes", "": "all classes together"}
 
 
-def unexpected_table(lines: Sequence[Comparison]) -> dict[str, Any] | None:
-    """What somebody must look at, if anything."""
+def unexpected_table(lines: Sequence[Comparison], *, listed: int | None = None) -> dict[str, Any] | None:
+    """What somebody must look at, if anything; of more lines than are listed, the worst of each quantity."""
     found = [line for line in lines if line.verdict in UNEXPECTED]
     if not found:
         return None
     caption = f"Unexpected: {format_count(len(found))} of {counted(len(lines), 'comparison')}"
+    if listed is not None and len(found) > listed:
+        return _comparison_table(f"{caption}; the worst of each quantity", _worst_of_each(found), look="loud")
     return _comparison_table(caption, found, look="loud")
 
 
+def _worst_of_each(lines: Sequence[Comparison]) -> list[Comparison]:
+    together: dict[tuple[str, Verdict], list[Comparison]] = {}
+    for line in lines:
+        together.setdefault((line.quantity, line.verdict), []).append(line)
+    return [_speak_for(same) for same in together.values()]
+
+
+def _speak_for(lines: Sequence[Comparison]) -> Comparison:
+    """The worst of some lines, which says of how many."""
+    worst = max(lines, key=_gap)
+    if len(lines) == 1:
+        return worst
+    told = f"worst of {len(lines)}"
+    return replace(worst, reason=f"{worst.reason} ({told})" if worst.reason else told)
+
+
+def _gap(line: Comparison) -> float:
+    return line.difference or 0.0
+
+
 def expected_table(lines: Sequence[Comparison]) -> dict[str, Any] | None:
-    """Known deviations of all subjects, those of one reason together."""
+    """Known deviations of all subjects, those of one reason together; many are told by quantity."""
     if not lines:
         return None
     reasons = list(dict.fromkeys(line.reason for line in lines))
     together = sorted(lines, key=lambda line: reasons.index(line.reason))
-    return _comparison_table("Expected deviations and their reasons", together)
+    caption = "Expected deviations and their reasons"
+    if len(lines) <= _LISTED_EXPECTED:
+        return _comparison_table(caption, together)
+    bodies = [
+        {"title": "", "rows": _summary_rows(list(same)), "note": reason}
+        for reason, same in groupby(together, key=lambda line: line.reason)
+    ]
+    return _summary_of_bodies(caption, bodies)
+
+
+def view_table(lines: Sequence[Comparison]) -> dict[str, Any] | None:
+    """What became of the binary questions about models of K classes; None if there were none."""
+    places = find_views({line.subject for line in lines})
+    if not any(kind for _, kind in places.values()):
+        return None
+    together: dict[tuple[str, str], list[Comparison]] = {}
+    for line in lines:
+        together.setdefault(places[line.subject], []).append(line)
+    heads = ("comparisons", "agree", "expected deviations", "not compared", "unexpected")
+    models, kinds = list(dict.fromkeys(model for model, _ in together)), list(_VIEWS)
+    order = sorted(together, key=lambda key: (models.index(key[0]), kinds.index(key[1])))
+    rows = [_view_row(*key, together[key]) for key in order]
+    return {
+        "caption": "Comparisons by model and kind of question",
+        "detail": "",
+        "look": f"summary {length_class(len(rows))}",
+        "heads": [make_cell("model"), make_cell("asked about"), *(make_cell(h, "number") for h in heads)],
+        "bodies": [{"title": "", "rows": rows, "note": ""}],
+    }
+
+
+def _view_row(model: str, kind: str, lines: Sequence[Comparison]) -> dict[str, Any]:
+    views = len({line.subject for line in lines})
+    verdicts = [line.verdict for line in lines]
+    counts = [
+        len(lines),
+        verdicts.count(Verdict.AGREES),
+        verdicts.count(Verdict.EXPECTED),
+        verdicts.count(Verdict.NOT_COMPARED),
+        sum(line.is_unexpected for line in lines),
+    ]
+    asked = f"{views} {_VIEWS[kind]}" if kind else _VIEWS[kind]
+    cells = [make_cell(model, "head"), make_cell(asked)]
+    return {"cells": [*cells, *(make_cell(format_count(n), "number") for n in counts)], "aside": ""}
 
 
 def summary_table(lines: Sequence[Comparison]) -> dict[str, Any]:
     """How often and how closely each quantity agrees over all subjects; a line for each and its verdict."""
-    together: dict[tuple[str, Verdict], list[Comparison]] = {}
-    for line in lines:
-        together.setdefault((line.quantity.partition(":")[0], line.verdict), []).append(line)
+    caption = "What was compared, over all models; every single comparison is in the results document"
+    return _summary_of_bodies(caption, [{"title": "", "rows": _summary_rows(lines), "note": ""}])
+
+
+def _summary_of_bodies(caption: str, bodies: list[dict[str, Any]]) -> dict[str, Any]:
     heads = [
         make_cell("quantity"),
         make_cell("comparisons", "number"),
@@ -59,14 +133,19 @@ def summary_table(lines: Sequence[Comparison]) -> dict[str, Any]:
         make_cell("verdict", "verdict"),
     ]
     return {
-        "caption": "What was compared, over all models; every single comparison is in the results document",
+        "caption": caption,
         "detail": "",
-        "look": f"summary {length_class(len(together))}",
+        "look": f"summary {length_class(sum(len(body['rows']) for body in bodies))}",
         "heads": heads,
-        "bodies": [
-            {"title": "", "rows": [_summary_row(*key, same) for key, same in together.items()], "note": ""}
-        ],
+        "bodies": bodies,
     }
+
+
+def _summary_rows(lines: Sequence[Comparison]) -> list[dict[str, Any]]:
+    together: dict[tuple[str, Verdict], list[Comparison]] = {}
+    for line in lines:
+        together.setdefault((line.quantity.partition(":")[0], line.verdict), []).append(line)
+    return [_summary_row(*key, same) for key, same in together.items()]
 
 
 def _summary_row(quantity: str, verdict: Verdict, lines: Sequence[Comparison]) -> dict[str, Any]:

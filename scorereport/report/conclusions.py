@@ -6,9 +6,11 @@ Every finding names the part of the report that shows it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isnan
+from math import isnan, nan
 from typing import TYPE_CHECKING
 
+from scorereport.checks import name_some
+from scorereport.class_results import THRESHOLD
 from scorereport.formatting import (
     common_decimals,
     format_interval,
@@ -20,16 +22,19 @@ from scorereport.formatting import (
 )
 from scorereport.judging import Light
 from scorereport.report.miscalibrated import tell_ways
+from scorereport.results import ModelResult
 from scorereport.tables.grouped import name_test
+from scorereport.tables.table import label_of, percents_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from scorereport.class_results import ClassModelResult
     from scorereport.evaluation import Evaluation
     from scorereport.inference.outcomes import Difference, Estimate, HypothesisTest
     from scorereport.judging import Judgement
     from scorereport.report.record import Report
-    from scorereport.results import ModelResult, ScoreValue
+    from scorereport.results import ScoreValue
 
 _TONES = {Light.FAIL: "bad", Light.INCONCLUSIVE: "open", Light.WARN: "open"}
 #: How a number of groups with each verdict is told.
@@ -51,8 +56,9 @@ def conclude(report: Report) -> list[Finding]:
     return [
         *_conclude_limits(report.judgements),
         *_conclude_performance(evaluation),
-        *(finding for model in evaluation.models for finding in _conclude_calibration(model, evaluation)),
+        *(finding for model in evaluation.results for finding in _conclude_calibration(model, evaluation)),
         *_conclude_discrimination(evaluation),
+        *_conclude_decisions(evaluation),
         *_conclude_groups(evaluation),
         *_conclude_recalibration(evaluation),
     ]
@@ -79,57 +85,98 @@ def _conclude_limits(judgements: Sequence[Judgement]) -> Iterator[Finding]:
 
 
 def _conclude_performance(evaluation: Evaluation) -> Iterator[Finding]:
-    """The model with the lowest Brier score, and whether the data can tell it from the others."""
-    scores = {m.model: m.scores.scores[0] for m in evaluation.models}
+    """The model with the best main score, and whether the data can tell it from the others."""
+    name = evaluation.main_score
+    label = _inside(label_of(name))
+    scores = {m.model: m.scores.score(name) for m in evaluation.results}
     best = min(scores, key=lambda model: scores[model].value)
     value = scores[best]
     number = format_number(value.value, common_decimals([value.value]))
-    skill = _tell_skill(value)
+    skill = _tell_skill(value, "the prevalence" if evaluation.kind == "binary" else "the class frequencies")
     if len(scores) == 1:
-        yield Finding(text=f"{best} has a Brier score of {number}.{skill}", see="scores")
+        yield Finding(text=f"{best} has a {label} of {number}.{skill}", see="scores")
         return
     ranks = [r for r in evaluation.comparisons.ranks if r.model == best and r.measure == value.name]
     tied = ranks[0].tied_with if ranks else ()
     told = f"; the data cannot tell it from {join_words(tied)}" if tied else ""
     if ranks and not tied:
         told = "; the difference to every other model is more than chance explains"
-    yield Finding(text=f"{best} has the lowest Brier score, {number}{told}.{skill}", see="scores")
+    yield Finding(text=f"{best} has the lowest {label}, {number}{told}.{skill}", see="scores")
 
 
-def _tell_skill(score: ScoreValue) -> str:
+def _tell_skill(score: ScoreValue, constant: str) -> str:
     """The skill in words, with its interval; nothing where it is not defined."""
     if isnan(score.skill):
         return ""
     interval = score.skill_interval
     bounds = "" if interval is None else format_interval(100 * interval.lower, 100 * interval.upper, 1)
-    told = f" Its skill, compared with always forecasting the prevalence, is {format_percent(score.skill)}"
+    told = f" Its skill, compared with always forecasting {constant}, is {format_percent(score.skill)}"
     chance = interval is not None and interval.lower <= 0 <= interval.upper
     return (
         f"{told}{f', interval {bounds} %' if bounds else ''}{', which chance may explain' if chance else ''}."
     )
 
 
-def _conclude_calibration(result: ModelResult, evaluation: Evaluation) -> Iterator[Finding]:
+def _conclude_calibration(
+    result: ModelResult | ClassModelResult, evaluation: Evaluation
+) -> Iterator[Finding]:
     """Whether forecasts come true as often as they say, and in which way they do not."""
-    if not result.scores.miscalibration_tests:
+    name = evaluation.main_score
+    test, part = result.scores.miscalibration_test(name), result.scores.decomposition(name)
+    if test is None:
         return
-    test, part = result.scores.miscalibration_tests[0], result.scores.decompositions[0]
     alpha, decimals = find_alpha(evaluation), common_decimals([part.miscalibration])
     mcb, score = (format_number(value, decimals) for value in (part.miscalibration, part.score))
     measured = (
-        f"(miscalibration {mcb} of a Brier score of {score}, p {_equals(format_p_value(test.p_value))})"
+        f"(miscalibration {mcb} of a {_inside(label_of(name))} of {score}, "
+        f"p {_equals(format_p_value(test.p_value))})"
     )
     if test.p_value <= alpha:
-        told = tell_ways(result)
-        more = f": its forecasts are {told}" if told else ""
+        more = _tell_how(result, evaluation)
         text, tone = f"There is evidence that {result.model} is miscalibrated {measured}{more}.", "open"
     elif isnan(test.p_value) or alpha * (evaluation.settings.resamples + 1) < 1:
         text, tone = f"{result.model}: the test of calibration cannot tell {measured}.", "open"
     else:
-        upper = result.scores.components[0].upper
+        known = result.scores.component(name, "miscalibration")
+        upper = nan if known is None else known.upper
         limit = "" if isnan(upper) else f"; it may be as large as {format_number(upper, 4)}"
         text, tone = f"{result.model}: no evidence of miscalibration {measured}{limit}.", "plain"
     yield Finding(text=text, see="reliability", tone=tone)
+
+
+def _tell_how(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> str:
+    """In which way a binary model is wrong; of K classes, where it is shown to be."""
+    if isinstance(result, ModelResult):
+        told = tell_ways(result)
+        return f": its forecasts are {told}" if told else ""
+    family = result.families[-1]
+    tests = [(view.label, view.scores.miscalibration_test("brier")) for view in family.views]
+    shown = [label for label, test in tests if test is not None and test.p_value <= find_alpha(evaluation)]
+    if not shown:
+        return ", though of no single view of its classes"
+    up_to = "up to " if family.kind == THRESHOLD else ""
+    return f", most plainly for {up_to}{name_some(shown)}"
+
+
+def _conclude_decisions(evaluation: Evaluation) -> Iterator[Finding]:
+    """How often the likeliest class of K is right."""
+    if evaluation.kind == "binary":
+        return
+    rates = [(m.model, m.scores.score("accuracy")) for m in evaluation.class_models]
+    told = join_words(
+        f"{model} {format_percent(rate.value)}{_bracket_percent(rate.interval)}" for model, rate in rates
+    )
+    yield Finding(text=f"The class called likeliest is right in: {told}.", see="scores")
+
+
+def _bracket_percent(estimate: Estimate | None) -> str:
+    text = percents_text(estimate)
+    return f" {text} %" if text else ""
+
+
+def _inside(label: str) -> str:
+    """A label inside a sentence: names keep their capital letter."""
+    return label if label.startswith("Brier") else label[0].lower() + label[1:]
 
 
 def _conclude_discrimination(evaluation: Evaluation) -> Iterator[Finding]:
@@ -149,6 +196,7 @@ def _conclude_groups(evaluation: Evaluation) -> Iterator[Finding]:
     """Columns whose groups differ by more than chance explains, once for each model."""
     differ: dict[tuple[str, str], list[HypothesisTest]] = {}
     alpha = find_alpha(evaluation)
+    what = "the event happens" if evaluation.kind == "binary" else "each class comes"
     for item in evaluation.heterogeneity:
         if _adjusted(item.test) <= alpha:
             differ.setdefault((item.model, item.column), []).append(item.test)
@@ -156,7 +204,7 @@ def _conclude_groups(evaluation: Evaluation) -> Iterator[Finding]:
         told = join_words(f"{name_test(t)}, p {_equals(format_p_value(_adjusted(t)))}" for t in tests)
         yield Finding(
             text=f"{model}: results differ between groups of {column} by more than chance explains ({told}, "
-            "adjusted for their number). Scores also depend on how often the event happens in a group.",
+            f"adjusted for their number). Scores also depend on how often {what} in a group.",
             see="heterogeneity",
             tone="open",
         )

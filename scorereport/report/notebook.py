@@ -1,10 +1,10 @@
-"""An evaluation as a notebook shows it: its main tables and the reliability diagram."""
+"""An evaluation as a notebook shows it: its main tables and reliability diagrams."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scorereport.figures import describe_reliability, plot_reliability
+from scorereport.figures import describe_reliability, describe_views, plot_reliability, plot_views
 from scorereport.formatting import format_level
 from scorereport.report.parts import make_figure, make_table
 from scorereport.report.render import render_html
@@ -13,13 +13,16 @@ from scorereport.tables.scoring import score_table
 from scorereport.tables.sentences import describe_data, describe_uncertainty
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scorereport.evaluation import Evaluation
+    from scorereport.report.parts import Part
 
 
 def render_notebook(evaluation: Evaluation) -> str:
-    """A fragment of HTML with scores, decompositions and the reliability diagram; all else is attributes."""
-    models, prevalence = evaluation.models, evaluation.data.sample.prevalence
-    scores, level = [result.scores for result in models], format_level(evaluation.settings.level)
+    """A fragment of HTML with scores, decompositions and reliability diagrams; all else is attributes."""
+    scores = [result.scores for result in evaluation.results]
+    level = format_level(evaluation.settings.level)
     ranks = {(rank.model, rank.measure): rank for rank in evaluation.comparisons.ranks}
     context: dict[str, Any] = {
         "sentences": [text for text in (describe_data(evaluation), describe_uncertainty(evaluation)) if text],
@@ -27,13 +30,18 @@ def render_notebook(evaluation: Evaluation) -> str:
             make_table(score_table(scores, ranks, level)),
             make_table(decomposition_table(scores, level)),
         ],
-        "figure": make_figure(
-            plot_reliability,
-            describe_reliability(models, prevalence=prevalence),
-            models,
-            prevalence=prevalence,
-            caption="",
-        ),
+        "figures": list(_draw(evaluation)),
         "notes": list(evaluation.notes),
     }
     return render_html("notebook.html", context)
+
+
+def _draw(evaluation: Evaluation) -> Iterator[Part]:
+    """The diagram of all binary models, or one of the main views of each model of K classes."""
+    if evaluation.models:
+        models, prevalence = evaluation.models, evaluation.data.sample.prevalence
+        alt = describe_reliability(models, prevalence=prevalence)
+        yield make_figure(plot_reliability, alt, models, prevalence=prevalence, caption="")
+    for result in evaluation.class_models:
+        kind = result.families[-1].kind
+        yield make_figure(plot_views, describe_views(result, kind), result, kind, caption="")

@@ -28,6 +28,7 @@ class Section:
 
     name: str
     title: str
+    template: str = ""  # that of its name, unless given
     parts: Mapping[str, Part] = field(default_factory=dict)
     content: Mapping[str, Any] = field(default_factory=dict)
 

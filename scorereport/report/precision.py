@@ -13,40 +13,42 @@ from scorereport.formatting import (
     join_words,
 )
 from scorereport.report.formulas import SNELL_2021, VERGOUWE_2005, cite
-from scorereport.tables.table import Table
+from scorereport.tables.table import Table, label_of
 
 if TYPE_CHECKING:
     from scorereport.evaluation import Evaluation
     from scorereport.inference.outcomes import Estimate
-    from scorereport.results import ModelResult
 
 #: A rule of thumb asks for so many events and so many non-events.
 _ENOUGH = 100
+#: More classes than these are counted, not named.
+_MOST_NAMED = 4
 #: Intervals that are narrower have no width but for rounding.
 _NO_WIDTH = 1e-12
 
 
 def precision_table(evaluation: Evaluation) -> Table | None:
-    """Half the width of the intervals of Brier score, AUC and calibration slope; None without intervals."""
-    if evaluation.models[0].scores.scores[0].interval is None:
+    """Half the width of the main intervals; None without intervals."""
+    if evaluation.results[0].scores.scores[0].interval is None:
         return None
-    widths = [_half_widths(model) for model in evaluation.models]
+    is_binary = evaluation.kind == "binary"
+    names = ("brier", "roc_auc") if is_binary else (evaluation.main_score, "multiclass_log_loss", "accuracy")
+    widths = [[_half_width(m.scores.score(name).interval) for name in names] for m in evaluation.results]
+    heads = ["AUC" if name == "roc_auc" else label_of(name) for name in names]
+    if is_binary:
+        heads.append("calibration slope")
+        slopes = [None if m.calibration is None else m.calibration.line.slope for m in evaluation.models]
+        widths = [[*row, _half_width(slope)] for row, slope in zip(widths, slopes, strict=True)]
     decimals = [common_decimals(column) for column in zip(*widths, strict=True)]
     return Table(
         caption=f"Precision reached: half the width of the {format_level(evaluation.settings.level)} "
         "intervals; smaller is more precise",
-        heads=("model", "Brier score ±", "AUC ±", "calibration slope ±"),
+        heads=("model", *(f"{head} ±" for head in heads)),
         rows=tuple(
-            (model.model, *(format_number(v, d) for v, d in zip(row, decimals, strict=True)))
-            for model, row in zip(evaluation.models, widths, strict=True)
+            (result.model, *(format_number(v, d) for v, d in zip(row, decimals, strict=True)))
+            for result, row in zip(evaluation.results, widths, strict=True)
         ),
     )
-
-
-def _half_widths(model: ModelResult) -> list[float]:
-    intervals = {score.name: score.interval for score in model.scores.scores}
-    slope = None if model.calibration is None else model.calibration.line.slope
-    return [_half_width(estimate) for estimate in (intervals["brier"], intervals["roc_auc"], slope)]
 
 
 def _half_width(estimate: Estimate | None) -> float:
@@ -56,7 +58,28 @@ def _half_width(estimate: Estimate | None) -> float:
 
 
 def describe_size(evaluation: Evaluation) -> list[str]:
-    """Events and non-events, what was too little, and how well the prevalence is known."""
+    """Cases of each kind, what was too little, and how well the prevalence is known."""
+    sentences = _describe_classes(evaluation) if evaluation.data.classes else _describe_events(evaluation)
+    small = _count_small(evaluation)
+    return [*sentences, small] if small else sentences
+
+
+def _describe_classes(evaluation: Evaluation) -> list[str]:
+    counts = dict(zip(_labels(evaluation), evaluation.data.sample.classes, strict=True))
+    rarest = min(counts, key=lambda label: counts[label])
+    weighed = " (sum of weights)" if evaluation.data.weighted else ""
+    told = f"The sample has {format_count(len(counts))} classes; the rarest, {rarest}, has "
+    return [
+        f"{told}{counted(counts[rarest], 'case')}{weighed}.",
+        _judge_size({f"cases of {label}": n for label, n in counts.items()}),
+    ]
+
+
+def _labels(evaluation: Evaluation) -> tuple[str, ...]:
+    return () if evaluation.data.classes is None else evaluation.data.classes.labels
+
+
+def _describe_events(evaluation: Evaluation) -> list[str]:
     data, sample = evaluation.data, evaluation.data.sample
     others = sample.total - sample.events
     weighed = " (sums of weights)" if data.weighted else ""
@@ -68,8 +91,7 @@ def describe_size(evaluation: Evaluation) -> list[str]:
     if interval is not None:
         points = format_number(100 * _half_width(interval), 1)
         sentences.append(f"The prevalence is known to about ± {points} percentage points.")
-    small = _count_small(evaluation)
-    return [*sentences, small] if small else sentences
+    return sentences
 
 
 def _judge_size(counts: dict[str, float]) -> str:
@@ -77,18 +99,27 @@ def _judge_size(counts: dict[str, float]) -> str:
     rule = f"A rule of thumb asks for at least {_ENOUGH} of each [{cite(VERGOUWE_2005)}]"
     if few:
         return (
-            f"{rule}: there are too few {join_words(few)}. Intervals are wide, and a lack of evidence "
+            f"{rule}: there are too few {_name_few(few)}. Intervals are wide, and a lack of evidence "
             "against calibration says little."
         )
     return f"{rule}. The sample has them, which alone does not make intervals narrow [{cite(SNELL_2021)}]."
 
 
+def _name_few(few: list[str]) -> str:
+    """What there is too little of; of many classes only how many."""
+    if len(few) <= _MOST_NAMED:
+        return join_words(few)
+    return f"cases of {format_count(len(few))} classes"
+
+
 def _count_small(evaluation: Evaluation) -> str:
     scored = [group.sample for group in (*evaluation.groups, *evaluation.windows) if group.models]
-    small = sum(min(sample.events, sample.total - sample.events) < _ENOUGH for sample in scored)
+    fewest = [min(sample.classes or (sample.events, sample.total - sample.events)) for sample in scored]
+    small = sum(n < _ENOUGH for n in fewest)
     if not small:
         return ""
+    what = "events or non-events" if evaluation.kind == "binary" else "cases of some class"
     return (
         f"Among the groups and periods scored, {format_count(small)} of {format_count(len(scored))} "
-        f"have fewer than {_ENOUGH} events or non-events: read them with care."
+        f"have fewer than {_ENOUGH} {what}: read them with care."
     )

@@ -16,6 +16,7 @@ from scorereport.evaluation import Evaluation
 from scorereport.judging import Judgement, Light, judge, worst
 from scorereport.reference.certificate import Certificate
 from scorereport.report.provenance import Provenance, trace
+from scorereport.selecting import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -36,7 +37,8 @@ class Report:
     """An evaluation with its certificate, the words and limits of its configuration, and the verdicts.
 
     `overridden` names settings of the configuration that options took the place of. `origin` is the
-    provenance of results that were reported before, under another configuration.
+    provenance of results that were reported before, under another configuration. `selection` tells how the
+    model was chosen among checkpoints, if that is to be shown.
     """
 
     version: Literal[1] = VERSION
@@ -49,6 +51,7 @@ class Report:
     checklists: tuple[Checklist, ...] = ()
     overridden: tuple[str, ...] = ()
     origin: Provenance | None = None
+    selection: Selection | None = None
 
     @cached_property
     def configuration(self) -> Configuration:
@@ -78,13 +81,14 @@ def make_report(
     certificate: Certificate | None = None,
     configuration: Configuration | None = None,
     overridden: Collection[str] = (),
+    selection: Selection | None = None,
 ) -> Report:
     """Judge an evaluation by the limits of a configuration, and put together what a report shows.
 
     The evaluation must be made as the configuration asks, but for settings `overridden` on purpose.
     """
     configuration = configuration or Configuration()
-    asked = {*configuration.evaluation.settings, *(["group"] if configuration.evaluation.groups else [])}
+    asked = set(configuration.evaluation.arguments)
     check_certificate(certificate, evaluation)
     check_configuration(configuration, evaluation, overridden=overridden)
     return Report(
@@ -96,6 +100,7 @@ def make_report(
         judgements=judge(evaluation, configuration.limits),
         checklists=read_checklists(configuration) if configuration.text else (),
         overridden=tuple(sorted(asked.intersection(overridden))),
+        selection=selection,
     )
 
 
@@ -107,6 +112,7 @@ def configure_again(report: Report, configuration: Configuration, provenance: Pr
         certificate=report.certificate,
         configuration=configuration,
         overridden=report.overridden,
+        selection=report.selection,
     )
     return replace(again, origin=report.origin or report.provenance)
 

@@ -13,6 +13,7 @@ from scorereport.files import write_bytes, write_together
 from scorereport.formatting import join_words
 from scorereport.progress import announce
 from scorereport.report.assembly import describe_report
+from scorereport.report.choosing import choose_checkpoint
 from scorereport.report.context import describe_study
 from scorereport.report.guarding import check_self_contained
 from scorereport.report.pdf import Attachment, render_pdf
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from scorereport.findings import Study
     from scorereport.reference.certificate import Certificate
     from scorereport.report.record import Report
+    from scorereport.selecting import Selection
 
 _STUDY_NAME = "validation-report"
 _ENDINGS = (".html", ".pdf", ".json")
@@ -38,6 +40,7 @@ def write_report(
     path: str | Path,
     *,
     certificate: Certificate | None = None,
+    selection: Selection | None = None,
     config: str | Path | Configuration | None = None,
     templates: str | Path | None = None,
     date: str | None = None,
@@ -51,6 +54,8 @@ def write_report(
     evaluation : what to report
     path : where to; an earlier file is replaced once the new one is complete
     certificate : of these results, from `certify`
+    selection : how the model was chosen among checkpoints, from `select`; that of the configuration unless
+        given
     config : a TOML file with what data cannot tell, and the limits; see docs/configuration.md
     templates : a folder with templates that replace ours of the same name
     date : the date of the report, now unless given; the same date gives the same bytes
@@ -60,8 +65,9 @@ def write_report(
     signer = None if sign is None else open_signer(check_signed(Path(sign), [target]), password=password)
     configuration = config if isinstance(config, Configuration | None) else read_configuration(config)
     folder = find_templates(configuration, templates)
+    chosen = selection or choose_checkpoint(configuration)
     with fixed_time(None if date is None else read_time(date)):
-        report = prepare_report(evaluation, certificate, configuration, templates=folder)
+        report = prepare_report(evaluation, certificate, configuration, templates=folder, selection=chosen)
     return write_pages(report, [target], templates=folder, sign=signer)[0]
 
 
@@ -73,6 +79,7 @@ def prepare_report(
     templates: Path | None = None,
     command: str = "",
     overridden: Collection[str] = (),
+    selection: Selection | None = None,
 ) -> Report:
     """A report of now, to be rendered with these templates."""
     return make_report(
@@ -81,6 +88,7 @@ def prepare_report(
         certificate=certificate,
         configuration=configuration,
         overridden=overridden,
+        selection=selection,
     )
 
 

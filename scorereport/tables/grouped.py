@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import format_count, format_number, format_p_value, format_percent
@@ -12,58 +13,100 @@ if TYPE_CHECKING:
 
     from scorereport.evaluation import Evaluation
     from scorereport.inference.outcomes import HypothesisTest
-    from scorereport.results import GroupResult, ModelScores
+    from scorereport.results import GroupResult, ModelScores, SampleSummary
 
-_GROUP_HEADS = ("Brier", "MCB", "DSC", "UNC", "log", "AUC ↑")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Columns:
+    """What a table of groups shows: the decomposed score, then others, of which the last has its interval."""
+
+    score: str
+    others: tuple[str, ...]
+
+    def heads(self, *, has_intervals: bool) -> tuple[str, ...]:
+        """Heads of all numbers."""
+        *inner, last = (_HEADS[name] for name in self.others)
+        if not has_intervals:
+            return (_HEADS[self.score], "MCB", "DSC", "UNC", *inner, last)
+        return (_HEADS[self.score], "interval", "MCB", "Holm's p", "DSC", "UNC", *inner, last, "interval")
+
+    def numbers(self, scores: ModelScores) -> list[float]:
+        """The numbers of a model in a group, without intervals."""
+        part = scores.decomposition(self.score)
+        components = [part.score, part.miscalibration, part.discrimination, part.uncertainty]
+        return [*components, *(scores.score(name).value for name in self.others)]
+
+    def with_intervals(self, text: tuple[str, ...], scores: ModelScores) -> tuple[str, ...]:
+        """The same numbers as text, with the intervals and the p-value between them."""
+        score, mcb, *rest = text
+        test = scores.miscalibration_test(self.score)
+        p_value = "" if test is None else format_p_value(_adjusted(test))
+        first, last = (
+            interval_text(scores.score(name).interval, 4) for name in (self.score, self.others[-1])
+        )
+        return score, first, mcb, p_value, *rest, last
+
+
+_HEADS = {
+    "brier": "Brier",
+    "multiclass_brier": "Brier",
+    "rps": "RPS",
+    "log_loss": "log",
+    "multiclass_log_loss": "log",
+    "roc_auc": "AUC ↑",
+    "accuracy": "accuracy ↑",
+}
+_OTHERS = {
+    "brier": ("log_loss", "roc_auc"),
+    "multiclass_brier": ("multiclass_log_loss", "accuracy"),
+    "rps": ("multiclass_log_loss", "accuracy"),
+}
 
 
 def group_table(column: str, groups: Sequence[GroupResult], level: str) -> Table:
-    """Brier score and its components, log score and AUC, by subgroup or period."""
+    """The main score and its components, log score and AUC or accuracy, by subgroup or period."""
     scored = [(g, m) for g in groups for m in g.models]
-    numbers = iter(columns_of_text([_group_numbers(m) for _, m in scored]))
+    score = scored[0][1].decompositions[0].name if scored else "brier"
+    columns = _Columns(score=score, others=_OTHERS[score])
+    numbers = iter(columns_of_text([columns.numbers(m) for _, m in scored]))
     has_intervals = any(m.components for _, m in scored)
-    width = len(_GROUP_HEADS) + (3 if has_intervals else 0)
+    heads = columns.heads(has_intervals=has_intervals)
+    has_events = not any(g.sample.classes for g in groups)
     rows = []
     for g in groups:
-        size = (
-            format_count(g.sample.rows),
-            format_count(g.sample.events),
-            format_percent(g.sample.prevalence),
-        )
+        size = _describe_size(g.sample, has_events=has_events)
         for m in g.models:
             text = next(numbers)
-            rows.append((g.label, m.model, *size, *(_group_intervals(text, m) if has_intervals else text)))
+            rows.append(
+                (g.label, m.model, *size, *(columns.with_intervals(text, m) if has_intervals else text))
+            )
         if not g.models:
-            rows.append((g.label, "not scored", *size, *[""] * width))
-    heads = ("Brier", "interval", "MCB", "Holm's p", "DSC", "UNC", "log", "AUC ↑", "interval")
+            rows.append((g.label, "not scored", *size, *[""] * len(heads)))
     models = len(scored[0][0].models) if scored else 1
+    last = "AUC" if score == "brier" else "accuracy"
     return Table(
-        caption=f"By {column}: Brier score with its components, log score, AUC"
+        caption=f"By {column}: {label_of(score)} with its components, log score, {last}"
         + (
             f", with {level} intervals; p of the test that MCB is 0, adjusted for all groups"
             if has_intervals
             else ""
         ),
-        heads=(column, "model", "rows", "events", "prevalence", *(heads if has_intervals else _GROUP_HEADS)),
+        heads=(column, "model", "rows", *(("events", "prevalence") if has_events else ()), *heads),
         rows=tuple(rows),
         n_labels=2,
         section=models if models > 1 and len(scored) == len(groups) * models else 0,
     )
 
 
-def _group_numbers(scores: ModelScores) -> list[float]:
-    value, brier = {s.name: s.value for s in scores.scores}, scores.decompositions[0]
-    components = [brier.score, brier.miscalibration, brier.discrimination, brier.uncertainty]
-    return [*components, value["log_loss"], value["roc_auc"]]
+def _describe_size(sample: SampleSummary, *, has_events: bool) -> tuple[str, ...]:
+    rows = format_count(sample.rows)
+    if not has_events:
+        return (rows,)
+    return rows, format_count(sample.events), format_percent(sample.prevalence)
 
 
-def _group_intervals(text: tuple[str, ...], scores: ModelScores) -> tuple[str, ...]:
-    brier, mcb, dsc, unc, log, auc = text
-    interval = {s.name: s.interval for s in scores.scores}
-    test = scores.miscalibration_tests[0]
-    p_value = format_p_value(test.p_value if test.p_value_holm is None else test.p_value_holm)
-    of_brier, of_auc = (interval_text(interval[name], 4) for name in ("brier", "roc_auc"))
-    return brier, of_brier, mcb, p_value, dsc, unc, log, auc, of_auc
+def _adjusted(test: HypothesisTest) -> float:
+    return test.p_value if test.p_value_holm is None else test.p_value_holm
 
 
 def heterogeneity_table(evaluation: Evaluation) -> Table:
@@ -75,7 +118,7 @@ def heterogeneity_table(evaluation: Evaluation) -> Table:
             name_test(h.test),
             format_number(h.test.statistic, 2),
             format_p_value(h.test.p_value),
-            format_p_value(h.test.p_value if h.test.p_value_holm is None else h.test.p_value_holm),
+            format_p_value(_adjusted(h.test)),
         )
         for h in evaluation.heterogeneity
     ]

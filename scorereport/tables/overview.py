@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 from scorereport.formatting import format_level
 from scorereport.tables.calibrating import calibration_tables
+from scorereport.tables.class_scoring import cost_table, penalty_table, read_costs
+from scorereport.tables.classes import label_table
 from scorereport.tables.decompositions import decomposition_table
 from scorereport.tables.differences import difference_table
 from scorereport.tables.grouped import group_table, heterogeneity_table
 from scorereport.tables.scoring import bounded_table, score_table
+from scorereport.tables.viewing import view_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,14 +23,8 @@ if TYPE_CHECKING:
 
 def evaluation_tables(evaluation: Evaluation) -> Iterator[Table]:
     """All tables of an evaluation, in reading order."""
-    models = [result.scores for result in evaluation.models]
-    ranks = {(rank.model, rank.measure): rank for rank in evaluation.comparisons.ranks}
     level = format_level(evaluation.settings.level)
-    yield score_table(models, ranks, level)
-    if evaluation.settings.cost_interval is not None:
-        yield bounded_table(models, ranks, level, *evaluation.settings.cost_interval)
-    yield decomposition_table(models, level)
-    yield from calibration_tables(evaluation.models, level)
+    yield from _model_tables(evaluation, level) if evaluation.models else _class_tables(evaluation, level)
     if evaluation.comparisons.differences:
         yield difference_table(evaluation.comparisons.differences, level)
     for groups in (evaluation.groups, evaluation.windows):
@@ -35,3 +32,30 @@ def evaluation_tables(evaluation: Evaluation) -> Iterator[Table]:
             yield group_table(column, [g for g in groups if g.column == column], level)
     if evaluation.heterogeneity:
         yield heterogeneity_table(evaluation)
+
+
+def _model_tables(evaluation: Evaluation, level: str) -> Iterator[Table]:
+    """Scores, decompositions and calibration of binary models."""
+    models = [result.scores for result in evaluation.models]
+    ranks = {(rank.model, rank.measure): rank for rank in evaluation.comparisons.ranks}
+    yield score_table(models, ranks, level)
+    if evaluation.settings.cost_interval is not None:
+        yield bounded_table(models, ranks, level, *evaluation.settings.cost_interval)
+    yield decomposition_table(models, level)
+    yield from calibration_tables(evaluation.models, level)
+
+
+def _class_tables(evaluation: Evaluation, level: str) -> Iterator[Table]:
+    """Scores, penalties, costs, decompositions and views of models of K classes."""
+    results, classes, costs = evaluation.class_models, evaluation.data.classes, read_costs(evaluation)
+    if classes is None or costs is None:
+        return
+    models = [result.scores for result in results]
+    ranks = {(rank.model, rank.measure): rank for rank in evaluation.comparisons.ranks}
+    yield score_table(models, ranks, level, n_classes=len(classes.counts))
+    yield penalty_table(models, len(classes.counts), level)
+    yield cost_table(models, costs, level)
+    yield label_table(results, classes, level)
+    yield decomposition_table(models, level)
+    for result in results:
+        yield view_table(result, result.families[-1], level)

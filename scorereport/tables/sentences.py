@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scorereport.checks import name_some
+from scorereport.class_results import CLASS
 from scorereport.formatting import counted, format_count, format_level, format_percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from scorereport.class_results import ClassModelResult
     from scorereport.evaluation import Evaluation
     from scorereport.results import ModelResult
+
+#: More classes than these are counted, not listed.
+_MOST_CLASSES = 12
 
 
 def describe_data(evaluation: Evaluation) -> str:
@@ -23,6 +29,15 @@ def describe_data(evaluation: Evaluation) -> str:
     parts += [f"{format_count(flow.kept)} kept"]
     parts += [f"total weight {format_count(sample.total)}"] if data.weighted else []
     parts += [f"in {counted(data.clusters, 'cluster')}"] if data.clusters is not None else []
+    if data.classes is not None:
+        order = "ordered classes" if data.classes.ordered else "classes"
+        shares = ", ".join(
+            f"{c.label} {format_percent(c.share)}" for c in data.classes.counts[:_MOST_CLASSES]
+        )
+        more = len(data.classes.counts) - _MOST_CLASSES
+        rest = f" and {more} more" if more > 0 else ""
+        told = f"{len(data.classes.counts)} {order} ({shares}{rest})"
+        return f"{data.source}: {', '.join(parts)}. Outcome {data.outcome}: {told}."
     events = f"{counted(sample.events, 'event')}, prevalence {format_percent(sample.prevalence)}"
     return f"{data.source}: {', '.join(parts)}. Outcome {data.outcome} = {data.positive}: {events}."
 
@@ -40,6 +55,38 @@ def describe_uncertainty(evaluation: Evaluation) -> str:
         "closed form; MCB and DSC less the overfit of isotonic regression, so that an interval may exclude "
         "the raw value; that of MCB starts at 0 unless its test rejects on one side."
     )
+
+
+def describe_all_bands(evaluation: Evaluation) -> Iterator[str]:
+    """Whether reliability curves agree with calibration: of binary models, or of each view of K classes."""
+    for model in evaluation.models:
+        yield from describe_bands(model)
+    for result in evaluation.class_models:
+        yield from describe_view_bands(result)
+
+
+def describe_view_bands(result: ClassModelResult) -> Iterator[str]:
+    """Which views of a model leave their simultaneous band, in a sentence for each kind of view."""
+    for family in result.families:
+        bands = [(v, b) for v in family.views for b in v.bands if b.coverage == "simultaneous"]
+        if not bands:
+            continue
+        what = "classes" if family.kind == CLASS else "threshold" if len(family.views) == 1 else "thresholds"
+        left = [
+            v.label
+            for v, b in bands
+            if not b.holds(np.interp(b.x, v.reliability.forecast, v.reliability.cep))
+        ]
+        band, curves = bands[0][1].label, f"of {len(bands)} {what}"
+        if not left:
+            yield f"{result.model}: every reliability curve {curves} stays inside the {band}."
+            continue
+        up_to = "" if family.kind == CLASS else "up to "
+        yield (
+            f"{result.model}: {len(left)} {curves} {'has a curve' if len(left) == 1 else 'have curves'} that "
+            f"{'leaves' if len(left) == 1 else 'leave'} the {band} "
+            f"({up_to}{name_some(left)}); each band holds for its own view alone."
+        )
 
 
 def describe_bands(result: ModelResult) -> Iterator[str]:

@@ -14,22 +14,25 @@ if TYPE_CHECKING:
     from scorereport.evaluation import Evaluation
     from scorereport.inference.outcomes import HypothesisTest
     from scorereport.reliability.bands import Band
-    from scorereport.results import ModelCalibration, ModelResult
+    from scorereport.results import ModelCalibration
 
 
 def describe_calibration(evaluation: Evaluation) -> Iterator[Entry]:
     """The isotonic fit, the decomposition, and all tests and measures of calibration."""
-    models = evaluation.models
-    yield make_entry("isotonic")
-    yield make_entry("corp")
-    components = [part for model in models for part in model.scores.components]
+    models, is_binary = evaluation.models, evaluation.kind == "binary"
+    yield make_entry("isotonic" if is_binary else "views")
+    yield make_entry("corp" if is_binary else "view sums")
+    components = [part for model in evaluation.results for part in model.scores.components]
     if components:
         drawn = distinct(part.method.partition("resampled")[2].strip(" ()") for part in components)
-        yield make_entry("overfit", *(f"O₂ by {text}." for text in drawn if text))
-    tests = [test for model in models for test in model.scores.miscalibration_tests]
+        yield make_entry(
+            "overfit" if is_binary else "class overfit", *(f"O₂ by {text}." for text in drawn if text)
+        )
+    tests = [test for model in evaluation.results for test in model.scores.miscalibration_tests]
     if tests:
         drawn = distinct(test.method.partition(";")[0] for test in tests)
-        yield make_entry("miscalibration test", *(f"{text}." for text in drawn), _tell_hypothesis(tests[0]))
+        key = "miscalibration test" if is_binary else "class miscalibration test"
+        yield make_entry(key, *(f"{text}." for text in drawn), _tell_hypothesis(tests[0]))
     known = [model.calibration for model in models if model.calibration is not None]
     if known:
         yield from _describe_line_and_errors(known)
@@ -78,13 +81,23 @@ def _tell_hypothesis(test: HypothesisTest) -> str:
     return f"Null hypothesis: {test.null_hypothesis[0].lower()}{test.null_hypothesis[1:]}"
 
 
-def describe_bands(models: Sequence[ModelResult]) -> Iterator[Entry]:
+def describe_bands(evaluation: Evaluation) -> Iterator[Entry]:
     """Each band once, with the names of its models where these have different ones."""
-    drawn = [(model.model, band) for model in models for band in model.bands if _is_shown(band)]
+    drawn = [pair for pair in _list_bands(evaluation) if _is_shown(pair[1])]
+    models = distinct(model for model, _ in drawn)
     for label in distinct(band.label for _, band in drawn):
         of = [(model, band) for model, band in drawn if band.label == label]
-        whose = "" if len(of) == len(models) else f"Of {join_words(distinct(model for model, _ in of))}."
-        yield _describe_band(of[0][1], whose)
+        whose = distinct(model for model, _ in of)
+        yield _describe_band(of[0][1], "" if whose == models else f"Of {join_words(whose)}.")
+
+
+def _list_bands(evaluation: Evaluation) -> Iterator[tuple[str, Band]]:
+    """The bands of each binary model, or of the views of each model of K classes."""
+    for model in evaluation.models:
+        yield from ((model.model, band) for band in model.bands)
+    for result in evaluation.class_models:
+        views = [view for family in result.families for view in family.views]
+        yield from ((result.model, band) for view in views for band in view.bands)
 
 
 def _describe_band(band: Band, whose: str) -> Entry:

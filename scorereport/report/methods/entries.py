@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scorereport.report.class_formulas import CLASS_CATALOGUE
 from scorereport.report.formulas import CATALOGUE
 
 if TYPE_CHECKING:
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
     from scorereport.inference.outcomes import Difference, HypothesisTest
 
+#: The methods of all kinds of models.
+METHODS = CATALOGUE | CLASS_CATALOGUE
 #: Texts by "name", "formula", "convention" and "reference".
 Entry = dict[str, str]
 
@@ -24,7 +27,7 @@ _NAMES = ("Brier", "AUC")
 
 def make_entry(key: str, *more: str, reference: str = "") -> Entry:
     """A method of the catalogue, with what is known of its use here."""
-    known = CATALOGUE[key]
+    known = METHODS[key]
     return {
         "name": known.name,
         "formula": known.formula,

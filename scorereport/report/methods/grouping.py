@@ -53,6 +53,18 @@ def _tell_groups(evaluation: Evaluation) -> Iterator[str]:
         yield f"Periods: by {window}." if window else "Periods: the shortest that make no more than 24."
 
 
+def describe_scale(report: Report) -> Iterator[Entry]:
+    """The probability scale, and the choice of a checkpoint."""
+    omitted, results = report.configuration.report.omit, report.evaluation.results
+    has_scale = "scale" not in omitted and any(result.scale for result in results)
+    if has_scale:
+        yield make_entry("scale")
+    if report.evaluation.settings.resamples > 0 and (has_scale or report.evaluation.kind != "binary"):
+        yield make_entry("scale interval")
+    if report.selection is not None and "checkpoints" not in omitted:
+        yield make_entry("checkpoints")
+
+
 def describe_verdicts(report: Report) -> Iterator[Entry]:
     """How limits were judged, and who computed the numbers again."""
     if report.judgements:

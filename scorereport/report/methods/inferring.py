@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import format_level, format_number, join_words
-from scorereport.report.formulas import CATALOGUE
 from scorereport.report.methods.entries import (
+    METHODS,
     Entry,
     capitalize,
     distinct,
@@ -39,6 +39,7 @@ _DIFFERENCES = {
     "Diebold-Mariano": "Diebold-Mariano",
     "DeLong": "DeLong difference",
     "AUC influence": "DeLong difference",
+    "delta method": "delta method",
     "bracket": "bracket",
 }
 
@@ -48,7 +49,7 @@ _SKILL = " skill"
 
 def describe_intervals(evaluation: Evaluation) -> Iterator[Entry]:
     """Each method once, with what it was used for; details are those of all rows together."""
-    overall = list(_estimates(evaluation.data.sample, [model.scores for model in evaluation.models]))
+    overall = list(_estimates(evaluation.data.sample, [model.scores for model in evaluation.results]))
     others = [
         estimate
         for group in (*evaluation.groups, *evaluation.windows)
@@ -91,7 +92,7 @@ def describe_comparisons(evaluation: Evaluation) -> Iterator[Entry]:
         same = [d for d in compared.differences if _DIFFERENCES[_beginning(d)] == key]
         if same:
             reference = distinct(part for d in same for part in d.reference.split("; "))
-            fixed = CATALOGUE[key].reference.split("; ")
+            fixed = METHODS[key].reference.split("; ")
             how = tell_methods(_without_bracket(same))
             yield make_entry(key, how, reference="; ".join(distinct([*reference, *fixed])))
     if compared.murphy:

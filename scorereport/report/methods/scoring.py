@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scorereport.report.class_formulas import CLASS_SCORES
 from scorereport.report.formulas import SCORES
 from scorereport.report.methods.entries import Entry, capitalize, make_entry
 from scorereport.scores.registry import get_score
@@ -16,13 +17,25 @@ if TYPE_CHECKING:
 
 def describe_scores(evaluation: Evaluation) -> Iterator[Entry]:
     """Each score with its traits, and the skill."""
-    for score in evaluation.models[0].scores.scores:
+    for score in evaluation.results[0].scores.scores:
         yield _describe_score(score.name, evaluation.settings.cost_interval)
-    yield make_entry("skill")
+    if evaluation.kind == "binary":
+        yield make_entry("skill")
+        return
+    yield make_entry("class skill", _tell_costs(evaluation))
+
+
+def _tell_costs(evaluation: Evaluation) -> str:
+    """Which costs the expected cost has."""
+    if evaluation.settings.cost_matrix is not None:
+        return "Costs are those of the cost matrix asked for."
+    if evaluation.kind == "ordinal":
+        return "Costs are ((i − j) / (K − 1))², unless others are asked for."
+    return "Costs are 1 for every wrong decision, unless others are asked for."
 
 
 def _describe_score(name: str, costs: tuple[float, float] | None) -> Entry:
-    formula, convention = SCORES[name]
+    formula, convention = (SCORES | CLASS_SCORES)[name]
     score = get_score(name)
     bounds = "" if costs is None else f" Here a = {costs[0]:g} and b = {costs[1]:g}."
     traits = f"{score.direction}; {score.propriety}; range {_typeset(score.range)}."
@@ -40,6 +53,10 @@ def _typeset(text: str) -> str:
 
 def describe_decisions(evaluation: Evaluation, omitted: Collection[str] = ()) -> Iterator[Entry]:
     """Curves and measures of discrimination and of decisions, of those sections that are not omitted."""
+    if evaluation.kind != "binary":
+        if "retention" not in omitted and any(m.retention for m in evaluation.class_models):
+            yield make_entry("retention")
+        return
     if evaluation.data.sample.prevalence not in (0.0, 1.0) and "discrimination" not in omitted:
         yield make_entry("roc")
     if "decomposition" not in omitted:

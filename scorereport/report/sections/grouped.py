@@ -9,6 +9,7 @@ from scorereport.figures import describe_groups, describe_windows, plot_groups, 
 from scorereport.formatting import counted, format_level
 from scorereport.report.parts import Section, collect_parts, make_figure, make_table
 from scorereport.tables.grouped import group_table, heterogeneity_table
+from scorereport.tables.table import label_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 #: More groups than these are in the results document; a page cannot show them all.
 MOST_SHOWN = 40
-_SHOWN_MEASURE = "brier"
 
 
 def describe_groups_section(report: Report) -> Section | None:
@@ -29,19 +29,26 @@ def describe_groups_section(report: Report) -> Section | None:
     if not columns:
         return None
     level = format_level(evaluation.settings.level)
+    what = "the event happens" if evaluation.kind == "binary" else "each class comes"
     blocks, parts = [], {}
     for place, column in enumerate(columns, start=1):
         members = [group for group in evaluation.groups if group.column == column]
         keys = {"table": f"groups_{place}", "figure": f"groups_figure_{place}"}
         parts[keys["table"]] = make_table(group_table(column, members[:MOST_SHOWN], level))
-        parts[keys["figure"]] = _draw(plot_groups, describe_groups, members[:MOST_SHOWN], column, level)
+        parts[keys["figure"]] = _draw(
+            partial(plot_groups, measure=evaluation.main_score),
+            partial(describe_groups, measure=evaluation.main_score),
+            members[:MOST_SHOWN],
+            f"{label_of(evaluation.main_score)} by {column}",
+            level,
+        )
         blocks.append({"title": column, "keys": list(keys.values()), "left_out": _count_left_out(members)})
     differ = make_table(heterogeneity_table(evaluation)) if evaluation.heterogeneity else None
     return Section(
         name="groups",
         title="Subgroups",
         parts=collect_parts(**parts, heterogeneity=differ),
-        content={"columns": blocks, "smallest": str(evaluation.settings.smallest_group)},
+        content={"columns": blocks, "smallest": str(evaluation.settings.smallest_group), "what": what},
     )
 
 
@@ -57,7 +64,13 @@ def describe_time_section(report: Report) -> Section | None:
         title="Time",
         parts=collect_parts(
             windows=make_table(group_table(column, windows[-MOST_SHOWN:], level)),
-            windows_figure=_draw(plot_windows, describe_windows, windows[-MOST_SHOWN:], column, level),
+            windows_figure=_draw(
+                partial(plot_windows, measure=evaluation.main_score),
+                partial(describe_windows, measure=evaluation.main_score),
+                windows[-MOST_SHOWN:],
+                f"{label_of(evaluation.main_score)} by {column}",
+                level,
+            ),
         ),
         content={"column": column, "left_out": _count_left_out(windows)},
     )
@@ -67,7 +80,7 @@ def _draw(
     plot: Callable[..., Any],
     describe: Callable[..., str],
     shown: Sequence[GroupResult],
-    column: str,
+    what: str,
     level: str,
 ) -> Part | None:
     """A figure of those groups that were scored; None if none was."""
@@ -76,11 +89,11 @@ def _draw(
         return None
     whiskers = f", with {level} intervals" if scored[0].scores[0].interval is not None else ""
     return make_figure(
-        partial(plot, measure=_SHOWN_MEASURE),
-        describe(shown, measure=_SHOWN_MEASURE),
+        plot,
+        describe(shown),
         shown,
-        caption=f"Brier score by {column}{whiskers}. Lower is better, but it also depends on how often the "
-        "event happens in a group.",
+        caption=f"{what}{whiskers}. Lower is better, but it also depends on how often "
+        f"{'each class comes' if shown[0].sample.classes else 'the event happens'} in a group.",
     )
 
 

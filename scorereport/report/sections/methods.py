@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scorereport.formatting import counted, format_level
+from scorereport.report.class_formulas import CLASS_SYMBOLS
 from scorereport.report.formulas import (
     SNELL_2021,
     SYMBOLS,
@@ -15,7 +16,7 @@ from scorereport.report.formulas import (
     list_works,
 )
 from scorereport.report.methods.calibrating import describe_bands, describe_calibration
-from scorereport.report.methods.grouping import describe_groups, describe_verdicts
+from scorereport.report.methods.grouping import describe_groups, describe_scale, describe_verdicts
 from scorereport.report.methods.inferring import describe_comparisons, describe_intervals
 from scorereport.report.methods.scoring import describe_decisions, describe_scores
 from scorereport.report.parts import Section, collect_parts, make_facts, make_table
@@ -38,7 +39,12 @@ def describe_methods(report: Report) -> Section:
         title="Methods",
         parts=collect_parts(precision=make_table(precision_table(evaluation))),
         content={
-            "symbols": make_facts({**SYMBOLS, **(SYMBOLS_OF_INFERENCE if infers else {})}),
+            "symbols": make_facts(
+                {
+                    **(SYMBOLS if evaluation.kind == "binary" else CLASS_SYMBOLS),
+                    **(SYMBOLS_OF_INFERENCE if infers else {}),
+                }
+            ),
             "conventions": list(_state_conventions(evaluation)),
             "families": [_set_type(family) for family in families],
             "sizes": describe_size(evaluation),
@@ -53,11 +59,12 @@ def describe_families(report: Report) -> list[dict[str, Any]]:
     families: dict[str, Iterable[Entry]] = {
         "Scores": describe_scores(evaluation),
         "Calibration": describe_calibration(evaluation),
-        "Bands of the reliability curve": describe_bands(evaluation.models),
+        "Bands of the reliability curve": describe_bands(evaluation),
         "Discrimination and decisions": describe_decisions(evaluation, omitted),
         "Intervals": describe_intervals(evaluation),
         "Comparisons": describe_comparisons(evaluation),
         "Subgroups and recalibration": describe_groups(evaluation, omitted),
+        "Probability scale and choice": describe_scale(report),
         "Verdicts": describe_verdicts(report),
     }
     listed = [{"title": title, "methods": list(entries)} for title, entries in families.items()]
@@ -87,7 +94,10 @@ def _state_conventions(evaluation: Evaluation) -> Iterator[str]:
         "A score is proper if no forecast does better on average than the true probability, and strictly "
         "proper if every other forecast does worse."
     )
-    yield "A decision is positive if and only if p ≥ threshold."
+    if evaluation.kind == "binary":
+        yield "A decision is positive if and only if p ≥ threshold."
+    else:
+        yield "The decision is the likeliest class; of those that tie, the first in the stated order."
     yield "What is 0/0 is not defined (n/d), never 0; what is infinite stays ∞."
     if settings.resamples > 0:
         yield (

@@ -55,6 +55,6 @@ def _description_table(report: Report) -> Table | None:
     return Table(
         caption="Models in this report, by their columns in the data",
         heads=("model", "description"),
-        rows=tuple((result.model, told.get(result.model, "")) for result in report.evaluation.models),
+        rows=tuple((result.model, told.get(result.model, "")) for result in report.evaluation.results),
         n_labels=2,
     )

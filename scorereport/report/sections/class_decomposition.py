@@ -1,0 +1,77 @@
+"""Decomposition of scores of K classes: over the thresholds or classes, and in sum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport.figures import describe_view_components, plot_view_components
+from scorereport.formatting import counted, format_count, format_level, format_percent
+from scorereport.report.parts import Section, collect_parts, make_figure, make_table
+from scorereport.tables.decompositions import decomposition_table
+from scorereport.tables.viewing import view_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scorereport.evaluation import Evaluation
+    from scorereport.report.parts import Part
+    from scorereport.report.record import Report
+
+
+def describe_class_decomposition(report: Report) -> Section | None:
+    """The components of the scores in sum and view by view; None of binary models."""
+    evaluation = report.evaluation
+    models, level = evaluation.class_models, format_level(evaluation.settings.level)
+    if not models:
+        return None
+    views = {
+        f"views_{place}": make_table(view_table(model, model.families[-1], level))
+        for place, model in enumerate(models, start=1)
+    }
+    return Section(
+        name="decomposition",
+        title="Decomposition",
+        template="sections/class-decomposition.html",
+        parts=collect_parts(
+            components=make_table(decomposition_table([m.scores for m in models], level)),
+            view_components=_draw_components(evaluation, level),
+            **views,
+        ),
+        content={
+            "has_intervals": bool(models[0].scores.components),
+            "is_ordered": evaluation.kind == "ordinal",
+            "views": list(views),
+            "crossing": list(_describe_crossing(evaluation)),
+        },
+    )
+
+
+def _draw_components(evaluation: Evaluation, level: str) -> Part:
+    models = evaluation.class_models
+    kind = models[0].families[-1].kind
+    is_ordered = evaluation.kind == "ordinal"
+    where, why = (
+        ("threshold", "how many cases lie on either side of a threshold")
+        if is_ordered
+        else ("class", "how often a class comes")
+    )
+    lines = f" Lines: {level} intervals of the true components." if models[0].scores.components else ""
+    return make_figure(
+        plot_view_components,
+        describe_view_components(models, kind),
+        models,
+        kind,
+        caption="Where models lose and gain: miscalibration, which should be small, and discrimination, "
+        f"which should be large, of each {where}.{lines} Discrimination also depends on {why}: compare "
+        "models in a row, not rows.",
+    )
+
+
+def _describe_crossing(evaluation: Evaluation) -> Iterator[str]:
+    """Models whose recalibrated thresholds contradict each other, and in how many cases."""
+    total = evaluation.data.sample.total
+    for model in evaluation.class_models:
+        crossing = model.families[-1].crossing
+        if crossing > 0:
+            share = format_percent(crossing / total)
+            yield f"{model.model}: {format_count(crossing)} of {counted(total, 'case')} ({share})."
