@@ -14,9 +14,10 @@ RPY2 := rpy2==3.6.5 rpy2-rinterface==3.6.5 rpy2-robjects==3.6.5
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: ## run the demonstration and write demo-report.pdf, .html and .json
+demo: ## run the demonstrations and write demo-report and demo-ordinal as .pdf, .html and .json
 	@.ci/setup demo
 	@$(BIN)/scorereport demo -o .
+	@$(BIN)/scorereport demo --ordinal -o .
 
 test: lint ## run all checks: lint, types, tests
 	$(BIN)/python -m pytest -n auto --dist worksteal -q

@@ -8,25 +8,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit, logit
 
-from scorereport.predictions import read_predictions
+from scorereport.reading import read_predictions
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from scorereport.predictions import Predictions
+    from scorereport.predictions import ClassPredictions, Predictions
 
 #: What the data cannot tell, as a configuration for reports.
 CONFIGURATION = Path(__file__).with_name("demo.toml")
+REPORT_NAME = "demo-report"
 
 OUTCOME = "any_visit"
 FORECASTS = ("logit", "poisson", "overconfident")
 GROUP = "plan"
-COST_INTERVAL = (0.5, 0.8)
+SETTINGS: dict[str, Any] = {"cost_interval": (0.5, 0.8)}
 SOURCE = "RAND health insurance experiment, held-out rows"
 _SEED = 20190
 _OVERCONFIDENCE = 2.0
@@ -62,7 +63,11 @@ def make_demo_predictions() -> pd.DataFrame:
     )
 
 
-def read_demo_predictions(frame: pd.DataFrame) -> Predictions:
+def read_demo_predictions(frame: pd.DataFrame) -> Predictions | ClassPredictions:
     """The demonstration's rows as predictions, with their source."""
     predictions = read_predictions(frame, outcome=OUTCOME, forecasts=FORECASTS, group=GROUP)
     return replace(predictions, source=SOURCE)
+
+
+def choose_checkpoint() -> None:
+    """Nothing was chosen among checkpoints here."""
