@@ -80,12 +80,12 @@ INNER_LAYERS = {
         ["evaluating"],
     ],
     "reference": [
-        ["certificate", "deviations", "exchange", "installation", "laws"],
+        ["certificate", "deviations", "exchange", "installation", "laws", "views"],
         ["session", "worker"],
         ["installing", "questions"],
         ["comparing", "references"],
-        ["banding", "reported"],
-        ["recorded"],
+        ["asking", "banding", "class_scores", "reported"],
+        ["class_reported", "recorded"],
         ["certifying"],
     ],
     "configuration": [

@@ -9,33 +9,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport.checks import check_inside, check_option, check_whole
+from scorereport.class_results import CLASS
 from scorereport.clock import timestamp
 from scorereport.comparison import Comparison, Verdict
 from scorereport.errors import UsageError
 from scorereport.evaluation import Evaluation
-from scorereport.formatting import format_count
-from scorereport.predictions import Predictions
+from scorereport.formatting import counted, format_count
+from scorereport.predictions import ClassPredictions, Predictions
 from scorereport.progress import steps
+from scorereport.reference.asking import Asker, are_rows
 from scorereport.reference.banding import compare_bands
 from scorereport.reference.certificate import Attempt, Certificate
-from scorereport.reference.comparing import BASE_SOURCE, PACKAGE_SOURCE, Comparer
+from scorereport.reference.class_reported import compare_class_models
+from scorereport.reference.comparing import BASE_SOURCE, PACKAGE_SOURCE
 from scorereport.reference.installation import Unavailable
-from scorereport.reference.questions import Question, read_answer
 from scorereport.reference.recorded import compare_with_record, describe_record
 from scorereport.reference.references import BASE, NAMES, PACKAGE, Reference, open_reference
 from scorereport.reference.reported import compare_reported
 from scorereport.reference.session import ReferenceFailure
-from scorereport.sampling import are_counts
+from scorereport.reference.views import count_views, list_drawn, list_views, name_view
+from scorereport.results import ClassSummary
 
 if TYPE_CHECKING:
-    from scorereport.results import ModelResult
+    from collections.abc import Iterator
 
+AnyPredictions = Predictions | ClassPredictions
 RECORDED = "recorded"
 REFERENCES = ("auto", PACKAGE, BASE, RECORDED)
-#: Seconds that R may take for one model.
+#: Seconds that R may take for one question: a binary model, or a view of one of K classes.
 TIME_LIMIT = 900.0
-#: Rows that whole weights may come to; beyond, base R takes the weights themselves.
-_MOST_REPEATED = 20_000_000
 #: With fewer draws R's bounds say next to nothing about the width of a band.
 FEWEST_DRAWS = 100
 #: What a certificate does not speak of.
@@ -43,6 +45,13 @@ LEFT_OUT = (
     "intervals, tests and components corrected for overfit",
     "simultaneous bands",
     "ROC, Murphy, regret and decision curves",
+    "groups, periods of time and comparisons of models",
+)
+#: The same of models of K classes, beside bands of most views.
+CLASS_LEFT_OUT = (
+    "intervals, tests and components corrected for overfit",
+    "simultaneous bands",
+    "retention curves and the probability scale",
     "groups, periods of time and comparisons of models",
 )
 _WITH = {
@@ -56,7 +65,7 @@ NO_WEIGHTS = "The R package has no case weights, and these weights are not whole
 def certify(
     evaluation: Evaluation,
     *,
-    data: Predictions | None = None,
+    data: AnyPredictions | None = None,
     reference: str = "auto",
     draws: int = 200,
     time_limit: float = TIME_LIMIT,
@@ -64,8 +73,10 @@ def certify(
     """Compare the numbers of every model with R's on the same data, in a process of its own.
 
     Scores, skills, MCB, DSC, UNC, AUC and the reliability curve are those of the evaluation; bins,
-    recalibrated probabilities and bands come from a fit of the same data. What is left out the certificate
-    names. Nothing that goes wrong in R raises: it ends as a verdict.
+    recalibrated probabilities and bands come from a fit of the same data. Of models of K classes R is asked
+    about each class and each threshold between ordered ones, as if it were a binary model; the scores of K
+    classes are held against the sums of its answers and against plain arithmetic of base R. What is left out
+    the certificate names. Nothing that goes wrong in R raises: it ends as a verdict.
 
     Parameters
     ----------
@@ -73,7 +84,7 @@ def certify(
     reference : "reliabilitydiag" through rpy2, "base" for base R alone, "recorded" for recorded answers,
         which are not about these data, or "auto", the first of them that is there
     draws : how often R resamples each band that is compared in distribution
-    time_limit : seconds that R may take for one model
+    time_limit : seconds that R may take for one model, or for one class or threshold of it
     """
     predictions = _check_data(evaluation, data)
     kinds = _kinds(check_option(reference, "reference", REFERENCES))
@@ -85,15 +96,29 @@ def certify(
     return certification.run(kinds)
 
 
-def _check_data(evaluation: Evaluation, data: Predictions | None) -> Predictions:
+def _check_data(evaluation: Evaluation, data: AnyPredictions | None) -> AnyPredictions:
     """The predictions that were evaluated; whether their numbers are the same R will tell."""
     predictions = evaluation.predictions if data is None else data
     if predictions is None:
         raise UsageError("This evaluation was read without its data; pass the predictions as `data`.")
-    evaluated, given = [result.model for result in evaluation.models], list(predictions.forecasts)
+    evaluated, given = _kind_of(evaluation.data.classes), _kind_of(predictions)
     if evaluated != given:
-        raise UsageError(f"The evaluation is of {', '.join(evaluated)}, the data are of {', '.join(given)}.")
+        raise UsageError(f"The evaluation is of {evaluated}, the data are of {given}.")
+    models, named = [result.model for result in evaluation.results], list(predictions.forecasts)
+    if models != named:
+        raise UsageError(f"The evaluation is of {', '.join(models)}, the data are of {', '.join(named)}.")
     return predictions
+
+
+def _kind_of(outcomes: ClassSummary | AnyPredictions | None) -> str:
+    """What is forecast, in words: an event, or classes in their order."""
+    if isinstance(outcomes, ClassPredictions):
+        labels, ordered = outcomes.classes, outcomes.ordered
+    elif isinstance(outcomes, ClassSummary):
+        labels, ordered = outcomes.labels, outcomes.ordered
+    else:
+        return "an event"
+    return f"{len(labels)} classes {'in order' if ordered else 'without order'} ({', '.join(labels)})"
 
 
 def _kinds(reference: str) -> tuple[str, ...]:
@@ -106,7 +131,7 @@ def _kinds(reference: str) -> tuple[str, ...]:
 @dataclass(frozen=True, kw_only=True)
 class _Certification:
     evaluation: Evaluation
-    predictions: Predictions
+    predictions: AnyPredictions
     draws: int
     time_limit: float
 
@@ -123,19 +148,18 @@ class _Certification:
         return self._by_record(tuple(attempts))
 
     def _certify_with(self, kind: str, attempts: tuple[Attempt, ...]) -> Certificate:
-        if kind == PACKAGE and not self._weights_are_rows():
+        if kind == PACKAGE and not are_rows(self.predictions.weight):
             raise Unavailable(NO_WEIGHTS, "")
         with open_reference(kind, self.time_limit) as reference:
-            models = steps(self.evaluation.models, len(self.evaluation.models), "asking R")
-            lines = tuple(line for result in models for line in self._compare(reference, result))
+            lines = tuple(self._compare_all(reference))
             has_failed = any(line.is_unexpected for line in lines)
             return self._certificate(
                 verdict="failed" if has_failed else "certified",
-                sentence=_describe(lines, reference),
+                sentence=_describe(lines, reference, _describe_views(self.predictions)),
                 reference=reference.title,
                 software=reference.software,
                 comparisons=lines,
-                left_out=LEFT_OUT,
+                left_out=_leave_out(self.predictions),
                 attempts=attempts,
             )
 
@@ -167,41 +191,52 @@ class _Certification:
             **{**parts, "software": {"scorereport": version("scorereport"), **parts["software"]}},
         )
 
-    def _compare(self, reference: Reference, result: ModelResult) -> list[Comparison]:
-        question = self._question(result.model)
-        answer = read_answer(reference.ask(question), question)
-        comparer = Comparer(
-            subject=result.model, question=question, answer=answer, is_package=reference.is_package
-        )
-        return [
-            *comparer.compare(result.scores.decompositions),
-            *compare_reported(comparer, result, self.evaluation, self.predictions),
-            *compare_bands(comparer),
-        ]
-
-    def _question(self, model: str) -> Question:
-        """Whole weights are repeated rows; others are for base R only."""
-        p, settings = self.predictions, self.evaluation.settings
-        y_true, y_prob, weight = p.outcome, p.forecasts[model], p.weight
-        if weight is not None and self._weights_are_rows():
-            counts = weight.astype(np.intp)
-            y_true, y_prob, weight = np.repeat(y_true, counts), np.repeat(y_prob, counts), None
-        return Question(
-            y_true=y_true,
-            y_prob=y_prob,
-            weight=weight,
-            level=settings.band_level,
-            costs=settings.cost_interval,
+    def _compare_all(self, reference: Reference) -> Iterator[Comparison]:
+        """Every model, of whichever kind it is."""
+        evaluation, predictions = self.evaluation, self.predictions
+        asker = Asker(
+            reference=reference,
+            settings=evaluation.settings,
+            weight=predictions.weight,
             draws=self.draws,
-            seed=settings.seed,
         )
+        if isinstance(predictions, ClassPredictions):
+            yield from compare_class_models(asker, evaluation, predictions)
+            return
+        for result in steps(evaluation.models, len(evaluation.models), "asking R"):
+            comparer = asker.ask(result.model, predictions.outcome, predictions.forecasts[result.model])
+            yield from comparer.compare(result.scores.decompositions)
+            yield from compare_reported(comparer, result, evaluation, predictions)
+            yield from compare_bands(comparer)
 
-    def _weights_are_rows(self) -> bool:
-        weight = self.predictions.weight
-        return weight is None or (are_counts(weight) and weight.sum() <= _MOST_REPEATED)
+
+def _leave_out(predictions: AnyPredictions) -> tuple[str, ...]:
+    """What a certificate of these models does not speak of."""
+    if isinstance(predictions, Predictions):
+        return LEFT_OUT
+    drawn = [name_view(kind, label) for kind, labels in list_drawn(predictions).items() for label in labels]
+    views = sum(map(len, list_views(predictions).values()))
+    if len(drawn) == views or not are_rows(predictions.weight):
+        return CLASS_LEFT_OUT
+    told = (
+        f"R's resampled bands, which take seconds each, of all but {len(drawn)} of the {views} binary "
+        f"questions about each model ({', '.join(drawn)})"
+    )
+    return (*CLASS_LEFT_OUT, told)
 
 
-def _describe(lines: tuple[Comparison, ...], reference: Reference) -> str:
+def _describe_views(predictions: AnyPredictions) -> str:
+    """How many binary questions were asked, if models have several classes."""
+    if isinstance(predictions, Predictions):
+        return ""
+    asked = " and ".join(
+        "each class" if kind == CLASS else "each threshold between classes"
+        for kind in list_views(predictions)
+    )
+    return f" {counted(count_views(predictions), 'binary question')} were asked, about {asked}."
+
+
+def _describe(lines: tuple[Comparison, ...], reference: Reference, asked: str) -> str:
     """The outcome in sentences: how many lines by whom, and what became of them."""
     main = PACKAGE_SOURCE if reference.is_package else BASE_SOURCE
     names = {**_WITH, main: f"with {reference.title}"}
@@ -210,7 +245,7 @@ def _describe(lines: tuple[Comparison, ...], reference: Reference) -> str:
         for source in dict.fromkeys(line.source for line in lines)
     ]
     has_failed = any(line.is_unexpected for line in lines)
-    return f"{'Failed' if has_failed else 'Certified on these data'}. {'; '.join(told)}."
+    return f"{'Failed' if has_failed else 'Certified on these data'}.{asked} {'; '.join(told)}."
 
 
 def _count(lines: list[Comparison]) -> str:

@@ -28,7 +28,8 @@ PACKAGE_SOURCE, BASE_SOURCE = "reliabilitydiag", "base R"
 #: A quotient of two differences, the lower of which may be small.
 SKILL_TOLERANCE = 1e-10
 _MURPHY = ("reliability", "resolution", "uncertainty")
-_COMPONENTS = ("mean score", "MCB", "DSC", "UNC", "perfect forecast")
+#: What R says of each score, in this order.
+COMPONENTS = ("mean score", "MCB", "DSC", "UNC", "perfect forecast")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,7 +67,7 @@ class Comparer:
             return
         ours = (d.score, d.miscalibration, d.discrimination, d.uncertainty, d.perfect)
         signs = (-1, 1, 1, -1, -1) if d.higher_is_better else (1, 1, 1, 1, 1)
-        for name, engine, sign, reference in zip(_COMPONENTS, ours, signs, theirs, strict=True):
+        for name, engine, sign, reference in zip(COMPONENTS, ours, signs, theirs, strict=True):
             yield self.match(f"{label}: {name}", engine, sign * reference)
 
     def score(self, value: ScoreValue) -> Iterator[Comparison]:
@@ -81,9 +82,17 @@ class Comparer:
         skill = relative_skill(mean, constant, perfect)
         yield self.match(f"{score.label}: skill", value.skill, skill, tolerance=SKILL_TOLERANCE)
 
+    def auc(self, value: float) -> Comparison:
+        """The area under the ROC curve, by plain arithmetic of base R on counts of the same data."""
+        return self.match("AUC", value, self.answer.auc, source=BASE_SOURCE)
+
+    def auc_skill(self, value: float) -> Comparison:
+        """Its skill: 0 for a forecast that cannot tell, 1 for one that always can."""
+        return self.match("AUC: skill", value, 2 * self.answer.auc - 1, source=BASE_SOURCE)
+
     def counts(self, auc: float, murphy: MurphyDecomposition) -> Iterator[Comparison]:
-        """What the package does not compute: plain arithmetic of base R on counts of the same data."""
-        yield self.match("AUC", auc, self.answer.auc, source=BASE_SOURCE)
+        """What the package does not compute: the AUC, and Murphy's parts over distinct forecasts."""
+        yield self.auc(auc)
         parts = (murphy.reliability, murphy.resolution, murphy.uncertainty)
         for name, engine, theirs in zip(_MURPHY, parts, self.answer.murphy, strict=True):
             yield self.match(f"Murphy's {name}", engine, theirs, source=BASE_SOURCE)
@@ -135,16 +144,28 @@ class Comparer:
         source: str | None = None,
     ) -> Comparison:
         """A line with numbers: one of each, or the two of many that differ most."""
-        line = compare_arrays(
-            self.subject, quantity, np.atleast_1d(ours), np.atleast_1d(theirs), tolerance=tolerance
-        )
-        return replace(line, source=self.source if source is None else source)
+        source = self.source if source is None else source
+        return match_numbers(self.subject, quantity, ours, theirs, tolerance=tolerance, source=source)
 
     def state(self, quantity: str, verdict: Verdict, reason: str) -> Comparison:
         """A line without numbers."""
         return Comparison(
             subject=self.subject, quantity=quantity, verdict=verdict, reason=reason, source=self.source
         )
+
+
+def match_numbers(
+    subject: str,
+    quantity: str,
+    ours: ArrayLike,
+    theirs: ArrayLike,
+    *,
+    source: str,
+    tolerance: float = TOLERANCE,
+) -> Comparison:
+    """A line with numbers, and whose they are: one of each, or the two of many that differ most."""
+    line = compare_arrays(subject, quantity, np.atleast_1d(ours), np.atleast_1d(theirs), tolerance=tolerance)
+    return replace(line, source=source)
 
 
 def _without_flat_corners(forecast: FloatArray, cep: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -169,6 +169,13 @@ def _read_scores(vectors: dict[str, Vector]) -> dict[str, FloatArray]:
     return scores
 
 
+def read_vector(vectors: dict[str, Vector], name: str, length: int) -> FloatArray:
+    """So many numbers of an answer; a `ReferenceFailure` if they are not there."""
+    vector = _numbers(vectors, name)
+    _check_length(name, vector, length)
+    return vector
+
+
 def _numbers(vectors: dict[str, Vector], name: str) -> FloatArray:
     vector = vectors.get(name)
     if not isinstance(vector, np.ndarray) or len(vector) == 0:

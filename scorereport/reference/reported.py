@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.comparison import Comparison, Verdict, compare_arrays
-from scorereport.reference.comparing import BASE_SOURCE
 from scorereport.reliability.fit import corp
 from scorereport.summaries import choose_measures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from scorereport.evaluation import Evaluation
     from scorereport.predictions import Predictions
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from scorereport.results import ModelResult, Settings
 
 #: Of lines that hold an evaluation against the engine, not against R.
-_ITSELF = "the engine"
+ITSELF = "the engine"
 
 
 def compare_reported(
@@ -34,12 +33,12 @@ def compare_reported(
     That the engine's bands are right R tells elsewhere: what remains is that these are the engine's.
     """
     settings = evaluation.settings
-    yield _check_complete(result, settings)
+    yield check_complete(result.model, _parts_of(result), _parts_of_all(settings))
     yield comparer.sample(evaluation.data.sample)
     for value in result.scores.scores:
         if value.name == "roc_auc":
             yield from comparer.counts(value.value, result.murphy)
-            yield comparer.match("AUC: skill", value.skill, 2 * comparer.answer.auc - 1, source=BASE_SOURCE)
+            yield comparer.auc_skill(value.skill)
         else:
             yield from comparer.score(value)
     yield from comparer.curve(result.curves.reliability.forecast, result.curves.reliability.cep)
@@ -47,27 +46,40 @@ def compare_reported(
     fit = corp(p.outcome, p.forecasts[result.model], p.weight, cluster=p.cluster)
     for band in result.bands:
         if band.coverage == "pointwise":
-            yield _compare_again(result.model, band, fit, settings)
+            yield compare_again(result.model, band, fit, settings)
 
 
-def _check_complete(result: ModelResult, settings: Settings) -> Comparison:
-    """An evaluation from which a number was taken out must not pass for that."""
+def _parts_of(result: ModelResult) -> list[str]:
+    return [
+        *(d.name for d in result.scores.decompositions),
+        "and",
+        *(value.name for value in result.scores.scores),
+        "and",
+        *(band.kind for band in result.bands if band.coverage == "pointwise"),
+    ]
+
+
+def _parts_of_all(settings: Settings) -> list[str]:
     names = [measure.name for measure in choose_measures(settings)]
     bands = ["consistency", "confidence"] if settings.resamples else []
-    wanted = [*names, "and", *names, "roc_auc", "and", *bands]
-    found = [d.name for d in result.scores.decompositions]
-    found += ["and", *(value.name for value in result.scores.scores)]
-    found += ["and", *(band.kind for band in result.bands if band.coverage == "pointwise")]
+    return [*names, "and", *names, "roc_auc", "and", *bands]
+
+
+def check_complete(subject: str, found: Sequence[str], wanted: Sequence[str]) -> Comparison:
+    """An evaluation from which a number was taken out must not pass for that."""
+    is_complete = list(found) == list(wanted)
+    told = f"There are {', '.join(found)}; there must be {', '.join(wanted)}."
     return Comparison(
-        subject=result.model,
+        subject=subject,
         quantity="scores and bands that an evaluation has",
-        verdict=Verdict.AGREES if found == wanted else Verdict.DIFFERS,
-        reason="" if found == wanted else f"There are {', '.join(found)}; there must be {', '.join(wanted)}.",
-        source=_ITSELF,
+        verdict=Verdict.AGREES if is_complete else Verdict.DIFFERS,
+        reason="" if is_complete else told,
+        source=ITSELF,
     )
 
 
-def _compare_again(subject: str, band: Band, fit: Corp, settings: Settings) -> Comparison:
+def compare_again(subject: str, band: Band, fit: Corp, settings: Settings) -> Comparison:
+    """A pointwise band as it is reported, beside the same drawn again from the data."""
     again = fit.band(
         band.kind,
         settings.band_level,
@@ -81,4 +93,4 @@ def _compare_again(subject: str, band: Band, fit: Corp, settings: Settings) -> C
     if band.label != again.label or (band.seed, band.shape) != (again.seed, again.shape):
         told = f"It is a {band.label}; it must be a {again.label}."
         line = replace(line, verdict=Verdict.DIFFERS, reason=told)
-    return replace(line, source=_ITSELF)
+    return replace(line, source=ITSELF)

@@ -101,4 +101,4 @@ certify <- function(x, y, level, costs, drawn_x, drawn_y, draws, seed, lone, che
   )
 }
 
-operations <- list(hello = hello, certify = certify)
+operations <- list(hello = hello, certify = certify, classes = class_entries)

@@ -94,4 +94,6 @@ defects <- function(x, y, values) {
   )
 }
 
-operations <- list(hello = hello, certify = certify, niamey = niamey, defects = defects)
+operations <- list(
+  hello = hello, certify = certify, classes = class_entries, niamey = niamey, defects = defects
+)

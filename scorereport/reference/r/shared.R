@@ -54,6 +54,98 @@ count_entries <- function(x, y, weight) {
   )
 }
 
+# Measures of K classes. `y` holds the classes that came, counted from 1; `p` their probabilities, class by
+# class; `cost` what each decision costs, a row for each class that came, or nothing. Of each measure: the mean
+# of the forecast, of the best constant and of the perfect one.
+class_entries <- function(y, p, weight, size, ordered, cost) {
+  held <- weight > 0 # nothing times an infinite score is nothing
+  p <- matrix(p, ncol = size)[held, , drop = FALSE]
+  y <- y[held]
+  weight <- weight[held]
+  cost <- if (length(cost) > 0) matrix(cost, ncol = size, byrow = TRUE) else usual_cost(size, ordered)
+  came <- vapply(seq_len(size), function(k) sum(weight[y == k]), numeric(1))
+  label <- first_largest(p)
+  joint <- joint_weights(y, label, weight, size)
+  measures <- c(
+    class_means(y, p, weight, came, ordered),
+    list(
+      accuracy = c(sum(diag(joint)), max(came), sum(came)) / sum(came),
+      macro_f1 = f1_of(joint),
+      expected_cost = c(sum(cost * joint), min(colSums(came * cost)), sum(came * diag(cost))) / sum(came)
+    ),
+    if (ordered) list(quadratic_weighted_kappa = kappa_of(joint))
+  )
+  c(under("class", measures), list(came = came, joint = as.numeric(t(joint))))
+}
+
+usual_cost <- function(size, ordered) {
+  if (ordered) outer(seq_len(size), seq_len(size), "-")^2 / (size - 1)^2 else 1 - diag(size)
+}
+
+# The class that is called likeliest, the first of those that tie; max.col would take near ones for ties.
+first_largest <- function(p) {
+  label <- rep(1L, nrow(p))
+  largest <- p[, 1]
+  for (k in seq_len(ncol(p))[-1]) {
+    is_larger <- p[, k] > largest
+    label[is_larger] <- k
+    largest <- pmax(largest, p[, k])
+  }
+  label
+}
+
+joint_weights <- function(y, label, weight, size) {
+  sums <- tapply(weight, list(factor(y, seq_len(size)), factor(label, seq_len(size))), sum)
+  matrix(ifelse(is.na(sums), 0, sums), ncol = size)
+}
+
+class_means <- function(y, p, weight, came, ordered) {
+  classes <- which(came > 0) # shares of the classes, forecast where each of them comes
+  shares <- matrix(came / sum(came), nrow = length(classes), ncol = length(came), byrow = TRUE)
+  forecast <- class_losses(y, p, ordered)
+  constant <- class_losses(classes, shares, ordered)
+  lapply(stats::setNames(names(forecast), names(forecast)), function(name) {
+    c(sum(weight * forecast[[name]]) / sum(weight), sum(came[classes] * constant[[name]]) / sum(came), 0)
+  })
+}
+
+# Losses of single cases; those that need an order are of its K - 1 thresholds.
+class_losses <- function(y, p, ordered) {
+  size <- ncol(p)
+  happened <- outer(y, seq_len(size), "==")
+  given <- rowSums(ifelse(happened, p, 0))
+  missed <- first_largest(p) != y
+  brier <- rowSums((p - happened)^2)
+  losses <- list(
+    multiclass_brier = brier,
+    multiclass_log_loss = -log(given),
+    multiclass_spherical = 1 - given / sqrt(rowSums(p^2)),
+    penalized_brier = brier + missed * (size - 1) / size,
+    penalized_log_loss = -log(given) + missed * log(size)
+  )
+  if (!ordered) {
+    return(losses)
+  }
+  off <- vapply(seq_len(size - 1), function(k) {
+    pmin(rowSums(p[, seq_len(k), drop = FALSE]), 1) - (y <= k)
+  }, numeric(length(y)))
+  off <- matrix(off, nrow = length(y))
+  c(losses, list(rps = rowSums(off^2) / (size - 1), sa_rps = (rowSums(abs(off)) / (size - 1))^2))
+}
+
+# Neither has a constant to beat: F1 is not a mean, and kappa is a skill already.
+f1_of <- function(joint) {
+  both <- rowSums(joint) + colSums(joint)
+  c(mean((2 * diag(joint) / both)[both > 0]), NaN, NaN)
+}
+
+kappa_of <- function(joint) {
+  distance <- (row(joint) - col(joint))^2
+  joint <- joint / sum(joint) # so that products of sums neither vanish nor overflow
+  by_chance <- outer(rowSums(joint), colSums(joint))
+  c(1 - sum(distance * joint) / sum(distance * by_chance), 0, 1)
+}
+
 # The entries of a list under a common name: band.x, band.lower, band.upper.
 under <- function(name, entries) stats::setNames(entries, paste(name, names(entries), sep = "."))
 
