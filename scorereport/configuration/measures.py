@@ -7,6 +7,7 @@ from enum import StrEnum
 from math import inf
 from typing import TYPE_CHECKING
 
+from scorereport.classes.measures import order_of_tables
 from scorereport.scores import REGISTRY, Direction
 
 if TYPE_CHECKING:
@@ -82,19 +83,7 @@ class LimitMeasure:
 SCORES = ("brier", "log_loss", "misclassification", "spherical")
 BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
 #: The scores of models of several classes, in the order of tables.
-CLASS_SCORES = (
-    "multiclass_brier",
-    "multiclass_log_loss",
-    "rps",
-    "sa_rps",
-    "multiclass_spherical",
-    "penalized_brier",
-    "penalized_log_loss",
-    "accuracy",
-    "macro_f1",
-    "quadratic_weighted_kappa",
-    "expected_cost",
-)
+CLASS_SCORES = order_of_tables(ordered=True)
 #: Those of them that only ordered classes have, that are decomposed, and that have no skill of their own.
 ORDINAL_SCORES = ("rps", "sa_rps", "quadratic_weighted_kappa")
 DECOMPOSED_CLASS_SCORES = ("multiclass_brier", "rps")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scorereport.classes.measures import order_of_tables
 from scorereport.formatting import common_decimals, format_interval, format_number, format_p_value
 from scorereport.tables.table import Table, label_of
 
@@ -17,17 +18,7 @@ _COMPARED = (
     "brier",
     "log_loss",
     "roc_auc",
-    "multiclass_brier",
-    "multiclass_log_loss",
-    "rps",
-    "sa_rps",
-    "multiclass_spherical",
-    "penalized_brier",
-    "penalized_log_loss",
-    "accuracy",
-    "macro_f1",
-    "quadratic_weighted_kappa",
-    "expected_cost",
+    *order_of_tables(ordered=True),
     "bounded_brier",
     "bounded_net_benefit",
     "brier miscalibration",

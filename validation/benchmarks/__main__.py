@@ -12,6 +12,7 @@ from pathlib import Path
 from scorereport.files import write_text
 from validation.benchmarks.bands import compare_bands
 from validation.benchmarks.certificate import compare_certificate
+from validation.benchmarks.classes import compare_classes
 from validation.benchmarks.engine import compare_engine
 from validation.benchmarks.measure import Comparison
 from validation.benchmarks.report import compare_reports
@@ -23,7 +24,14 @@ RESULTS = Path(__file__).parent / "results" / "latest.json"
 def main() -> int:
     """Run, print and write; the exit code is 1 if a limit is broken."""
     results = []
-    benchmarks = (compare_engine, compare_start, compare_bands, compare_certificate, compare_reports)
+    benchmarks = (
+        compare_engine,
+        compare_start,
+        compare_bands,
+        compare_classes,
+        compare_certificate,
+        compare_reports,
+    )
     for result in chain.from_iterable(compare() for compare in benchmarks):
         results.append(result)
         if isinstance(result, Comparison):
