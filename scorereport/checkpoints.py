@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from scorereport.checks import name_some
-from scorereport.columns import label_text
+from scorereport.columns import class_indices, label_text
 from scorereport.errors import DataError, UsageError
 from scorereport.formatting import counted, format_number, join_words
-from scorereport.predictions import ClassPredictions
+from scorereport.predictions import ClassPredictions, check_class_names
 from scorereport.reading import read_predictions
 from scorereport.scores.registry import REGISTRY, Kind, Score, get_score
+from scorereport.sources import read_columns
 from scorereport.tracks import SCORES, Checkpoints, make_track, order_checkpoints
 
 if TYPE_CHECKING:
@@ -89,6 +91,8 @@ def _read_cases(
     normalize: bool,
 ) -> Predictions | ClassPredictions:
     """All rows, with the checkpoint as their group."""
+    if isinstance(forecasts, Mapping):
+        raise UsageError("`forecasts` must list the columns of the one model whose checkpoints these are.")
     columns = [forecasts] if isinstance(forecasts, str) else list(forecasts or [])
     shared: dict[str, Any] = {"outcome": outcome, "weight": weight, "group": checkpoint, "missing": "drop"}
     if len(columns) == 1:
@@ -96,6 +100,8 @@ def _read_cases(
         if normalize:
             raise UsageError("`normalize` is for a column for each class; there is one column of an event.")
         predictions = read_predictions(source, forecasts=columns, positive=positive, **shared)
+        if classes is not None:
+            class_indices(read_columns(source, [], [outcome])[outcome], outcome, check_class_names(classes))
     elif classes is None or not columns:
         raise UsageError(
             "`forecasts` must list the columns of probabilities, and `classes` their classes in the same "

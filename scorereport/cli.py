@@ -113,7 +113,10 @@ def report(  # a command takes as many options as it has
     ] = None,
     config: Config = None,
     checkpoints: Annotated[
-        Path | None, typer.Option(help="Show how the model was chosen among the checkpoints in this file.")
+        Path | None,
+        typer.Option(
+            help="Show the choice among checkpoints: a file of their scores, or as [checkpoints] says."
+        ),
     ] = None,
     source: Annotated[
         Path | None, typer.Option("--from", help="Render a results.json again, without the data.")
@@ -171,7 +174,10 @@ def _report_on(
     from scorereport.report.writing import prepare_report
 
     hash_templates(templates)  # a folder that is not there is refused before the work
-    selection = choose_checkpoint(configuration, checkpoints)
+    asked = request.choose(configuration)
+    selection = choose_checkpoint(
+        configuration, checkpoints, classes=asked.get("classes"), normalize=asked.get("normalize", False)
+    )
     evaluation, certificate = request.evaluate(configuration)
     return prepare_report(
         evaluation,

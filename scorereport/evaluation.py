@@ -125,7 +125,7 @@ class Evaluation(_OnData):
 
     @property
     def skills(self) -> pd.DataFrame:
-        """Skills: 0 for the prevalence forecast, 1 for the perfect one."""
+        """Skills: 0 for forecasting the prevalence, or the class frequencies; 1 for the perfect forecast."""
         return frames.skill_frame(m.scores for m in self.results)
 
     @property
@@ -160,7 +160,7 @@ class Evaluation(_OnData):
 
     @property
     def confusion(self) -> pd.DataFrame:
-        """How often each class came and was called likeliest: a row for each model and class that came."""
+        """How often each class came and was called likeliest: a row for each model and pair of classes."""
         return frames.confusion_frame(self.data.classes, self.class_models)
 
     @property

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from scorereport.inference.components import ComponentEstimate
     from scorereport.inference.outcomes import Estimate
     from scorereport.inference.recalibration import RecalibrationTrial
+    from scorereport.inference.scale_results import ScaleMark
     from scorereport.results import ClassSummary, DataSummary, GroupResult, ModelResult, ModelScores
 
 
@@ -52,7 +53,8 @@ def decomposition_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
 
 def murphy_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
     """Murphy's decomposition: a row for each model."""
-    return _frame([{"model": m.model, **document.encode(m.murphy)} for m in models]).set_index("model")
+    frame = _frame([{"model": m.model, **document.encode(m.murphy)} for m in models])
+    return frame.set_index("model") if len(frame) else frame
 
 
 def threshold_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
@@ -79,13 +81,14 @@ def view_frame(models: Iterable[ClassModelResult]) -> pd.DataFrame:
 
 
 def confusion_frame(classes: ClassSummary | None, models: Iterable[ClassModelResult]) -> pd.DataFrame:
-    """Confusion tables: a row for each model and class that came, a column for each that was called."""
+    """Confusion tables: a row for each model, class that came, and class that was called likeliest."""
     labels = () if classes is None else classes.labels
     return _frame(
         [
-            {"model": m.model, "came": came, **dict(zip(labels, counts, strict=True))}
+            {"model": m.model, "came": came, "called": called, "weight": weight}
             for m in models
-            for came, counts in zip(labels, m.confusion.counts, strict=True)
+            for came, row in zip(labels, m.confusion.counts, strict=True)
+            for called, weight in zip(labels, row, strict=True)
         ]
     )
 
@@ -121,12 +124,25 @@ def scale_frame(models: Iterable[ModelResult] | Iterable[ClassModelResult]) -> p
                 "model_value": getattr(found, mark).model.value,
                 "source_value": getattr(found, mark).source.value,
                 "divergence": getattr(found, mark).divergence.value,
+                **_bounds(getattr(found, mark)),
+                "angle": found.angle,
+                "angle_lower": found.angle_lower,
+                "angle_upper": found.angle_upper,
+                "verdict": found.verdict,
             }
             for m in models
             for found in m.scale
             for mark in ("decisiveness", "accuracy", "robustness")
         ]
     )
+
+
+def _bounds(mark: ScaleMark) -> dict[str, float]:
+    return {
+        f"{part}_{end}": getattr(getattr(mark, part), end)
+        for part in ("model", "source", "divergence")
+        for end in ("lower", "upper")
+    }
 
 
 def calibration_test_frame(models: Iterable[ModelResult] | Iterable[ClassModelResult]) -> pd.DataFrame:

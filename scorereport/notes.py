@@ -11,6 +11,7 @@ from scorereport.formatting import counted
 from scorereport.groups import MOST_GROUPS_WITH_INTERVALS, has_weight, label_windows, rows_by_label
 from scorereport.inference.components import warn_of_few_events
 from scorereport.inference.mean_errors import FEW_UNITS
+from scorereport.predictions import ClassPredictions
 from scorereport.sampling import Units, are_counts
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from scorereport.arrays import IntArray
     from scorereport.cases import Cases
     from scorereport.predictions import Predictions
-    from scorereport.results import GroupResult, Settings
+    from scorereport.results import GroupResult, SampleSummary, Settings
 
 
 def describe_rows_and_models(predictions: Predictions, settings: Settings) -> Iterator[str]:
@@ -48,11 +49,16 @@ def describe_groups(
 ) -> Iterator[str]:
     """Notes on the groups of each column, and on periods of time."""
     for column, groups in by_column:
-        one_class = [g.label for g in groups if g.models and g.sample.events in (0, g.sample.total)]
+        one_class = [g.label for g in groups if g.models and _has_one_class(g.sample)]
         if one_class:
             shown = name_some(one_class)
-            yield f"{column}: AUC and skill are not defined where all outcomes are the same ({shown})."
+            what = "skill is" if groups[0].sample.classes else "AUC and skill are"
+            yield f"{column}: {what} not defined where all outcomes are the same ({shown})."
         yield from _describe_limits(column, groups, settings)
+
+
+def _has_one_class(sample: SampleSummary) -> bool:
+    return max(sample.classes or (sample.events, sample.total - sample.events)) == sample.total
 
 
 def _describe_limits(column: str, groups: Sequence[GroupResult], settings: Settings) -> Iterator[str]:
@@ -74,9 +80,10 @@ def _describe_limits(column: str, groups: Sequence[GroupResult], settings: Setti
 def describe_dependence(predictions: Cases) -> Iterator[str]:
     """What rows that depend on each other change."""
     if predictions.time is not None and predictions.cluster is None:
+        others = "kappa, F1" if isinstance(predictions, ClassPredictions) else "AUC"
         yield (
-            "Differences of scores, AUC, miscalibration and discrimination allow for dependence in time; "
-            "all other intervals, bands and tests take rows as independent."
+            f"Differences of scores, {others}, miscalibration and discrimination allow for dependence in "
+            "time; all other intervals, bands and tests take rows as independent."
         )
     if predictions.cluster is not None:
         clusters = len(np.unique(predictions.cluster))

@@ -116,7 +116,7 @@ class Request:
         from scorereport.evaluation import evaluate
         from scorereport.terminal import show_progress
 
-        chosen = self._choose(configuration)
+        chosen = self.choose(configuration)
         with show_progress(quiet=self.quiet):
             try:
                 evaluation = evaluate(self.file, **chosen)
@@ -126,7 +126,7 @@ class Request:
                 raise DataError(f"{error} For columns of several classes give --classes as well.") from error
             return evaluation, _certify(evaluation) if self.certify else None
 
-    def _choose(self, configuration: Configuration | None) -> dict[str, Any]:
+    def choose(self, configuration: Configuration | None) -> dict[str, Any]:
         """What `evaluate` is asked for, options before configuration, checked before the work begins."""
         asked = {} if configuration is None else configuration.evaluation.arguments
         chosen = asked | self.given

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from scorereport.arrays import FloatArray, IntArray
 from scorereport.cases import Cases
 from scorereport.checks import check_distribution, check_labels, check_outcome, check_probability
+from scorereport.columns import label_text
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
@@ -85,9 +86,12 @@ def _check_forecasts(forecasts: Mapping[str, Any]) -> None:
 
 def check_class_names(classes: Any) -> tuple[str, ...]:
     """At least two names of classes, each once."""
-    if isinstance(classes, str) or len(classes) < FEWEST_CLASSES:
+    is_list = isinstance(classes, Iterable) and not isinstance(classes, str)
+    names = tuple(map(label_text, classes)) if is_list else ()
+    if len(names) < FEWEST_CLASSES:
         raise UsageError(f"`classes` must be a list of at least two labels; got {classes!r}.")
-    names = tuple(map(str, classes))
+    if "" in names:
+        raise UsageError("`classes` must be labels that are not empty; got an empty text.")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"`classes` must differ; got {twice!r} twice.")

@@ -76,7 +76,8 @@ def read_predictions(  # noqa: PLR0913  # each part that a column may play has i
     (array([1, 0]), [[0.2, 0.8], [0.6, 0.4]])
     """
     check_option(missing, "missing", ("refuse", "drop"))
-    labels = None if classes is None else check_class_names([label_text(label) for label in classes])
+    labels = None if classes is None else check_class_names(classes)
+    _check_forecasts(forecasts)
     _check_kind(labels, forecasts, positive=positive, grade=grade, ordered=ordered, normalize=normalize)
     columns_of = _columns_of(forecasts, labels)
     roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time)
@@ -152,6 +153,15 @@ class Roles(NamedTuple):
         return [*self.groups, *(name for name in (self.cluster, self.grade) if name is not None)]
 
 
+def _check_forecasts(forecasts: Forecasts) -> None:
+    """At least one model, each once."""
+    if isinstance(forecasts, str) or len(forecasts) == 0:
+        raise UsageError(f"`forecasts` must be a list of at least one column; got {forecasts!r}.")
+    for name, times in Counter(map(str, forecasts)).items():
+        if times > 1:
+            raise UsageError(f"`{name}` is asked for {times} times; a column has one role.")
+
+
 def _check_kind(
     classes: tuple[str, ...] | None,
     forecasts: Forecasts,
@@ -162,15 +172,13 @@ def _check_kind(
     normalize: bool,
 ) -> None:
     """Refuse what belongs to the other kind of predictions."""
-    if isinstance(forecasts, str) or len(forecasts) == 0:
-        raise UsageError(f"`forecasts` must be a list of at least one column; got {forecasts!r}.")
-    for name, times in Counter(map(str, forecasts)).items():
-        if times > 1:
-            raise UsageError(f"`{name}` is asked for {times} times; a column has one role.")
     if classes is None and (isinstance(forecasts, Mapping) or ordered or normalize):
         raise UsageError(
             "`classes` must name the classes, in the order of their columns, where a model has several."
         )
+    for name, flag in (("ordered", ordered), ("normalize", normalize)):
+        if not isinstance(flag, (bool, np.bool_)):
+            raise UsageError(f"`{name}` must be True or False; got {flag!r}.")
     if classes is not None and positive is not None:
         raise UsageError("`positive` is for two outcomes; `classes` names all of them.")
     if classes is not None and grade is not None:
@@ -183,13 +191,15 @@ def _columns_of(forecasts: Forecasts, classes: tuple[str, ...] | None) -> dict[s
         return {str(name): (str(name),) for name in forecasts}
     if not isinstance(forecasts, Mapping):
         return {str(model): tuple(f"{model}_{label}" for label in classes) for model in forecasts}
-    named = {str(model): tuple(map(str, columns)) for model, columns in forecasts.items()}
-    for model, columns in named.items():
-        if isinstance(forecasts[model], str) or len(columns) != len(classes):
+    named = {}
+    for model, columns in forecasts.items():
+        if isinstance(columns, str) or len(columns) != len(classes):
+            got = repr(columns) if isinstance(columns, str) else len(columns)
             raise UsageError(
                 f"`forecasts` must name a column for each of the {len(classes)} classes; "
-                f"got {len(columns)} for {model}."
+                f"got {got} for {model}."
             )
+        named[str(model)] = tuple(map(str, columns))
     return named
 
 

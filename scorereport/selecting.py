@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -19,15 +20,14 @@ from scorereport.formatting import counted, join_words
 from scorereport.frames import record_frame
 from scorereport.scores.registry import REGISTRY, Direction, get_score
 from scorereport.sources import describe, hash_file
-from scorereport.tracks import Track, parse_numbers, read_scores
+from scorereport.tracks import Checkpoints, Track, parse_numbers, read_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     import pandas as pd
 
     from scorereport.arrays import FloatArray
-    from scorereport.tracks import Checkpoints
 
 #: What choices are compared by.
 F1, ACCURACY = "macro_f1", "accuracy"
@@ -225,6 +225,8 @@ def select(
     patience = None if patience is None else check_whole(patience, "patience", 1)
     if outcome is None:
         _refuse_parts_of_predictions(forecasts, classes, weight, normalize=normalize)
+        if not isinstance(directions, Mapping | None):
+            raise UsageError(f"`directions` must map columns to directions; got {directions!r}.")
         checkpoints = read_scores(data, score, checkpoint, directions)
     else:
         if directions:
@@ -271,6 +273,21 @@ def _select(found: Checkpoints, score: str, column: str, patience: int | None, s
         source=describe(source),
         file_sha256=hash_file(source),
     )
+
+
+def check_selection(selection: Selection) -> None:
+    """Refuse a choice that does not follow from the scores of its checkpoints."""
+    found = Checkpoints(
+        labels=selection.checkpoints,
+        tracks=selection.tracks,
+        cases=selection.cases,
+        classes=selection.classes,
+        notes=(),
+    )
+    made = _select(found, selection.score, selection.column, selection.patience, None)
+    for part in ("choices", "correlations", "pairwise"):
+        if document.encode(getattr(made, part)) != document.encode(getattr(selection, part)):
+            raise UsageError(f"the {part} among checkpoints do not follow from their scores.")
 
 
 def _choose(track: Track, found: Checkpoints, patience: int | None) -> Choice:

@@ -6,6 +6,7 @@ import html
 import io
 import re
 from contextlib import closing
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,11 @@ import pypdfium2
 
 import scorereport as sr
 from scorereport.comparison import Comparison, Verdict, compare_numbers
-from scorereport.configuration import read_configuration
+from scorereport.configuration import SECTION_NAMES, parse_configuration, read_configuration
 from scorereport.reference.certificate import Certificate
+from scorereport.report.choosing import choose_checkpoint
 from scorereport.report.provenance import Provenance, Revision
-from scorereport.report.record import Report, make_report
+from scorereport.report.record import Report, configure_again, make_report
 from scorereport.report.render import hash_templates
 
 DATE = "2026-11-15"
@@ -253,7 +255,160 @@ def list_images(page: str) -> list[str]:
     return [html.unescape(re.search(r' alt="([^"]*)"', image)[1]) for image in images]
 
 
+def list_headings(page: str) -> list[tuple[int, str]]:
+    """Level and text of each heading, in order."""
+    found = re.findall(r"<h([1-6])[^>]*>(.*?)</h\1>", page, flags=re.S)
+    return [(int(level), words_of(text)) for level, text in found]
+
+
+def list_markup(page: str) -> tuple[set[str], set[str]]:
+    """The names of all elements and attributes, as a browser finds them."""
+    tags, attributes = set(), set()
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            tags.add(tag)
+            attributes.update(name for name, _ in attrs)
+
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    return tags, attributes
+
+
+def read_tables(page: str) -> dict[str, list[list[str]]]:
+    """The rows of each table, as the texts of their cells, by its caption."""
+    tables = {}
+    for table in re.findall(r"<table\b.*?</table>", page, flags=re.S):
+        caption = re.search(r"<caption\b[^>]*>(.*?)</caption>", table, flags=re.S)
+        rows = re.findall(r"<tr\b[^>]*>(.*?)</tr>", table, flags=re.S)
+        cells = [re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", row, flags=re.S) for row in rows]
+        tables[words_of(caption[1]) if caption else ""] = [[words_of(c) for c in row] for row in cells]
+    return tables
+
+
 def words_of(page: str) -> str:
     """The text of a page as a reader sees it."""
     body = page[page.index("<body") :] if "<body" in page else page
     return plain(html.unescape(re.sub(r"<[^>]+>", " ", re.sub(r"<style>.*?</style>", "", body, flags=re.S))))
+
+
+# ---- A rich report on ordered classes ----
+
+GRADES = ("none", "mild", "moderate", "severe")
+GRADERS = ("clinic", "bold")
+GRADED_COMMAND = "scorereport report patients.csv --config graded.toml --time visit"
+GRADED_CONFIGURATION = """\
+# A comment that only the file itself has.
+[report]
+title = "Validation of the grading model"
+number = "MV-2026-118"
+version = "2.0"
+organisation = "Example Clinic"
+confidentiality = "Internal"
+
+[model]
+name = "Eye grades"
+version = "3.1"
+owner = "Ophthalmology"
+descriptions = {clinic = "The model in use.", bold = "A challenger that promises too much."}
+
+[data]
+source = "Screening of 2024"
+outcome = "Grade of the disease"
+
+[people]
+author = "Ana Lima"
+
+[evaluation]
+outcome = "grade"
+classes = ["none", "mild", "moderate", "severe"]
+ordered = true
+forecasts = ["clinic", "bold"]
+groups = ["site"]
+window = "quarter"
+cost_matrix = [[0, 1, 2, 4], [2, 0, 1, 2], [5, 2, 0, 1], [9, 5, 2, 0]]
+resamples = 40
+seed = 7
+
+[checkpoints]
+file = "epochs.csv"
+column = "epoch"
+outcome = "grade"
+forecasts = ["p_none", "p_mild", "p_moderate", "p_severe"]
+score = "penalized_brier"
+patience = 2
+
+[limits]
+set_by = "Medical board"
+set_on = 2026-01-15
+rps = {warn = 0.15, fail = 0.2}
+multiclass_log_loss = {warn = 1.2, fail = 1.3}
+accuracy = {warn = 0.9, fail = 0.2}
+quadratic_weighted_kappa = {warn = 0.4, fail = 0.3}
+
+[text]
+limitations = "Patients of one clinic only. Ελληνικά, Кириллица, naïve."
+
+[checklist]
+lists = ["model-risk"]
+"""
+
+
+def _grade(level: np.ndarray, sharpness: float) -> np.ndarray:
+    """Probabilities of the four grades for patients at these levels."""
+    odds = np.exp(-sharpness * np.abs(level[:, None] - np.linspace(-1.5, 1.5, len(GRADES))))
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+def make_patients(n: int = 150) -> pd.DataFrame:
+    """Two models of the grades of the same patients: one that is right, and one too sure of itself."""
+    rng = np.random.default_rng(5)
+    level = rng.normal(size=n)
+    right, bold = _grade(level, 1.5), _grade(level + rng.normal(scale=0.5, size=n), 4.0)
+    came = (rng.random((n, 1)) > right.cumsum(axis=1)).sum(axis=1)
+    site = np.where(rng.random(n) < 0.5, "east", "west").astype("<U5")
+    site[::25] = "north"
+    return pd.DataFrame(
+        {"grade": np.array(GRADES)[came]}
+        | {f"clinic_{label}": right[:, k] for k, label in enumerate(GRADES)}
+        | {f"bold_{label}": bold[:, k] for k, label in enumerate(GRADES)}
+        | {"site": site, "visit": pd.date_range("2024-01-01", periods=n).astype(str)}
+    )
+
+
+def make_epochs(n: int = 40) -> pd.DataFrame:
+    """A model after each of five epochs, which is best in the middle: later it is too sure of itself."""
+    rng = np.random.default_rng(9)
+    level = rng.normal(size=n)
+    came = (rng.random((n, 1)) > _grade(level, 1.5).cumsum(axis=1)).sum(axis=1)
+    frames = []
+    for epoch, sharpness in enumerate((0.2, 0.8, 1.6, 4.0, 9.0), start=1):
+        seen = _grade(level + rng.normal(scale=0.1 * epoch, size=n), sharpness)
+        columns = {f"p_{label}": seen[:, k] for k, label in enumerate(GRADES)}
+        frames.append(pd.DataFrame({"epoch": epoch, "grade": np.array(GRADES)[came], **columns}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def make_graded_report(folder: Path) -> Report:
+    """A report on ordered classes with every section; its files are written into the folder."""
+    make_patients().to_csv(folder / "patients.csv", index=False)
+    make_epochs().to_csv(folder / "epochs.csv", index=False)
+    (folder / "graded.toml").write_bytes(GRADED_CONFIGURATION.encode())
+    configuration = read_configuration(folder / "graded.toml")
+    evaluation = sr.evaluate(folder / "patients.csv", time="visit", **configuration.evaluation.arguments)
+    return make_report(
+        evaluation,
+        Provenance(time=TIME, command=GRADED_COMMAND, templates_sha256=hash_templates(None)),
+        certificate=make_certificate(evaluation),
+        configuration=configuration,
+        selection=choose_checkpoint(configuration, classes=configuration.evaluation.classes),
+    )
+
+
+def shorten_report(report: Report) -> Report:
+    """The same results in two sections that only classes and checkpoints have."""
+    kept = ("retention", "checkpoints")
+    omitted = [name for name in SECTION_NAMES if name not in kept]
+    text = GRADED_CONFIGURATION.replace("[report]\n", f"[report]\nomit = {omitted}\n")
+    return configure_again(report, parse_configuration(text, "short.toml"), report.provenance)

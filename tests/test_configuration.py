@@ -342,7 +342,7 @@ def test_a_wrong_value_is_named_by_its_key(text, message):
         (
             "[zzz]",
             "`zzz` is not known; tables are `report`, `model`, `data`, `people`, `evaluation`, `limits`, "
-            "`text`, `checklist`.",
+            "`text`, `checkpoints`, `checklist`.",
         ),
     ],
 )

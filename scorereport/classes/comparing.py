@@ -43,7 +43,7 @@ def compare_class_models(found: Assessment, measures: Measures, settings: Settin
         m.name: [_compare_tables(panel, tables, pair, m, choice) for pair in pairs] for m in measures.tables
     }
     differences = [d for name in measures.names for d in adjust_by_holm(by_name[name])]
-    ranks = rank_models(differences, alpha=1 - settings.level)
+    ranks = rank_models(differences, alpha=round(1 - settings.level, 12))
     differences += _compare_components(found, pairs, choice)
     return Comparisons(differences=tuple(differences), ranks=ranks)
 

@@ -23,7 +23,7 @@ def describe_classes_and_models(predictions: ClassPredictions) -> Iterator[str]:
         yield (
             f"{rescaled.model}: the probabilities of each row were divided by their sum, as asked for; "
             f"{format_count(rescaled.rows)} of {counted(len(predictions), 'row')} did not sum to 1 within "
-            f"{SUM_TOLERANCE:g}, the furthest to {rescaled.furthest_sum:.6g}."
+            f"{SUM_TOLERANCE:g}, the furthest to {rescaled.furthest_sum:.10g}."
         )
     counts = slice(None) if predictions.weight is None else np.flatnonzero(predictions.weight)
     rows = np.arange(len(predictions)) if predictions.rows is None else predictions.rows
@@ -48,7 +48,8 @@ def _describe_absent(predictions: ClassPredictions) -> Iterator[str]:
         yield "All cases are of one class: skill is not defined."
     elif absent:
         never = "This class never came" if len(absent) == 1 else f"{len(absent)} classes never came"
-        yield f"{never}: {name_some(absent)}. Forecasts of it are scored all the same."
+        them = "it" if len(absent) == 1 else "them"
+        yield f"{never} ({name_some(absent)}); forecasts of {them} are scored."
 
 
 def _describe_refuted(model: str, rows: list[int]) -> str:

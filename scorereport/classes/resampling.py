@@ -69,12 +69,11 @@ class MeanScores:
         return self.scores[place]
 
     def _skill_influence(self, place: int, measure: MeanMeasure, skill: float, way: float) -> FloatArray:
-        """How a case moves the skill: its score and, by its class, the constant forecast's.
-
-        The constant forecast is the best, so that to first order it need not follow the case.
-        """
-        of_class = self._constant_by_class(measure)[self.panel.outcome]
-        return (of_class - self.scores[place] - skill * of_class) / way
+        """How a case moves the skill: by its score and, by its class, the constant and the perfect ones."""
+        outcome = self.panel.outcome
+        constant = self._constant_by_class(measure)[outcome]
+        perfect = measure.perfect(np.eye(self.panel.n_classes))[outcome]
+        return ((constant - self.scores[place]) - skill * (constant - perfect)) / way
 
     def _constant_by_class(self, measure: MeanMeasure) -> FloatArray:
         """How the reference grows with the cases of each class: by a small step."""

@@ -284,6 +284,7 @@ class CheckpointsTable:
     column: str = "checkpoint"
     outcome: str = ""
     forecasts: tuple[str, ...] = ()
+    weight: str = ""
     score: str = "penalized_brier"
     patience: int | None = None
     directions: dict[str, str] = field(default_factory=dict)

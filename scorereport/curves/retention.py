@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorereport.arrays import FloatArray, IntArray, read_only
-from scorereport.checks import check_classes, check_option, check_probability
+from scorereport.checks import check_classes, check_option, check_probability, refuse_rows
 from scorereport.errors import UsageError
 from scorereport.sampling import are_counts
 from scorereport.scores.labels import accuracy_of, check_cost, cost_of, kappa_of, macro_f1_of
@@ -171,6 +171,8 @@ def make_queue(
 ) -> Queue:
     """Order the cases by their score; `counted` tells of weights whether they count cases, if settled."""
     label, per_case = p.argmax(axis=1), _score_cases(score, y, p)
+    if np.isnan(per_case).any():
+        refuse_rows(per_case, np.isnan(per_case), "`score` must give every case a number")
     row_weight = np.ones(len(y)) if weight is None else weight
     order = np.lexsort((row_weight, label, y, per_case))
     queue = Queue(

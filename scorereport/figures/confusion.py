@@ -244,11 +244,12 @@ def _describe(model: ClassModelResult, labels: Sequence[str]) -> str:
     found = {labels[place]: float(share[place, place]) for place in np.flatnonzero(came).tolist()}
     often, seldom = (choose(found, key=lambda label: found[label]) for choose in (max, min))
     right = format_percent(float(np.trace(counts) / counts.sum()))
-    return (
-        f"{model.model} is right in {right} of cases, most often where {often} came "
-        f"({format_percent(found[often])}), least often where {seldom} came ({format_percent(found[seldom])})"
-        f"{_describe_mistake(counts, labels)}."
+    ends = (
+        f", most often where {often} came ({format_percent(found[often])}), least often where {seldom} came "
+        f"({format_percent(found[seldom])})"
     )
+    told = ends if found[often] > found[seldom] else ""
+    return f"{model.model} is right in {right} of cases{told}{_describe_mistake(counts, labels)}."
 
 
 def _describe_mistake(counts: FloatArray, labels: Sequence[str]) -> str:

@@ -177,4 +177,4 @@ def _describe_range(family: ViewFamily, component: str) -> str:
         f"{format_number(value, decimals)} ({name_view(family.views[values.index(value)], family.kind)})"
         for value in (min(values), max(values))
     )
-    return f"{component} runs from {lowest} to {highest}"
+    return f"{component} runs from {lowest} to {highest}" if len(values) > 1 else f"{component} is {lowest}"

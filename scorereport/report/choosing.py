@@ -10,16 +10,23 @@ from scorereport.errors import UsageError
 from scorereport.selecting import select
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scorereport.configuration import Configuration
     from scorereport.selecting import Selection
 
 
 def choose_checkpoint(
-    configuration: Configuration | None, file: str | Path | None = None
+    configuration: Configuration | None,
+    file: str | Path | None = None,
+    *,
+    classes: Sequence[object] | None = None,
+    normalize: bool = False,
 ) -> Selection | None:
     """The choice among the checkpoints of a file, given or configured; None if nobody asks for one.
 
-    A file of the configuration lies beside it. Classes are those of the evaluation.
+    A file of the configuration lies beside it. `classes`, and whether rows are to be rescaled, are those
+    of the evaluation, and matter where the file holds predictions.
     """
     table = CheckpointsTable() if configuration is None else configuration.checkpoints
     if file is None and not table.file:
@@ -32,8 +39,9 @@ def choose_checkpoint(
         checkpoint=table.column,
         outcome=table.outcome or None,
         forecasts=table.forecasts or None,
-        classes=None if configuration is None or not table.outcome else configuration.evaluation.classes,
-        normalize=bool(configuration and configuration.evaluation.normalize),
+        classes=classes if table.outcome else None,
+        normalize=normalize and bool(table.outcome),
+        weight=table.weight or None,
         score=table.score,
         patience=table.patience,
         directions=table.directions or None,

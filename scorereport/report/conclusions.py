@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
-from scorereport.checks import name_some
 from scorereport.class_results import THRESHOLD
 from scorereport.formatting import (
     common_decimals,
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
     from scorereport.results import ScoreValue
 
 _TONES = {Light.FAIL: "bad", Light.INCONCLUSIVE: "open", Light.WARN: "open"}
+#: More views than these are counted, not named.
+_MOST_NAMED = 3
 #: How a number of groups with each verdict is told.
 _IN_GROUPS = {Light.FAIL: "fails", Light.INCONCLUSIVE: "is inconclusive", Light.WARN: "gives a warning"}
 
@@ -129,7 +130,7 @@ def _conclude_calibration(
     mcb, score = (format_number(value, decimals) for value in (part.miscalibration, part.score))
     measured = (
         f"(miscalibration {mcb} of a {_inside(label_of(name))} of {score}, "
-        f"p {_equals(format_p_value(test.p_value))})"
+        f"p {equals(format_p_value(test.p_value))})"
     )
     if test.p_value <= alpha:
         more = _tell_how(result, evaluation)
@@ -139,7 +140,7 @@ def _conclude_calibration(
     else:
         known = result.scores.component(name, "miscalibration")
         upper = nan if known is None else known.upper
-        limit = "" if isnan(upper) else f"; it may be as large as {format_number(upper, 4)}"
+        limit = "" if isnan(upper) else f"; less overfit it may be as large as {format_number(upper, 4)}"
         text, tone = f"{result.model}: no evidence of miscalibration {measured}{limit}.", "plain"
     yield Finding(text=text, see="reliability", tone=tone)
 
@@ -155,7 +156,9 @@ def _tell_how(result: ModelResult | ClassModelResult, evaluation: Evaluation) ->
     if not shown:
         return ", though of no single view of its classes"
     up_to = "up to " if family.kind == THRESHOLD else ""
-    return f", most plainly for {up_to}{name_some(shown)}"
+    named = [f"“{label}”" for label in shown[:_MOST_NAMED]]
+    more = [f"{len(shown) - _MOST_NAMED} more"] if len(shown) > _MOST_NAMED else []
+    return f", shown alone for {up_to}{join_words([*named, *more])}"
 
 
 def _conclude_decisions(evaluation: Evaluation) -> Iterator[Finding]:
@@ -201,7 +204,7 @@ def _conclude_groups(evaluation: Evaluation) -> Iterator[Finding]:
         if _adjusted(item.test) <= alpha:
             differ.setdefault((item.model, item.column), []).append(item.test)
     for (model, column), tests in differ.items():
-        told = join_words(f"{name_test(t)}, p {_equals(format_p_value(_adjusted(t)))}" for t in tests)
+        told = join_words(f"{name_test(t)}, p {equals(format_p_value(_adjusted(t)))}" for t in tests)
         yield Finding(
             text=f"{model}: results differ between groups of {column} by more than chance explains ({told}, "
             f"adjusted for their number). Scores also depend on how often {what} in a group.",
@@ -243,7 +246,8 @@ def _bracket(estimate: Estimate | None, decimals: int) -> str:
     return f" {interval}" if interval else ""
 
 
-def _equals(text: str) -> str:
+def equals(text: str) -> str:
+    """A p-value as it stands behind its sign: = 0.02, or < 0.001."""
     return text.replace("<", "< ") if text.startswith("<") else f"= {text}"
 
 

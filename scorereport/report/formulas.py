@@ -339,14 +339,13 @@ CATALOGUE = {
     "Wilson": Formula(
         name="Wilson interval of a rate",
         formula="(r + z²/(2n) ± z √(r(1 − r)/n + z²/(4n²))) / (1 + z²/n)",
-        convention="r is the rate. An uncertainty takes its values over the interval of the prevalence.",
+        convention="r is the rate.",
         reference=WILSON_1927,
     ),
     "normal on log-odds": Formula(
         name="Interval of a rate on log-odds",
         formula="logit r ± z se(r) / (r(1 − r)), carried back to r",
-        convention="For rates r of clustered or weighted rows. An uncertainty takes its values over the "
-        "interval of the prevalence.",
+        convention="For rates r of clustered or weighted rows.",
         reference=LIANG_ZEGER,
     ),
     "DeLong": Formula(

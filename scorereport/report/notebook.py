@@ -27,7 +27,7 @@ def render_notebook(evaluation: Evaluation) -> str:
     context: dict[str, Any] = {
         "sentences": [text for text in (describe_data(evaluation), describe_uncertainty(evaluation)) if text],
         "tables": [
-            make_table(score_table(scores, ranks, level)),
+            make_table(score_table(scores, ranks, level, n_classes=len(evaluation.data.sample.classes))),
             make_table(decomposition_table(scores, level)),
         ],
         "figures": list(_draw(evaluation)),

@@ -16,8 +16,12 @@ from scorereport.report.formulas import SNELL_2021, VERGOUWE_2005, cite
 from scorereport.tables.table import Table, label_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scorereport.class_results import ClassModelResult
     from scorereport.evaluation import Evaluation
     from scorereport.inference.outcomes import Estimate
+    from scorereport.results import ModelResult
 
 #: A rule of thumb asks for so many events and so many non-events.
 _ENOUGH = 100
@@ -33,7 +37,8 @@ def precision_table(evaluation: Evaluation) -> Table | None:
         return None
     is_binary = evaluation.kind == "binary"
     names = ("brier", "roc_auc") if is_binary else (evaluation.main_score, "multiclass_log_loss", "accuracy")
-    widths = [[_half_width(m.scores.score(name).interval) for name in names] for m in evaluation.results]
+    results: Sequence[ModelResult | ClassModelResult] = evaluation.results
+    widths = [[_half_width(m.scores.score(name).interval) for name in names] for m in results]
     heads = ["AUC" if name == "roc_auc" else label_of(name) for name in names]
     if is_binary:
         heads.append("calibration slope")
@@ -46,7 +51,7 @@ def precision_table(evaluation: Evaluation) -> Table | None:
         heads=("model", *(f"{head} ±" for head in heads)),
         rows=tuple(
             (result.model, *(format_number(v, d) for v, d in zip(row, decimals, strict=True)))
-            for result, row in zip(evaluation.results, widths, strict=True)
+            for result, row in zip(results, widths, strict=True)
         ),
     )
 
@@ -71,7 +76,7 @@ def _describe_classes(evaluation: Evaluation) -> list[str]:
     told = f"The sample has {format_count(len(counts))} classes; the rarest, {rarest}, has "
     return [
         f"{told}{counted(counts[rarest], 'case')}{weighed}.",
-        _judge_size({f"cases of {label}": n for label, n in counts.items()}),
+        _judge_size(counts, "cases of "),
     ]
 
 
@@ -94,13 +99,13 @@ def _describe_events(evaluation: Evaluation) -> list[str]:
     return sentences
 
 
-def _judge_size(counts: dict[str, float]) -> str:
+def _judge_size(counts: dict[str, float], cases_of: str = "") -> str:
     few = [what for what, n in counts.items() if n < _ENOUGH]
     rule = f"A rule of thumb asks for at least {_ENOUGH} of each [{cite(VERGOUWE_2005)}]"
     if few:
         return (
-            f"{rule}: there are too few {_name_few(few)}. Intervals are wide, and a lack of evidence "
-            "against calibration says little."
+            f"{rule}: there are too few {cases_of}{_name_few(few)}. Intervals are wide, and a lack of "
+            "evidence against calibration says little."
         )
     return f"{rule}. The sample has them, which alone does not make intervals narrow [{cite(SNELL_2021)}]."
 
@@ -109,7 +114,7 @@ def _name_few(few: list[str]) -> str:
     """What there is too little of; of many classes only how many."""
     if len(few) <= _MOST_NAMED:
         return join_words(few)
-    return f"cases of {format_count(len(few))} classes"
+    return f"{format_count(len(few))} classes"
 
 
 def _count_small(evaluation: Evaluation) -> str:

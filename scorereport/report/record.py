@@ -16,7 +16,7 @@ from scorereport.evaluation import Evaluation
 from scorereport.judging import Judgement, Light, judge, worst
 from scorereport.reference.certificate import Certificate
 from scorereport.report.provenance import Provenance, trace
-from scorereport.selecting import Selection
+from scorereport.selecting import Selection, check_selection
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -133,6 +133,8 @@ def read_report(path: str | Path, *, templates_sha256: str = "") -> Report:
     try:
         read_time(report.provenance.time)
         check_certificate(report.certificate, report.evaluation)
+        if report.selection is not None:
+            check_selection(report.selection)
         expected = judge(report.evaluation, report.configuration.limits)
     except UsageError as error:
         raise DataError(f"{path} contradicts itself: {error}") from error

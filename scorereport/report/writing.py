@@ -65,10 +65,20 @@ def write_report(
     signer = None if sign is None else open_signer(check_signed(Path(sign), [target]), password=password)
     configuration = config if isinstance(config, Configuration | None) else read_configuration(config)
     folder = find_templates(configuration, templates)
-    chosen = selection or choose_checkpoint(configuration)
+    chosen = selection or _choose(evaluation, configuration)
     with fixed_time(None if date is None else read_time(date)):
         report = prepare_report(evaluation, certificate, configuration, templates=folder, selection=chosen)
     return write_pages(report, [target], templates=folder, sign=signer)[0]
+
+
+def _choose(evaluation: Evaluation, configuration: Configuration | None) -> Selection | None:
+    """The choice among checkpoints that the configuration asks for, of the classes of the evaluation."""
+    classes = evaluation.data.classes
+    return choose_checkpoint(
+        configuration,
+        classes=None if classes is None else classes.labels,
+        normalize=classes is not None and bool(classes.rescaled),
+    )
 
 
 def prepare_report(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 @score(
     label="Ranked probability score",
+    short="RPS",
     kind=Kind.ORDINAL,
     within=(0, 1),
     propriety=Propriety.STRICT,
@@ -45,6 +46,7 @@ def rps(y_true: ArrayLike, y_prob: ArrayLike, *, scale: str = "unit") -> FloatAr
 
 @score(
     label="Squared absolute RPS",
+    short="sa-RPS, not proper",
     kind=Kind.ORDINAL,
     within=(0, 1),
     propriety=Propriety.IMPROPER,

@@ -133,4 +133,5 @@ def heterogeneity_table(evaluation: Evaluation) -> Table:
 def name_test(test: HypothesisTest) -> str:
     """The name of a test, with its measure in words: Cochran's Q (Brier score)."""
     name, bracket, measure = test.name.partition(" (")
-    return f"{name} ({label_of(measure.rstrip(')'))})" if bracket else name
+    label = label_of(measure.rstrip(")")).removesuffix(" (K classes)")
+    return f"{name} ({label})" if bracket else name

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import common_decimals, format_interval, format_number
-from scorereport.scores.registry import REGISTRY, Direction, get_score
+from scorereport.scores.registry import REGISTRY, Direction, Propriety, get_score
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,8 +44,11 @@ def percents_text(estimate: Estimate | None) -> str:
 
 
 def label_of(name: str) -> str:
-    """The name of a score in words."""
-    return REGISTRY[name].label if name in REGISTRY else name
+    """The name of a score in words; one that is not proper is never shown without saying so."""
+    if name not in REGISTRY:
+        return name
+    entry = REGISTRY[name]
+    return f"{entry.label} (not proper)" if entry.propriety is Propriety.IMPROPER else entry.label
 
 
 def head_of(name: str) -> str:

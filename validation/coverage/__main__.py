@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from scorereport.files import write_text
 from validation.coverage.bands import study_bands
+from validation.coverage.classes import study_classes
 from validation.coverage.dependence import study_dependence
 from validation.coverage.explained import DISAGREEMENTS, TEXTS
 from validation.coverage.intervals import study_intervals
 from validation.coverage.page import render_page
 from validation.coverage.record import Row, read_record, write_record
 from validation.coverage.rejections import study_rejections
+from validation.coverage.scaling import study_scaling
 from validation.coverage.simulate import Plan
 from validation.coverage.simultaneous import study_simultaneous
 
@@ -33,6 +35,8 @@ STUDIES: dict[str, Study] = {
     "intervals": study_intervals,
     "tests": study_rejections,
     "dependence": study_dependence,
+    "classes": study_classes,
+    "scaling": study_scaling,
 }
 INTERRUPTED = 130
 

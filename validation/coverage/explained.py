@@ -15,6 +15,18 @@ TEXTS = {
     "test power": "Rejections at 5 % of what is false.",
     "clusters": "Clusters of five rows; latent correlations within them are 0.5 of forecasts and 0.3 of "
     "outcomes given these. The document did not examine these.",
+    "class intervals": "Four ordered classes with probabilities drawn uniformly: BCa intervals of scores, "
+    "kappa and F1, and bracket intervals of MCB and DSC of the RPS, summed over the thresholds. The truth is "
+    "that of 400,000 cases. The document did not examine these.",
+    "class differences": "Paired differences on the same cases from a model of which half is noise.",
+    "class tests": "Rejections at 5 %, of what is true (calibrated) and of what is false.",
+    "scale intervals": "Probability scale of three classes with probabilities drawn uniformly; forecasts are "
+    "these, their squares or roots rescaled, without a say in what comes, or all on the likeliest class. The "
+    "truth is that of 400,000 cases: in ten bins, and of the isotonic fit. Intervals of the robustness are "
+    "left out where the smallest probabilities rule it; those are not counted as wrong, and the last line of "
+    "each setting tells how often there was one. The document did not examine these.",
+    "scale verdicts": "How often the angle calls a model over- or under-confident, or finds its classes "
+    "biased. In the setting of that name true probabilities are multiplied by 3, 1 and 1/3.",
     "weights": "Fractional weights of mean 1 and variance 1/2. The document did not examine these.",
 }
 

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 def describe_calibration(evaluation: Evaluation) -> Iterator[Entry]:
     """The isotonic fit, the decomposition, and all tests and measures of calibration."""
     models, is_binary = evaluation.models, evaluation.kind == "binary"
-    yield make_entry("isotonic" if is_binary else "views")
-    yield make_entry("corp" if is_binary else "view sums")
+    of_kind = "ordinal" if evaluation.kind == "ordinal" else "class"
+    yield make_entry("isotonic" if is_binary else f"{of_kind} views")
+    yield make_entry("corp" if is_binary else f"{of_kind} sums")
     components = [part for model in evaluation.results for part in model.scores.components]
     if components:
         drawn = distinct(part.method.partition("resampled")[2].strip(" ()") for part in components)

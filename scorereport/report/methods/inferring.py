@@ -45,6 +45,7 @@ _DIFFERENCES = {
 
 
 _SKILL = " skill"
+_OF_PREVALENCE = "An uncertainty takes its values over the interval of the prevalence."
 
 
 def describe_intervals(evaluation: Evaluation) -> Iterator[Entry]:
@@ -61,7 +62,10 @@ def describe_intervals(evaluation: Evaluation) -> Iterator[Entry]:
         if anywhere:
             recorded = distinct(estimate.method.removeprefix(f"{key}, ") for estimate in here)
             told = [capitalize(f"{text}.") for text in recorded if text != key]
-            yield make_entry(key, _tell_measures(anywhere, "" if here else " in groups"), *told)
+            of_prevalence = _OF_PREVALENCE if any(e.measure == "prevalence" for e in anywhere) else ""
+            yield make_entry(
+                key, of_prevalence, _tell_measures(anywhere, "" if here else " in groups"), *told
+            )
 
 
 def _estimates(sample: SampleSummary, models: Iterable[ModelScores]) -> Iterator[Estimate]:

@@ -22,7 +22,8 @@ def describe_scores(evaluation: Evaluation) -> Iterator[Entry]:
     if evaluation.kind == "binary":
         yield make_entry("skill")
         return
-    yield make_entry("class skill", _tell_costs(evaluation))
+    of_kappa = "Kappa is a skill already." if evaluation.kind == "ordinal" else ""
+    yield make_entry("class skill", of_kappa, _tell_costs(evaluation))
 
 
 def _tell_costs(evaluation: Evaluation) -> str:

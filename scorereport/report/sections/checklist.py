@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scorereport.checklists import fill_checklist
@@ -10,7 +11,7 @@ from scorereport.report.parts import Section
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scorereport.checklists import ChecklistLine
+    from scorereport.checklists import Checklist, ChecklistLine
     from scorereport.report.record import Report
 
 
@@ -19,6 +20,9 @@ def describe_checklists(report: Report, present: Sequence[str]) -> Section | Non
     if not report.checklists:
         return None
     names, evidence = report.configuration.checklist.names, _find_evidence(report)
+    checklists = report.checklists
+    if report.evaluation.kind != "binary":
+        checklists = tuple(map(_move_decisions, checklists))
     return Section(
         name="checklist",
         title="Annex: checklists",
@@ -32,10 +36,19 @@ def describe_checklists(report: Report, present: Sequence[str]) -> Section | Non
                         for line in fill_checklist(checklist, report.configuration, present, evidence)
                     ],
                 }
-                for checklist in report.checklists
+                for checklist in checklists
             ]
         },
     )
+
+
+def _move_decisions(checklist: Checklist) -> Checklist:
+    """Of K classes the worth of decisions, their cost, stands in the section on performance."""
+    items = [
+        replace(item, sections=tuple("performance" if name == "decision" else name for name in item.sections))
+        for item in checklist.items
+    ]
+    return replace(checklist, items=tuple(items))
 
 
 def _find_evidence(report: Report) -> list[str]:

@@ -21,7 +21,7 @@ _PENALISED = ("penalized_brier", "penalized_log_loss")
 
 def describe_checkpoints_section(report: Report) -> Section | None:
     """Scores over checkpoints, choices and correlations; None if no checkpoint was chosen."""
-    selection: Selection | None = getattr(report, "selection", None)
+    selection: Selection | None = report.selection
     if selection is None:
         return None
     return Section(
@@ -43,6 +43,7 @@ def _describe_choice(selection: Selection) -> dict[str, Any]:
     scores = {track.score for track in selection.tracks}
     return {
         "count": counted(len(selection.checkpoints), "checkpoint"),
+        "is_single": len(selection.checkpoints) == 1,
         "source": selection.source if selection.file_sha256 else "",
         "cases": "" if selection.n is None else counted(selection.n, "case"),
         "sentences": _tell(selection),

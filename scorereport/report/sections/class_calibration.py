@@ -11,6 +11,7 @@ from scorereport.figures import describe_views, plot_views
 from scorereport.figures.views import describe_axes, name_view, shown_views
 from scorereport.formatting import format_level, format_p_value
 from scorereport.inference.outcomes import holm
+from scorereport.report.conclusions import equals, find_alpha
 from scorereport.report.parts import Section, collect_parts, make_figure
 from scorereport.tables.sentences import describe_view_bands
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from scorereport.evaluation import Evaluation
     from scorereport.report.parts import Part
     from scorereport.report.record import Report
-    from scorereport.results import Settings
 
 
 def describe_class_calibration(report: Report) -> Section | None:
@@ -77,12 +77,19 @@ def _caption(model: ClassModelResult, kind: str) -> str:
     told = [f"CORP reliability diagrams of {model.model}, {each}."]
     if len(views) < len(family.views):
         told.append(f"Shown are the {len(views)} of {len(family.views)} with the largest miscalibration.")
-    told += [describe_axes(views), *_describe_bands(views)]
-    told.append(
+    return " ".join(filter(None, [*told, describe_axes(views), *_describe_marks(model, family)]))
+
+
+def _describe_marks(model: ClassModelResult, family: ViewFamily) -> list[str]:
+    """What is drawn in a panel; in short if the same was drawn for the main kind of views."""
+    bands, main = (list(_describe_bands(shown_views(f))) for f in (family, model.families[-1]))
+    if family.kind != model.families[-1].kind and bands == main:
+        return ["Bands, segments, bars and triangles as in the diagrams of the thresholds."]
+    return [
+        *bands,
         "Thick segments are bins of the isotonic fit, bars the distribution of the forecasts, triangles the "
-        "share of cases."
-    )
-    return " ".join(filter(None, told))
+        "share of cases.",
+    ]
 
 
 #: What the bands of a diagram show, by their coverage.
@@ -105,22 +112,26 @@ def _describe_findings(evaluation: Evaluation, kind: str) -> Iterator[str]:
         of_kind = replace(model, families=tuple(f for f in model.families if f.kind == kind))
         yield from describe_view_bands(of_kind)
         for family in of_kind.families:
-            yield from _describe_tests(model.model, family, evaluation.settings)
+            yield from _describe_tests(model.model, family, evaluation)
 
 
-def _describe_tests(model: str, family: ViewFamily, settings: Settings) -> Iterator[str]:
+def _describe_tests(model: str, family: ViewFamily, evaluation: Evaluation) -> Iterator[str]:
     """Where the test of miscalibration rejects, adjusted for the number of views; nothing without draws."""
     tests = [(name_view(v, family.kind), v.scores.miscalibration_test("brier")) for v in family.views]
     known = [(name, test.p_value) for name, test in tests if test is not None]
     if not known:
         return
-    alpha = 1 - settings.level
+    alpha = find_alpha(evaluation)
     adjusted = holm([p for _, p in known]).tolist()
-    shown = [f"{name} (p {_equals(p)})" for (name, _), p in zip(known, adjusted, strict=True) if p <= alpha]
+    shown = [
+        f"{name} (p {equals(format_p_value(p))})"
+        for (name, _), p in zip(known, adjusted, strict=True)
+        if p <= alpha
+    ]
     told = "no evidence of it"
     if shown:
         told = f"there is evidence of it for {name_some(shown)}"
-    elif len(known) / (settings.resamples + 1) > alpha:
+    elif len(known) / (evaluation.settings.resamples + 1) > alpha:
         told = "too few draws to show it"
     yield f"{model}, test of miscalibration{_adjusted_for(family)}: {told}."
 
@@ -130,8 +141,3 @@ def _adjusted_for(family: ViewFamily) -> str:
         return ""
     what = "thresholds" if family.kind == THRESHOLD else "classes"
     return f" of {len(family.views)} {what}, adjusted for their number (Holm)"
-
-
-def _equals(p: float) -> str:
-    text = format_p_value(p)
-    return text if text.startswith("<") else f"= {text}"

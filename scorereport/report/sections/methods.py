@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scorereport.formatting import counted, format_level
-from scorereport.report.class_formulas import CLASS_SYMBOLS
+from scorereport.report.class_formulas import CLASS_SYMBOLS, ORDINAL_SYMBOLS
 from scorereport.report.formulas import (
     SNELL_2021,
     SYMBOLS,
@@ -33,24 +33,26 @@ if TYPE_CHECKING:
 def describe_methods(report: Report) -> Section:
     """The methods of this report, and whether the sample was large enough for them."""
     evaluation = report.evaluation
-    infers, families = evaluation.settings.resamples > 0, describe_families(report)
+    families = describe_families(report)
     return Section(
         name="methods",
         title="Methods",
         parts=collect_parts(precision=make_table(precision_table(evaluation))),
         content={
-            "symbols": make_facts(
-                {
-                    **(SYMBOLS if evaluation.kind == "binary" else CLASS_SYMBOLS),
-                    **(SYMBOLS_OF_INFERENCE if infers else {}),
-                }
-            ),
+            "symbols": make_facts(_choose_symbols(evaluation)),
             "conventions": list(_state_conventions(evaluation)),
             "families": [_set_type(family) for family in families],
             "sizes": describe_size(evaluation),
             "references": _list_references(families),
         },
     )
+
+
+def _choose_symbols(evaluation: Evaluation) -> dict[str, str]:
+    """Symbols that some formula of the report has."""
+    symbols = {"binary": SYMBOLS, "multiclass": CLASS_SYMBOLS, "ordinal": CLASS_SYMBOLS | ORDINAL_SYMBOLS}
+    drawn = SYMBOLS_OF_INFERENCE if evaluation.settings.resamples > 0 else {}
+    return {**symbols[evaluation.kind], **drawn}
 
 
 def describe_families(report: Report) -> list[dict[str, Any]]:

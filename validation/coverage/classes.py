@@ -1,0 +1,127 @@
+"""Intervals and the joint test of models of four ordered classes, and paired differences of two of them."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.classes.assessing import assess, choose_class_measures
+from scorereport.classes.comparing import compare_class_models
+from scorereport.classes.views import make_families
+from scorereport.inference.class_panel import make_class_panel
+from scorereport.results import Settings
+from validation.coverage.simulate import ALPHA, Cell, Plan, Trial, draw_seed, simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scorereport.arrays import FloatArray, IntArray
+    from scorereport.classes.assessing import Assessment
+    from validation.coverage.record import Row
+
+LEVEL, RESAMPLES = 0.9, 199
+CLASSES = ("a", "b", "c", "d")
+#: Forecasts are the true probabilities to this power, rescaled: 1 is calibrated, 2 is overconfident.
+POWERS = {"calibrated": 1.0, "overconfident": 2.0}
+#: A model that decides otherwise, which powers do not: half of its forecasts is noise.
+BLURRED = "blurred"
+_PAIR = ("calibrated", BLURRED)
+_SIZES = (200, 800)
+_MANY = 400_000
+_SCORES = ("rps", "multiclass_brier", "accuracy", "macro_f1", "quadratic_weighted_kappa")
+_DIFFERENCES = ("rps", "macro_f1", "quadratic_weighted_kappa", "rps miscalibration")
+
+
+def study_classes(plan: Plan) -> Iterator[Row]:
+    """Intervals by model, differences of both models, and the test of calibration."""
+    for name in POWERS:
+        for n in plan.cells(_SIZES, _SIZES):
+            cell = Cell(study="class intervals", setting=name, n=n, nominal=LEVEL)
+            yield from simulate(plan, cell, _interval_trial(name, n), plan.runs(80, 1000))
+    for n in plan.cells(_SIZES, _SIZES):
+        cell = Cell(study="class differences", setting=" − ".join(_PAIR), n=n, nominal=LEVEL)
+        yield from simulate(plan, cell, _difference_trial(n), plan.runs(80, 1000))
+    for name in POWERS:
+        for n in plan.cells(_SIZES, _SIZES):
+            cell = Cell(study="class tests", setting=name, n=n, nominal=ALPHA)
+            yield from simulate(plan, cell, _test_trial(name, n), plan.runs(80, 1000))
+
+
+def draw(rng: np.random.Generator, n: int) -> tuple[IntArray, dict[str, FloatArray]]:
+    """Classes with their true probabilities, from which each model makes its forecasts."""
+    p = rng.dirichlet(np.ones(len(CLASSES)), n)
+    came = (rng.random(n)[:, None] >= np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)
+    powers = {name: p**power for name, power in POWERS.items()}
+    forecasts = {name: q / q.sum(axis=1, keepdims=True) for name, q in powers.items()}
+    return came, forecasts | {BLURRED: (p + rng.dirichlet(np.ones(len(CLASSES)), n)) / 2}
+
+
+def _assess(came: IntArray, forecasts: dict[str, FloatArray], settings: Settings) -> Assessment:
+    panel = make_class_panel(came, forecasts)
+    measures = choose_class_measures(len(CLASSES), settings, ordered=True)
+    return assess(panel, make_families(panel, CLASSES, ordered=True)[-1:], measures, settings)
+
+
+@cache
+def population() -> dict[str, dict[str, float]]:
+    """The numbers of both models over a great many cases; of the calibrated one MCB is 0 for certain."""
+    found = _assess(*draw(np.random.default_rng(1), _MANY), Settings(resamples=0))
+    truth = {}
+    for name, scores in found.models.items():
+        part = scores.decomposition("rps")
+        truth[name] = {score: scores.score(score).value for score in _SCORES}
+        truth[name] |= {"MCB RPS": part.miscalibration, "DSC RPS": part.discrimination}
+    truth["calibrated"]["MCB RPS"] = 0.0
+    return truth
+
+
+def _interval_trial(name: str, n: int) -> Trial:
+    truth = population()[name]
+
+    def trial(rng: np.random.Generator) -> dict[str, float]:
+        came, forecasts = draw(rng, n)
+        settings = Settings(level=LEVEL, resamples=RESAMPLES, seed=draw_seed(rng))
+        scores = _assess(came, {name: forecasts[name]}, settings).models[name]
+        intervals = {score: scores.score(score).interval for score in _SCORES}
+        covered = {
+            score: float(i is not None and i.lower <= truth[score] <= i.upper)
+            for score, i in intervals.items()
+        }
+        for label, component in (("MCB RPS", "miscalibration"), ("DSC RPS", "discrimination")):
+            bracket = scores.component("rps", component)
+            covered[label] = float(bracket is not None and bracket.lower <= truth[label] <= bracket.upper)
+        return covered
+
+    return trial
+
+
+def _difference_trial(n: int) -> Trial:
+    first, second = (population()[name] for name in _PAIR)
+    truth = {name: first[name] - second[name] for name in _DIFFERENCES if name in first}
+    truth["rps miscalibration"] = first["MCB RPS"] - second["MCB RPS"]
+
+    def trial(rng: np.random.Generator) -> dict[str, float]:
+        settings = Settings(level=LEVEL, resamples=RESAMPLES, seed=draw_seed(rng))
+        came, forecasts = draw(rng, n)
+        found = _assess(came, {name: forecasts[name] for name in _PAIR}, settings)
+        measures = choose_class_measures(len(CLASSES), settings, ordered=True)
+        differences = {d.measure: d for d in compare_class_models(found, measures, settings).differences}
+        return {
+            name: float(differences[name].lower <= truth[name] <= differences[name].upper)
+            for name in _DIFFERENCES
+        }
+
+    return trial
+
+
+def _test_trial(name: str, n: int) -> Trial:
+    def trial(rng: np.random.Generator) -> dict[str, float]:
+        came, forecasts = draw(rng, n)
+        settings = Settings(resamples=RESAMPLES, seed=draw_seed(rng))
+        scores = _assess(came, {name: forecasts[name]}, settings).models[name]
+        test = scores.miscalibration_test("rps")
+        return {"joint test, RPS": float(test is not None and test.p_value <= ALPHA)}
+
+    return trial
