@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from scorereport.reliability.fit import corp as corp
     from scorereport.report.writing import write_report as write_report
     from scorereport.scores.skills import skill as skill
-    from scorereport.selecting import Selection as Selection
-    from scorereport.selecting import select as select
+    from scorereport.selection.records import Selection as Selection
+    from scorereport.selection.selecting import select as select
 
 _MODULES = ("curves", "inference", "scores")
 _HOMES = {
@@ -39,13 +39,13 @@ _HOMES = {
     "Evaluation": "evaluation",
     "Predictions": "predictions",
     "ScoreReportError": "errors",
-    "Selection": "selecting",
+    "Selection": "selection.records",
     "UsageError": "errors",
     "certify": "reference.certifying",
     "corp": "reliability.fit",
     "evaluate": "evaluation",
     "read_predictions": "reading",
-    "select": "selecting",
+    "select": "selection.selecting",
     "skill": "scores.skills",
     "write_report": "report.writing",
 }

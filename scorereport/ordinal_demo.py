@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport.reading import read_predictions
-from scorereport.selecting import select
+from scorereport.selection.selecting import select
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from scorereport.arrays import FloatArray, IntArray
     from scorereport.predictions import ClassPredictions, Predictions
-    from scorereport.selecting import Selection
+    from scorereport.selection.records import Selection
 
 #: What the data cannot tell, as a configuration for reports.
 CONFIGURATION = Path(__file__).with_name("ordinal_demo.toml")

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from scorereport.arrays import FloatArray
-    from scorereport.selecting import Choice, Selection
-    from scorereport.tracks import Track
+    from scorereport.selection.records import Choice, Selection
+    from scorereport.selection.tracks import Track
 
 _COLUMNS, _LEFT, _GAP, _RIGHT = 2, 13.0, 16.0, 4.0
 _PANEL = (WIDTH - _LEFT - _GAP * (_COLUMNS - 1) - _RIGHT) / _COLUMNS

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from scorereport.configuration.records import CheckpointsTable
 from scorereport.errors import UsageError
-from scorereport.selecting import select
+from scorereport.selection.selecting import select
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scorereport.configuration import Configuration
-    from scorereport.selecting import Selection
+    from scorereport.selection.records import Selection
 
 
 def choose_checkpoint(

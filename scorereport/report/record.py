@@ -16,7 +16,8 @@ from scorereport.evaluation import Evaluation
 from scorereport.judging import Judgement, Light, judge, worst
 from scorereport.reference.certificate import Certificate
 from scorereport.report.provenance import Provenance, trace
-from scorereport.selecting import Selection, check_selection
+from scorereport.selection.choices import check_selection
+from scorereport.selection.records import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from scorereport.findings import Study
     from scorereport.reference.certificate import Certificate
     from scorereport.report.record import Report
-    from scorereport.selecting import Selection
+    from scorereport.selection.records import Selection
 
 _STUDY_NAME = "validation-report"
 _ENDINGS = (".html", ".pdf", ".json")

@@ -11,7 +11,7 @@ from scorereport.tables.table import Table, label_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.selecting import Choice, Selection, Worth
+    from scorereport.selection.records import Choice, Selection, Worth
 
 #: Heads of a table of choices beside the score and the checkpoint.
 _WORTH = ("value", "macro F1", "accuracy", "F1 lost")

@@ -14,7 +14,7 @@ from scorereport.tables.table import label_of
 
 if TYPE_CHECKING:
     from scorereport.report.record import Report
-    from scorereport.selecting import Selection
+    from scorereport.selection.records import Selection
 
 _PENALISED = ("penalized_brier", "penalized_log_loss")
 

@@ -1,0 +1,1 @@
+"""Choosing among checkpoints of a model, or candidates."""
