@@ -175,8 +175,18 @@ def test_skill_of_classes_is_against_the_class_frequencies(graded, named):
         caption = score_table(scores_of(evaluation), {}, "95 %", n_classes=4).caption
         assert "0 % the class-frequency forecast" in caption
         assert "prevalence" not in caption
-    assert "not proper" in score_table(scores_of(graded), {}, "95 %", n_classes=4).caption
-    assert "RPS" not in score_table(scores_of(named), {}, "95 %", n_classes=4).caption
+        assert "RPS" not in caption  # the section tells of it
+
+
+def test_the_section_tells_of_the_scales_of_ordinal_scores(graded, named, two):
+    told, other, of_two = (
+        section_of(describe_class_performance, evaluation).content["scalings"]
+        for evaluation in (graded, named, two)
+    )
+    assert "given in [0, 1] and 3 times as large" in told
+    assert "sa-RPS is not proper" in told
+    assert other == ""
+    assert of_two.endswith("of two classes both are half of the Brier score.")
 
 
 def test_two_classes_have_one_scale_on_which_sa_rps_is_proper(two):
@@ -460,6 +470,38 @@ def test_pages_place_every_part_once_and_keep_the_order_of_headings(which, reque
         assert "<h4" not in body
         for part in section["parts"].values():
             assert body.count(f' id="{part["id"]}"') == 1
+
+
+def test_numbers_without_an_interval_leave_its_room_free(graded):
+    html = render_html("report.html", describe_report(report_of(graded)))
+    skill = 'n/d <span class="detail"></span></td>'
+    assert html.count(skill) >= len(graded.class_models)  # macro F1 has none
+
+
+def test_two_ordered_classes_have_no_tables_of_their_one_threshold(graded, two):
+    assert section_of(describe_class_decomposition, graded).content["views"] == ["views_1", "views_2"]
+    section = section_of(describe_class_decomposition, two)
+    assert section.content["views"] == []
+    assert list(section.parts) == ["components", "view_components"]
+
+
+def test_four_classes_of_ordered_ones_stand_in_a_row(graded, named):
+    rows = [
+        {axes.get_position().y0 for axes in plot_views(evaluation.class_models[0], CLASS).axes}
+        for evaluation in (graded, named)
+    ]
+    assert [len(tops) for tops in rows] == [1, 2]
+
+
+def test_what_a_panel_shows_is_explained_once(graded, named):
+    parts = section_of(describe_class_calibration, graded).parts
+    assert "Thick segments are bins" in parts["reliability"]["caption"]
+    assert "Thick segments are bins" not in parts["class_reliability"]["caption"]
+    assert parts["class_reliability"]["caption"].endswith("as in the diagrams of the thresholds.")
+    assert (
+        "Thick segments are bins"
+        in section_of(describe_class_calibration, named).parts["reliability"]["caption"]
+    )
 
 
 def test_ordered_classes_have_diagrams_of_thresholds_and_of_classes(graded, named, two):

@@ -413,7 +413,7 @@ def test_the_figure_has_a_panel_for_each_model_and_metric(n_models, n_metrics):
     assert width == pytest.approx(160)
     assert height < 225
     texts = figure_texts(figure)
-    assert {"Brier score (K classes)", "Ranked probability score", "Cases set aside, %"} <= set(texts)
+    assert {"Brier score (K classes)", "RPS", "Cases set aside, %"} <= set(texts)
     assert texts.count("higher is better") == sum(m != "expected_cost" for m in METRICS[:n_metrics])
     assert ("m0" in texts) == (n_models > 1)
     for axes in figure.axes:
@@ -445,7 +445,7 @@ def test_the_figure_is_told_in_words():
     models = make_models(2, metrics=("accuracy",))
     first, second = models[0].retention
     low, high = sorted([first, second], key=lambda band: band.value[-1])
-    names = {"multiclass_brier": "Brier score (K classes)", "rps": "Ranked probability score"}
+    names = {"multiclass_brier": "Brier score (K classes)", "rps": "RPS"}
     text = describe_retention(models)
     assert text.startswith(
         "Retention curves of m0 and m1: a metric of the cases that are left against the share of cases set "
@@ -458,34 +458,29 @@ def test_the_figure_is_told_in_words():
 
 def test_the_table_holds_the_areas_on_both_axes():
     models = make_models(2)
-    table, percent = (retention_table(models, "95 %", percent=p) for p in (False, True))
+    table = retention_table(models, "95 %")
     assert table.heads == (
-        *("model", "set aside by", "Quadratic weighted kappa ↑", "interval", "Expected cost ↓", "interval"),
+        *("model", "set aside by", "Quadratic weighted kappa\N{NO-BREAK SPACE}↑", "interval", "percent"),
+        *("Expected cost\N{NO-BREAK SPACE}↓", "interval", "percent"),
     )
-    assert percent.heads == table.heads
     assert (table.section, table.n_labels, len(table.rows)) == (2, 2, 4)
     kappa, cost = models[1].retention[2:]
     assert (kappa.score, cost.metric) == ("rps", "expected_cost")
     assert table.rows[3] == (
         "m1",
-        "Ranked probability score",
+        "RPS",
         f"{kappa.area.value:.4f}".replace("-", "−"),
         f"[{kappa.area.lower:.4f}, {kappa.area.upper:.4f}]".replace("-", "−"),
+        f"{kappa.area_percent.value:.2f}".replace("-", "−"),
         f"{cost.area.value:.4f}",
         f"[{cost.area.lower:.4f}, {cost.area.upper:.4f}]",
+        f"{cost.area_percent.value:.2f}",
     )
-    assert percent.rows[3][4:] == (
-        f"{100 * cost.area.value:.2f}",
-        f"[{100 * cost.area.lower:.2f}, {100 * cost.area.upper:.2f}]",
-    )
+    assert table.rows[2][1] == "Brier score"
     assert table.caption == (
         "Area under the retention curve, with the fraction of cases set aside on its axis, from 0 to 0.4: "
-        "0.4 if the metric is 1 throughout. ↑ higher, ↓ lower is better; 95 % intervals by percentile "
-        "bootstrap, 5 resamples of rows, seed 2021"
-    )
-    assert percent.caption == (
-        "The same areas with the cases set aside in percent, from 0 to 40, on the axis: 100 times as large. "
-        "↑ higher, ↓ lower is better"
+        "0.4 if the metric is 1 throughout; beside it, with percent on the axis, 100 times as large. ↑ "
+        "higher, ↓ lower is better; 95 % intervals by percentile bootstrap, 5 resamples of rows, seed 2021"
     )
 
 
@@ -517,6 +512,16 @@ def test_the_best_scores_are_named_and_marked_where_they_are_clear():
     assert "0.3000, if cases are set aside by every score alike;" in sentence
 
 
+def test_an_area_that_is_not_defined_is_not_called_the_best():
+    (model,) = make_models(1)
+    unknown = (np.nan, np.nan, np.nan)
+    known = (0.02, 0.01, 0.03)
+    assert describe_best_scores([with_areas(model, [unknown, known, unknown, known])]) == [
+        "m0: Expected cost has its best area, 0.0200, if cases are set aside by every score alike."
+    ]
+    assert describe_best_scores([with_areas(model, [unknown] * 4)]) == []
+
+
 def test_one_score_is_not_called_the_best():
     panel = make_class_panel(Y, {"m": P})
     bands = retain_panel(panel, "m", scores=["rps"], metrics=["accuracy"], resamples=2)
@@ -532,10 +537,10 @@ def test_there_is_no_section_without_retention():
     assert describe_retention_section(make_report([make_model("m", ())])) is None
 
 
-def test_the_section_has_figures_and_both_tables():
+def test_the_section_has_figures_and_a_table():
     section = describe_retention_section(make_report(make_models(5)))
     assert (section.name, section.title) == ("retention", "Retention curves")
-    assert list(section.parts) == ["retention", "retention_2", "retention_areas", "retention_percent"]
+    assert list(section.parts) == ["retention", "retention_2", "retention_areas"]
     assert section.parts["retention"]["caption"].endswith(
         "Shaded: pointwise 95 % bands, percentile bootstrap, 5 resamples of rows, seed 2021."
     )
@@ -559,4 +564,4 @@ def test_the_section_becomes_a_page():
     assert "(percentile bootstrap, 5 resamples of rows, seed 2021)" in page
     assert "<li>m0, Expected cost: A note.</li>" in page
     assert page.count("<figure") == 1
-    assert page.count("<table") == 2
+    assert page.count("<table") == 1

@@ -664,6 +664,11 @@ def test_the_section_tells_the_choice_and_warns_of_it():
     assert "it ends training once 1 checkpoint in a row brought no better score" in shown
 
 
+def test_the_section_tells_of_a_single_checkpoint():
+    shown = render_section(sr.select(given(loss=[2]), score="loss", directions={"loss": "lower"}))
+    assert "Here 1 checkpoint was scored, and each score" in shown
+
+
 def test_the_section_leaves_out_what_there_is_not():
     shown = render_section(sr.select(given(loss=[2, 1]), score="loss", directions={"loss": "lower"}))
     assert "The loss chooses checkpoint 2, where it is 1.0000." in shown

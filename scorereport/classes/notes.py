@@ -13,18 +13,14 @@ from scorereport.scores.multiclass import true_class_probability
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.predictions import ClassPredictions
+    from scorereport.predictions import ClassPredictions, Rescaled
 
 
 def describe_classes_and_models(predictions: ClassPredictions) -> Iterator[str]:
     """Notes on classes that never came, rows that were rescaled, ties and forecasts that were refuted."""
     yield from _describe_absent(predictions)
     for rescaled in predictions.rescaled:
-        yield (
-            f"{rescaled.model}: the probabilities of each row were divided by their sum, as asked for; "
-            f"{format_count(rescaled.rows)} of {counted(len(predictions), 'row')} did not sum to 1 within "
-            f"{SUM_TOLERANCE:g}, the furthest to {rescaled.furthest_sum:.10g}."
-        )
+        yield _describe_rescaled(rescaled, len(predictions))
     counts = slice(None) if predictions.weight is None else np.flatnonzero(predictions.weight)
     rows = np.arange(len(predictions)) if predictions.rows is None else predictions.rows
     outcome = predictions.outcome[counts]
@@ -39,6 +35,16 @@ def describe_classes_and_models(predictions: ClassPredictions) -> Iterator[str]:
                 f"{name}: in {counted(tied, 'case')} several classes are equally likely and no other is "
                 "likelier; the first of them counts as the one decided for."
             )
+
+
+def _describe_rescaled(rescaled: Rescaled, rows: int) -> str:
+    told = f"{rescaled.model}: the probabilities of each row were divided by their sum, as asked for; "
+    if not rescaled.rows:
+        return f"{told}all of them summed to 1 within {SUM_TOLERANCE:g} before."
+    return (
+        f"{told}{format_count(rescaled.rows)} of {counted(rows, 'row')} did not sum to 1 within "
+        f"{SUM_TOLERANCE:g}, the furthest to {rescaled.furthest_sum:.10g}."
+    )
 
 
 def _describe_absent(predictions: ClassPredictions) -> Iterator[str]:
@@ -56,5 +62,5 @@ def _describe_refuted(model: str, rows: list[int]) -> str:
     cases = "1 case" if len(rows) == 1 else f"{len(rows)} cases"
     return (
         f"{model}: the log score is infinite, because in {cases} a class came that was called impossible "
-        f"(row {name_some(rows)})."
+        f"({'row' if len(rows) == 1 else 'rows'} {name_some(rows)})."
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from scorereport.class_results import THRESHOLD
+from scorereport.class_results import CLASS, THRESHOLD
 from scorereport.errors import UsageError
 from scorereport.figures.canvas import POINTS, WIDTH, Canvas, set_axis
 from scorereport.figures.describing import decomposition_of, sentences, two
@@ -110,7 +110,8 @@ def plot_views(result: ClassModelResult, kind: str) -> Figure:
     """Draw a reliability diagram of each class or threshold; of many, of those least calibrated."""
     views = shown_views(_find_family(result, kind))
     with styled():
-        grid = _choose_grid([name_view(view, kind) for view in views])
+        is_aside = kind == CLASS and result.family(THRESHOLD) is not None
+        grid = _choose_grid([name_view(view, kind) for view in views], is_aside=is_aside)
         canvas = grid.canvas()
         windows, decimals = _choose_windows(views), _choose_decimals(views)
         for place, view in enumerate(views):
@@ -170,11 +171,12 @@ def _choose_decimals(views: Sequence[ViewResult]) -> int:
     return min(common_decimals(values), _MOST_DECIMALS)
 
 
-def _choose_grid(names: Sequence[str]) -> _Grid:
-    """As few columns as keep the figure on a page."""
+def _choose_grid(names: Sequence[str], *, is_aside: bool) -> _Grid:
+    """As few columns as keep the figure on a page; what is told aside takes little of it."""
+    of_four = 4 if is_aside else 2
     columns = next(
         c
-        for c, most in ((1, 1), (2, 2), (3, 3), (2, 4), (3, 6), (4, 8), (3, 9), (4, 12))
+        for c, most in ((1, 1), (2, 2), (3, 3), (of_four, 4), (3, 6), (4, 8), (3, 9), (4, 12))
         if len(names) <= most
     )
     side = min((WIDTH - _LEFT - _RIGHT - (columns - 1) * _GAP) / columns, _LARGEST)

@@ -14,8 +14,9 @@ from scorereport.selection.choices import make_selection
 from scorereport.selection.tracks import read_scores
 
 if TYPE_CHECKING:
-    from scorereport.selection.records import Selection
     from collections.abc import Sequence
+
+    from scorereport.selection.records import Selection
 
 
 def select(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from scorereport.classes.measures import order_of_tables
 from scorereport.formatting import common_decimals, format_interval, format_number, format_p_value
+from scorereport.scores.registry import REGISTRY
 from scorereport.tables.table import Table, label_of
 
 if TYPE_CHECKING:
@@ -59,5 +60,6 @@ def difference_table(differences: Sequence[Difference], level: str) -> Table:
 
 def _measure_label(difference: Difference) -> str:
     name, _, component = difference.measure.partition(" ")
-    text = f"{label_of(name)} {component}".strip()
+    short = REGISTRY[name].short.removesuffix(" (K classes)")  # leaves room for the component
+    text = f"{short} {component}" if component else label_of(name)
     return f"{text} ↑" if difference.higher_is_better else text

@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 _PERCENT = 2
 
 
-def retention_table(models: Sequence[ClassModelResult], level: str, *, percent: bool = False) -> Table:
-    """The area under the curve of each metric, a row for each score that orders the cases of a model."""
+def retention_table(models: Sequence[ClassModelResult], level: str) -> Table:
+    """The area under the curve of each metric on both axes, a row for each score that orders the cases."""
     bands = [band for model in models for band in model.retention]
     metrics = list(dict.fromkeys(band.metric for band in bands))
-    decimals = {metric: _decimals(bands, metric) - (_PERCENT if percent else 0) for metric in metrics}
+    decimals = {metric: _decimals(bands, metric) for metric in metrics}
     rows = [
-        (model.model, label_of(score), *_cells(model, score, decimals, percent=percent))
+        (model.model, _name_in_short(score), *_cells(model, score, decimals))
         for model in models
         for score in dict.fromkeys(band.score for band in model.retention)
     ]
     return Table(
-        caption=_percent_caption(bands[0]) if percent else _caption(bands[0], level),
+        caption=_caption(bands[0], level),
         heads=(
             "model",
             "set aside by",
-            *(head for metric in metrics for head in (_head(metric), "interval")),
+            *(head for metric in metrics for head in (_head(metric), "interval", "percent")),
         ),
         rows=tuple(rows),
         n_labels=2,
@@ -44,18 +44,21 @@ def retention_table(models: Sequence[ClassModelResult], level: str, *, percent: 
     )
 
 
-def _cells(
-    model: ClassModelResult, score: str, decimals: dict[str, int], *, percent: bool
-) -> tuple[str, ...]:
-    """Areas with their intervals, metric by metric."""
-    by_metric = {band.metric: band for band in model.retention if band.score == score}
-    areas = {m: band.area_percent if percent else band.area for m, band in by_metric.items()}
+def _name_in_short(score: str) -> str:
+    """The label of a score, as short as a narrow column asks for."""
+    return REGISTRY[score].short.removesuffix(" (K classes)") if score in REGISTRY else score
+
+
+def _cells(model: ClassModelResult, score: str, decimals: dict[str, int]) -> tuple[str, ...]:
+    """Areas with their intervals and in percent, metric by metric."""
+    areas = {band.metric: band.area for band in model.retention if band.score == score}
     return tuple(text for metric, d in decimals.items() for text in _texts(areas.get(metric), d))
 
 
-def _texts(area: Estimate | None, decimals: int) -> tuple[str, str]:
+def _texts(area: Estimate | None, decimals: int) -> tuple[str, str, str]:
     value = np.nan if area is None else area.value
-    return format_number(value, decimals), interval_text(area, decimals)
+    percent = format_number(100 * value, decimals - _PERCENT)
+    return format_number(value, decimals), interval_text(area, decimals), percent
 
 
 def _decimals(bands: Sequence[RetentionBand], metric: str) -> int:
@@ -65,7 +68,7 @@ def _decimals(bands: Sequence[RetentionBand], metric: str) -> int:
 def _head(metric: str) -> str:
     if metric not in REGISTRY:
         return metric
-    return f"{label_of(metric)} {'↑' if _is_gain(metric) else '↓'}"
+    return f"{label_of(metric)}\N{NO-BREAK SPACE}{'↑' if _is_gain(metric) else '↓'}"
 
 
 def _is_gain(metric: str) -> bool:
@@ -77,27 +80,28 @@ def _caption(band: RetentionBand, level: str) -> str:
     with_intervals = f"; {level} intervals by {band.area.method}" if band.resamples else ""
     return (
         "Area under the retention curve, with the fraction of cases set aside on its axis, from "
-        f"{first:g} to {last:g}: {last - first:g} if the metric is 1 throughout. ↑ higher, ↓ lower is "
-        f"better{with_intervals}"
-    )
-
-
-def _percent_caption(band: RetentionBand) -> str:
-    first, last = 100 * float(band.fraction[0]), 100 * float(band.fraction[-1])
-    return (
-        f"The same areas with the cases set aside in percent, from {first:g} to {last:g}, on the axis: 100 "
-        "times as large. ↑ higher, ↓ lower is better"
+        f"{first:g} to {last:g}: {last - first:g} if the metric is 1 throughout; beside it, with percent on "
+        f"the axis, 100 times as large. ↑ higher, ↓ lower is better{with_intervals}"
     )
 
 
 def describe_best_scores(models: Sequence[ClassModelResult]) -> list[str]:
     """A sentence for each model with several scores: by which of them each metric has its best area."""
-    return [_describe_best(model) for model in models if len({band.score for band in model.retention}) > 1]
+    several = [model for model in models if len({band.score for band in model.retention}) > 1]
+    return [_describe_best(model) for model in several if any(map(_is_known, model.retention))]
+
+
+def _is_known(band: RetentionBand) -> bool:
+    """Whether the area is defined, and which way of its metric is better."""
+    return band.metric in REGISTRY and not np.isnan(band.area.value)
 
 
 def _describe_best(model: ClassModelResult) -> str:
-    metrics = dict.fromkeys(band.metric for band in model.retention if band.metric in REGISTRY)
-    told = [_name_best([b for b in model.retention if b.metric == metric]) for metric in metrics]
+    known = [band for band in model.retention if _is_known(band)]
+    told = [
+        _name_best([band for band in known if band.metric == metric])
+        for metric in dict.fromkeys(band.metric for band in known)
+    ]
     (metric, value, names), *others = told
     opening = f"{model.model}: {metric} has its best area, {value}, if cases are set aside by {names}"
     return "; ".join([opening, *(f"{metric}, {value}, by {names}" for metric, value, names in others)]) + "."
@@ -107,7 +111,7 @@ def _name_best(bands: Sequence[RetentionBand]) -> tuple[str, str, str]:
     """The metric, its best area and the scores that have it, all in words."""
     metric, decimals = bands[0].metric, _decimals(bands, bands[0].metric)
     sign = 1 if _is_gain(metric) else -1
-    best = max(bands, key=lambda band: float(np.nan_to_num(sign * band.area.value, nan=-np.inf)))
+    best = max(bands, key=lambda band: sign * float(band.area.value))
     value = format_number(best.area.value, decimals)
     names = [label_of(b.score) for b in bands if format_number(b.area.value, decimals) == value]
     text = "every score alike" if len(names) == len(bands) else join_words(names)

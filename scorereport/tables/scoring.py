@@ -45,7 +45,6 @@ def score_table(models: Sequence[ModelScores], ranks: Ranks, level: str, *, n_cl
         named,
         ranks,
         f"Mean scores (lower is better; ↑ higher is better) and {skill}, with {level} intervals",
-        _explain_scalings(n_classes) if "rps" in names and n_classes else "",
     )
 
 
@@ -61,9 +60,7 @@ def bounded_table(
     )
 
 
-def _score_table(
-    models: Sequence[tuple[str, list[Named]]], ranks: Ranks, caption: str, explained: str = ""
-) -> Table:
+def _score_table(models: Sequence[tuple[str, list[Named]]], ranks: Ranks, caption: str) -> Table:
     has_intervals = models[0][1][0][1].interval is not None
     rows = []
     for of_score in zip(*(scores for _, scores in models), strict=True):
@@ -77,9 +74,8 @@ def _score_table(
             rows.append((label, model, *numbers, *place))
     heads = ("mean", "interval", "skill", "interval") if has_intervals else ("mean", "skill")
     tied = "; = in the rank: the data cannot tell" if ranks else ""
-    told = f"{caption}{tied}" if has_intervals else caption.partition(", with")[0]
     return Table(
-        caption=f"{told}. {explained}" if explained else told,
+        caption=f"{caption}{tied}" if has_intervals else caption.partition(", with")[0],
         heads=("score", "model", *heads, *(["rank"] if ranks else [])),
         rows=tuple(rows),
         n_labels=2,
@@ -116,14 +112,15 @@ def _times_estimate(estimate: Estimate, factor: int) -> Estimate:
     )
 
 
-def _explain_scalings(n_classes: int) -> str:
-    names = "RPS: ranked probability score, sa-RPS: squared absolute RPS"
+def describe_scalings(n_classes: int) -> str:
+    """What the scores of ordered classes are called, and on which scales they are given."""
+    names = "RPS is the ranked probability score, sa-RPS the squared absolute RPS"
     if n_classes == _TWO:
-        return f"{names}; of two classes both are half of the Brier score of K = 2 classes"
+        return f"{names}; of two classes both are half of the Brier score."
     return (
-        f"{names}, each in [0, 1] and {n_classes - 1} times as large, as in some packages and the paper on "
-        f"sa-RPS; K = {n_classes} classes. sa-RPS is not proper: a model can better it by not saying what it "
-        "believes"
+        f"{names}. Both are given in [0, 1] and {n_classes - 1} times as large, as some packages and the "
+        "paper on sa-RPS have them. sa-RPS is not proper: a model can better it by not saying what it "
+        "believes."
     )
 
 

@@ -24,9 +24,10 @@ def describe_class_decomposition(report: Report) -> Section | None:
     models, level = evaluation.class_models, format_level(evaluation.settings.level)
     if not models:
         return None
+    has_views = len(models[0].families[-1].views) > 1  # a single one is the sum
     views = {
         f"views_{place}": make_table(view_table(model, model.families[-1], level))
-        for place, model in enumerate(models, start=1)
+        for place, model in enumerate(models if has_views else (), start=1)
     }
     return Section(
         name="decomposition",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scorereport.formatting import format_level
 from scorereport.report.parts import Section, collect_parts, make_table
 from scorereport.tables.class_scoring import cost_matrix_table, cost_table, penalty_table, read_costs
-from scorereport.tables.scoring import score_table
+from scorereport.tables.scoring import describe_scalings, score_table
 
 if TYPE_CHECKING:
     from scorereport.report.record import Report
@@ -36,6 +36,7 @@ def describe_class_performance(report: Report) -> Section | None:
             cost_matrix=make_table(cost_matrix_table(costs, classes.labels)),
         ),
         content={
+            "scalings": describe_scalings(n_classes) if classes.ordered else "",
             "is_ordered": classes.ordered,
             "has_costs": evaluation.settings.cost_matrix is not None,
             "n_classes": str(n_classes),

@@ -35,7 +35,6 @@ def describe_retention_section(report: Report) -> Section | None:
         parts=collect_parts(
             **figures,
             retention_areas=make_table(retention_table(models, level)),
-            retention_percent=make_table(retention_table(models, level, percent=True)),
         ),
         content={
             "figures": list(figures),
@@ -83,5 +82,5 @@ def _describe_window(band: RetentionBand) -> dict[str, str]:
 def _gather_notes(models: Sequence[ClassModelResult]) -> Iterator[str]:
     """What was not defined, once for each model and metric."""
     for model in models:
-        notes = {band.metric: band.note for band in model.retention if band.note}
-        yield from (f"{model.model}, {label_of(metric)}: {note}" for metric, note in notes.items())
+        notes = dict.fromkeys((band.metric, band.note) for band in model.retention if band.note)
+        yield from (f"{model.model}, {label_of(metric)}: {note}" for metric, note in notes)
