@@ -350,7 +350,8 @@ def test_slopes_of_table_measures_are_their_derivatives():
 @pytest.mark.parametrize("name", ["rps", "sa_rps", "multiclass_log_loss", "accuracy", "expected_cost"])
 def test_influences_of_skills_are_derivatives(name):
     y, p = arrays(make_frame(n=40, models=("a",)), "a")
-    cost = tuple(map(tuple, (np.abs(np.subtract.outer(range(4), range(4))) + 0.3 * np.eye(4)).tolist()))
+    distance = np.abs(np.subtract.outer(range(4), range(4)))
+    cost = tuple(map(tuple, (distance + np.diag([0.0, 0.5, 0.1, 0.9])).tolist()))
     measures = choose_mean_measures(4, Settings(cost_matrix=cost), ordered=True)
     part = MeanScores(make_class_panel(y, {"a": p}), measures)
 
@@ -409,6 +410,49 @@ def test_the_joint_test_keeps_its_level():
         tests = judge_calibration(panel, families, "a", resamples=39, seed=1)
         rejected.append(tests[1].p_value <= 0.1)
     assert sum(rejected) <= 13  # of 60 at 10 %: more has a chance of about one in a hundred
+
+
+def test_the_overfit_of_a_score_is_that_of_its_views(inferred):
+    for result in inferred.class_models:
+        for family in result.families:
+            for component in ("miscalibration", "discrimination"):
+                total = result.scores.component(family.score, component)
+                parts = [view.scores.component("brier", component) for view in family.views]
+                assert total.value == pytest.approx(sum(p.value for p in parts) / family.divisor, abs=1e-12)
+                if component == "miscalibration":
+                    closed = sum(p.overfit_closed for p in parts) / family.divisor
+                    resampled = sum(p.overfit_resampled for p in parts) / family.divisor
+                    assert (total.overfit_closed, total.overfit_resampled) == pytest.approx(
+                        (closed, resampled)
+                    )
+
+
+def test_recalibrated_thresholds_that_cross_are_counted():
+    frame = make_frame(n=60, seed=4, models=("a",))
+    frame["a_low"], frame["a_high"] = frame["a_high"].to_numpy(), frame["a_low"].to_numpy()
+    y, p = arrays(frame, "a")
+    below = np.minimum(np.cumsum(p, axis=1), 1)
+    fits = np.column_stack([sr.corp(y <= k, below[:, k]).cep for k in range(3)])
+    crossing = int((np.diff(fits, axis=1) < -1e-9).any(axis=1).sum())
+    family = evaluate(frame, forecasts=["a"]).class_models[0].family("threshold")
+    assert family.crossing == crossing > 0
+
+
+def test_macro_f1_leaves_out_what_nobody_met():
+    assert sr.scores.macro_f1([0, 0, 1], [0, 1, 1], n_classes=4) == pytest.approx((2 / 3 + 2 / 3) / 2)
+
+
+def test_which_way_is_better_is_told_with_each_difference(inferred):
+    better = {d.measure: d.higher_is_better for d in inferred.comparisons.differences if " " not in d.measure}
+    gains = {"accuracy", "macro_f1", "quadratic_weighted_kappa"}
+    assert {name for name, is_gain in better.items() if is_gain} == gains
+
+
+def test_few_cases_of_a_class_are_told_with_the_tests_of_groups(inferred):
+    told = "Some group has fewer than 20 cases of a class: the test may reject too often."
+    smallest = min(min(group.sample.classes) for group in inferred.groups)
+    assert all((told in h.test.note) == (smallest < 20) for h in inferred.heterogeneity)
+    assert smallest < 20
 
 
 def test_groups_are_evaluated_as_if_alone(frame, inferred):
