@@ -76,6 +76,16 @@ def test_only_what_was_used_is_listed(ordinal, plain):
     assert {"Skill", "Retention curves", "Probability scale"} <= set(names_of(plain))
 
 
+def test_intervals_and_angle_are_listed_with_what_they_are_of(ordinal, plain):
+    of_scale = {CLASS_CATALOGUE[key].name for key in ("scale", "scale interval", "source interval", "angle")}
+    of_retention = CLASS_CATALOGUE["retention interval"].name
+    assert of_scale | {of_retention} <= set(names_of(ordinal))
+    told = set(names_of(plain)) & (of_scale | {of_retention})
+    assert told == {"Probability scale", "Angle of the marks"}
+    short = report_of(configuration='[report]\nomit = ["scale", "retention"]', forecasts=["m"], resamples=20)
+    assert not set(names_of(short)) & (of_scale | {of_retention, "Retention curves"})
+
+
 def test_symbols_and_conventions_are_those_of_classes(ordinal):
     content = describe_methods(ordinal).content
     assert [fact["label"] for fact in content["symbols"]][: len(CLASS_SYMBOLS)] == list(CLASS_SYMBOLS)

@@ -65,7 +65,7 @@ INNER_LAYERS = {
         ["outcomes", "panel", "measures", "logistic", "scale_draws"],
         ["class_panel", "mean_errors", "ranks", "scale_results"],
         ["binning", "delong", "grades", "heterogeneity", "overfit", "rates", "regression", "smoothing"],
-        ["bootstrapping", "calibration", "components", "differences", "domination"],
+        ["bootstrapping", "calibration", "components", "differences", "domination", "scale_overfit"],
         ["contrasts", "miscalibration", "recalibration", "retaining", "scale_intervals"],
         ["scaling"],
     ],

@@ -15,10 +15,12 @@ from scorereport import figures
 from scorereport.document import dump, load
 from scorereport.figures.scale_drawing import choose_scale_window, share_shown
 from scorereport.figures.style import styled
+from scorereport.frames import scale_frame
 from scorereport.inference import ScaleResult, model_source
 from scorereport.inference.class_panel import make_class_panel
 from scorereport.inference.panel import make_panel
-from scorereport.inference.scale_draws import Forecast, Marks, Target
+from scorereport.inference.scale_draws import Forecast, Marks, Target, source_marks
+from scorereport.inference.scale_overfit import _mean_without_chance, draw_overfit
 from scorereport.inference.scaling import scale_forecast, scale_panel
 from scorereport.report.sections.scale import describe_scale_section
 from scorereport.sampling import SEED, stream
@@ -224,6 +226,26 @@ def naive_marks(result, came, p, weight):
     return model, [mean((events / n)[used], m, events[used]) for m in EXPONENTS]
 
 
+def assert_corrected(estimate, logs):
+    """The interval is the quantiles of the replicates, less twice their bias."""
+    bias = logs.mean() - np.log(estimate.value)
+    expected = np.exp(np.quantile(logs, [0.025, 0.975]) - 2 * bias)
+    assert (estimate.lower, estimate.upper) == pytest.approx(expected, rel=1e-9)
+
+
+def assert_overfit_removed(mark, of_source, of_ratio, of_model):
+    """Both intervals are moved, the ends by different parts of the same positive overfit."""
+    low, high = np.quantile(of_source - of_source.mean(), [0.025, 0.975])
+    most = np.log(mark.source.value) + low - np.log(mark.source.lower)
+    least = np.log(mark.source.value) + high - np.log(mark.source.upper)
+    assert most == pytest.approx((4 if mark.exponent < 0 else 2) * least, rel=1e-9)
+    assert 0 < most < 0.3
+    off = of_model.mean() - np.log(mark.model.value)
+    low, high = np.quantile(of_ratio - of_ratio.mean(), [0.025, 0.975])
+    expected = np.log(mark.divergence.value) - off + np.array([low + least, high + most])
+    assert np.log([mark.divergence.lower, mark.divergence.upper]) == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.parametrize("clustered", [False, True])
 @pytest.mark.parametrize("bins", [5, "CORP blocks"])
 def test_resamples_are_those_of_a_naive_bootstrap(bins, clustered):
@@ -243,9 +265,18 @@ def test_resamples_are_those_of_a_naive_bootstrap(bins, clustered):
         assert (found.model.lower, found.model.upper) == pytest.approx(bounds, rel=1e-12)
         assert found.source.standard_error == pytest.approx(source[:, k].std(ddof=1), rel=1e-10)
         assert found.divergence.standard_error == pytest.approx((model / source)[:, k].std(ddof=1), rel=1e-10)
-        spread = np.log(source[:, k]) - np.log(source[:, k]).mean()
-        width = np.diff(np.quantile(spread, [0.025, 0.975])).item()
-        assert np.log(found.source.upper / found.source.lower) == pytest.approx(width, rel=1e-9)
+        of_source, of_ratio = np.log(source[:, k]), np.log((model / source)[:, k])
+        if bins == 5 and mark != "robustness":
+            assert_corrected(found.source, of_source)
+            assert_corrected(found.divergence, of_ratio)
+        elif bins == 5:
+            bias = of_source.mean() - np.log(found.source.value)
+            low, high = np.quantile(of_source, [0.025, 0.975]) - 2 * bias
+            assert np.log(found.source.upper) == pytest.approx(high, rel=1e-9)
+            assert np.log(found.source.lower) == pytest.approx(low - bias, rel=1e-9)
+        else:
+            assert_overfit_removed(found, of_source, of_ratio, np.log(model[:, k]))
+            assert found.divergence.method.startswith("bootstrap in the blocks of the sample, less their")
     angle = np.degrees(np.arctan2(model[:, 0] - model[:, 2], source[:, 0] - source[:, 2]))
     assert (result.angle_lower, result.angle_upper) == pytest.approx(np.quantile(angle, [0.025, 0.975]))
 
@@ -255,7 +286,7 @@ def test_draws_of_right_outcomes_are_fitted_anew():
     y, p = draw_classes(80, 3)
     panel = make_class_panel(y, {"y_prob": p})
     table = panel.forecasts["y_prob"]
-    forecast = Forecast(given=table, table=table, outcome=panel.outcome, units=panel.units)
+    forecast = Forecast(given=table, outcome=panel.outcome, units=panel.units)
     truth = forecast.draw(stream(7, 0, 1))
     assert truth.row.tolist() == list(range(80))
     for label in (None, 1):
@@ -270,7 +301,7 @@ def test_draws_of_right_outcomes_are_fitted_anew():
 def test_drawn_classes_come_as_often_as_forecast():
     p = np.tile([[0.0, 0.2, 0.5, 0.3, 0.0]], (20_000, 1))
     panel = make_class_panel(np.ones(20_000), {"m": p})
-    forecast = Forecast(given=p, table=p, outcome=panel.outcome, units=panel.units)
+    forecast = Forecast(given=p, outcome=panel.outcome, units=panel.units)
     share = np.bincount(forecast.draw(stream(1)).label, minlength=5) / 20_000
     assert share == pytest.approx([0, 0.2, 0.5, 0.3, 0], abs=0.015)
     assert (share[0], share[4]) == (0, 0)
@@ -319,8 +350,65 @@ def test_intervals_cover_source_and_divergence():
             (rng.random(300) < expit(x)) * 1, expit(x), bins="CORP blocks", resamples=80
         ).accuracy
         assert fit.divergence.value < 1
+        assert fit.divergence.lower < fit.divergence.upper
         hits.append((fit.source.lower < source < fit.source.upper, fit.divergence.upper >= 1))
     assert (np.mean(hits, axis=0) >= 0.84).all()
+
+
+def draw_forecasts(rng, name, n):
+    """Three classes: forecasts that do not heed what comes, or that are certain of the likeliest class."""
+    p = rng.dirichlet(np.ones(3), n)
+    if name == "uninformative":
+        return rng.integers(0, 3, n), p
+    return (rng.random(n)[:, None] >= np.cumsum(p, axis=1)[:, :-1]).sum(axis=1), np.eye(3)[p.argmax(axis=1)]
+
+
+@pytest.mark.parametrize("name", ["uninformative", "one-hot"])
+@pytest.mark.parametrize("bins", [10, "CORP blocks"])
+def test_intervals_cover_where_forecasts_are_wrong(bins, name):
+    """A correction measured where forecasts are right would move these intervals away from everything."""
+    truth = model_source(*draw_forecasts(np.random.default_rng(0), name, 60_000), bins=bins)
+    hits = []
+    for seed in range(12):
+        y, p = draw_forecasts(np.random.default_rng(seed + 1), name, 300)
+        result = model_source(y, p, bins=bins, resamples=60)
+        for mark, right in zip(result.marks, truth.marks, strict=True):
+            assert mark.source.lower < mark.source.value
+            hits.append(
+                [
+                    np.isnan(found.lower) or found.lower <= value <= found.upper
+                    for found, value in (
+                        (mark.source, right.source.value),
+                        (mark.divergence, right.divergence.value),
+                    )
+                ]
+            )
+    assert (np.mean(hits, axis=0) > 0.8).all()
+
+
+def test_robustness_that_few_cases_rule_has_no_interval():
+    rng = np.random.default_rng(5)
+    p = rng.dirichlet(np.ones(3), 2000)
+    result = model_source(rng.integers(0, 3, 2000), p, resamples=40)
+    assert np.isnan([result.robustness.model.lower, result.robustness.divergence.upper]).all()
+    assert result.robustness.model.note.endswith("no interval could be relied on.")
+    assert np.isfinite([result.robustness.source.lower, result.accuracy.model.lower]).all()
+    model = SimpleNamespace(model="flighty", scale=(result, result))
+    evaluation = SimpleNamespace(results=[model], settings=SimpleNamespace(level=0.95))
+    (sentence,) = describe_scale_section(SimpleNamespace(evaluation=evaluation)).content["left_out"]
+    assert "are left out (flighty): few very small probabilities of what came rule these" in sentence
+    limited = model_source(rng.integers(0, 3, 2000), p, resamples=40, limit=0.05)
+    assert limited.robustness.model.lower < limited.robustness.model.value < limited.robustness.model.upper
+
+
+def test_methods_are_told_as_they_are():
+    y, p = draw_classes(80, 3)
+    end = ", 30 resamples of rows, seed 2021"
+    cut, fitted = (model_source(y, p, bins=bins, resamples=30).accuracy for bins in (5, "CORP blocks"))
+    assert cut.model.method == fitted.model.method == f"percentile bootstrap{end}"
+    assert cut.source.method == f"bootstrap less its bias, in the bins of the sample{end}"
+    overfit = "bootstrap in the blocks of the sample, less their overfit in 30 draws"
+    assert fitted.divergence.method == f"{overfit}{end}"
 
 
 def test_broad_bins_give_no_verdict():
@@ -338,8 +426,61 @@ def test_a_timid_model_of_certain_events_is_not_called_bold():
     result = model_source(
         [1, 0, 1, 1, 0, 0] * 20, [0.8, 0.3, 0.6, 0.7, 0.2, 0.4] * 20, bins="CORP blocks", resamples=50
     )
-    assert (result.angle, result.verdict) == (90, "neither")
+    assert (result.angle, result.verdict) == (90, "contradictory")
     assert "the model is less decisive than the source, which points the other way" in result.sentence
+    assert result.sentence.endswith("the signs contradict each other, and this is no verdict.")
+
+
+def test_certain_forecasts_at_random_are_over_confident():
+    """Such a model is no less decisive than its source: only overfit would make it seem so."""
+    rng = np.random.default_rng(2)
+    p = np.eye(7)[rng.integers(0, 7, 300)]
+    result = model_source(rng.integers(0, 7, 300), p, resamples=60)
+    assert (result.verdict, result.calibrated_upper) == ("over-confident", 0)
+    assert result.angle_lower > 80
+
+
+@pytest.mark.parametrize("bins", [10, "CORP blocks"])
+def test_class_bias_is_not_called_over_confidence(bins):
+    y, p = draw_classes(400, 3)
+    biased = p * [3, 1, 1 / 3]
+    biased /= biased.sum(axis=1, keepdims=True)
+    result = model_source(y, biased, bins=bins, resamples=60)
+    assert result.verdict == "class bias"
+    assert result.angle > result.calibrated_upper
+    assert "but not so once each class is rescaled to how often it came" in result.sentence
+    bold = biased**2 / (biased**2).sum(axis=1, keepdims=True)
+    assert model_source(y, bold, bins=bins, resamples=60).verdict == "over-confident"
+
+
+def test_rescaled_classes_come_as_often_as_they_did():
+    y, p = draw_classes(300, 4)
+    panel = make_class_panel(y, {"m": p * [4, 1, 1, 1] / (p * [4, 1, 1, 1]).sum(axis=1, keepdims=True)})
+    forecast = Forecast(given=panel.forecasts["m"], outcome=panel.outcome, units=panel.units)
+    rescaled = forecast.rescaled().given
+    assert rescaled.mean(axis=0) == pytest.approx(np.bincount(y) / 300, abs=1e-4)
+    assert rescaled.sum(axis=1) == pytest.approx(np.ones(300))
+    odds = (rescaled / forecast.given)[:, 0] / (rescaled / forecast.given)[:, 1]
+    assert odds == pytest.approx(np.full(300, odds[0]))
+
+
+def test_drawn_classes_go_together_in_clusters():
+    """Rows of a cluster came alike, so they are drawn alike; single rows are not."""
+    rng = np.random.default_rng(3)
+    y = np.repeat(rng.integers(0, 3, 200), 5)
+    panel = make_class_panel(y, {"m": np.full((1000, 3), 1 / 3)}, cluster=np.arange(1000) // 5)
+    alike = {}
+    for name, units in (
+        ("clusters", panel.units),
+        ("rows", make_class_panel(y, {"m": np.full((1000, 3), 1 / 3)}).units),
+    ):
+        forecast = Forecast(given=np.full((1000, 3), 1 / 3), outcome=panel.outcome, units=units)
+        label = forecast.draw(stream(1)).label
+        cluster = panel.units.cluster
+        order = np.argsort(cluster, kind="stable")
+        alike[name] = (np.diff(label[order].reshape(200, 5), axis=1) == 0).mean()
+    assert alike["clusters"] > 0.95
+    assert alike["rows"] == pytest.approx(1 / 3, abs=0.08)
 
 
 def test_one_class_has_no_verdict():
@@ -567,6 +708,25 @@ def test_tables_of_all_classes_together(classes):
     assert angles.rows[3][:4] == ("steep", "CORP blocks", "over-confident", f"{fitted.angle:.0f}")
 
 
+def test_the_frame_has_intervals_angle_and_verdict(classes):
+    frame = scale_frame(classes)
+    row = frame[(frame["model"] == "steep") & (frame["class"] == "") & (frame["mark"] == "accuracy")].iloc[1]
+    fitted = classes[1].scale[1]
+    assert row["bins"] == "CORP blocks"
+    assert (row["model_lower"], row["model_upper"]) == (
+        fitted.accuracy.model.lower,
+        fitted.accuracy.model.upper,
+    )
+    assert row["source_lower"] < row["source_upper"]
+    assert row["divergence_upper"] == fitted.accuracy.divergence.upper
+    assert (row["angle"], row["angle_lower"], row["angle_upper"]) == (
+        fitted.angle,
+        fitted.angle_lower,
+        fitted.angle_upper,
+    )
+    assert row["verdict"] == "over-confident"
+
+
 def test_table_of_classes_is_kept_short(classes):
     table = class_scale_table(classes, "95 %")
     assert [row[:2] for row in table.rows] == [
@@ -595,6 +755,10 @@ def test_a_section_tells_all_of_it(classes, events):
         assert list(section.parts) == keys
         assert len(section.content["sentences"]) == len(models)
         assert section.content["has_intervals"] == (models is classes)
+    differing = (classes[1].scale[0], replace(classes[1].scale[1], verdict="neither"))
+    report.evaluation.results = [SimpleNamespace(model="m", scale=differing)]
+    sentences = describe_scale_section(report).content["sentences"]
+    assert [s.partition(":")[0] for s in sentences] == ["m, CORP blocks", "m, equal-count bins"]
     report.evaluation.results = [SimpleNamespace(model="m", scale=())]
     assert describe_scale_section(report) is None
 
@@ -605,3 +769,41 @@ def test_many_models_fill_several_figures(events):
     section = describe_scale_section(report)
     assert section.content["figures"] == ["scale_plot", "scale_plot_2"]
     assert section.content["spectra"] == ["scale_spectrum", "scale_spectrum_2"]
+
+
+# The overfit of CORP blocks
+
+
+def test_chance_is_taken_out_of_the_overfit_as_by_least_squares():
+    rng = np.random.default_rng(8)
+    chance = rng.normal(0.1, 1, (50, 3))
+    excess = 0.7 + chance @ rng.normal(size=(3, 3)) + rng.normal(0, 0.1, (50, 3))
+    design = np.column_stack([np.ones(50), chance])
+    expected = np.linalg.lstsq(design, excess)[0][0]
+    assert _mean_without_chance(excess, chance) == pytest.approx(expected, rel=1e-9)
+    doubled = chance[:, [0, 0, 0]]
+    alone = np.linalg.lstsq(design[:, :2], excess)[0][0]
+    assert _mean_without_chance(excess, doubled) == pytest.approx(alone, rel=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_overfit_is_what_a_flat_curve_shows_by_chance(weighted):
+    """No forecast tells anything: all that the blocks of the sample show above 1/3 is overfit."""
+    rng = np.random.default_rng(9)
+    weight = rng.gamma(4.0, size=600) if weighted else None
+    panel = make_class_panel(
+        rng.integers(0, 3, 600), {"m": rng.dirichlet(np.ones(3), 600)}, sample_weight=weight
+    )
+    forecast = Forecast(given=panel.forecasts["m"], outcome=panel.outcome, units=panel.units)
+    target = Target(forecast, None, 10)
+    overfit = draw_overfit(target, draws=60, seed=1)
+    blocks = target.sample.blocks
+    excess = np.log(3 * source_marks(blocks.events.astype(float), blocks.n.astype(float)))
+    assert (overfit > 0.3 * excess).all()
+    assert (overfit < 3 * excess).all()
+
+
+def test_certain_forecasts_that_come_true_have_intervals_of_no_width():
+    p = np.eye(3)[[0, 1, 2, 0] * 10]
+    fit = model_source([0, 1, 2, 0] * 10, p, bins="CORP blocks", resamples=20).accuracy
+    assert (fit.source.lower, fit.source.upper, fit.divergence.lower, fit.divergence.upper) == (1, 1, 1, 1)

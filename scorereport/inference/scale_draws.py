@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 #: Drawn outcomes are fitted on at most this many groups of neighbouring probabilities. A block of an
 #: isotonic fit holds many times as many pairs; angles move by a few hundredths of their spread.
 _MOST_GROUPS = 4000
+#: Classes are rescaled until their means are this close to their shares, or so many times.
+_SAME_SHARE, _MOST_ROUNDS = 1e-4, 200
 #: Marks this close are equal up to rounding.
 _ROUNDING = 1e-12
 
@@ -38,12 +40,33 @@ class Truth(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Forecast:
-    """Class probabilities, as given and pulled inside the limit, with the classes that came."""
+    """Class probabilities, as given and pulled inside a limit, with the classes that came."""
 
     given: FloatArray
-    table: FloatArray
     outcome: IntArray
     units: Units
+    limit: float = 0.0
+
+    @cached_property
+    def table(self) -> FloatArray:
+        """The probabilities, pulled inside the limit."""
+        return np.clip(self.given, self.limit, 1 - self.limit)
+
+    def rescaled(self) -> Forecast:
+        """The same with each class multiplied by a number of its own, so that it comes as often as it did.
+
+        What is left of the miscalibration is not that some classes are given too much throughout.
+        """
+        weight = self.units.row_weight / self.units.total
+        share = np.bincount(self.outcome, weight, self.given.shape[1])
+        p = self._shares
+        for _ in range(_MOST_ROUNDS):
+            mean = np.einsum("i,ik->k", weight, p)
+            if np.abs(mean - share).max() < _SAME_SHARE:
+                break
+            p = p * np.divide(share, mean, out=np.ones_like(share), where=(mean > 0) & (share > 0))
+            p = p / p.sum(axis=1, keepdims=True)
+        return Forecast(given=p, limit=self.limit, outcome=self.outcome, units=self.units)
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:
@@ -51,14 +74,32 @@ class Forecast:
         return np.arange(len(self.outcome))
 
     def draw(self, rng: np.random.Generator) -> Truth:
-        """What might have come if the forecasts were right; repeated rows each have a class of their own."""
+        """What might have come if the forecasts were right; repeated rows each have a class of their own.
+
+        Rows of a cluster depend on each other as much as they do in the sample: with probability √ρ a row
+        takes the random number of its cluster.
+        """
         units = self.units
-        if units.weight is not None and units.are_repeated_rows:
+        if units.cluster is None and units.weight is not None and units.are_repeated_rows:
             times = rng.multinomial(units.weight.astype(np.int64), self._shares)
             row, label = np.nonzero(times)
             return Truth(row, label, times[row, label].astype(np.float64))
-        label = (rng.random(len(self.rows))[:, None] >= self._inner_ends).sum(axis=1)
+        chance = rng.random(len(self.rows))
+        if units.cluster is not None and self._correlation > 0:
+            of_cluster = rng.random(int(units.size))[units.cluster]
+            chance = np.where(rng.random(len(chance)) < np.sqrt(self._correlation), of_cluster, chance)
+        label = (chance[:, None] >= self._inner_ends).sum(axis=1)
         return Truth(self.rows, label, units.row_weight)
+
+    @cached_property
+    def _correlation(self) -> float:
+        """How much rows of a cluster go together: the mean over the classes."""
+        units = self.units
+        fits = (
+            corp(self.outcome == k, p, units.weight, cluster=units.cluster)
+            for k, p in enumerate(self.given.T)
+        )
+        return float(np.mean([fit.sample.correlation for fit in fits]))
 
     @cached_property
     def _shares(self) -> FloatArray:
@@ -132,7 +173,18 @@ class Target:
         self.came, self.probability = came[:, chosen].ravel(), forecast.table[:, chosen].ravel()
         self.weight = self.pair_weight(forecast.units.row_weight)
         self.n_bins = min(n_bins, len(self.probability))
+        self.sample = corp(self.came, self.probability, self._given_weight, cluster=self._cluster).sample
         self.bins = (self._cut(), self._fit())
+
+    @property
+    def _given_weight(self) -> FloatArray | None:
+        weight = self.forecast.units.weight
+        return None if weight is None else self.pair_weight(weight)
+
+    @property
+    def _cluster(self) -> IntArray | None:
+        cluster = self.forecast.units.cluster
+        return None if cluster is None else np.repeat(cluster, self.width)
 
     def pair_weight(self, row_weight: FloatArray) -> FloatArray:
         """The weight of each pair under these weights of the rows."""
@@ -142,7 +194,7 @@ class Target:
         return equal_count_bins(self.probability, self.weight, self.n_bins)
 
     def _fit(self) -> Bins:
-        blocks = corp(self.came, self.probability, self.weight).blocks
+        blocks = self.sample.blocks
         return Bins(cell=np.searchsorted(blocks.x_max, self.probability), n_cells=len(blocks))
 
     @cached_property
@@ -173,6 +225,24 @@ class Target:
         start = isotonic_starts(n, happened)
         fitted = source_marks(np.add.reduceat(happened, start), np.add.reduceat(n, start))
         return [Marks(model, by_count), Marks(model, fitted)]
+
+    @cached_property
+    def tail_index(self) -> float:
+        """How fast large summands p^(-2/3) of the robustness become rare; up to 2 they have no variance.
+
+        By Hill's estimator from the 2√n smallest probabilities of what came, of a quarter of them at most; ∞
+        where these are equal or 0.
+        """
+        p, weight = self.probability[self.came], self.weight[self.came]
+        order = np.argsort(p, kind="stable")
+        p, weight = p[order], weight[order] / self.forecast.units.case_weight
+        if not (len(p) and p[0] > 0):
+            return np.inf
+        total = weight.sum()
+        last = int(np.searchsorted(np.cumsum(weight), min(2 * np.sqrt(total), total / 4)))
+        excess = ROBUSTNESS * (np.log(p[:last]) - np.log(p[min(last, len(p) - 1)]))
+        mean = (weight[:last] * excess).sum() / weight[:last].sum() if last else 0.0
+        return 1 / float(mean) if mean > 0 else np.inf
 
     @cached_property
     def _counts(self) -> FloatArray:

@@ -8,15 +8,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport.inference.outcomes import Estimate
-from scorereport.inference.scale_draws import Marks
-from scorereport.inference.scale_results import MARKS, NEITHER, OVER, STEEPEST_EXPECTED, UNDER, ScaleMark
+from scorereport.inference.scale_draws import Marks, Target
+from scorereport.inference.scale_results import (
+    CONTRADICTORY,
+    MARKS,
+    NEITHER,
+    OVER,
+    STEEPEST_EXPECTED,
+    UNDER,
+    WITHOUT_TAIL,
+    ScaleMark,
+)
 from scorereport.scores.probability import ACCURACY, DECISIVENESS, ROBUSTNESS
 
 if TYPE_CHECKING:
     from scorereport.arrays import FloatArray
-    from scorereport.inference.scale_draws import Target
 
 EXPONENTS = (DECISIVENESS, ACCURACY, ROBUSTNESS)
+#: Summands whose tail index is no larger have no finite variance, and resamples do not show their spread.
+_LEAST_TAIL_INDEX = 2.0
+#: The overfit of CORP blocks is known roughly: it lies between these parts of what draws from the fit show.
+#: Of the robustness they show less than there is, and so do resamples of bins: neither knows of what is rarer
+#: than the rarest it has seen.
+_PARTS = {DECISIVENESS: (0.5, 1.0), ACCURACY: (0.5, 1.0), ROBUSTNESS: (0.5, 2.0)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,18 +45,74 @@ class ScaleRequest:
 
 
 class Drawn(NamedTuple):
-    """Marks in all resamples, and under outcomes drawn from the forecasts."""
+    """Marks in all resamples, under outcomes drawn from the forecasts, and what the source overfits.
+
+    `overfit` is that of the logarithm of each mark in CORP blocks, from `draws` draws; None for bins that
+    do not depend on outcomes.
+    """
 
     resampled: Marks
     calibrated: Marks
+    overfit: FloatArray | None
+    draws: int
+
+
+class _Found(NamedTuple):
+    """A value, what resamples made of it, and the interval."""
+
+    value: float
+    replicates: FloatArray
+    bounds: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Writer:
+    """Makes estimates of what was found in a target."""
+
+    target: Target
+    request: ScaleRequest
+
+    def write(self, measure: str, found: _Found, method: str, *, is_wild: bool = False) -> Estimate:
+        """An estimate; `is_wild` leaves its interval out, as no resample would show the spread."""
+        known = found.replicates[np.isfinite(found.replicates)]
+        has_interval = np.isfinite(found.value) and len(known) > 1 and not is_wild
+        lower, upper = found.bounds if has_interval else (np.nan, np.nan)
+        return Estimate(
+            measure=measure,
+            value=found.value,
+            standard_error=float(known.std(ddof=1)) if has_interval else np.nan,
+            lower=lower,
+            upper=upper,
+            level=self.request.level,
+            method=self._name(method),
+            n=float(self.target.weight[self.target.came].sum()),
+            note=self._explain(found, len(found.replicates) - len(known), is_wild=is_wild),
+        )
+
+    def _name(self, method: str) -> str:
+        request, units = self.request, self.target.forecast.units
+        if not request.resamples:
+            return "no resamples"
+        return f"{method}, {request.resamples} resamples of {units.describes}, seed {request.seed}"
+
+    def _explain(self, found: _Found, lost: int, *, is_wild: bool) -> str:
+        units, times = self.target.forecast.units, self.request.resamples
+        if not times:
+            return ""
+        if not np.isfinite(found.value):
+            return "The value is not defined: there is no interval."
+        if units.size <= 1:
+            return f"One {units.unit} has no spread: there is no interval."
+        if is_wild:
+            return WITHOUT_TAIL
+        return f"Not defined in {lost} of {times} resamples, which were left out." if lost else ""
 
 
 def estimate_marks(marks: Marks, drawn: Drawn, target: Target, request: ScaleRequest) -> list[ScaleMark]:
     """Model, source and divergence of the three marks."""
-    resampled, calibrated = drawn
+    writer = _Writer(target=target, request=request)
     return [
-        _estimate_mark(k, _at(marks, k), Drawn(_at(resampled, k), _at(calibrated, k)), target, request)
-        for k in range(len(MARKS))
+        _estimate_mark(k, _at(marks, k), _at(drawn.resampled, k), drawn, writer) for k in range(len(MARKS))
     ]
 
 
@@ -50,56 +120,82 @@ def _at(marks: Marks, place: int) -> Marks:
     return Marks(marks.model[..., place], marks.source[..., place])
 
 
-def _estimate_mark(place: int, mark: Marks, drawn: Drawn, target: Target, request: ScaleRequest) -> ScaleMark:
-    """One mark with its intervals.
-
-    The frequencies of bins fit the sample better than the truth does, and more so in blocks that isotonic
-    regression made; broad bins err the other way. With outcomes drawn from the forecasts the truth is
-    known, and so is by what factor the source is off. The intervals of source and divergence are rid of
-    it; they are for the population, and the value of the sample may lie outside. The interval of the
-    divergence holds 1 unless the draws show that a right model would not have come to this value.
-    """
-    name, level, (resampled, calibrated) = MARKS[place], request.level, drawn
-    factor = _mean_log(_ratio(calibrated.source, calibrated.model))
+def _estimate_mark(place: int, mark: Marks, resampled: Marks, drawn: Drawn, writer: _Writer) -> ScaleMark:
+    """One mark with its intervals: plain percentiles for the model, corrected ones for the others."""
+    name, level = MARKS[place], writer.request.level
+    least, most = _PARTS[EXPONENTS[place]]
+    if drawn.overfit is None:
+        overfit = _bias(mark.source, resampled.source) * np.array([1.0, most])
+    else:
+        overfit = drawn.overfit[place] * np.array([least, most])
+    bounds = _correct(mark, resampled, overfit, level)
     divergence, of_resamples = _ratio(mark.model, mark.source), _ratio(resampled.model, resampled.source)
-    right = _percentiles(_ratio(calibrated.model, calibrated.source), level)
-    of_source = _shifted(float(mark.source), resampled.source, -factor, level)
-    of_divergence = _shifted(float(divergence), of_resamples, factor, level)
-    if right[0] <= divergence <= right[1]:
-        of_divergence = min(of_divergence[0], 1.0), max(of_divergence[1], 1.0)
-
-    def estimate(what: str, value: FloatArray, found: FloatArray, bounds: tuple[float, float]) -> Estimate:
-        return _estimate(what, float(value), found, bounds, target, request)
-
+    right = _at(drawn.calibrated, place)
+    held = bounds[1] if drawn.overfit is None else _hold_one(bounds[1], divergence, right, level)
+    of_model = _Found(float(mark.model), resampled.model, _percentiles(resampled.model, level))
+    of_source = _Found(float(mark.source), resampled.source, bounds[0])
+    of_divergence = _Found(float(divergence), of_resamples, held)
+    method = "bootstrap less its bias, in the bins of the sample"
+    if drawn.overfit is not None:
+        method = f"bootstrap in the blocks of the sample, less their overfit in {drawn.draws} draws"
+    is_wild = EXPONENTS[place] == ROBUSTNESS and writer.target.tail_index <= _LEAST_TAIL_INDEX
     return ScaleMark(
         exponent=EXPONENTS[place],
-        model=estimate(
-            f"{name} of the model", mark.model, resampled.model, _percentiles(resampled.model, level)
-        ),
-        source=estimate(
-            f"{name} of the source", mark.source, resampled.source, (of_source[0], min(of_source[1], 1.0))
-        ),
-        divergence=estimate(f"divergence of {name}", divergence, of_resamples, of_divergence),
+        model=writer.write(f"{name} of the model", of_model, "percentile bootstrap", is_wild=is_wild),
+        source=writer.write(f"{name} of the source", of_source, method),
+        divergence=writer.write(f"divergence of {name}", of_divergence, method, is_wild=is_wild),
     )
+
+
+def _correct(
+    mark: Marks, resampled: Marks, overfit: FloatArray, level: float
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Intervals of source and divergence for the population, on the scale of logarithms.
+
+    Resamples spread as samples do, but around numbers that are off by as much again as those of the sample
+    are. So their spread is put around the value of the sample, less what that is off by: for the model by as
+    much as resamples are off from it; for the source by an overfit between two numbers.
+    """
+    divergence, replicates = (_ratio(part.model, part.source) for part in (mark, resampled))
+    least, most = np.sort(overfit).tolist()
+    source = _around(mark.source, resampled.source, (-most, -least), level)
+    off = _bias(mark.model, resampled.model)
+    ratio = _around(divergence, replicates, (least - off, most - off), level)
+    return (source[0], min(source[1], 1.0)), ratio
+
+
+def _hold_one(
+    bounds: tuple[float, float], divergence: FloatArray, right: Marks, level: float
+) -> tuple[float, float]:
+    """Bounds that hold 1 if a right model might well have shown this divergence.
+
+    Around 1 the divergence of the accuracy has next to no spread of first order, for resamples to show.
+    """
+    lower, upper = _percentiles(_ratio(right.model, right.source), level)
+    return (min(bounds[0], 1.0), max(bounds[1], 1.0)) if lower <= divergence <= upper else bounds
+
+
+def _bias(value: FloatArray, replicates: FloatArray) -> float:
+    """By how much logarithms of replicates lie above that of the value; NaN where one of them is 0."""
+    known = replicates[np.isfinite(replicates)]
+    if not (value > 0 and len(known) and known.min() > 0):
+        return np.nan
+    return float(np.log(known).mean() - np.log(value))
+
+
+def _around(
+    value: FloatArray, replicates: FloatArray, shifts: tuple[float, float], level: float
+) -> tuple[float, float]:
+    """The spread of replicates around the value, both ends moved; plain percentiles where one is 0."""
+    bias = _bias(value, replicates)
+    if not np.isfinite([bias, *shifts]).all():
+        return _percentiles(replicates, level)
+    lower, upper = _percentiles(np.log(replicates[np.isfinite(replicates)]) - bias, level)
+    return float(np.exp(lower + shifts[0])), float(np.exp(upper + shifts[1]))
 
 
 def _ratio(over: FloatArray, under: FloatArray) -> FloatArray:
     return np.divide(over, under, out=np.full(np.shape(over), np.nan), where=np.asarray(under) > 0)
-
-
-def _mean_log(factors: FloatArray) -> float:
-    known = factors[np.isfinite(factors) & (factors > 0)]
-    return float(np.log(known).mean()) if len(known) else np.nan
-
-
-def _shifted(value: float, replicates: FloatArray, shift: float, level: float) -> tuple[float, float]:
-    """The spread of resamples around the value, on the scale of its logarithm, moved by a shift."""
-    known = replicates[np.isfinite(replicates)]
-    if not (value > 0 and len(known) and known.min() > 0):
-        return _percentiles(replicates, level)
-    logs = np.log(known)
-    lower, upper = _percentiles(logs - logs.mean() + np.log(value) + shift, level)
-    return float(np.exp(lower)), float(np.exp(upper))
 
 
 def _percentiles(replicates: FloatArray, level: float) -> tuple[float, float]:
@@ -111,68 +207,26 @@ def _percentiles(replicates: FloatArray, level: float) -> tuple[float, float]:
     return float(lower), float(upper)
 
 
-def _estimate(
-    measure: str,
-    value: float,
-    replicates: FloatArray,
-    bounds: tuple[float, float],
-    target: Target,
-    request: ScaleRequest,
-) -> Estimate:
-    known = replicates[np.isfinite(replicates)]
-    has_interval = np.isfinite(value) and len(known) > 1
-    lower, upper = bounds if has_interval else (np.nan, np.nan)
-    return Estimate(
-        measure=measure,
-        value=value,
-        standard_error=float(known.std(ddof=1)) if has_interval else np.nan,
-        lower=lower,
-        upper=upper,
-        level=request.level,
-        method=_name_method(target, request),
-        n=float(target.weight[target.came].sum()),
-        note=_explain(value, len(replicates) - len(known), target, request),
-    )
-
-
-def _name_method(target: Target, request: ScaleRequest) -> str:
-    if not request.resamples:
-        return "no resamples"
-    drawn = f"{request.resamples} resamples of {target.forecast.units.describes}, seed {request.seed}"
-    return f"percentile bootstrap in the bins of the sample, {drawn}"
-
-
-def _explain(value: float, lost: int, target: Target, request: ScaleRequest) -> str:
-    units = target.forecast.units
-    if not request.resamples:
-        return ""
-    if not np.isfinite(value):
-        return "The value is not defined: there is no interval."
-    if units.size <= 1:
-        return f"One {units.unit} has no spread: there is no interval."
-    return f"Not defined in {lost} of {request.resamples} resamples, which were left out." if lost else ""
-
-
-def judge_angle(marks: Marks, drawn: Drawn, request: ScaleRequest, *, is_overall: bool) -> dict[str, Any]:
+def judge_angle(
+    marks: Marks, drawn: Drawn, decided: Estimate, request: ScaleRequest, *, is_overall: bool
+) -> dict[str, Any]:
     """The angle with its interval, where it would lie with right probabilities, and the verdict.
 
     For few cases 45° is no fair mark: chance spreads the source, all the more in CORP blocks, and broad
-    bins hide some of its spread. So the angle is held against draws from the forecasts themselves. Three
-    things must agree for a verdict: the draws; the interval of the angle, for draws take rows as independent
-    and clusters are not; and decisiveness, for a source that is nearly certain has no spread, and then the
-    line of a timid model is steep too.
+    bins hide some of its spread. So the angle is held against draws from the forecasts themselves, and its
+    own interval must agree with them. Then `decided`, the divergence of the decisiveness, is asked: a source
+    that is nearly certain has no spread, and the line of a timid model is steep too.
     """
     angle, calibrated = float(marks.angle), drawn.calibrated.angle
     lower, upper = _percentiles(drawn.resampled.angle, request.level)
     expected = _median(calibrated)
     expected_lower, expected_upper = _percentiles(calibrated, request.level)
-    decided = float(_ratio(marks.model[0], marks.source[0]))
-    usual = _median(_ratio(drawn.calibrated.model[:, 0], drawn.calibrated.source[:, 0]))
     verdict = ""
     if is_overall and np.isfinite([angle, lower, expected]).all() and expected <= STEEPEST_EXPECTED:
-        is_over = angle > expected_upper and lower > expected and decided >= usual
-        is_under = angle < expected_lower and upper < expected and decided <= usual
-        verdict = OVER if is_over else UNDER if is_under else NEITHER
+        is_steep = angle > expected_upper and lower > expected
+        is_flat = angle < expected_lower and upper < expected
+        is_contradicted = (is_steep and decided.upper < 1) or (is_flat and decided.lower > 1)
+        verdict = CONTRADICTORY if is_contradicted else OVER if is_steep else UNDER if is_flat else NEITHER
     return {
         "angle": angle,
         "angle_lower": lower,

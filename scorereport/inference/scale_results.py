@@ -18,6 +18,12 @@ MARKS = ("decisiveness", "accuracy", "robustness")
 #: classes in 10 bins give wrong verdicts beyond it.
 STEEPEST_EXPECTED = 55.0
 OVER, UNDER, NEITHER = "over-confident", "under-confident", "neither"
+#: The angle is unusual, but decisiveness points the other way, or it is usual once classes are rescaled.
+CONTRADICTORY, CLASS_BIAS = "contradictory", "class bias"
+WITHOUT_TAIL = (
+    "The few smallest probabilities of what came rule this mean, and others like them may come: no interval "
+    "could be relied on."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +48,12 @@ class ScaleResult:
     `angle` is that of the line from robustness to decisiveness, in degrees, with source probability along
     and model probability up; `angle_lower` and `angle_upper` are its interval. The other three angles are
     median and interval of what a model with right probabilities would show in a sample like this one.
-    `verdict` is of all classes together, and empty where nothing was drawn, where there is no angle or
-    where bins are too broad to read it.
+    `verdict` is of all classes together: "over-confident", "under-confident", "neither", "contradictory" (the
+    decisiveness points the other way) or "class bias" (usual once each class is rescaled to how often it
+    came). It is empty where nothing was drawn, where there is no angle or where bins are too broad.
+
+    Intervals of source and divergence are for the population: in equal-count bins for its value in these
+    bins, held fixed; in CORP blocks for that of the true recalibration curve.
     """
 
     target: str
@@ -118,22 +128,28 @@ def _say_verdict(result: ScaleResult) -> str:
             f"{opening}, flatter than it would with right probabilities ({_expected(result)}): the model is "
             "under-confident, what came is spread more widely than its probabilities."
         )
-    if result.calibrated_lower <= result.angle <= result.calibrated_upper:
+    if result.verdict == NEITHER:
+        return f"{opening}; {_say_usual(result)}: this shows neither over- nor under-confidence."
+    is_steep = result.angle > result.calibrated_angle
+    unusual = f"{opening}, {'steeper' if is_steep else 'flatter'} than it would with right probabilities"
+    if result.verdict == CLASS_BIAS:
         return (
-            f"{opening}; with right probabilities it would lie {_expected(result)}: this shows neither over- "
+            f"{unusual} ({_expected(result)}), but not so once each class is rescaled to how often it came: "
+            "this shows classes whose probabilities are too high or too low throughout, and neither over- "
             "nor under-confidence."
         )
-    if result.angle_lower <= result.calibrated_angle <= result.angle_upper:
-        interval = f"{_degrees(result.angle_lower)} to {_degrees(result.angle_upper)}"
-        return (
-            f"{opening}; its interval, {interval}, holds {_degrees(result.calibrated_angle)}, the usual "
-            "angle with right probabilities: this shows neither over- nor under-confidence."
-        )
-    more = "more" if result.decisiveness.divergence.value > 1 else "less"
     return (
-        f"{opening}, which is unusual with right probabilities ({_expected(result)}); but the model is "
-        f"{more} decisive than the source, which points the other way, so that this is no verdict."
+        f"{unusual} ({_expected(result)}); but the model is {'less' if is_steep else 'more'} decisive than "
+        "the source, which points the other way: the signs contradict each other, and this is no verdict."
     )
+
+
+def _say_usual(result: ScaleResult) -> str:
+    if result.calibrated_lower <= result.angle <= result.calibrated_upper:
+        return f"with right probabilities it would lie {_expected(result)}"
+    interval = f"{_degrees(result.angle_lower)} to {_degrees(result.angle_upper)}"
+    usual = _degrees(result.calibrated_angle)
+    return f"its interval, {interval}, holds {usual}, the usual angle with right probabilities"
 
 
 def _say_no_verdict(result: ScaleResult) -> str:

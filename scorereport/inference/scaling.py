@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,17 @@ from scorereport.inference.scale_intervals import (
     estimate_marks,
     judge_angle,
 )
-from scorereport.inference.scale_results import CORP, EQUAL_COUNT, KINDS_OF_BINS, ScaleMark, ScaleResult
+from scorereport.inference.scale_overfit import MOST_DRAWS, draw_overfit
+from scorereport.inference.scale_results import (
+    CLASS_BIAS,
+    CORP,
+    EQUAL_COUNT,
+    KINDS_OF_BINS,
+    OVER,
+    UNDER,
+    ScaleMark,
+    ScaleResult,
+)
 from scorereport.parallel import repeat
 from scorereport.sampling import SEED, stream
 from scorereport.scores.means import power_mean
@@ -131,15 +142,13 @@ def scale_forecast(
 
 def _of_classes(panel: ClassPanel, model: str, limit: float) -> Forecast:
     given = panel.forecasts[model]
-    table = np.clip(given, limit, 1 - limit)
-    return Forecast(given=given, table=table, outcome=panel.outcome, units=panel.units)
+    return Forecast(given=given, limit=limit, outcome=panel.outcome, units=panel.units)
 
 
 def _of_event(panel: Panel, model: str, limit: float) -> Forecast:
     p = panel.forecasts[model]
     given = np.column_stack([1 - p, p])
-    table, outcome = np.clip(given, limit, 1 - limit), panel.outcome.astype(np.int64)
-    return Forecast(given=given, table=table, outcome=outcome, units=panel.units)
+    return Forecast(given=given, limit=limit, outcome=panel.outcome.astype(np.int64), units=panel.units)
 
 
 def _check_target(target: int, n_classes: int) -> int:
@@ -150,6 +159,23 @@ def _check_target(target: int, n_classes: int) -> int:
 
 
 def _scale(
+    forecast: Forecast, named: Sequence[tuple[int | None, str]], request: ScaleRequest
+) -> tuple[ScaleResult, ...]:
+    results = _measure(forecast, named, request)
+    doubtful = {result.bins for result in results if result.verdict in {OVER, UNDER}}
+    if not doubtful:
+        return results
+    rescaled = _measure(forecast.rescaled(), [(None, "")], request)
+    confirmed = {result.bins: result.verdict for result in rescaled}
+    return tuple(
+        replace(result, verdict=CLASS_BIAS)
+        if result.verdict in {OVER, UNDER} and confirmed[result.bins] != result.verdict
+        else result
+        for result in results
+    )
+
+
+def _measure(
     forecast: Forecast, named: Sequence[tuple[int | None, str]], request: ScaleRequest
 ) -> tuple[ScaleResult, ...]:
     targets = [Target(forecast, label, request.n_bins) for label, _ in named]
@@ -177,9 +203,16 @@ def _draw(forecast: Forecast, targets: Sequence[Target], request: ScaleRequest) 
     times = min(resamples, _MOST_DRAWS)
     sums = list(repeat(resample, resamples, rows=rows, what="bootstrapping the probability scale"))
     drawn = list(repeat(draw, times, rows=rows, what="drawing outcomes for the probability scale"))
+    refits = min(resamples, MOST_DRAWS)
+    overfits = [draw_overfit(target, draws=refits, seed=request.seed) for target in targets]
     return [
         [
-            Drawn(_collect([row[place][kind] for row in sums]), stack([row[place][kind] for row in drawn]))
+            Drawn(
+                _collect([row[place][kind] for row in sums]),
+                stack([row[place][kind] for row in drawn]),
+                overfits[place] if KINDS_OF_BINS[kind] == CORP else None,
+                refits,
+            )
             for kind in range(len(KINDS_OF_BINS))
         ]
         for place in range(len(targets))
@@ -215,7 +248,7 @@ def _describe(target: Target, name: str, kind: int, drawn: Drawn, request: Scale
         model=read_only(bins.geometric_means(target.probability, target.weight * came)),
         source=read_only(source),
         limit=float(request.limit),
-        **judge_angle(marks, drawn, request, is_overall=target.label is None),
+        **judge_angle(marks, drawn, decisiveness.divergence, request, is_overall=target.label is None),
         spectrum_exponent=read_only(_SPECTRUM.copy()),
         spectrum_model=read_only(np.array([power_mean(p, m, weight) for m in _SPECTRUM])),
         spectrum_source=read_only(np.array([power_mean(source, m, events) for m in _SPECTRUM])),

@@ -13,12 +13,16 @@ VAN_DER_VAART_1998 = "van der Vaart (1998), Asymptotic Statistics, ch. 3, doi:10
 #: What stands for what, where there are K classes.
 CLASS_SYMBOLS = {
     "p₁ … p_K, y": "the probabilities of the K classes in a case, which sum to one, and the class that came",
-    "P_k, Y_k": "p₁ + … + p_k, the probability of a class up to the k-th, and 1 if one of these came, else 0",
     "f": "the shares of the classes among the cases; f alone is the class-frequency forecast",
     "d": "the class decided for, the likeliest; the first of those that tie",
     "n": "the number of cases",
     "S": "a score of one case; S(p), S(f) and S(y) are its means over all cases for the forecast, the "
     "class-frequency forecast and perfect foresight",
+}
+
+#: The same of ordered classes.
+ORDINAL_SYMBOLS = {
+    "P_k, Y_k": "p₁ + … + p_k, the probability of a class up to the k-th, and 1 if one of these came, else 0",
 }
 
 #: Formula and convention of each score of K classes.
@@ -75,31 +79,46 @@ CLASS_SCORES = {
     ),
 }
 
+_EACH_VIEW = (
+    "Each view has the decomposition of its Brier score: MCB = S(p) − S(ŷ), DSC = S(ȳ) − S(ŷ), UNC = S(ȳ), "
+    "ŷ its recalibrated forecast and ȳ its share of cases. The sum is exact."
+)
+
 #: Everything that is no score, by the key under which the section asks for it.
 CLASS_CATALOGUE = {
     "class skill": Formula(
         name="Skill",
         formula="skill = (S(f) − S(p)) / (S(f) − S(y)); of the cost with the naive cost in place of S(f)",
         convention="0 % is the class-frequency forecast, of accuracy the most frequent class; 100 % is "
-        "perfect; negative is worse. The shares are those of the same cases. Kappa is a skill already; "
-        "macro F1 has none.",
+        "perfect; negative is worse. The shares are those of the same cases. Macro F1 has none.",
         reference=GALDRAN_2023,
     ),
-    "views": Formula(
+    "class views": Formula(
+        name="Reliability curves of K classes (CORP)",
+        formula="isotonic regression of 1[y = k] on p_k for each class",
+        convention="A case is asked a binary question: does this class come? By pooling adjacent violators: "
+        "no bins to choose, equal forecasts are pooled first.",
+        reference=DIMITRIADIS_2021,
+    ),
+    "ordinal views": Formula(
         name="Reliability curves of K classes (CORP)",
         formula="isotonic regression of 1[y = k] on p_k for each class; of Y_k on P_k for each threshold",
         convention="A case is asked a binary question: does this class come, or one up to this? By pooling "
         "adjacent violators: no bins to choose, equal forecasts are pooled first.",
         reference=DIMITRIADIS_2021,
     ),
-    "view sums": Formula(
+    "class sums": Formula(
+        name="Decomposition into MCB, DSC and UNC",
+        formula="Brier = Σ (MCB − DSC + UNC) over the classes",
+        convention=f"{_EACH_VIEW} Recalibrated probabilities, fitted apart, need not sum to one.",
+        reference=DIMITRIADIS_2021,
+    ),
+    "ordinal sums": Formula(
         name="Decomposition into MCB, DSC and UNC",
         formula="Brier = Σ (MCB − DSC + UNC) over the classes; RPS = Σ (MCB − DSC + UNC) / (K − 1) over the "
         "thresholds",
-        convention="Each view has the decomposition of its Brier score: MCB = S(p) − S(ŷ), DSC = S(ȳ) − "
-        "S(ŷ), UNC = S(ȳ), ŷ its recalibrated forecast and ȳ its share of cases. Both are exact. Views are "
-        "recalibrated apart, so that recalibrated probabilities need not sum to one, or rise from threshold "
-        "to threshold.",
+        convention=f"{_EACH_VIEW} Recalibrated probabilities, fitted apart, need not sum to one, or rise "
+        "from threshold to threshold.",
         reference=DIMITRIADIS_2021,
     ),
     "class overfit": Formula(
@@ -120,10 +139,11 @@ CLASS_CATALOGUE = {
         reference=DIMITRIADIS_2021,
     ),
     "delta method": Formula(
-        name="Difference of kappa or F1",
+        name="Difference of measures of decisions",
         formula="D = value of the first − value of the second, D ± z se(D), test by D / se(D)",
         convention="Paired on the same cases. se is that of the mean of what each case adds to D to first "
-        "order, from the slope of the measure in the shares of the confusion table.",
+        "order, from the slope of the measure in the shares of the confusion table: macro F1, "
+        "and kappa where there is one.",
         reference=VAN_DER_VAART_1998,
     ),
     "retention": Formula(
@@ -145,11 +165,45 @@ CLASS_CATALOGUE = {
         "count by their true pairs.",
         reference=NELSON_2017,
     ),
-    "scale interval": Formula(
-        name="Intervals of the probability scale and of retention",
+    "retention interval": Formula(
+        name="Intervals of retention",
         formula="quantiles (1 − ℓ)/2 and (1 + ℓ)/2 of the B replicates",
-        convention="Percentile bootstrap, quantiles of type 7.",
+        convention="Percentile bootstrap, quantiles of type 7; bands at each fraction by itself.",
         reference=EFRON_1987,
+    ),
+    "scale interval": Formula(
+        name="Intervals of model probabilities",
+        formula="quantiles (1 − ℓ)/2 and (1 + ℓ)/2 of the B replicates of M(m)",
+        convention="Percentile bootstrap, quantiles of type 7. Robustness, and its divergence, have none if "
+        "the tail index of q^(−2/3), by Hill’s estimator from the 2√n smallest q, is 2 or less: then the "
+        "spread has no finite variance, and resamples do not show it.",
+        reference=f"{EFRON_1987}; {COVERAGE_STUDY}",
+    ),
+    "source interval": Formula(
+        name="Intervals of source and divergence",
+        formula="source M: log M + (quantiles of log M* less their mean) − O; divergence D = model / source: "
+        "log D + (quantiles of log D* less their mean) + O − b",
+        convention="M* and D* are those of B resamples in the bins of the sample; b is by how much log M of "
+        "the model is higher in resamples, on average. In equal-count bins O is the same of the source, and "
+        "the interval is for the population’s value in these bins, held fixed. In CORP blocks it is for that "
+        "of the true recalibration curve, and O is an overfit: the mean of log M of outcomes drawn from "
+        "the fitted curve without its steps and fitted again, less log M of that curve; half of it counts "
+        "for the upper end of the source, and the interval of D holds 1 if D lies in the ℓ-interval of draws "
+        "in which the model is right. For the lower end of the robustness O counts twice. What moves an end "
+        "of the source moves the opposite one of D. The value of the sample may lie outside. Where a "
+        "probability of 0 makes a mean 0: plain quantiles.",
+        reference=COVERAGE_STUDY,
+    ),
+    "angle": Formula(
+        name="Angle of the marks",
+        formula="arctan of (decisiveness − robustness of the model) / (the same of the source), in degrees",
+        convention="Over-confident (under-confident): above (below) the ℓ-interval of the angles of draws in "
+        "which the model is right, classes being drawn from its probabilities; the percentile interval of "
+        "the angle lies beyond the median of these; and both still hold after each class has been "
+        "multiplied by a number that makes its mean probability its share, else it is class bias. "
+        "Contradictory: the interval of the divergence of the decisiveness lies on the other side of 1. No "
+        "verdict if that median is above 55°. Cases drawn in clusters depend on each other as in the sample.",
+        reference=f"{NELSON_2017}; {COVERAGE_STUDY}",
     ),
     "checkpoints": Formula(
         name="Choice of a checkpoint",

@@ -58,8 +58,9 @@ def angle_table(models: Sequence[Scaled], level: str) -> Table:
     ]
     has_draws = any(np.isfinite(m.scale[0].angle_lower) or m.scale[1].verdict for m in models)
     drawn = (
-        f"; with right probabilities: {level} of samples whose outcomes were drawn from the model's own "
-        f"probabilities. Intervals of the angle have a probability of {level}"
+        ", unless that goes away once classes are rescaled to their shares (class bias) or its decisiveness "
+        f"points the other way (contradictory); with right probabilities: {level} of samples whose outcomes "
+        f"were drawn from the model's own probabilities. Intervals of the angle have a probability of {level}"
         if has_draws
         else ""
     )
@@ -113,7 +114,7 @@ def _class_row(model: Scaled, label: str) -> tuple[str, ...]:
         fitted.accuracy.divergence,
     )
     texts = (text for estimate in estimates for text in _texts(estimate, 3))
-    return label, model.model, format_count(float(cut.events.sum())), *texts
+    return label, model.model, format_count(float(fitted.events.sum())), *texts
 
 
 def _find(model: Scaled, label: str, bins: str) -> ScaleResult:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scorereport.inference.scale_results import ScaleResult
     from validation.coverage.record import Row
 
-LEVEL, RESAMPLES, N_BINS = 0.95, 199, 10
+LEVEL, RESAMPLES, N_BINS = 0.95, 399, 10
 _SIZES = (300, 2000)
 _MANY = 400_000
 _PARTS = ("model", "source", "divergence")

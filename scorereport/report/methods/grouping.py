@@ -54,13 +54,17 @@ def _tell_groups(evaluation: Evaluation) -> Iterator[str]:
 
 
 def describe_scale(report: Report) -> Iterator[Entry]:
-    """The probability scale, and the choice of a checkpoint."""
-    omitted, results = report.configuration.report.omit, report.evaluation.results
-    has_scale = "scale" not in omitted and any(result.scale for result in results)
-    if has_scale:
+    """The probability scale, the intervals of retention, and the choice of a checkpoint."""
+    omitted, evaluation = report.configuration.report.omit, report.evaluation
+    has_draws = evaluation.settings.resamples > 0
+    if has_draws and "retention" not in omitted and any(m.retention for m in evaluation.class_models):
+        yield make_entry("retention interval")
+    if "scale" not in omitted and any(result.scale for result in evaluation.results):
         yield make_entry("scale")
-    if report.evaluation.settings.resamples > 0 and (has_scale or report.evaluation.kind != "binary"):
-        yield make_entry("scale interval")
+        if has_draws:
+            yield make_entry("scale interval")
+            yield make_entry("source interval")
+        yield make_entry("angle")
     if report.selection is not None and "checkpoints" not in omitted:
         yield make_entry("checkpoints")
 

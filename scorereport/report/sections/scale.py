@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from scorereport.figures import describe_scale, describe_spectrum, plot_scale, plot_spectrum
 from scorereport.figures.scale import describe_window
-from scorereport.formatting import format_level, format_number
+from scorereport.formatting import format_level, format_number, join_words
+from scorereport.inference.scale_results import WITHOUT_TAIL
 from scorereport.report.parts import Section, collect_parts, make_figure, make_table
 from scorereport.tables.scaling import angle_table, class_scale_table, scale_table
 
@@ -41,20 +42,25 @@ def describe_scale_section(report: Report) -> Section | None:
         content={
             "figures": list(figures),
             "spectra": list(spectra),
-            "sentences": [_say(model) for model in models],
+            "sentences": [sentence for model in models for sentence in _say(model)],
+            "left_out": list(_tell_missing(models)),
             "notes": list(_gather_notes(models)),
+            "is_binary": bool(getattr(report.evaluation, "models", ())),
             "n_bins": str(first.n_bins),
             "has_intervals": first.accuracy.model.method != "no resamples",
-            "method": first.accuracy.model.method,
+            "method": first.accuracy.model.method.partition(", ")[2],
             "level": level,
             "limit": format_number(first.limit, 4).rstrip("0") if first.limit else "",
         },
     )
 
 
-def _say(model: Scaled) -> str:
-    sentence = model.scale[1].sentence
-    return f"{model.model}, CORP blocks: {sentence[0].lower()}{sentence[1:]}"
+def _say(model: Scaled) -> Iterator[str]:
+    """What the angle says in CORP blocks, and in equal-count bins if that is another verdict."""
+    cut, fitted = model.scale[:2]
+    for result in (fitted, cut) if cut.verdict != fitted.verdict else (fitted,):
+        sentence = result.sentence
+        yield f"{model.model}, {result.bins}: {sentence[0].lower()}{sentence[1:]}"
 
 
 def _slices(models: Sequence[Scaled], key: str) -> Iterator[tuple[str, int, Sequence[Scaled]]]:
@@ -87,7 +93,19 @@ def _draw_spectra(models: Sequence[Scaled]) -> Iterator[tuple[str, Part]]:
 
 
 def _gather_notes(models: Sequence[Scaled]) -> Iterator[str]:
-    """What was unusual, once for each class."""
-    notes = {(r.target, r.note): None for model in models for r in model.scale if r.note}
+    """What was unusual, once for each class, whatever the bins."""
+    notes = dict.fromkeys((r.target, r.note) for model in models for r in model.scale if r.note)
     for target, note in notes:
-        yield f"{target}: {note}" if target else note
+        if not any(target == other and note != longer and note in longer for other, longer in notes):
+            yield f"{target}: {note}" if target else note
+
+
+def _tell_missing(models: Sequence[Scaled]) -> Iterator[str]:
+    """Whose robustness has no interval, because few small probabilities rule it."""
+    missing = [m.model for m in models if any(r.robustness.model.note == WITHOUT_TAIL for r in m.scale)]
+    if missing:
+        yield (
+            "Some intervals of the robustness and its divergence, here or for single classes, are left out "
+            f"({join_words(missing)}): few very small probabilities of what came rule these means, others "
+            "like them may come, and no interval could be relied on."
+        )
