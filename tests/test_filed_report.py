@@ -65,6 +65,7 @@ TITLES = (
     "Discrimination",
     "Decomposition",
     "Decisions",
+    "Probability scale",
     "Comparison of models",
     "Subgroups",
     "Time",
@@ -260,8 +261,10 @@ def test_bookmarks_are_all_sections_in_order(written):
 
 def test_headings_of_the_html_are_the_contents(page):
     assert [title for _, _, title in list_contents(page)] == list(TITLES)
-    assert [number for _, number, _ in list_contents(page)] == [str(n) for n in range(1, 19)]
-    assert [name for name, _, _ in list_contents(page)] == list(SECTION_NAMES)
+    assert [number for _, number, _ in list_contents(page)] == [str(n) for n in range(1, 20)]
+    of_classes = ("retention", "checkpoints")
+    names = [name for name in SECTION_NAMES if name not in of_classes]
+    assert [name for name, _, _ in list_contents(page)] == names
     for name, number, title in list_contents(page):
         section = page[page.index(f'<section id="{name}"') :]
         head = re.search(r"<h2[^>]*>(.*?)</h2>", section)[1]
@@ -470,7 +473,7 @@ def test_comparison_subgroups_time_and_recalibration(sections, report):
             for scores in group.models:
                 assert bracket(scores.scores[0].interval, 4) in sections[title]
     assert [group.label for group in evaluation.groups if not group.models] == ["north"]
-    assert "groups of fewer than 10 rows are counted, not scored (1 of 3)" in sections[TITLES[14]]
+    assert "groups of fewer than 10 rows are counted, not scored (1 of 3)" in sections["Limitations and interpretation"]
     for model in evaluation.models:
         for trial in model.recalibration:
             assert f"{model.model} {trial.method}" in sections["Recalibration"]
@@ -545,13 +548,15 @@ def assert_sections(page, expected):
 
 def test_sections_without_content_are_left_out(bare):
     without = {"model", "comparison", "groups", "time", "recalibration", "certificate", "checklist"}
+    without |= {"retention", "checkpoints"}
     assert_sections(render(bare), [name for name in SECTION_NAMES if name not in without])
 
 
 @pytest.mark.parametrize("omitted", [SECTION_NAMES[::2], SECTION_NAMES[1::2]], ids=["even", "odd"])
 def test_sections_can_be_omitted(bare, omitted):
     configuration = f'[report]\nomit = {json.dumps(omitted)}\n[model]\nname = "M"\n'
-    absent = {"comparison", "groups", "time", "recalibration", "certificate", *omitted}
+    absent = {"comparison", "groups", "time", "recalibration", "certificate", "retention", "checkpoints"}
+    absent |= set(omitted)
     assert_sections(render(bare, configuration), [name for name in SECTION_NAMES if name not in absent])
 
 

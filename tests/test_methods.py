@@ -154,6 +154,7 @@ ALWAYS = [
     "Net benefit (decision curve)",
     "Decisions at thresholds",
     "Probability scale",
+    "Angle of the marks",
 ]
 
 
