@@ -473,7 +473,8 @@ def test_comparison_subgroups_time_and_recalibration(sections, report):
             for scores in group.models:
                 assert bracket(scores.scores[0].interval, 4) in sections[title]
     assert [group.label for group in evaluation.groups if not group.models] == ["north"]
-    assert "groups of fewer than 10 rows are counted, not scored (1 of 3)" in sections["Limitations and interpretation"]
+    limitations = sections["Limitations and interpretation"]
+    assert "groups of fewer than 10 rows are counted, not scored (1 of 3)" in limitations
     for model in evaluation.models:
         for trial in model.recalibration:
             assert f"{model.model} {trial.method}" in sections["Recalibration"]
