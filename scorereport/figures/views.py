@@ -135,7 +135,7 @@ def _diagram(view: ViewResult) -> _Diagram:
 def _choose_windows(views: Sequence[ViewResult]) -> list[Window]:
     """The part of the unit interval that each panel shows: the same, unless most would be nearly empty."""
     common, *own = (_choose_window(of_panel) for of_panel in (views, *([view] for view in views)))
-    narrow = sum(2 * _width(window) < _width(common) for window in own)
+    narrow = sum(2 * _width(window) <= _width(common) for window in own)
     return own if 2 * narrow > len(views) else [common] * len(views)
 
 
