@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 #: More draws of outcomes than this hardly move where the angle of a right model lies.
 _MOST_DRAWS = 200
+#: Resamples of an evaluation: with more, percentiles of marks hardly move.
+_MOST_RESAMPLES = 400
 #: The exponents of the spectrum: those of the three marks are among them.
 _SPECTRUM = np.union1d(np.arange(-20, 21) / 10, ROBUSTNESS)
 
@@ -119,7 +121,7 @@ def scale_panel(
     seed: int,
 ) -> tuple[ScaleResult, ...]:
     """The scale of all classes together, then of each against the rest, each with both kinds of bins."""
-    request = ScaleRequest(n_bins=n_bins, limit=limit, level=level, resamples=resamples, seed=seed)
+    request = _ask(n_bins, limit, level, resamples, seed)
     return _scale(_of_classes(panel, model, limit), [(None, ""), *enumerate(labels)], request)
 
 
@@ -135,9 +137,15 @@ def scale_forecast(
     seed: int,
 ) -> tuple[ScaleResult, ...]:
     """The scale of event and non-event together, then of each, each with both kinds of bins."""
-    request = ScaleRequest(n_bins=n_bins, limit=limit, level=level, resamples=resamples, seed=seed)
+    request = _ask(n_bins, limit, level, resamples, seed)
     targets = [(None, ""), (1, labels[1]), (0, labels[0])]
     return _scale(_of_event(panel, model, limit), targets, request)
+
+
+def _ask(n_bins: int, limit: float, level: float, resamples: int, seed: int) -> ScaleRequest:
+    """What an evaluation asks for: its scale is one part of many, and does with fewer resamples."""
+    few = min(resamples, _MOST_RESAMPLES)
+    return ScaleRequest(n_bins=n_bins, limit=limit, level=level, resamples=few, seed=seed)
 
 
 def _of_classes(panel: ClassPanel, model: str, limit: float) -> Forecast:
