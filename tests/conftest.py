@@ -23,6 +23,11 @@ settings.load_profile("repeatable")
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest tests first: nobody waits for the last of them at the end."""
+    items.sort(key=lambda item: item.path.name != "test_study.py")
+
+
 @cache
 def recorded(name: str) -> dict[str, Any]:
     """Read one file of validation/recorded; also usable where tests are parametrised."""
