@@ -62,8 +62,8 @@ INNER_LAYERS = {
     ],
     "curves": [["diagram", "roc", "murphy", "decision", "retention", "thresholds"], ["thinning"]],
     "inference": [
-        ["outcomes", "panel", "measures", "logistic", "scale_draws"],
-        ["class_panel", "mean_errors", "ranks", "scale_results"],
+        ["class_draws", "outcomes", "panel", "measures", "logistic"],
+        ["class_panel", "mean_errors", "ranks", "scale_draws", "scale_results"],
         ["binning", "delong", "grades", "heterogeneity", "overfit", "rates", "regression", "smoothing"],
         ["bootstrapping", "calibration", "components", "differences", "domination", "scale_overfit"],
         ["contrasts", "miscalibration", "recalibration", "retaining", "scale_intervals"],

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from scorereport.inference.class_draws import ClassLaw
 from scorereport.inference.outcomes import HypothesisTest
 from scorereport.parallel import repeat
 from scorereport.reliability.simulation import Redraw
 from scorereport.sampling import stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from scorereport.arrays import FloatArray, IntArray
     from scorereport.classes.views import Family, View
@@ -31,12 +32,14 @@ def judge_calibration(
     Forecasts are kept and classes are drawn from them, all views of a case together;
     p = (1 + #{MCB* >= MCB})/(B + 1).
     """
-    draw = _choose_drawing(panel, families, model)
+    law = ClassLaw(given=panel.forecasts[model], outcome=panel.outcome, units=panel.units)
     pools = [[_make_pool(view, model) for view in family.views] for family in families]
 
     def null(number: int) -> list[float]:
-        counts = draw(stream(seed, number))
-        return [_miscalibration(family, pool, counts) for family, pool in zip(families, pools, strict=True)]
+        truth = law.draw(stream(seed, number))
+        weight = np.zeros(law.given.shape)  # of each case that falls into each class
+        weight[truth.row, truth.label] = truth.weight
+        return [_miscalibration(family, pool, weight) for family, pool in zip(families, pools, strict=True)]
 
     drawn = np.array(list(repeat(null, resamples, rows=len(panel.outcome), what="drawing classes")))
     dependence = "" if panel.cluster is None else ", dependent within clusters"
@@ -67,38 +70,6 @@ def _make_pool(view: View, model: str) -> _Pool:
     distinct = view.fits[model].distinct
     position = np.searchsorted(distinct.x_min, view.forecasts[model] + 0.0)
     return _Pool(position, distinct.x_min, distinct.n.astype(np.float64))
-
-
-def _choose_drawing(
-    panel: ClassPanel, families: Sequence[Family], model: str
-) -> Callable[[np.random.Generator], FloatArray]:
-    """How to draw the weight of each case that falls into each class."""
-    p = panel.forecasts[model]
-    share = p / p.sum(axis=1, keepdims=True)
-    weight = panel.units.row_weight
-    if panel.cluster is None and panel.units.are_repeated_rows and panel.weight is not None:
-        counts = weight.astype(np.int64)
-        return lambda rng: rng.multinomial(counts, share).astype(np.float64)
-    upper = np.cumsum(share, axis=1)[:, :-1]
-    shared = np.sqrt(_correlation(panel, families, model))
-
-    def draw(rng: np.random.Generator) -> FloatArray:
-        chance = rng.random(len(p))
-        if panel.cluster is not None and shared > 0:
-            of_cluster = rng.random(int(panel.cluster.max()) + 1)[panel.cluster]
-            chance = np.where(rng.random(len(p)) < shared, of_cluster, chance)
-        drawn = np.zeros(p.shape)
-        drawn[np.arange(len(p)), (chance[:, None] >= upper).sum(axis=1)] = weight
-        return drawn
-
-    return draw
-
-
-def _correlation(panel: ClassPanel, families: Sequence[Family], model: str) -> float:
-    """How much cases of a cluster go together: the mean over the views of the main family."""
-    if panel.cluster is None:
-        return 0.0
-    return float(np.mean([view.fits[model].sample.correlation for view in families[-1].views]))
 
 
 def _miscalibration(family: Family, pools: Sequence[_Pool], drawn: FloatArray) -> float:

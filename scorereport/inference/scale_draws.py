@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scorereport.arrays import FloatArray, IntArray
+from scorereport.inference.class_draws import ClassLaw
 from scorereport.reliability.blocks import isotonic_starts
 from scorereport.reliability.fit import corp
-from scorereport.sampling import Units
 from scorereport.scores.probability import ROBUSTNESS
 from scorereport.scores.scale import Bins, equal_count_bins
 
@@ -19,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from scorereport.arrays import FloatArray, IntArray
+    from scorereport.inference.class_draws import Truth
 
 
 #: Drawn outcomes are fitted on at most this many groups of neighbouring probabilities. A block of an
@@ -30,21 +32,10 @@ _SAME_SHARE, _MOST_ROUNDS = 1e-4, 200
 _ROUNDING = 1e-12
 
 
-class Truth(NamedTuple):
-    """Which class came in which row, and its weight; a row may stand here more than once."""
-
-    row: NDArray[np.intp]
-    label: NDArray[np.intp]
-    weight: FloatArray
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Forecast:
+class Forecast(ClassLaw):
     """Class probabilities, as given and pulled inside a limit, with the classes that came."""
 
-    given: FloatArray
-    outcome: IntArray
-    units: Units
     limit: float = 0.0
 
     @cached_property
@@ -59,7 +50,7 @@ class Forecast:
         """
         weight = self.units.row_weight / self.units.total
         share = np.bincount(self.outcome, weight, self.given.shape[1])
-        p = self._shares
+        p = self.shares
         for _ in range(_MOST_ROUNDS):
             mean = np.einsum("i,ik->k", weight, p)
             if np.abs(mean - share).max() < _SAME_SHARE:
@@ -67,50 +58,6 @@ class Forecast:
             p = p * np.divide(share, mean, out=np.ones_like(share), where=(mean > 0) & (share > 0))
             p = p / p.sum(axis=1, keepdims=True)
         return Forecast(given=p, limit=self.limit, outcome=self.outcome, units=self.units)
-
-    @cached_property
-    def rows(self) -> NDArray[np.intp]:
-        """The numbers of the rows."""
-        return np.arange(len(self.outcome))
-
-    def draw(self, rng: np.random.Generator) -> Truth:
-        """What might have come if the forecasts were right; repeated rows each have a class of their own.
-
-        Rows of a cluster depend on each other as much as they do in the sample: with probability √ρ a row
-        takes the random number of its cluster.
-        """
-        units = self.units
-        if units.cluster is None and units.weight is not None and units.are_repeated_rows:
-            times = rng.multinomial(units.weight.astype(np.int64), self._shares)
-            row, label = np.nonzero(times)
-            return Truth(row, label, times[row, label].astype(np.float64))
-        chance = rng.random(len(self.rows))
-        if units.cluster is not None and self._correlation > 0:
-            of_cluster = rng.random(int(units.size))[units.cluster]
-            chance = np.where(rng.random(len(chance)) < np.sqrt(self._correlation), of_cluster, chance)
-        label = (chance[:, None] >= self._inner_ends).sum(axis=1)
-        return Truth(self.rows, label, units.row_weight)
-
-    @cached_property
-    def _correlation(self) -> float:
-        """How much rows of a cluster go together: the mean over the classes."""
-        units = self.units
-        fits = (
-            corp(self.outcome == k, p, units.weight, cluster=units.cluster)
-            for k, p in enumerate(self.given.T)
-        )
-        return float(np.mean([fit.sample.correlation for fit in fits]))
-
-    @cached_property
-    def _shares(self) -> FloatArray:
-        return self.given / self.given.sum(axis=1, keepdims=True)
-
-    @cached_property
-    def _inner_ends(self) -> FloatArray:
-        """Where in [0, 1) one class ends and the next begins; after the last possible one, nowhere."""
-        ends = np.cumsum(self._shares, axis=1)[:, :-1]
-        later = np.cumsum(self.given[:, :0:-1], axis=1)[:, ::-1]  # exactly 0 where no later class is possible
-        return np.where(later > 0, ends, 2.0)
 
     @cached_property
     def powers(self) -> tuple[FloatArray, FloatArray, FloatArray]:
