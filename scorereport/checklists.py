@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scorereport.configuration import CHECKLISTS, SECTION_NAMES, Configuration
 from scorereport.configuration.messages import join_key, known_keys, refuse, show, suggest
 from scorereport.configuration.reading import decode_text, find_unfit_values, parse_toml
-from scorereport.configuration.records import FIXED_SECTIONS, STRICT, Limits
+from scorereport.configuration.records import FIXED_SECTIONS, Limits
+from scorereport.configuration.strict import STRICT
 from scorereport.errors import UsageError
 from scorereport.formatting import join_words
 from scorereport.resources import find_folder

@@ -128,6 +128,8 @@ class Request:
 
     def choose(self, configuration: Configuration | None) -> dict[str, Any]:
         """What `evaluate` is asked for, options before configuration, checked before the work begins."""
+        from scorereport.configuration import check_arguments
+
         asked = {} if configuration is None else configuration.evaluation.arguments
         chosen = asked | self.given
         for name, option in _NEEDED.items():
@@ -140,7 +142,7 @@ class Request:
         if self.cost_matrix is not None:
             chosen["cost_matrix"] = read_costs(self.cost_matrix)
         if configuration is not None:
-            _check(configuration, chosen)
+            check_arguments(configuration, chosen)
         return chosen
 
 
@@ -149,19 +151,6 @@ def _is_about_columns(error: DataError, forecasts: Sequence[str]) -> bool:
     told = str(error)
     absent = [forecast for forecast in forecasts if f"no column `{forecast}`" in told]
     return any("=" in forecast or f"`{forecast}_" in told for forecast in absent)
-
-
-def _check(configuration: Configuration, chosen: dict[str, Any]) -> None:
-    from scorereport.configuration import Asked, ModelKind, check_request
-
-    will_be = Asked(
-        models=list(chosen["forecasts"]),
-        kind=ModelKind.of(has_classes="classes" in chosen, ordered=chosen.get("ordered", False)),
-        has_costs="cost_interval" in chosen,
-        has_line=chosen.get("resamples") != 0,
-        has_groups="group" in chosen,
-    )
-    check_request(configuration, will_be)
 
 
 def split_list(text: str, option: str) -> list[str]:

@@ -5,7 +5,7 @@ r"""The configuration of a report: what data cannot tell, in a TOML file that is
 0.21
 """
 
-from scorereport.configuration.fitting import Asked, check_configuration, check_request
+from scorereport.configuration.fitting import Asked, check_arguments, check_configuration, check_request
 from scorereport.configuration.measures import MEASURES, LimitMeasure, ModelKind, Part
 from scorereport.configuration.reading import parse_configuration, read_configuration
 from scorereport.configuration.records import (
@@ -34,6 +34,7 @@ __all__ = [
     "Part",
     "Person",
     "TwoSidedLimit",
+    "check_arguments",
     "check_configuration",
     "check_request",
     "configuration_schema",

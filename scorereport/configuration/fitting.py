@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scorereport.columns import label_text
 from scorereport.configuration.measures import ModelKind, Part
 from scorereport.configuration.messages import refuse, suggest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from scorereport.configuration.measures import LimitMeasure
     from scorereport.configuration.records import Configuration, EvaluationTable
@@ -32,6 +32,18 @@ class Asked:
 def check_request(configuration: Configuration, asked: Asked) -> None:
     """Refuse, before the work, names of models that will not be there and limits on numbers that will not."""
     refuse(configuration.name, list(_find_misfits(configuration, asked)))
+
+
+def check_arguments(configuration: Configuration, arguments: Mapping[str, Any]) -> None:
+    """Refuse, before the work, what an evaluation with these arguments of `evaluate` will not have."""
+    will_be = Asked(
+        models=list(arguments["forecasts"]),
+        kind=ModelKind.of(has_classes="classes" in arguments, ordered=arguments.get("ordered", False)),
+        has_costs="cost_interval" in arguments,
+        has_line=arguments.get("resamples") != 0,
+        has_groups="group" in arguments,
+    )
+    check_request(configuration, will_be)
 
 
 def check_configuration(

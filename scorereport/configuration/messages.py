@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import fields
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, get_type_hints
+from types import NoneType
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from scorereport.configuration.measures import BOUNDED_SCORES, CLASS_SCORES, LINE, MEASURES, SCORES
-from scorereport.configuration.records import Limits, OneSidedLimit, Person, Tables, TwoSidedLimit
+from scorereport.configuration.records import Limits, OneSidedLimit, Tables, TwoSidedLimit
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     Path = tuple[str | int, ...]
 
@@ -43,6 +44,14 @@ def refuse(name: str, problems: Sequence[str]) -> None:
         others = len(problems) - 1
         more = f" ({others} more {'problem' if others == 1 else 'problems'}.)" if others else ""
         raise UsageError(f"{name}: {problems[0]}{more}")
+
+
+def attempt(check: Callable[[Any, str], object], value: Any, name: str) -> Iterator[str]:
+    """What a check has to say against a value; nothing if it passes."""
+    try:
+        check(value, name)
+    except UsageError as error:
+        yield str(error)
 
 
 def describe_errors(errors: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -119,8 +128,15 @@ def known_keys(path: Path) -> list[str]:
     if path[0] == "limits":
         is_two_sided = MEASURES[str(path[1])].direction is None
         return [field.name for field in fields(TwoSidedLimit if is_two_sided else OneSidedLimit)]
-    kind = Person if path[0] == "people" and len(path) == 2 else get_type_hints(Tables)[str(path[0])]
+    kind: Any = Tables
+    for part in path:
+        kind = _plain_kind(get_type_hints(kind)[str(part)])
     return [field.name for field in fields(kind)]
+
+
+def _plain_kind(kind: Any) -> Any:
+    """The record that may stand under a key, whether or not it may also be left out."""
+    return next((kind for kind in get_args(kind) if kind is not NoneType), kind)
 
 
 def join_key(path: Path) -> str:

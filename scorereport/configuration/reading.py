@@ -40,6 +40,7 @@ _LONG = (
     ("model", "predictions"),
     ("model", "descriptions"),
     ("checklist", "not_applicable"),
+    ("audit", "source", "query"),
 )
 #: Signs that change the order in which a text is read.
 _BIDIRECTIONAL = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -135,7 +136,7 @@ def find_unfit_values(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[
         for item in value:
             yield from find_unfit_values(item, path)
     elif isinstance(value, str):
-        is_long = path[:1] in _LONG or path[:2] in _LONG
+        is_long = any(path[:depth] in _LONG for depth in (1, 2, 3))
         yield from _describe_sign(value, path, "text", is_long=is_long)
     elif isinstance(value, float) and not math.isfinite(value):
         yield f"`{join_key(path)}` must be a finite number; got {value}."
@@ -187,9 +188,11 @@ def _find_unfit_models(evaluation: dict[str, Any]) -> Iterator[str]:
 
 
 def _shape_evaluation(evaluation: dict[str, Any]) -> dict[str, Any]:
-    """Whole numbers are labels of classes; models of a list have columns that go by their names."""
+    """Whole numbers are labels; models of a list have columns that go by their names."""
     shaped = dict(evaluation)
     classes, forecasts = evaluation.get("classes"), evaluation.get("forecasts")
+    if type(evaluation.get("positive")) is int:
+        shaped["positive"] = str(evaluation["positive"])
     if isinstance(classes, list):
         shaped["classes"] = [str(label) if type(label) is int else label for label in classes]
     if isinstance(forecasts, list) and all(isinstance(model, str) for model in forecasts):

@@ -6,7 +6,9 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from scorereport.configuration.audit_tables import AuditTable
 from scorereport.configuration.measures import MEASURES, LimitMeasure
+from scorereport.configuration.strict import STRICT
 from scorereport.scores import Direction
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ SECTION_NAMES = (
     "comparison",
     "groups",
     "time",
+    "trend",
     "recalibration",
     "checkpoints",
     "certificate",
@@ -40,8 +43,6 @@ SECTION_NAMES = (
 FIXED_SECTIONS = ("cover", "contents")
 #: Checklists that come with the package.
 CHECKLISTS = ("model-risk", "tripod-ai", "eu-ai-act")
-#: Keys that nobody knows are refused; as pydantic reads it.
-STRICT: dict[str, Any] = {"extra": "forbid", "strict": True}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +131,19 @@ _SETTINGS = (
     "scale_bins",
     "scale_limit",
 )
+#: Keys of `[evaluation]` that `read_predictions` takes by the same names.
+_COLUMNS = (
+    "outcome",
+    "classes",
+    "ordered",
+    "normalize",
+    "weight",
+    "cluster",
+    "grade",
+    "time",
+    "positive",
+    "missing",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +162,12 @@ class EvaluationTable:
     ordered: bool | None = None
     normalize: bool | None = None
     groups: tuple[str, ...] = ()
+    weight: str | None = None
+    cluster: str | None = None
+    grade: str | None = None
+    time: str | None = None
+    positive: str | None = None
+    missing: str | None = None
     cost_interval: tuple[float, float] | None = None
     thresholds: tuple[float, ...] | None = None
     cost_matrix: tuple[tuple[float, ...], ...] | None = None
@@ -171,7 +191,7 @@ class EvaluationTable:
         """What was given of the columns, as `evaluate` takes them."""
         names_columns = any(self.forecasts.values())
         forecasts = dict(self.forecasts) if names_columns else list(self.forecasts)
-        given = _given({name: getattr(self, name) for name in ("outcome", "classes", "ordered", "normalize")})
+        given = _given({name: getattr(self, name) for name in _COLUMNS})
         return (
             given
             | ({"forecasts": forecasts} if forecasts else {})
@@ -316,6 +336,7 @@ class Tables:
     text: TextTable = field(default_factory=TextTable)
     checkpoints: CheckpointsTable = field(default_factory=CheckpointsTable)
     checklist: ChecklistTable = field(default_factory=ChecklistTable)
+    audit: AuditTable = field(default_factory=AuditTable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -335,6 +356,7 @@ class Configuration:
     texts: TextTable = field(default_factory=TextTable)
     checkpoints: CheckpointsTable = field(default_factory=CheckpointsTable)
     checklist: ChecklistTable = field(default_factory=ChecklistTable)
+    audit: AuditTable = field(default_factory=AuditTable)
     text: str = ""
     name: str = "configuration"
     folder: str = ""

@@ -6,11 +6,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from scorereport.checks import check_inside, check_option, check_whole, shortest
+from scorereport.configuration.audit_rules import find_broken_audit
 from scorereport.configuration.class_rules import find_broken_classes
 from scorereport.configuration.measures import MEASURES
-from scorereport.configuration.messages import suggest
+from scorereport.configuration.messages import attempt, suggest
 from scorereport.configuration.records import FIXED_SECTIONS, SECTION_NAMES
-from scorereport.errors import UsageError
 from scorereport.groups import WINDOWS
 from scorereport.scores import Direction
 
@@ -33,6 +33,7 @@ def find_broken_rules(tables: Tables) -> Iterator[str]:
     yield from _check_evaluation(tables.evaluation)
     yield from _check_limits(tables.limits)
     yield from _check_checklist(tables.checklist)
+    yield from find_broken_audit(tables.audit)
     for role in ("author", "reviewer", "approver"):
         person = getattr(tables.people, role)
         if person is not None and not person.name.strip():
@@ -62,21 +63,15 @@ def _check_evaluation(table: EvaluationTable) -> Iterator[str]:
         "resamples": lambda value, name: check_whole(value, name, 0),
         "seed": lambda value, name: check_whole(value, name, 0),
         "smallest_group": lambda value, name: check_whole(value, name, 1),
+        "missing": lambda value, name: check_option(value, name, ("refuse", "drop")),
         "scale_bins": lambda value, name: check_whole(value, name, 1),
         "scale_limit": lambda value, name: check_inside(value, name, 0, 0.5, closed="left"),
     }
     for name, check in checks.items():
         value = getattr(table, name)
         if value is not None:
-            yield from _attempt(check, value, f"evaluation.{name}")
+            yield from attempt(check, value, f"evaluation.{name}")
     yield from find_broken_classes(table)
-
-
-def _attempt(check: Callable[[Any, str], object], value: Any, name: str) -> Iterator[str]:
-    try:
-        check(value, name)
-    except UsageError as error:
-        yield str(error)
 
 
 def _check_costs(interval: tuple[float, float]) -> Iterator[str]:

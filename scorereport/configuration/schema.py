@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from scorereport.configuration.audit_tables import CATCH_UP, CERTIFY, FORMATS, NEWEST, OUTCOMES, SECURITY
 from scorereport.configuration.measures import MEASURES
 from scorereport.configuration.messages import LIMIT_HOMES
 from scorereport.configuration.records import SECTION_NAMES, Tables
 from scorereport.groups import WINDOWS
 
 VERSION = 1
+#: Keys of an audit that have one of a few words.
+_WORDS: dict[str, dict[str, tuple[str, ...]]] = {
+    "AuditTable": {"certify": CERTIFY},
+    "SourceTable": {"newest": NEWEST},
+    "OutputTable": {"formats": FORMATS},
+    "ScheduleTable": {"catch_up": CATCH_UP},
+    "NotifyTable": {"on": OUTCOMES},
+    "EmailTable": {"security": SECURITY, "attach": FORMATS},
+}
 _NUMBER = {"type": "number"}
 
 
@@ -26,11 +36,20 @@ def configuration_schema() -> dict[str, Any]:
         role.pop("default", None)
     kinds["ReportTable"]["properties"]["omit"]["items"] = {"enum": list(SECTION_NAMES)}
     _describe_evaluation(kinds["EvaluationTable"]["properties"])
+    for table, keys in _WORDS.items():
+        for key, words in keys.items():
+            _list_words(kinds[table]["properties"][key], words)
     return {
         "$schema": GenerateJsonSchema.schema_dialect,
         **described,
         "title": f"scorereport configuration, version {VERSION}",
     }
+
+
+def _list_words(key: dict[str, Any], words: tuple[str, ...]) -> None:
+    """What may stand in a key, or in its list."""
+    place = key["items"] if key["type"] == "array" else key
+    place["enum"] = list(words)
 
 
 def _describe_evaluation(keys: dict[str, Any]) -> None:

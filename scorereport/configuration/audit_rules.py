@@ -1,0 +1,187 @@
+"""What the tables of an audit must keep to, each alone and together."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from scorereport.checks import check_inside, check_option, check_whole
+from scorereport.configuration.audit_tables import (
+    CATCH_UP,
+    CERTIFY,
+    FORMATS,
+    NEWEST,
+    OUTCOMES,
+    SECURITY,
+    AuditTable,
+)
+from scorereport.configuration.messages import attempt, join_key
+from scorereport.errors import UsageError
+from scorereport.periods import check_window_text
+from scorereport.schedules import check_schedule, check_zone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from scorereport.configuration.audit_tables import EmailTable, NotifyTable, SourceTable, WebhookTable
+
+#: A name that is a name of a file on every system.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
+_WHOLE_VARIABLE = re.compile(rf"(?:{_VARIABLE.pattern})")
+#: Headers that carry what must not be read by others.
+_SECRET_HEADERS = ("authorization", "cookie", "token", "key", "secret")
+_LARGEST_PORT = 65_535
+
+#: What is asked of one value alone, by its key.
+_CHECKS: dict[str, Callable[[Any, str], object]] = {
+    "certify": partial(check_option, allowed=CERTIFY),
+    "time_zone": lambda zone, name: check_zone(zone, name=name),
+    "source.newest": partial(check_option, allowed=NEWEST),
+    "window.period": lambda text, name: check_window(text, name=name),
+    "comparison.audits": partial(check_whole, smallest=1),
+    "comparison.alpha": partial(check_inside, lower=0, upper=1, closed="neither"),
+    "comparison.looks": partial(check_whole, smallest=1),
+    "retention.days": partial(check_whole, smallest=1),
+    "retention.keep": partial(check_whole, smallest=1),
+    "schedule.catch_up": partial(check_option, allowed=CATCH_UP),
+}
+
+
+def find_broken_audit(table: AuditTable) -> Iterator[str]:
+    """All values of `[audit]` that make no sense, one sentence for each."""
+    if table.name:
+        yield from attempt(check_audit_name, table.name, "audit.name")
+    for key, check in _CHECKS.items():
+        value = _find(table, key)
+        if value is not None:
+            yield from attempt(check, value, f"audit.{key}")
+    yield from _check_cron(table)
+    yield from _check_lists(table)
+    yield from _check_source(table.source)
+    yield from _check_secrets(table)
+    yield from _check_notify(table.notify)
+
+
+def check_audit_name(name: str, key: str) -> str:
+    """A name that can be that of a folder, on every system."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"`{key}` must be letters, digits, hyphens, dots and underscores, at most 64, and begin with a "
+            f"letter or a digit; got {name!r}."
+        )
+    return name
+
+
+def check_window(text: str, *, name: str) -> str:
+    """The words of a window, in the sentence of a key."""
+    try:
+        return check_window_text(text)
+    except UsageError as error:
+        raise UsageError(f"`{name}`: {error}") from error
+
+
+def _find(table: AuditTable, key: str) -> Any:
+    value: Any = table
+    for part in key.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def _check_cron(table: AuditTable) -> Iterator[str]:
+    if table.schedule.cron:
+        yield from attempt(
+            lambda cron, name: check_schedule(cron, "UTC", name=name),
+            table.schedule.cron,
+            "audit.schedule.cron",
+        )
+
+
+def _check_lists(table: AuditTable) -> Iterator[str]:
+    """Lists whose words are given, each of them once."""
+    email = table.notify.email
+    lists = {
+        "output.formats": (table.output.formats, FORMATS),
+        "notify.on": (table.notify.on, OUTCOMES),
+        "notify.email.attach": (email.attach if email else (), FORMATS),
+    }
+    for key, (words, known) in lists.items():
+        for word in words:
+            yield from attempt(partial(check_option, allowed=known), word, f"audit.{key}")
+        if len(set(words)) < len(words):
+            yield f"`audit.{key}` must differ; got {', '.join(map(repr, words))}."
+    if not table.output.formats:
+        yield '`audit.output.formats` must name a form of the report, such as "pdf"; got an empty list.'
+
+
+def _check_source(source: SourceTable) -> Iterator[str]:
+    """Rows come from one place, and SQL needs to know from which database."""
+    given = [key for key in ("file", "query", "table") if getattr(source, key)]
+    if len(given) > 1:
+        named = " and ".join(f"`{key}`" for key in given)
+        yield f"`audit.source` must have one of `file`, `query` and `table`; got {named}."
+    if source.database and not (source.query or source.table):
+        yield "`audit.source.database` needs a `query` or a `table` beside it."
+    if (source.query or source.table) and not source.database:
+        yield f"`audit.source.{given[-1]}` needs the `database` beside it."
+
+
+def _check_secrets(table: AuditTable) -> Iterator[str]:
+    """Secrets stand in the environment, because a report carries its configuration."""
+    webhook = table.notify.webhook
+    addresses = {
+        "audit.source.database": table.source.database,
+        "audit.history.database": table.history.database,
+        "audit.notify.webhook.url": webhook.url if webhook else "",
+    }
+    for key, address in addresses.items():
+        if _holds_password(address):
+            yield (
+                f"`{key}` must not hold a password, because reports carry their configuration: write "
+                "${NAME} in its place, and set the environment variable NAME."
+            )
+    if webhook:
+        yield from _check_headers(webhook)
+
+
+def _holds_password(address: str) -> bool:
+    """Whether an address has a password that is not all made of environment variables."""
+    try:
+        password = urlsplit(address).password
+    except ValueError:  # what is no address is refused where it is used
+        return False
+    return bool(password) and bool(_VARIABLE.sub("", password or ""))
+
+
+def _check_headers(webhook: WebhookTable) -> Iterator[str]:
+    for name, value in webhook.headers.items():
+        is_secret = any(word in name.lower() for word in _SECRET_HEADERS)
+        if is_secret and not _VARIABLE.search(value):
+            key = join_key(("audit", "notify", "webhook", "headers", name))
+            yield f"`{key}` must take its secret from the environment, as ${{NAME}}; got a plain text."
+
+
+def _check_notify(notify: NotifyTable) -> Iterator[str]:
+    if notify.command and not notify.command[0].strip():
+        yield "`audit.notify.command` must begin with a program; got an empty text."
+    if notify.webhook and not re.match(r"(?i)https?://|\$\{", notify.webhook.url):
+        yield f"`audit.notify.webhook.url` must begin with https:// or http://; got {notify.webhook.url!r}."
+    if notify.email:
+        yield from _check_email(notify.email)
+
+
+def _check_email(email: EmailTable) -> Iterator[str]:
+    key = "audit.notify.email"
+    yield from attempt(partial(check_option, allowed=SECURITY), email.security, f"{key}.security")
+    if not email.recipients:
+        yield f"`{key}.recipients` must name somebody; got an empty list."
+    if email.port is not None and not 1 <= email.port <= _LARGEST_PORT:
+        yield f"`{key}.port` must be a whole number from 1 to {_LARGEST_PORT}; got {email.port}."
+    if email.password and not _WHOLE_VARIABLE.fullmatch(email.password):
+        yield f"`{key}.password` must come from the environment, as ${{NAME}}; got a plain text."
+    if bool(email.user) != bool(email.password):
+        yield f"`{key}` must have both `user` and `password`, or neither."
+    if email.password and email.security == "none":
+        yield f'`{key}.security` must be "starttls" or "tls" where there is a password; got "none".'

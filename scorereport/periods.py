@@ -1,0 +1,216 @@
+"""Periods of days that an audit is about, and the words by which a configuration asks for them."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from scorereport.clock import timestamp
+from scorereport.errors import UsageError
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+_DAY = timedelta(days=1)
+_SECOND = timedelta(seconds=1)
+_UNITS = ("day", "week", "month", "quarter", "year")
+#: How many of each unit `last N` may ask for: about a hundred years.
+_MOST = {"day": 36_525, "week": 5_217, "month": 1_200}
+_LAST = re.compile(r"last ([0-9]{1,9}) (day|week|month)s?")
+_PREVIOUS = re.compile(rf"previous calendar ({'|'.join(_UNITS)})s?")
+_CHOICES = (
+    *(f"last N {unit}s" for unit in _MOST),
+    *(f"previous calendar {unit}" for unit in _UNITS),
+    "all",
+)
+_YEARS = range(1900, 3000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Period:
+    """Days from `start` up to, but not including, `end`; all rows there are if there is no start.
+
+    Both are dates such as 2026-10-01, of the time zone of the audit. The label tells periods apart.
+    """
+
+    label: str
+    start: str | None
+    end: str
+
+    @property
+    def first_day(self) -> date | None:
+        """The first day; None if it goes back to the beginning."""
+        return None if self.start is None else date.fromisoformat(self.start)
+
+    @property
+    def day_after(self) -> date:
+        """The day after the last."""
+        return date.fromisoformat(self.end)
+
+    def overlaps(self, other: Period) -> bool:
+        """Whether any day belongs to both."""
+        first, other_first = self.first_day or date.min, other.first_day or date.min
+        return max(first, other_first) < min(self.day_after, other.day_after)
+
+    def bounds(self, zone: ZoneInfo) -> tuple[datetime | None, datetime]:
+        """The first moment of the first day, None if there is none, and the first moment after the last day.
+
+        Where clocks skip midnight a day begins later: in Santiago the summer begins at one o'clock.
+        """
+        first = self.first_day
+        return None if first is None else _begin_day(first, zone), _begin_day(self.day_after, zone)
+
+
+def find_period(window: str, as_of: datetime) -> Period:
+    """The days that a window asks for, seen from a moment in the time zone of the audit.
+
+    The day of that moment is not over and so is not part of the period; only `all` takes what there is of it.
+
+    >>> find_period("last 30 days", datetime(2026, 11, 15, 6, 30, tzinfo=UTC)).label
+    '2026-10-16--2026-11-14'
+    >>> find_period("previous calendar month", datetime(2026, 11, 15, 6, 30, tzinfo=UTC)).label
+    '2026-10'
+    """
+    words = check_window_text(window).split()
+    day = _check_moment(as_of).date()
+    if words == ["all"]:
+        return Period(label=day.isoformat(), start=None, end=(day + _DAY).isoformat())
+    if words[0] == "last":
+        return _find_last(int(words[1]), words[2].removesuffix("s"), day)
+    return _find_previous(words[2], day)
+
+
+def check_window_text(text: str) -> str:
+    """The words of a window, written in one way, or an error that lists those there are.
+
+    >>> check_window_text(" Last  1 days"), check_window_text("previous calendar months")
+    ('last 1 day', 'previous calendar month')
+    """
+    words = " ".join(text.split()).lower()
+    if match := _LAST.fullmatch(words):
+        return _check_count(int(match[1]), match[2], text)
+    if match := _PREVIOUS.fullmatch(words):
+        return f"previous calendar {match[1]}"
+    if words != "all":
+        raise UsageError(
+            f"A period must be one of {', '.join(f'`{choice}`' for choice in _CHOICES[:-1])} or `all`, where "
+            f"N is a whole number from 1; got {text!r}.{_suggest(words)}"
+        )
+    return words
+
+
+def read_as_of(text: str | None, zone: ZoneInfo) -> datetime:
+    """The moment an audit is seen from, in its time zone; now if nothing is given.
+
+    A date alone means its noon there. A time without a zone is one of the audit's zone: of two moments at
+    which clocks show it the first, and if they skip it, as much later as they were put forward.
+    """
+    given = timestamp() if text is None else text.strip()
+    try:
+        return _read_moment(given, zone)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(
+            "`as_of` must be a date such as 2026-11-15 or a time such as 2026-11-15T06:30, from the year "
+            f"{_YEARS[0]} to {_YEARS[-1]}, that there was in the time zone {zone.key}; got {given!r}."
+        ) from error
+
+
+def _check_count(count: int, unit: str, text: str) -> str:
+    if not 1 <= count <= _MOST[unit]:
+        raise UsageError(
+            f"A period `last N {unit}s` needs a whole number N from 1 to {_MOST[unit]}; got {text!r}."
+        )
+    return f"last {count} {unit}{'' if count == 1 else 's'}"
+
+
+def _suggest(words: str) -> str:
+    """A question after the nearest window, with the number that was asked for."""
+    number = re.search(r"[1-9][0-9]*", words)
+    sample = re.sub(r"-?[0-9.]+", "n", words)
+    near = get_close_matches(sample, [choice.lower() for choice in _CHOICES], n=1)
+    near = near or [f"previous calendar {unit}" for unit in _UNITS if unit in words][:1]
+    return f" Did you mean `{near[0].replace(' n ', f' {number[0] if number else 1} ')}`?" if near else ""
+
+
+def _check_moment(as_of: datetime) -> datetime:
+    if as_of.tzinfo is None:
+        raise UsageError(f"`as_of` must be a time with a time zone; got {as_of.isoformat()} without.")
+    return as_of
+
+
+def _find_last(count: int, unit: str, day: date) -> Period:
+    steps = {"day": 1, "week": 7}
+    start = _months_before(day, count) if unit == "month" else day - count * steps[unit] * _DAY
+    last = day - _DAY
+    label = last.isoformat() if start == last else f"{start}--{last}"
+    return Period(label=label, start=start.isoformat(), end=day.isoformat())
+
+
+def _months_before(day: date, count: int) -> date:
+    """The same day of an earlier month, or the last of that month if it has no such day."""
+    year, month = divmod(day.year * 12 + day.month - 1 - count, 12)
+    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
+
+
+def _find_previous(unit: str, day: date) -> Period:
+    end = _begin_unit(unit, day)
+    start = _begin_unit(unit, end - _DAY)
+    labels = {
+        "day": start.isoformat(),
+        "week": "{}-W{:02}".format(*start.isocalendar()),
+        "month": f"{start:%Y-%m}",
+        "quarter": f"{start.year}-Q{start.month // 3 + 1}",
+        "year": str(start.year),
+    }
+    return Period(label=labels[unit], start=start.isoformat(), end=end.isoformat())
+
+
+def _begin_unit(unit: str, day: date) -> date:
+    """The first day of the calendar day, week (from Monday), month, quarter or year that a day lies in."""
+    if unit == "day":
+        return day
+    if unit == "week":
+        return day - day.weekday() * _DAY
+    month = {"month": day.month, "quarter": (day.month - 1) // 3 * 3 + 1, "year": 1}[unit]
+    return date(day.year, month, 1)
+
+
+def _begin_day(day: date, zone: ZoneInfo) -> datetime:
+    """The first moment at which clocks show this day or a later one."""
+    midnight = datetime.combine(day, time())
+    late = midnight.replace(tzinfo=zone).astimezone(UTC)
+    early = midnight.replace(tzinfo=zone, fold=1).astimezone(UTC)
+    # In a gap Python takes the first as if clocks had not yet changed and the second as if they had, so
+    # that the change lies between; elsewhere the first is the midnight sought.
+    while late - early > _SECOND:
+        middle = early + (late - early) // 2 // _SECOND * _SECOND
+        if _show(middle, zone) < midnight:
+            early = middle
+        else:
+            late = middle
+    return late.astimezone(zone)
+
+
+def _show(moment: datetime, zone: ZoneInfo) -> datetime:
+    """What clocks on the wall show."""
+    return moment.astimezone(zone).replace(tzinfo=None)
+
+
+def _read_moment(text: str, zone: ZoneInfo) -> datetime:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        moment = datetime.fromisoformat(text)
+    else:
+        moment = datetime.combine(day, time(12), tzinfo=zone)
+        if _show(moment.astimezone(UTC), zone).date() != day:
+            raise ValueError("this day was left out")
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)
+    local = moment.astimezone(UTC).astimezone(zone)
+    if local.year not in _YEARS:
+        raise ValueError("a year that nobody audits")
+    return local

@@ -1,0 +1,250 @@
+"""Windows become periods of whole days, and days become moments, also where clocks skip them."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scorereport.clock import fixed_time
+from scorereport.errors import UsageError
+from scorereport.periods import Period, check_window_text, find_period, read_as_of
+
+BERLIN = ZoneInfo("Europe/Berlin")
+WINDOWS = (
+    "last 1 day",
+    "last 30 days",
+    "last 2 weeks",
+    "last 3 months",
+    *(f"previous calendar {unit}" for unit in ("day", "week", "month", "quarter", "year")),
+)
+DAYS = st.dates(date(1950, 1, 1), date(2100, 12, 31))
+
+
+def noon(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("window", "as_of", "start", "end", "label"),
+    [
+        ("last 30 days", "2026-11-15", "2026-10-16", "2026-11-15", "2026-10-16--2026-11-14"),
+        ("last 1 day", "2026-11-15", "2026-11-14", "2026-11-15", "2026-11-14"),
+        ("last 2 weeks", "2026-11-15", "2026-11-01", "2026-11-15", "2026-11-01--2026-11-14"),
+        ("last 1 month", "2026-11-15", "2026-10-15", "2026-11-15", "2026-10-15--2026-11-14"),
+        ("last 1 month", "2026-03-31", "2026-02-28", "2026-03-31", "2026-02-28--2026-03-30"),
+        ("last 1 month", "2028-03-31", "2028-02-29", "2028-03-31", "2028-02-29--2028-03-30"),
+        ("last 12 months", "2028-02-29", "2027-02-28", "2028-02-29", "2027-02-28--2028-02-28"),
+        ("last 3 months", "2026-01-15", "2025-10-15", "2026-01-15", "2025-10-15--2026-01-14"),
+        ("previous calendar day", "2026-03-01", "2026-02-28", "2026-03-01", "2026-02-28"),
+        ("previous calendar week", "2026-11-15", "2026-11-02", "2026-11-09", "2026-W45"),
+        ("previous calendar week", "2026-11-16", "2026-11-09", "2026-11-16", "2026-W46"),
+        ("previous calendar week", "2027-01-05", "2026-12-28", "2027-01-04", "2026-W53"),
+        ("previous calendar week", "2026-01-07", "2025-12-29", "2026-01-05", "2026-W01"),
+        ("previous calendar month", "2026-11-15", "2026-10-01", "2026-11-01", "2026-10"),
+        ("previous calendar month", "2026-03-31", "2026-02-01", "2026-03-01", "2026-02"),
+        ("previous calendar month", "2026-01-01", "2025-12-01", "2026-01-01", "2025-12"),
+        ("previous calendar quarter", "2026-11-15", "2026-07-01", "2026-10-01", "2026-Q3"),
+        ("previous calendar quarter", "2026-01-01", "2025-10-01", "2026-01-01", "2025-Q4"),
+        ("previous calendar quarter", "2026-06-30", "2026-01-01", "2026-04-01", "2026-Q1"),
+        ("previous calendar quarter", "2026-07-01", "2026-04-01", "2026-07-01", "2026-Q2"),
+        ("previous calendar year", "2026-11-15", "2025-01-01", "2026-01-01", "2025"),
+        ("all", "2026-11-15", None, "2026-11-16", "2026-11-15"),
+    ],
+)
+def test_a_window_means_these_days(window: str, as_of: str, start: str | None, end: str, label: str) -> None:
+    period = find_period(window, noon(date.fromisoformat(as_of)))
+    assert period == Period(label=label, start=start, end=end)
+
+
+def test_the_day_is_that_of_the_zone_of_the_moment() -> None:
+    moment = datetime(2026, 10, 31, 23, 30, tzinfo=UTC)
+    assert find_period("previous calendar month", moment).label == "2026-09"
+    assert find_period("previous calendar month", moment.astimezone(BERLIN)).label == "2026-10"
+
+
+@given(day=DAYS, window=st.sampled_from(WINDOWS))
+def test_periods_are_over_and_have_days(day: date, window: str) -> None:
+    period = find_period(window, noon(day))
+    assert period.first_day is not None
+    assert period.first_day < period.day_after <= day
+
+
+@given(day=DAYS, unit=st.sampled_from(["day", "week", "month", "quarter", "year"]))
+def test_calendar_periods_follow_each_other_without_gap_or_overlap(day: date, unit: str) -> None:
+    period = find_period(f"previous calendar {unit}", noon(day))
+    following = find_period(f"previous calendar {unit}", noon(period.day_after))
+    earlier = find_period(f"previous calendar {unit}", noon(period.first_day or day))
+    assert following == period
+    assert earlier.end == period.start
+    assert not earlier.overlaps(period)
+    assert earlier.label < period.label
+
+
+@given(day=DAYS, count=st.integers(1, 400))
+def test_last_days_are_as_many_as_asked_for(day: date, count: int) -> None:
+    period = find_period(f"last {count} days", noon(day))
+    assert period.day_after - (period.first_day or day) == timedelta(days=count)
+
+
+def test_periods_overlap_if_they_share_a_day() -> None:
+    october = Period(label="2026-10", start="2026-10-01", end="2026-11-01")
+    november = Period(label="2026-11", start="2026-11-01", end="2026-12-01")
+    last = Period(label="last", start="2026-10-16", end="2026-11-15")
+    everything = Period(label="all", start=None, end="2026-10-02")
+    assert not october.overlaps(november)
+    assert not november.overlaps(october)
+    assert last.overlaps(october)
+    assert november.overlaps(last)
+    assert everything.overlaps(october)
+    assert everything.overlaps(everything)
+    assert not everything.overlaps(last)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("last 30 days", "last 30 days"),
+        ("  Last   1  days ", "last 1 day"),
+        ("last 2 week", "last 2 weeks"),
+        ("last 007 days", "last 7 days"),
+        ("previous calendar months", "previous calendar month"),
+        ("PREVIOUS\tcalendar\nquarter", "previous calendar quarter"),
+        (" All", "all"),
+    ],
+)
+def test_a_window_is_written_in_one_way(text: str, expected: str) -> None:
+    assert check_window_text(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("lst 30 days", r" Did you mean `last 30 days`\?"),
+        ("last 30 dys", r" Did you mean `last 30 days`\?"),
+        ("last -3 weeks", r" Did you mean `last 3 weeks`\?"),
+        ("last 1.5 months", r" Did you mean `last 1 months`\?"),
+        ("previous month", r" Did you mean `previous calendar month`\?"),
+        ("quarter", r" Did you mean `previous calendar quarter`\?"),
+        ("al", r" Did you mean `all`\?"),
+        ("", ""),
+        ("?", ""),
+    ],
+)
+def test_an_unknown_window_is_refused_with_those_there_are(text: str, hint: str) -> None:
+    with pytest.raises(
+        UsageError,
+        match=r"^A period must be one of `last N days`, `last N weeks`, `last N months`, "
+        r"`previous calendar day`, `previous calendar week`, `previous calendar month`, "
+        r"`previous calendar quarter`, `previous calendar year` or `all`, where N is a whole number "
+        rf"from 1; got .*\.{hint}$",
+    ):
+        check_window_text(text)
+
+
+@pytest.mark.parametrize("text", ["last 0 days", "last 36526 days", "last 999999999 weeks"])
+def test_a_count_has_limits(text: str) -> None:
+    with pytest.raises(
+        UsageError, match=r"^A period `last N (day|week)s` needs a whole number N from 1 to \d+"
+    ):
+        check_window_text(text)
+
+
+def test_a_moment_needs_a_zone() -> None:
+    with pytest.raises(UsageError, match="must be a time with a time zone; got 2026-11-15T00:00:00 without"):
+        find_period("all", datetime(2026, 11, 15))
+
+
+@pytest.mark.parametrize(
+    ("zone", "day", "expected"),
+    [
+        ("UTC", "2026-10-01", "2026-10-01T00:00:00+00:00"),
+        # The offset differs before and after the change of the clocks.
+        ("Europe/Berlin", "2026-10-25", "2026-10-25T00:00:00+02:00"),
+        ("Europe/Berlin", "2026-10-26", "2026-10-26T00:00:00+01:00"),
+        # Midnight is skipped: the day begins at one.
+        ("America/Santiago", "2026-09-06", "2026-09-06T01:00:00-03:00"),
+        ("Asia/Beirut", "2026-03-29", "2026-03-29T01:00:00+03:00"),
+        # Clocks go back from midnight to eleven: the day before is longer.
+        ("America/Santiago", "2026-04-05", "2026-04-05T00:00:00-04:00"),
+        # The hour after midnight comes twice, and both belong to the day.
+        ("America/Havana", "2026-11-01", "2026-11-01T00:00:00-04:00"),
+        # A day that never was begins with the one after it, and so has no length.
+        ("Pacific/Apia", "2011-12-29", "2011-12-29T00:00:00-10:00"),
+        ("Pacific/Apia", "2011-12-30", "2011-12-31T00:00:00+14:00"),
+        ("Pacific/Apia", "2011-12-31", "2011-12-31T00:00:00+14:00"),
+        # Clocks went from half past eleven to half past midnight.
+        ("America/Toronto", "1919-03-31", "1919-03-31T00:30:00-04:00"),
+    ],
+)
+def test_days_begin_when_clocks_first_show_them(zone: str, day: str, expected: str) -> None:
+    first, last = Period(label="", start=day, end=day).bounds(ZoneInfo(zone))
+    assert first == last
+    assert last.isoformat() == expected
+
+
+def test_all_has_no_first_moment() -> None:
+    first, last = find_period("all", datetime(2026, 11, 15, 6, tzinfo=BERLIN)).bounds(BERLIN)
+    assert first is None
+    assert last == datetime(2026, 11, 16, tzinfo=BERLIN)
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "America/Santiago", "Asia/Beirut", "Australia/Lord_Howe"])
+def test_the_days_of_a_year_fill_it(zone: str) -> None:
+    day = date(2026, 1, 1)
+    total = timedelta()
+    while day.year == 2026:
+        first, last = Period(label="", start=str(day), end=str(day + timedelta(days=1))).bounds(
+            ZoneInfo(zone)
+        )
+        assert first is not None
+        assert first.date() == day
+        total += last.astimezone(UTC) - first.astimezone(UTC)
+        day += timedelta(days=1)
+    assert total == timedelta(days=365)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-11-15", "2026-11-15T12:00:00+01:00"),
+        (" 2026-07-15 ", "2026-07-15T12:00:00+02:00"),
+        ("2026-11-15T06:30", "2026-11-15T06:30:00+01:00"),
+        ("2026-11-15 06:30:07", "2026-11-15T06:30:07+01:00"),
+        ("2026-11-15T23:30:00Z", "2026-11-16T00:30:00+01:00"),
+        ("2026-11-15T23:30:00-05:00", "2026-11-16T05:30:00+01:00"),
+        ("2026-10-25T02:30", "2026-10-25T02:30:00+02:00"),
+        ("2026-03-29T02:30", "2026-03-29T03:30:00+02:00"),
+    ],
+)
+def test_the_moment_of_an_audit(text: str, expected: str) -> None:
+    assert read_as_of(text, BERLIN).isoformat() == expected
+
+
+def test_without_a_moment_it_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795000000")
+    assert read_as_of(None, BERLIN).isoformat() == "2026-11-18T12:06:40+01:00"
+    with fixed_time("2026-11-15T23:30:00+00:00"):
+        assert read_as_of(None, BERLIN).isoformat() == "2026-11-16T00:30:00+01:00"
+
+
+@pytest.mark.parametrize(
+    "text", ["yesterday", "", "2026-02-29", "2026-13-01", "0001-01-01", "9999-12-31", "1899-12-31T12:00"]
+)
+def test_a_moment_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(
+        UsageError,
+        match=r"^`as_of` must be a date such as 2026-11-15 or a time such as 2026-11-15T06:30, from the year "
+        rf"1900 to 2999, that there was in the time zone Europe/Berlin; got '{text}'\.$",
+    ):
+        read_as_of(text, BERLIN)
+
+
+def test_a_day_that_never_was_is_refused() -> None:
+    with pytest.raises(
+        UsageError, match=r"that there was in the time zone Pacific/Apia; got '2011-12-30'\.$"
+    ):
+        read_as_of("2011-12-30", ZoneInfo("Pacific/Apia"))
