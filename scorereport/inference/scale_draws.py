@@ -156,7 +156,7 @@ class Target:
         resample would add its overfit to that of the sample.
         """
         weight, happened = self.pair_weight(row_weight), row_weight[self.observed.row]
-        model = self._model_marks(self.observed, happened)
+        model = _model_marks(self._powers_of_observed, happened)
         return [
             Resampled(model, bins.sums(happened, self.observed.pair), bins.sums(weight)) for bins in self.bins
         ]
@@ -165,7 +165,7 @@ class Target:
         """Marks under drawn outcomes: in the same equal-count bins, and in CORP blocks fitted anew."""
         chosen = self._choose(drawn.row, drawn.label)
         weight = drawn.weight[chosen.place]
-        model = self._model_marks(chosen, weight)
+        model = _model_marks(self._powers_of(chosen), weight)
         by_count = source_marks(self.bins[0].sums(weight, chosen.pair), self._counts)
         group, n = self._groups
         happened = np.bincount(group[chosen.pair], weight, len(n)).astype(np.float64)
@@ -214,24 +214,30 @@ class Target:
         row = row[place]
         return _Chosen(place, row, row, row * self.forecast.table.shape[1] + self.label)
 
-    def _model_marks(self, chosen: _Chosen, weight: FloatArray) -> FloatArray:
-        total = weight.sum()
-        if total == 0:
-            return np.full(3, np.nan)
-        p, inverse, logs = (part.take(chosen.cell) for part in self.forecast.powers)
-        decisiveness = (weight * p).sum() / total
-        if weight[p == 0].any():
-            return np.array([decisiveness, 0.0, 0.0])
-        robustness = ((weight * inverse).sum() / total) ** (1 / ROBUSTNESS)
-        return np.array([decisiveness, np.exp((weight * logs).sum() / total), robustness])
+    def _powers_of(self, chosen: _Chosen) -> list[FloatArray]:
+        return [part.take(chosen.cell) for part in self.forecast.powers]
+
+    @cached_property
+    def _powers_of_observed(self) -> list[FloatArray]:
+        return self._powers_of(self.observed)
+
+
+def _model_marks(powers: Sequence[FloatArray], weight: FloatArray) -> FloatArray:
+    total = weight.sum()
+    if total == 0:
+        return np.full(3, np.nan)
+    p, inverse, logs = powers
+    decisiveness = (weight * p).sum() / total
+    if weight[p == 0].any():
+        return np.array([decisiveness, 0.0, 0.0])
+    robustness = ((weight * inverse).sum() / total) ** (1 / ROBUSTNESS)
+    return np.array([decisiveness, np.exp((weight * logs).sum() / total), robustness])
 
 
 def source_marks(events: FloatArray, n: FloatArray) -> FloatArray:
     """The three means of the shares of events in bins, weighted by events; NaN without any."""
     share = np.divide(events, n, out=np.ones(events.shape), where=events > 0)
     total = events.sum(axis=-1)
-    means = [
-        np.divide((events * part).sum(axis=-1), total, out=np.full(np.shape(total), np.nan), where=total > 0)
-        for part in (share, np.log(share), share**ROBUSTNESS)
-    ]
-    return np.stack([means[0], np.exp(means[1]), means[2] ** (1 / ROBUSTNESS)], axis=-1)
+    sums = (events * np.array([share, np.log(share), share**ROBUSTNESS])).sum(axis=-1)
+    means = np.divide(sums, total, out=np.full(sums.shape, np.nan), where=total > 0)
+    return np.stack([means[0], np.exp(means[1]), np.power(means[2], 1 / ROBUSTNESS)], axis=-1)

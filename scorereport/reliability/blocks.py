@@ -124,10 +124,12 @@ def isotonic_starts(n: CountArray, events: CountArray) -> NDArray[np.intp]:
 
 def runs_of_outcomes(y: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
     """Events then non-events, over and over: where each such run starts, its non-events start, it ends."""
-    before, after = np.zeros(int(y[0] == 0), dtype=np.intp), np.full(int(y[-1] == 1), len(y), dtype=np.intp)
-    edges = np.concatenate([before, np.flatnonzero(y[1:] != y[:-1]) + 1, after])
-    first_non_event, rises = edges[0::2], edges[1::2]
-    return np.append(0, rises), first_non_event, np.append(rises, len(y))
+    changes = np.flatnonzero(y[1:] != y[:-1])
+    first, last = 1 if y[0] else 2, 2 if y[-1] else 1  # the first run may have no events, the last only them
+    edges = np.zeros(first + len(changes) + last, dtype=np.intp)
+    np.add(changes, 1, out=edges[first:-last])
+    edges[-last:] = len(y)
+    return edges[0:-1:2], edges[1::2], edges[2::2]
 
 
 def _runs_of_events_and_non_events(y: FloatArray, x: FloatArray) -> Blocks:
@@ -144,8 +146,8 @@ def _sum_cases(cases: Cases, cuts: NDArray[np.intp], *, binary: bool) -> Blocks:
     if binary and count.sum() < _FLOATS_ARE_EXACT and np.array_equal(count, np.floor(count)):
         count, events = count.astype(np.int64), events.astype(np.int64)
     return Blocks(
-        x_min=x[np.append(0, cuts)],
-        x_max=x[np.append(cuts, len(x)) - 1],
+        x_min=x[starts_of(cuts)],
+        x_max=x[lasts_of(cuts, len(x))],
         n=sum_between(count, cuts),
         events=sum_between(events, cuts),
     )
@@ -154,16 +156,32 @@ def _sum_cases(cases: Cases, cuts: NDArray[np.intp], *, binary: bool) -> Blocks:
 def sum_between(values: CountArray, cuts: NDArray[np.intp]) -> CountArray:
     """Sums of the values from cut to cut."""
     if values.dtype.kind == "f":
-        return np.add.reduceat(values, np.append(0, cuts))
+        return np.add.reduceat(values, starts_of(cuts))
     running = np.cumsum(values)  # exact for integers, and faster than reduceat
-    return np.diff(running[np.append(cuts, len(values)) - 1], prepend=0)
+    sums: NDArray[Any] = running[lasts_of(cuts, len(values))]
+    sums[1:] -= sums[:-1].copy()
+    return sums
+
+
+def starts_of(cuts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Where the parts between cuts start."""
+    starts = np.zeros(len(cuts) + 1, dtype=np.intp)
+    starts[1:] = cuts
+    return starts
+
+
+def lasts_of(cuts: NDArray[np.intp], n: int) -> NDArray[np.intp]:
+    """The last place of each part between cuts, of n places."""
+    lasts = np.full(len(cuts) + 1, n - 1, dtype=np.intp)
+    np.subtract(cuts, 1, out=lasts[:-1])
+    return lasts
 
 
 def merge_between(blocks: Blocks, cuts: NDArray[np.intp]) -> Blocks:
     """Merge all blocks between cuts; a cut is the index of the block that starts anew."""
     return Blocks(
-        x_min=blocks.x_min[np.append(0, cuts)],
-        x_max=blocks.x_max[np.append(cuts, len(blocks)) - 1],
+        x_min=blocks.x_min[starts_of(cuts)],
+        x_max=blocks.x_max[lasts_of(cuts, len(blocks))],
         n=sum_between(blocks.n, cuts),
         events=sum_between(blocks.events, cuts),
     )

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport.arrays import CountArray, FloatArray, IntArray
-from scorereport.reliability.blocks import Blocks, isotonic_starts, runs_of_outcomes, sum_between
+from scorereport.reliability.blocks import (
+    Blocks,
+    isotonic_starts,
+    lasts_of,
+    runs_of_outcomes,
+    starts_of,
+    sum_between,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +52,7 @@ class Redraw(NamedTuple):
         block = isotonic_starts(n, events)
         return Refit(
             start=start[block],
-            last=np.append(start[block[1:]], len(self.events)) - 1,
+            last=lasts_of(start[block[1:]], len(self.events)),
             n=np.add.reduceat(n, block),
             events=np.add.reduceat(events, block),
         )
@@ -56,7 +63,7 @@ class Redraw(NamedTuple):
             start, first_non_event, end = runs_of_outcomes(self.events)
             return start, end - start, first_non_event - start
         cuts = np.flatnonzero((self.events[1:] > 0) & (self.events[:-1] < self.n[:-1])) + 1
-        return np.append(0, cuts), sum_between(self.n, cuts), sum_between(self.events, cuts)
+        return starts_of(cuts), sum_between(self.n, cuts), sum_between(self.events, cuts)
 
 
 class Refit(NamedTuple):
@@ -78,7 +85,8 @@ class Refit(NamedTuple):
 
     def at(self, points: FloatArray, x: FloatArray, position: NDArray[np.integer] | None) -> FloatArray:
         """The fit at forecasts: straight between blocks, NaN beyond the forecasts drawn."""
-        edges = np.column_stack([self.start, self.last]).ravel()
+        edges = np.empty(2 * len(self.start), dtype=np.intp)
+        edges[0::2], edges[1::2] = self.start, self.last
         corners = x[edges if position is None else position[edges]]
         return np.interp(points, corners, np.repeat(self.mean, 2), left=np.nan, right=np.nan)
 
