@@ -8,12 +8,16 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import fields, is_dataclass
+from functools import cache
 from inspect import cleandoc
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from scorereport.errors import DataError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 _T = TypeVar("_T")
 
@@ -57,12 +61,19 @@ def has_field(text: bytes, name: str) -> bool:
         return True
 
 
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
 def load(kind: type[_T], text: str | bytes, name: str) -> _T:
     """Read a record back from JSON text."""
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
 
     try:
-        return TypeAdapter(kind).validate_json(text)
+        return _adapter(kind).validate_json(text)  # type: ignore[arg-type]  # classes can be hashed
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "the document"

@@ -25,6 +25,7 @@ from scorereport.figures.roc import describe_roc, plot_roc
 from scorereport.figures.scale import describe_scale, plot_scale
 from scorereport.figures.spectrum import describe_spectrum, plot_spectrum
 from scorereport.figures.study import describe_study_figure, plot_study_figure
+from scorereport.figures.trend import describe_trend, plot_trend
 from scorereport.figures.view_components import describe_view_components, plot_view_components
 from scorereport.figures.views import describe_views, plot_views
 
@@ -44,6 +45,7 @@ __all__ = [
     "describe_scale",
     "describe_spectrum",
     "describe_study_figure",
+    "describe_trend",
     "describe_view_components",
     "describe_views",
     "describe_windows",
@@ -62,6 +64,7 @@ __all__ = [
     "plot_scale",
     "plot_spectrum",
     "plot_study_figure",
+    "plot_trend",
     "plot_view_components",
     "plot_views",
     "plot_windows",

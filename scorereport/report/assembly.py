@@ -31,6 +31,7 @@ from scorereport.report.sections.recalibration import describe_recalibration
 from scorereport.report.sections.retention import describe_retention_section
 from scorereport.report.sections.scale import describe_scale_section
 from scorereport.report.sections.summary import describe_light, describe_summary
+from scorereport.report.sections.trend import describe_trend_section
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -64,6 +65,7 @@ _DESCRIBERS: dict[str, Callable[[Report], Section | None]] = {
     "comparison": describe_comparison,
     "groups": describe_groups_section,
     "time": describe_time_section,
+    "trend": describe_trend_section,
     "recalibration": describe_recalibration,
     "checkpoints": describe_checkpoints_section,
     "certificate": describe_certificate_section,

@@ -61,6 +61,7 @@ def conclude(report: Report) -> list[Finding]:
         *_conclude_discrimination(evaluation),
         *_conclude_decisions(evaluation),
         *_conclude_groups(evaluation),
+        *_conclude_trend(report),
         *_conclude_recalibration(evaluation),
     ]
 
@@ -237,6 +238,24 @@ def _conclude_recalibration(evaluation: Evaluation) -> Iterator[Finding]:
                 see="recalibration",
                 tone="open",
             )
+
+
+def _conclude_trend(report: Report) -> Iterator[Finding]:
+    """What has changed since earlier audits, in one sentence."""
+    if report.trend is None or "trend" in report.configuration.report.omit:
+        return
+    drifted = [drift for drift in report.trend.drifts if drift.has_drifted]
+    if len(drifted) == 1:
+        yield Finding(text=f"Since earlier audits: {drifted[0].sentence}", see="drift", tone="open")
+    elif drifted:
+        named = [f"{d.label} of {d.model}" if d.model else d.label for d in drifted[:_MOST_NAMED]]
+        more = [f"{len(drifted) - _MOST_NAMED} more"] if len(drifted) > _MOST_NAMED else []
+        yield Finding(
+            text=f"{len(drifted)} of {len(report.trend.drifts)} numbers have changed since earlier audits by "
+            f"more than chance explains: {join_words([*named, *more])}.",
+            see="drift",
+            tone="open",
+        )
 
 
 def _bracket(estimate: Estimate | None, decimals: int) -> str:

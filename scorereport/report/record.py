@@ -18,6 +18,7 @@ from scorereport.reference.certificate import Certificate
 from scorereport.report.provenance import Provenance, trace
 from scorereport.selection.choices import check_selection
 from scorereport.selection.records import Selection
+from scorereport.trend.records import Trend
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -39,7 +40,7 @@ class Report:
 
     `overridden` names settings of the configuration that options took the place of. `origin` is the
     provenance of results that were reported before, under another configuration. `selection` tells how the
-    model was chosen among checkpoints, if that is to be shown.
+    model was chosen among checkpoints, if that is to be shown. `trend` compares an audit with earlier ones.
     """
 
     version: Literal[1] = VERSION
@@ -53,6 +54,7 @@ class Report:
     overridden: tuple[str, ...] = ()
     origin: Provenance | None = None
     selection: Selection | None = None
+    trend: Trend | None = None
 
     @cached_property
     def configuration(self) -> Configuration:
@@ -83,6 +85,7 @@ def make_report(
     configuration: Configuration | None = None,
     overridden: Collection[str] = (),
     selection: Selection | None = None,
+    trend: Trend | None = None,
 ) -> Report:
     """Judge an evaluation by the limits of a configuration, and put together what a report shows.
 
@@ -102,6 +105,7 @@ def make_report(
         checklists=read_checklists(configuration) if configuration.text else (),
         overridden=tuple(sorted(asked.intersection(overridden))),
         selection=selection,
+        trend=trend,
     )
 
 
@@ -114,6 +118,7 @@ def configure_again(report: Report, configuration: Configuration, provenance: Pr
         configuration=configuration,
         overridden=report.overridden,
         selection=report.selection,
+        trend=report.trend,
     )
     return replace(again, origin=report.origin or report.provenance)
 

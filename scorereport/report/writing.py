@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from scorereport.reference.certificate import Certificate
     from scorereport.report.record import Report
     from scorereport.selection.records import Selection
+    from scorereport.trend.records import Trend
 
 _STUDY_NAME = "validation-report"
 _ENDINGS = (".html", ".pdf", ".json")
@@ -90,6 +91,7 @@ def prepare_report(
     command: str = "",
     overridden: Collection[str] = (),
     selection: Selection | None = None,
+    trend: Trend | None = None,
 ) -> Report:
     """A report of now, to be rendered with these templates."""
     return make_report(
@@ -99,6 +101,7 @@ def prepare_report(
         configuration=configuration,
         overridden=overridden,
         selection=selection,
+        trend=trend,
     )
 
 

@@ -11,6 +11,7 @@ from scorereport.report.parts import Section, join_software, make_facts, split_p
 if TYPE_CHECKING:
     from scorereport.report.provenance import Provenance, Revision
     from scorereport.report.record import Report
+    from scorereport.trend.records import Trend
 
 _ROLES = {"Prepared by": "author", "Reviewed by": "reviewer", "Approved by": "approver"}
 
@@ -49,6 +50,7 @@ def describe_provenance(report: Report, templates_sha256: str = "") -> Section:
         "Computed with": join_software(evaluation.software),
         "Rendered with": join_software(report.provenance.software),
         "Machine": report.provenance.machine,
+        "History before this audit": _describe_history(report.trend),
     }
     return Section(name="provenance", title="Provenance", content={"facts": make_facts(facts)})
 
@@ -75,6 +77,13 @@ def _describe_origin(origin: Provenance | None) -> dict[str, str]:
 def _earlier_templates(trace: Provenance, templates_sha256: str) -> str:
     is_same = trace.templates_sha256 in ("", templates_sha256)
     return "" if is_same else f"other templates, SHA-256 {trace.templates_sha256}"
+
+
+def _describe_history(trend: Trend | None) -> str:
+    """The last record before an audit: whoever has this report can tell whether it was changed since."""
+    if trend is None:
+        return ""
+    return f"record {trend.last_id}, SHA-256 {trend.last_sha256}" if trend.last_id else "no records"
 
 
 def _describe_revision(revision: Revision) -> str:

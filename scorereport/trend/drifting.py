@@ -1,0 +1,293 @@
+"""Whether a model, or what it is used on, has changed since earlier audits: drift, with few false alarms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import hypot, isfinite, isnan, nan
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.checks import check_inside, check_whole
+from scorereport.inference.components import FEW_EVENTS
+from scorereport.inference.outcomes import holm
+from scorereport.trend.bins import EDGES, form_groups
+from scorereport.trend.choosing import choose_reference, has_errors, list_earlier, show
+from scorereport.trend.records import Drift, Snapshot, Trend
+from scorereport.trend.sentences import (
+    MISCALIBRATION,
+    explain_new_models,
+    explain_reference,
+    explain_untested,
+    kind_of,
+    tell_drift,
+)
+from scorereport.trend.testing import (
+    Contrast,
+    Measured,
+    compare_means,
+    compare_shares,
+    find_law,
+    homogeneity,
+    index_interval,
+    limit_law,
+    spread_of_overfit,
+    stability_index,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scorereport.arrays import FloatArray
+    from scorereport.inference.mean_errors import NormalOrT
+    from scorereport.trend.records import Distribution, Number
+
+_MEANS = "difference of means, pooled by size, over the larger one of two standard errors"
+_COMPONENT = f"{_MEANS}, less overfit by the estimate that makes it smaller"
+_SHARES = "chi-square of homogeneity, the smaller one of Pearson's and the likelihood ratio"
+
+
+def find_drift(
+    current: Snapshot, past: Sequence[Snapshot], *, audits: int, alpha: float, looks: int
+) -> Trend:
+    """Compare an audit with earlier ones: main scores, miscalibration, prevalence and forecasts.
+
+    Every number of now is compared with the same one of earlier audits together, which have no day in common
+    with each other or with this one. P-values are adjusted for all tests of this audit by Holm's rule, and
+    multiplied by `looks`, so that the probability of any false alarm in so many audits in a row is at most
+    `alpha`, however much they depend on each other. Nothing is drawn at random.
+
+    Parameters
+    ----------
+    current : the snapshot of this audit
+    past : those of other audits with the same configuration, in any order; later periods are left out
+    audits : how many earlier audits to compare with at most, and to show
+    alpha : the probability of any false alarm
+    looks : in how many audits in a row
+    """
+    audits, looks = check_whole(audits, "audits", 1), check_whole(looks, "looks", 1)
+    alpha = check_inside(alpha, "alpha", 0, 1, closed="neither")
+    earlier = list_earlier(current, past)
+    alike = [snapshot for snapshot in earlier if _is_alike(current, snapshot)]
+    testable = [snapshot for snapshot in alike if has_errors(snapshot)] if has_errors(current) else []
+    reference = choose_reference(current, testable, audits)
+    comparison = _Comparison(current=current, reference=reference)
+    drifts = _adjust(list(comparison.list_drifts()) if reference else [], alpha, looks)
+    reasons = explain_reference(current, earlier, alike, is_tested=bool(reference))
+    return Trend(
+        snapshots=show(current, earlier, audits),
+        drifts=tuple(drifts),
+        reference=tuple(snapshot.period.label for snapshot in reference),
+        alpha=alpha,
+        looks=looks,
+        notes=(*reasons, *comparison.notes()),
+    )
+
+
+def _is_alike(current: Snapshot, snapshot: Snapshot) -> bool:
+    """Whether an audit forecasts the same kind of outcome, by the same classes."""
+    return (snapshot.main_score, snapshot.labels) == (current.main_score, current.labels)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Comparison:
+    """An audit and those that it is tested against."""
+
+    current: Snapshot
+    reference: Sequence[Snapshot]
+
+    def list_drifts(self) -> Iterator[Drift]:
+        """All tests but their adjustment: first the sample, then each model."""
+        yield from self._compare_outcome()
+        for model in dict.fromkeys(number.model for number in self.current.numbers if number.model):
+            for measure in (self.current.main_score, f"{self.current.main_score}_miscalibration"):
+                yield from self._compare_number(model, measure)
+            yield from self._compare_forecasts(model)
+
+    def notes(self) -> Iterator[str]:
+        """Models that no earlier audit has."""
+        now, before = (
+            list(dict.fromkeys(number.model for s in snapshots for number in s.numbers if number.model))
+            for snapshots in ([self.current], self.reference)
+        )
+        new = [model for model in now if model not in before]
+        if new and self.reference:
+            yield explain_new_models(new)
+
+    def _law(self, before: Sequence[Snapshot]) -> NormalOrT:
+        return find_law(self.current.clusters, [snapshot.clusters for snapshot in before])
+
+    def _compare_outcome(self) -> Iterator[Drift]:
+        """The share of events, or of each class; of several classes the one that changed most is shown."""
+        law, labels = self._law(self.reference), self.current.labels
+        now, pooled = _outcomes(self.current), np.sum([_outcomes(s) for s in self.reference], axis=0)
+        contrasts = compare_shares(now, pooled, law, level=self.current.level)
+        most = _most_changed(contrasts) if labels else 0
+        yield _make_drift(
+            contrasts[most],
+            measure="prevalence",
+            label=f"share of “{labels[most]}”" if labels else "prevalence",
+            method=_SHARES,
+        )
+
+    def _compare_number(self, model: str, measure: str) -> Iterator[Drift]:
+        """A mean score or a component of one model; nothing if no earlier audit has it."""
+        now = _find(self.current, model, measure)
+        before = [(s, number) for s in self.reference if (number := _find(s, model, measure)) is not None]
+        if now is None or not before:
+            return
+        is_component = measure != self.current.main_score
+        contrast = self._contrast(now, before, is_component=is_component)
+        yield _make_drift(
+            _cut(contrast) if is_component else contrast,
+            model=model,
+            measure=measure,
+            label=now.label,
+            method=_COMPONENT if is_component else _MEANS,
+        )
+
+    def _contrast(
+        self, now: Number, before: Sequence[tuple[Snapshot, Number]], *, is_component: bool
+    ) -> Contrast:
+        """A number against those before that can be tested; without a test if there are none."""
+        known = [(s, n) for s, n in before if _is_testable(s, n, is_component=is_component)]
+        if not known or not _is_testable(self.current, now, is_component=is_component):
+            return Contrast(value=now.corrected)
+        law = self._law([s for s, _ in known])
+        if is_component:
+            law = limit_law(law, (_fewest(self.current), sum(_fewest(s) for s, _ in known)))
+        measured = [_measure(s, n) for s, n in known]
+        return compare_means(_measure(self.current, now), measured, law, level=self.current.level)
+
+    def _compare_forecasts(self, model: str) -> Iterator[Drift]:
+        """The distribution of a model's forecasts; of several classes, the one that changed most."""
+        of_model = [d for d in self.current.distributions if d.model == model]
+        before = [(s, [d for d in s.distributions if d.model == model]) for s in self.reference]
+        before = [(s, found) for s, found in before if len(found) == len(of_model)]
+        if not (of_model and before):
+            return
+        law, level = self._law([s for s, _ in before]), self.current.level
+        contrasts = [
+            _compare_distributions(now, [found[place] for _, found in before], law, level)
+            for place, now in enumerate(of_model)
+        ]
+        p_values = [1.0 if isnan(contrast.p_value) else contrast.p_value for contrast in contrasts]
+        most = int(np.argmin(p_values))
+        label = of_model[most].label
+        yield _make_drift(
+            replace(contrasts[most], p_value=min(contrasts[most].p_value * len(contrasts), 1.0)),
+            model=model,
+            measure="forecasts",
+            label=f"forecasts of “{label}”" if label else "forecasts",
+            method=_SHARES + (f", times {len(contrasts)} for the classes" if label else ""),
+        )
+
+
+def _find(snapshot: Snapshot, model: str, measure: str) -> Number | None:
+    wanted = (model, measure)
+    return next((n for n in snapshot.numbers if (n.model, n.measure) == wanted), None)
+
+
+def _is_testable(snapshot: Snapshot, number: Number, *, is_component: bool) -> bool:
+    """Whether a number has a standard error, and rests on enough events if overfit was taken off."""
+    return isfinite(number.standard_error) and (not is_component or _fewest(snapshot) >= FEW_EVENTS)
+
+
+def _fewest(snapshot: Snapshot) -> float:
+    """How many independent rows had another outcome than the most frequent one."""
+    return snapshot.size - float(_outcomes(snapshot).max())
+
+
+def _outcomes(snapshot: Snapshot) -> FloatArray:
+    """How many independent rows had each outcome: the event or not, or each class."""
+    prevalence = _find(snapshot, "", "prevalence")
+    weights = np.array(snapshot.classes if prevalence is None else (prevalence.value, 1 - prevalence.value))
+    return snapshot.size * weights / weights.sum()
+
+
+def _measure(snapshot: Snapshot, number: Number) -> Measured:
+    """A number without its overfit, which may make it negative: cut at 0 it would be too large on average."""
+    overfit = max(number.overfit, number.overfit_closed)
+    spread = spread_of_overfit(overfit, _fewest(snapshot)) if overfit > 0 else 0.0
+    return Measured(
+        value=number.value - number.overfit,
+        other=number.value - number.overfit_closed,
+        standard_error=hypot(number.standard_error, spread),
+        size=snapshot.size,
+    )
+
+
+def _cut(contrast: Contrast) -> Contrast:
+    """Components as they are shown, which are never negative."""
+    value, reference = max(contrast.value, 0.0), max(contrast.reference, 0.0)
+    return replace(contrast, value=value, reference=reference, difference=value - reference)
+
+
+def _most_changed(contrasts: Sequence[Contrast]) -> int:
+    """The class whose share differs most, over what chance makes of it."""
+    shares = np.array([(c.value, c.reference) for c in contrasts]).mean(axis=1)
+    differences = np.array([abs(c.difference) for c in contrasts])
+    return int(np.argmax(differences / np.sqrt(np.maximum(shares, np.finfo(float).tiny))))
+
+
+def _compare_distributions(
+    now: Distribution, before: Sequence[Distribution], law: NormalOrT, level: float
+) -> Contrast:
+    """Mean forecasts, and the stability index over about ten groups with the test that nothing differs."""
+    size = sum(old.size for old in before)
+    counts, old_counts = _spread(now), sum(map(_spread, before), np.zeros(len(EDGES) + 1))
+    group = form_groups(counts + old_counts, min(now.size, size))
+    in_groups, old_in_groups = (
+        np.bincount(group, weights=c).astype(np.float64) for c in (counts, old_counts)
+    )
+    statistic, p_value = homogeneity(in_groups, old_in_groups, law)
+    index = stability_index(in_groups, old_in_groups)
+    lower, upper = index_interval(index, statistic, int(group.max()), law, level)
+    return Contrast(
+        value=now.mean,
+        reference=sum(old.size * old.mean for old in before) / size,
+        difference=index,
+        lower=lower,
+        upper=upper,
+        statistic=statistic,
+        p_value=p_value,
+    )
+
+
+def _spread(distribution: Distribution) -> FloatArray:
+    """How many independent rows are in each of all bins."""
+    counts = np.zeros(len(EDGES) + 1)
+    counts[list(distribution.bins)] = distribution.weights
+    return counts * (distribution.size / counts.sum())
+
+
+def _make_drift(contrast: Contrast, *, model: str = "", measure: str, label: str, method: str) -> Drift:
+    """A drift whose p-value is not adjusted yet."""
+    return Drift(
+        model=model,
+        measure=measure,
+        label=label,
+        value=contrast.value,
+        reference=contrast.reference,
+        difference=contrast.difference,
+        lower=contrast.lower,
+        upper=contrast.upper,
+        statistic=contrast.statistic,
+        p_value=contrast.p_value,
+        p_value_adjusted=nan,
+        has_drifted=False,
+        method=method,
+        sentence="",
+    )
+
+
+def _adjust(drifts: Sequence[Drift], alpha: float, looks: int) -> Iterator[Drift]:
+    """Holm over the tests of this audit, then Bonferroni over the looks; and the sentence of each."""
+    adjusted = np.minimum(looks * holm([drift.p_value for drift in drifts]), 1.0).tolist()
+    scores = {drift.model: drift.reference for drift in drifts if kind_of(drift.measure) == "score"}
+    for drift, p in zip(drifts, adjusted, strict=True):
+        note = explain_untested(drift.measure) if isnan(p) else ""
+        judged = replace(drift, p_value_adjusted=p, has_drifted=p <= alpha, note=note)
+        whole = scores.get(drift.model, nan) if kind_of(drift.measure) == MISCALIBRATION else drift.reference
+        yield replace(judged, sentence=tell_drift(judged, whole))

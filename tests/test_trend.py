@@ -1,0 +1,561 @@
+"""Drift between audits: what is compared, that false alarms are rare and changes found, and its section."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import date, timedelta
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logit
+from scipy.stats import chi2_contingency
+
+import scorereport as sr
+from scorereport import document
+from scorereport.clock import fixed_time, read_time
+from scorereport.configuration import SECTION_NAMES, parse_configuration
+from scorereport.errors import UsageError
+from scorereport.figures import describe_trend, plot_trend, render_svg
+from scorereport.figures.dates import date_ticks
+from scorereport.inference.mean_errors import NormalOrT
+from scorereport.inference.measures import resolve_measure
+from scorereport.inference.overfit import estimate_overfit
+from scorereport.periods import Period
+from scorereport.report.conclusions import conclude
+from scorereport.report.record import configure_again, read_report
+from scorereport.report.writing import prepare_report, render_report
+from scorereport.sampling import Units
+from scorereport.tables.trend import drift_table, forecast_drift_table
+from scorereport.trend.bins import EDGES, find_bins, form_groups
+from scorereport.trend.drifting import find_drift
+from scorereport.trend.records import Number, Snapshot, Trend
+from scorereport.trend.sizes import effective_size
+from scorereport.trend.snapshots import _count, take_snapshot
+from scorereport.trend.testing import Measured, compare_means, compare_shares, homogeneity, stability_index
+
+BRIER = resolve_measure("brier", {})
+NORMAL = NormalOrT()
+SETTINGS = {"audits": 12, "alpha": 0.05, "looks": 12}
+
+
+def month(number):
+    """The first day of a month, counted from January 2025."""
+    return date(2025 + number // 12, number % 12 + 1, 1)
+
+
+def month_period(number):
+    start = month(number)
+    return Period(label=f"{start:%Y-%m}", start=str(start), end=str(month(number + 1)))
+
+
+def draw(rng, n, *, shift=0.0, slope=1.0, spread=1.2):
+    """Forecasts that are right unless the slope is another, and what came."""
+    log_odds = rng.normal(-1 + shift, spread, n)
+    return expit(log_odds), (rng.random(n) < expit(slope * log_odds)).astype(float)
+
+
+def snap(forecast, outcome, number, *, model="logit", draws=8):
+    """A snapshot without an evaluation, which would take a hundred times as long."""
+    units, fit = Units(rows=len(outcome)), sr.corp(outcome, forecast)
+    loss = (forecast - outcome) ** 2
+    gain = loss - (fit.sample.cep(forecast) - outcome) ** 2
+    overfit = estimate_overfit(fit.sample, [BRIER], draws=draws, seed=number)[0]
+    raw = units.mean(gain)
+    components = {"overfit": overfit.resampled, "overfit_closed": overfit.closed}
+    return Snapshot(
+        period=month_period(number),
+        time=f"{month(number + 1)}T06:00:00+00:00",
+        rows=len(outcome),
+        size=float(len(outcome)),
+        level=0.95,
+        main_score="brier",
+        numbers=(
+            number_of(model, "brier", "Brier score", units.mean(loss), units.standard_error(loss)),
+            number_of(model, "brier_miscalibration", "MCB", raw, units.standard_error(gain), **components),
+            number_of("", "prevalence", "prevalence", outcome.mean(), units.standard_error(outcome)),
+        ),
+        distributions=(_count(model, "", forecast, units),),
+    )
+
+
+def number_of(model, measure, label, value, error, **more):
+    return Number(
+        model=model,
+        measure=measure,
+        label=label,
+        value=float(value),
+        corrected=max(float(value) - more.get("overfit", 0.0), 0.0),
+        lower=float(value) - 2 * error,
+        upper=float(value) + 2 * error,
+        standard_error=error,
+        **more,
+    )
+
+
+def stable_months(n_months, *, n=600, seed=1):
+    rng = np.random.default_rng(seed)
+    return [snap(*draw(rng, n), number) for number in range(n_months)]
+
+
+def drifted(trend):
+    return {(drift.model, drift.measure) for drift in trend.drifts if drift.has_drifted}
+
+
+@pytest.fixture(scope="module")
+def months():
+    return stable_months(7)
+
+
+def frame_of(rng, n=240, **how):
+    forecast, outcome = draw(rng, n, **how)
+    return pd.DataFrame({"y": outcome.astype(int), "logit": forecast, "steep": expit(2 * logit(forecast))})
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    frame = frame_of(np.random.default_rng(5))
+    return sr.evaluate(frame, outcome="y", forecasts=["logit", "steep"], resamples=60)
+
+
+# Snapshots
+
+
+def test_a_snapshot_holds_the_numbers_of_the_evaluation(evaluation):
+    snapshot = take_snapshot(evaluation, month_period(3), time="2025-05-01T06:00:00+00:00")
+    of_logit = {n.measure: n for n in snapshot.numbers if n.model == "logit"}
+    scores = evaluation.models[0].scores
+    assert list(of_logit) == ["brier", "brier_miscalibration", "brier_discrimination", "roc_auc"]
+    assert of_logit["brier"].standard_error == scores.score("brier").interval.standard_error
+    known = scores.component("brier", "miscalibration")
+    mcb = of_logit["brier_miscalibration"]
+    assert (mcb.value, mcb.corrected, mcb.overfit) == (known.value, known.corrected, known.overfit_resampled)
+    assert snapshot.numbers[-1].value == evaluation.data.sample.prevalence
+    assert (snapshot.rows, snapshot.size, snapshot.main_score) == (240, 240.0, "brier")
+    assert document.load(Snapshot, document.dump(snapshot), "snapshot") == snapshot
+
+
+def test_forecasts_are_counted_in_bins_that_never_change(evaluation):
+    snapshot = take_snapshot(evaluation, month_period(3), time="")
+    first = snapshot.distributions[0]
+    assert (first.model, first.label, sum(first.weights)) == ("logit", "", 240.0)
+    assert first.mean == pytest.approx(evaluation.predictions.forecasts["logit"].mean())
+    assert len(EDGES) == 146
+    assert find_bins(np.array([0.0, 0.5, 1.0])).tolist() == [0, 73, 146]
+    assert find_bins(np.array([0.5 - 1e-9])) == find_bins(np.array([0.5 + 1e-9]))
+
+
+def test_an_evaluation_without_its_rows_is_refused(evaluation, tmp_path):
+    evaluation.to_json(tmp_path / "results.json")
+    read = sr.Evaluation.from_json(tmp_path / "results.json")
+    with pytest.raises(UsageError, match="must have its predictions, which documents do not hold"):
+        take_snapshot(read, month_period(0), time="")
+
+
+def test_without_resamples_there_is_nothing_to_test(months):
+    frame = frame_of(np.random.default_rng(5))
+    bare = sr.evaluate(frame, outcome="y", forecasts=["logit"], resamples=0)
+    snapshot = take_snapshot(bare, month_period(7), time="")
+    assert all(math.isnan(number.standard_error) for number in snapshot.numbers)
+    trend = find_drift(snapshot, months, **SETTINGS)
+    assert trend.drifts == ()
+    assert trend.notes == ("No intervals were asked for (`resamples = 0`), so nothing is tested.",)
+
+
+def test_classes_have_a_distribution_each_and_one_test(months):
+    rng = np.random.default_rng(2)
+    shares = [rng.dirichlet([4, 2, 1], 300) for _ in range(3)]
+    shares[2] = shares[2][:, [2, 1, 0]]
+    snapshots = []
+    for number, p in enumerate(shares):
+        outcome = (rng.random((300, 1)) > np.cumsum(p, axis=1)).sum(axis=1)
+        frame = pd.DataFrame({"y": np.array(["a", "b", "c"])[outcome]} | dict(zip("pqr", p.T, strict=True)))
+        found = sr.evaluate(
+            frame, outcome="y", forecasts={"m": ["p", "q", "r"]}, classes=["a", "b", "c"], resamples=40
+        )
+        snapshots.append(take_snapshot(found, month_period(number), time=str(number)))
+    assert [d.label for d in snapshots[0].distributions] == ["a", "b", "c"]
+    assert snapshots[0].labels == ("a", "b", "c")
+    assert {
+        d.measure for d in find_drift(snapshots[1], snapshots[:1], **SETTINGS).drifts if d.has_drifted
+    } == set()
+    trend = find_drift(snapshots[2], snapshots[:2], **SETTINGS)
+    outcome, *_, forecasts = trend.drifts
+    assert outcome.has_drifted
+    assert outcome.label in {"share of “a”", "share of “c”"}
+    assert forecasts.has_drifted
+    assert forecasts.method.endswith("times 3 for the classes")
+    other = find_drift(replace(snapshots[2], labels=("a", "b", "d")), snapshots[:2], **SETTINGS)
+    assert other.notes == (
+        "2 earlier audits had another main score or other classes and are not compared with.",
+    )
+    assert find_drift(snapshots[2], months, **SETTINGS).drifts == ()
+
+
+def test_weights_and_clusters_count_as_fewer_rows():
+    rng = np.random.default_rng(3)
+    group = rng.integers(0, 4, 400)
+    assert effective_size(Units(rows=400), group) == 400
+    assert effective_size(Units(rows=400, weight=np.full(400, 3.0)), group) == 1200
+    weight = rng.uniform(0.5, 1.5, 400)
+    kish = weight.sum() ** 2 / (weight**2).sum()
+    assert 0.8 * kish < effective_size(Units(rows=400, weight=weight), group) <= kish
+    cluster = np.repeat(np.arange(100), 4)
+    assert effective_size(Units(rows=400, cluster=cluster), np.repeat(group[:100], 4)) == pytest.approx(
+        99, rel=0.05
+    )
+    assert effective_size(Units(rows=400, cluster=cluster), group) > 300
+    assert effective_size(Units(rows=400, cluster=cluster), np.zeros(400, dtype=int)) == 100
+
+
+# Which audits are compared
+
+
+def window_snapshot(template, end, *, days=30, time="", label=None):
+    day = date(2026, 1, 1) + timedelta(end)
+    start = None if days is None else str(day - timedelta(days))
+    period = Period(label=label or f"to {day}", start=start, end=str(day))
+    return replace(template, period=period, time=time or str(day))
+
+
+def test_audits_compared_have_no_day_in_common(months):
+    daily = [window_snapshot(months[0], end) for end in range(100)]
+    trend = find_drift(daily[-1], daily[::-1][1:], audits=5, alpha=0.05, looks=12)
+    ends = [(date(2026, 1, 1) + timedelta(end)).isoformat() for end in (9, 39, 69)]
+    assert trend.reference == tuple(f"to {end}" for end in ends)
+    assert [s.period.label for s in trend.snapshots] == [s.period.label for s in daily[-6:]]
+    assert all(not s.distributions for s in trend.snapshots[:-1])
+    assert trend.snapshots[-1].distributions
+
+
+def test_no_more_audits_are_compared_than_asked_for(months):
+    trend = find_drift(months[-1], months[:-1], audits=2, alpha=0.05, looks=12)
+    assert trend.reference == ("2025-05", "2025-06")
+    assert [s.period.label for s in trend.snapshots] == ["2025-05", "2025-06", "2025-07"]
+
+
+def test_later_audits_and_those_of_the_same_period_are_left_out(months):
+    trend = find_drift(months[2], [*months, replace(months[2], time="2030")], **SETTINGS)
+    assert trend.reference == ("2025-01", "2025-02")
+
+
+def test_of_a_repeated_audit_the_last_counts(months):
+    again = replace(months[5], time="2026-01-01", rows=77)
+    for past in ([*months[:6], again], [again, *months[:6]]):
+        assert [s.rows for s in find_drift(months[6], past, **SETTINGS).snapshots] == [600] * 5 + [77, 600]
+
+
+def test_audits_of_all_rows_cannot_be_tested(months):
+    daily = [window_snapshot(months[0], end, days=None) for end in range(3)]
+    trend = find_drift(daily[-1], daily[:-1], **SETTINGS)
+    assert (trend.drifts, trend.reference, len(trend.snapshots)) == ((), (), 3)
+    assert trend.notes[0].startswith("This audit is about all rows there are")
+
+
+def test_overlapping_audits_are_not_tested_yet(months):
+    trend = find_drift(window_snapshot(months[0], 5), [window_snapshot(months[0], 4)], **SETTINGS)
+    assert trend.drifts == ()
+    assert trend.notes[0].startswith("No earlier audit with intervals ends before this period begins.")
+
+
+def test_the_first_audit_has_nothing_to_say(months):
+    trend = find_drift(months[0], [], **SETTINGS)
+    assert (trend.snapshots, trend.drifts, trend.notes) == ((months[0],), (), ())
+
+
+def test_a_new_model_is_left_out_with_a_note(months):
+    numbers = [replace(n, model="new") for n in months[-1].numbers if n.model]
+    current = replace(months[-1], numbers=(*months[-1].numbers, *numbers))
+    trend = find_drift(current, months[:-1], **SETTINGS)
+    assert {drift.model for drift in trend.drifts} == {"", "logit"}
+    assert trend.notes == ("new is in none of the audits compared with, so its numbers are not tested.",)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("audits", 0, "`audits` must be"),
+        ("looks", 0, "`looks` must be"),
+        ("alpha", 1.0, "`alpha` must"),
+    ],
+)
+def test_settings_are_checked(months, name, value, message):
+    with pytest.raises(UsageError, match=message):
+        find_drift(months[-1], months[:-1], **(SETTINGS | {name: value}))
+
+
+# Tests
+
+
+def test_means_are_compared_with_the_larger_error():
+    now, before = (
+        Measured(0.2, 0.2, 0.01, 100.0),
+        [Measured(0.1, 0.1, 0.02, 100.0), Measured(0.2, 0.2, 0.01, 300.0)],
+    )
+    found = compare_means(now, before, NORMAL, level=0.95)
+    assert found.reference == pytest.approx(0.175)
+    of_both = math.sqrt(0.01**2 + (100 * 0.02 / 400) ** 2 + (300 * 0.01 / 400) ** 2)
+    in_common = math.sqrt(
+        ((100 * 0.01) ** 2 + (100 * 0.02) ** 2 + (300 * 0.01) ** 2) / 500 * (1 / 100 + 1 / 400)
+    )
+    assert found.statistic == pytest.approx(0.025 / max(of_both, in_common))
+    assert found.upper - found.lower == pytest.approx(2 * 1.959964 * max(of_both, in_common), rel=1e-6)
+
+
+def test_a_sample_in_which_nothing_happened_is_no_proof():
+    """Its own error is 0; that of all rows together is not."""
+    now, before = Measured(0.0, 0.0, 0.0, 100.0), [Measured(0.05, 0.05, 0.005, 1900.0)]
+    assert compare_means(now, before, NORMAL, level=0.95).p_value > 0.01
+
+
+def test_overfit_counts_by_the_estimate_that_makes_the_difference_smaller():
+    before = [Measured(0.01, 0.015, 0.002, 500.0)]
+    inside = compare_means(Measured(0.012, 0.012, 0.002, 500.0), before, NORMAL, level=0.95)
+    assert (inside.statistic, inside.p_value) == (0.0, 1.0)
+    outside = compare_means(Measured(0.03, 0.03, 0.002, 500.0), before, NORMAL, level=0.95)
+    assert outside.statistic == pytest.approx(0.015 / math.hypot(0.002, 0.002))
+
+
+def test_homogeneity_is_that_of_scipy_by_the_smaller_statistic():
+    now, before = np.array([30.0, 50.0, 20.0]), np.array([200.0, 450.0, 350.0])
+    both = [
+        chi2_contingency([now, before], correction=False, lambda_=name)
+        for name in ("pearson", "log-likelihood")
+    ]
+    smaller = min(both, key=lambda found: found.statistic)
+    assert homogeneity(now, before, NORMAL) == pytest.approx((smaller.statistic, smaller.pvalue))
+    assert homogeneity(now, before, NormalOrT(20))[1] > smaller.pvalue
+    assert all(map(math.isnan, homogeneity(np.array([5.0, 0.0]), np.array([9.0, 0.0]), NORMAL)))
+
+
+def test_two_shares_have_a_signed_root_and_an_interval_around_their_difference():
+    fell, rose = compare_shares(np.array([10.0, 90.0]), np.array([300.0, 700.0]), NORMAL, level=0.95)
+    assert fell.statistic == -rose.statistic
+    assert fell.statistic**2 == pytest.approx(
+        homogeneity(np.array([10.0, 90.0]), np.array([300.0, 700.0]), NORMAL)[0]
+    )
+    assert fell.lower < fell.difference < fell.upper < 0
+    assert fell.difference == pytest.approx(-0.2)
+
+
+def test_the_stability_index_is_symmetric_and_0_for_equal_shares():
+    a, b = np.array([10.0, 20.0, 30.0]), np.array([30.0, 20.0, 10.0])
+    assert stability_index(a, b) == stability_index(b, a) == pytest.approx(2 / 3 * math.log(3))
+    assert stability_index(a, 7 * a) == pytest.approx(0, abs=1e-15)
+    assert math.isfinite(stability_index(np.array([0.0, 5.0]), np.array([5.0, 0.0])))
+
+
+def test_groups_are_about_tenths_with_enough_cases():
+    counts = np.ones(147)
+    assert np.bincount(form_groups(counts, 1000.0)).tolist() == pytest.approx([14.7] * 10, abs=1)
+    assert np.bincount(form_groups(counts, 20.0)).min() >= 5 / 20 * 147 - 1
+    lumped = np.zeros(147)
+    lumped[[10, 70, 71]] = 1, 500, 499
+    group = form_groups(lumped, 400.0)
+    assert (group[10], group[70], group[71]) == (0, 0, 1)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_model_that_stays_as_it_is_raises_few_alarms(seed):
+    """Twelve looks at alpha = 20 %: at most so many of the runs may have any alarm, but for chance."""
+    rng = np.random.default_rng(seed)
+    runs, looks, alarms = 40, 6, 0
+    for _ in range(runs):
+        audits = [snap(*draw(rng, 250), number) for number in range(looks + 2)]
+        trends = [
+            find_drift(audits[k], audits[:k], audits=6, alpha=0.2, looks=looks) for k in range(2, looks + 2)
+        ]
+        alarms += any(trend.has_drifted for trend in trends)
+    assert alarms <= 0.2 * runs + 2.3 * math.sqrt(0.16 * runs)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"shift": 1.0}, {("", "prevalence"), ("logit", "forecasts")}),
+        ({"slope": 0.5}, {("logit", "brier_miscalibration")}),
+        ({"spread": 2.0}, {("logit", "forecasts")}),
+    ],
+)
+def test_real_changes_are_found(change, expected):
+    rng = np.random.default_rng(8)
+    audits = [snap(*draw(rng, 2500), number, draws=20) for number in range(4)]
+    changed = snap(*draw(rng, 2500, **change), 4, draws=20)
+    assert drifted(find_drift(changed, audits, **SETTINGS)) >= expected
+    assert not find_drift(snap(*draw(rng, 2500), 4), audits, **SETTINGS).has_drifted
+
+
+def test_p_values_are_adjusted_for_tests_and_looks(months):
+    trend = find_drift(months[-1], months[:-1], **SETTINGS)
+    smallest = min(trend.drifts, key=lambda drift: drift.p_value)
+    assert len(trend.drifts) == 4
+    assert smallest.p_value_adjusted == min(12 * 4 * smallest.p_value, 1)
+    once = find_drift(months[-1], months[:-1], audits=12, alpha=0.05, looks=1)
+    assert min(d.p_value_adjusted for d in once.drifts) == pytest.approx(min(4 * smallest.p_value, 1))
+    assert document.load(Trend, document.dump(trend), "trend") == trend
+
+
+# Sentences, table, figure and section
+
+
+def test_sentences_tell_a_tiny_change_from_a_large_one(months):
+    """With very many rows a change of no importance is more than chance."""
+    many = [replace(s, size=4e6, distributions=()) for s in months]
+    many = [replace(s, numbers=tuple(replace(n, standard_error=1e-6) for n in s.numbers)) for s in many]
+    prevalence = many[0].numbers[2]
+    before = [replace(s, numbers=(*many[0].numbers[:2], prevalence)) for s in many[:-1]]
+    tiny, large = (
+        find_drift(replace(many[-1], numbers=(*many[0].numbers[:2], number)), before, **SETTINGS).drifts[0]
+        for number in (
+            replace(prevalence, value=prevalence.value * 1.01),
+            replace(prevalence, value=prevalence.value * 1.5),
+        )
+    )
+    assert tiny.has_drifted
+    assert tiny.sentence.endswith(
+        "a small change, but more than chance explains. Scores depend on it as well."
+    )
+    assert large.sentence.startswith("Prevalence rose from ")
+    assert "percentage points [" in large.sentence
+    assert "a large change, more than chance explains" in large.sentence
+
+
+def test_sentences_say_what_the_data_leave_open(months):
+    trend = find_drift(months[-1], months[:-1], **SETTINGS)
+    for drift in trend.drifts:
+        assert "can be chance" in drift.sentence
+        assert drift.note == ""
+    assert "Brier score of logit: " in trend.drifts[1].sentence
+    assert " before " in trend.drifts[1].sentence
+    assert "stability index" in trend.drifts[3].sentence
+
+
+def test_few_events_are_no_ground_for_a_test_of_miscalibration():
+    rng = np.random.default_rng(6)
+    audits = [snap(*draw(rng, 120, shift=-2.2), number) for number in range(4)]
+    trend = find_drift(audits[-1], audits[:-1], **SETTINGS)
+    (mcb,) = [drift for drift in trend.drifts if drift.measure == "brier_miscalibration"]
+    assert mcb.note == "Here, or in all earlier audits, there are fewer than 20 events or non-events."
+    assert math.isnan(mcb.p_value_adjusted)
+    assert not mcb.has_drifted
+    assert drift_table(trend, "95 %").rows[-1][-1] == "not tested"
+
+
+def test_tables_have_a_row_for_each_test(months):
+    trend = find_drift(months[-1], months[:-1], **SETTINGS)
+    numbers, forecasts = drift_table(trend, "95 %"), forecast_drift_table(trend, "95 %")
+    assert [row[:2] for row in numbers.rows] == [
+        ("prevalence", "all cases"),
+        ("Brier score", "logit"),
+        ("MCB", "logit"),
+    ]
+    assert {row[-1] for row in (*numbers.rows, *forecasts.rows)} == {"may be chance"}
+    assert len(forecasts.rows) == 1
+    assert all(len(row) == len(numbers.heads) for row in numbers.rows)
+    first = find_drift(months[0], [], **SETTINGS)
+    assert drift_table(first, "95 %") is forecast_drift_table(first, "95 %") is None
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "texts"),
+    [
+        ("2026-03-01", "2026-03-03", ["2026-03-01", "2026-03-02", "2026-03-03"]),
+        ("2026-03-01", "2026-04-10", ["2026-03-13", "2026-03-27", "2026-04-10"]),
+        ("2025-02-03", "2026-02-03", ["2025-04", "2025-07", "2025-10", "2026-01"]),
+        ("2020-02-03", "2026-02-03", ["2022", "2024", "2026"]),
+    ],
+)
+def test_dates_below_an_axis_are_round_and_few(first, last, texts):
+    ends = (date.fromisoformat(day).toordinal() for day in (first, last))
+    assert date_ticks(*ends, 5)[1] == texts
+
+
+LIMITS = """[report]
+title = "Audit"
+omit = {omit}
+[limits]
+brier = {{ warn = 0.19, fail = 0.2 }}
+prevalence = {{ min = 0.2, max = 0.9 }}
+"""
+
+
+def limited(*kept):
+    omit = [name for name in SECTION_NAMES if name not in kept]
+    return parse_configuration(LIMITS.format(omit=omit), "audit.toml")
+
+
+@pytest.fixture(scope="module")
+def report(evaluation):
+    """An audit after six months in which the outcome came much more often."""
+    rng = np.random.default_rng(7)
+    past = [snap(*draw(rng, 500, shift=-1.5), number) for number in range(6)]
+    current = take_snapshot(evaluation, month_period(6), time="2025-08-01T06:00:00+00:00")
+    trend = find_drift(current, past, **SETTINGS)
+    with fixed_time(read_time("2026-11-15")):
+        return prepare_report(evaluation, None, limited("summary", "trend"), trend=trend)
+
+
+def test_the_figure_tells_numbers_limits_and_changes(report):
+    described = describe_trend(report.trend, report.judgements)
+    assert described.startswith("Numbers of 7 audits, from 2025-01 to 2025-07. Brier score: logit 0.")
+    assert "warning above 0.19; limit at most 0.2." in described
+    assert "Prevalence: " in described
+    assert "changed by more than chance explains" in described
+    first, again = (render_svg(plot_trend(report.trend, report.judgements)) for _ in range(2))
+    assert first == again
+
+
+@pytest.mark.parametrize(("audits", "models"), [(2, 1), (61, 5)])
+def test_the_figure_keeps_its_labels_apart(months, audits, models):
+    names = [f"model {number}" for number in range(models)]
+    daily = [window_snapshot(months[0], end) for end in range(audits)]
+    daily = [
+        replace(s, numbers=(*(replace(n, model=m) for m in names for n in s.numbers[:2]), s.numbers[2]))
+        for s in daily
+    ]
+    figure = plot_trend(find_drift(daily[-1], daily[:-1], audits=60, alpha=0.05, looks=12), [])
+    assert len(figure.axes) == 3
+    for axes in figure.axes[:2]:
+        heights = sorted(text.get_position()[1] for text in axes.texts)
+        points = axes.get_position().height * figure.get_size_inches()[1] * 72
+        assert len(heights) == models
+        assert all(above - below >= 9.4 / points for below, above in pairwise(heights))
+
+
+def test_the_section_is_in_the_page_and_survives_the_document(report, tmp_path):
+    rendered = render_report(report, {".html", ".json"})
+    page = rendered[".html"].decode()
+    assert "Comparison with earlier audits" in page
+    assert "By more than chance explains, this has changed:" in page
+    assert "6 periods from 2025-01 to 2025-06" in page
+    assert "in 12 audits in a row is at most 5 %" in page
+    (tmp_path / "audit.json").write_bytes(rendered[".json"])
+    again = read_report(tmp_path / "audit.json")
+    assert document.encode(again.trend) == document.encode(report.trend)
+    assert render_report(again, {".html", ".json"}) == rendered
+
+
+def test_what_drifted_is_a_finding_of_the_summary(report):
+    (finding,) = [finding for finding in conclude(report) if finding.see == "drift"]
+    assert "changed since earlier audits by more than chance explains: prevalence" in finding.text
+    assert conclude(replace(report, trend=None)) == [
+        f for f in conclude(report) if f is not finding and f != finding
+    ]
+
+
+def test_the_section_can_be_left_out(report):
+    without = configure_again(report, limited("summary"), report.provenance)
+    assert without.trend == report.trend
+    page = render_report(without, {".html"})[".html"].decode()
+    assert "earlier audits" not in page
+
+
+def test_the_first_audit_says_that_it_is_the_first(report):
+    first = find_drift(report.trend.snapshots[-1], [], **SETTINGS)
+    page = render_report(
+        configure_again(replace(report, trend=first), limited("trend"), report.provenance), {".html"}
+    )[".html"].decode()
+    assert "This is the first audit of its kind (2025-07, 240 rows)" in page
+    assert "<figure" not in page
