@@ -1,0 +1,79 @@
+"""Whether the documents of a history are those that its records name."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from scorereport.history.findings import Finding, FindingKind
+from scorereport.history.store import unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from scorereport.history.checking_chain import Link
+
+
+def check_documents(
+    rows: Collection[Mapping[str, Any]], links: Collection[Link], unreadable: Collection[str] = ()
+) -> Iterator[Finding]:
+    """What is wrong with the documents, given as they are stored, for records given as they are stored."""
+    named = _find_named(links)
+    present: set[Any] = set(unreadable)
+    for key in unreadable:
+        sentence = f"The document {_name(key)} cannot be read from the database."
+        yield _find(FindingKind.UNREADABLE, _name(key), sentence)
+    for row in rows:
+        key, actual = row["sha256"], _hash_content(row)
+        present |= {key, actual}
+        if actual is None or key != actual or not _is_packed_alike(row):
+            yield _describe_change(key, actual, named)
+        elif key not in named and not _is_mentioned(key, links):
+            yield _find(FindingKind.UNKNOWN, _name(key), f"The document {_name(key)} belongs to no record.")
+    for key in sorted(named.keys() - present):
+        sentence = f"The document {key} of record {named[key]} is missing in the database."
+        yield _find(FindingKind.MISSING, key, sentence)
+
+
+def _find(kind: FindingKind, key: str, sentence: str) -> Finding:
+    return Finding(kind=kind, subject=f"document {key}", sentence=sentence)
+
+
+def _name(key: Any) -> str:
+    """The hash that a document is filed under, or what has become of it, in letters that can be printed."""
+    return key if isinstance(key, str) and key.isascii() and key.isprintable() else ascii(key)
+
+
+def _find_named(links: Collection[Link]) -> dict[str, int]:
+    """The documents that records name, with the first record to do so; a changed record proves nothing."""
+    named: dict[str, int] = {}
+    for link in links:
+        if link.record is not None and link.is_intact:
+            for key in link.record.documents:
+                named.setdefault(key, link.id)
+    return named
+
+
+def _is_mentioned(key: Any, links: Collection[Link]) -> bool:
+    """Whether a record that was changed, and is named for it, may have named the document."""
+    return any(str(key).encode() in link.body for link in links if not link.is_intact or link.record is None)
+
+
+def _hash_content(row: Mapping[str, Any]) -> str | None:
+    content = unpack(row["content"]) if isinstance(row["content"], bytes) else None
+    return None if content is None else hashlib.sha256(content).hexdigest()
+
+
+def _is_packed_alike(row: Mapping[str, Any]) -> bool:
+    return hashlib.sha256(row["content"]).hexdigest() == row["checksum"]
+
+
+def _describe_change(key: Any, actual: str | None, named: Mapping[str, int]) -> Finding:
+    if actual is not None and actual in named and key not in named:
+        sentence = (
+            f"The document {actual} of record {named[actual]} is filed under another hash, {_name(key)}."
+        )
+        return _find(FindingKind.CHANGED, actual, sentence)
+    owner = f" of record {named[key]}" if key in named else ""
+    sentence = f"The document {_name(key)}{owner} was changed in the database."
+    return _find(FindingKind.CHANGED, _name(key), sentence)

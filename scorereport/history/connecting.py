@@ -1,0 +1,149 @@
+"""Connections to the database of a history: SQLite or PostgreSQL, one writer at a time."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scorereport.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import URL, Connection, Engine
+
+#: Seconds to wait for another process that writes.
+PATIENCE = 60
+#: What the lock of PostgreSQL is known by, for everybody who writes into a history.
+LOCK = 7_365_317_233
+_SECRET_WORDS = ("pass", "secret", "token", "key")
+
+
+def read_url(url: str) -> URL:
+    """The address of a database, checked; plain `postgresql://` means psycopg 3."""
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        address = make_url(url)
+    except (SQLAlchemyError, ValueError):  # the message would repeat the address with its password
+        raise UsageError(
+            "The database of a history must be an address such as sqlite:///audits/history.db or "
+            "postgresql://user:password@host/database; what was given cannot be read as one."
+        ) from None
+    if address.drivername in ("sqlite", "sqlite+pysqlite"):
+        return _check_file(address)
+    if address.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
+        return _check_driver(address.set(drivername="postgresql+psycopg"))
+    raise UsageError(
+        f"The database of a history must begin with sqlite:// or postgresql://; got {address.drivername}://."
+    )
+
+
+def _check_file(address: URL) -> URL:
+    if address.database in (None, "", ":memory:") or address.query:
+        raise UsageError(
+            "The address of a SQLite history must name a file and nothing else, such as "
+            f"sqlite:///audits/history.db; got {address.render_as_string()}."
+        )
+    return address
+
+
+def _check_driver(address: URL) -> URL:
+    if find_spec("psycopg") is None:
+        raise UsageError(
+            'A history in PostgreSQL needs the package psycopg: pip install "scorereport[postgres]".'
+        )
+    return address
+
+
+def find_file(address: URL) -> Path | None:
+    """The file of a SQLite database; None for a server."""
+    return Path(address.database or "") if address.get_backend_name() == "sqlite" else None
+
+
+def describe_url(address: URL) -> str:
+    """The name of a database for people: its file, or its address without password and options."""
+    file = find_file(address)
+    return (
+        str(file) if file is not None else address.set(drivername="postgresql", query={}).render_as_string()
+    )
+
+
+@contextmanager
+def plain_errors(address: URL) -> Iterator[None]:
+    """Turn whatever the database refuses into one sentence that holds no secret."""
+    import sqlite3
+
+    from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+    try:
+        yield
+    except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:  # the last if SQLite cites damage
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        said = getattr(getattr(cause, "diag", None), "message_primary", None) or str(cause)
+        reason = " ".join(said.split("\n[SQL")[0].split()) or type(cause).__name__
+        # Without the cause: its trace would show what the address holds.
+        raise UsageError(
+            f"The history {describe_url(address)} cannot be used: {_redact(reason, address)}"
+        ) from None
+
+
+def _redact(reason: str, address: URL) -> str:
+    from urllib.parse import quote, quote_plus
+
+    hidden = [value for key, value in address.query.items() if any(word in key for word in _SECRET_WORDS)]
+    for secret in map(str, filter(None, [address.password, *hidden])):
+        for form in {secret, quote(secret, safe=""), quote_plus(secret)}:
+            reason = reason.replace(form, "***")
+    return reason if reason.endswith((".", "?", "!")) else f"{reason}."
+
+
+def connect(address: URL) -> Engine:
+    """An engine whose transactions begin as `reading` and `writing` say; nothing is touched yet."""
+    from sqlalchemy import create_engine, event
+
+    if find_file(address) is None:
+        return create_engine(
+            address,
+            isolation_level="READ COMMITTED",  # what is read after waiting for the lock is of after waiting
+            connect_args={"connect_timeout": 15},
+            pool_pre_ping=True,
+        )
+    engine = create_engine(address, connect_args={"timeout": PATIENCE})
+    event.listen(engine, "connect", _set_up)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _set_up(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # transactions begin where we say, not where the driver guesses
+    connection.execute("PRAGMA synchronous = FULL")
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A transaction that sees one state of the database and leaves it alone."""
+    level = {} if engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
+    with engine.connect().execution_options(**level) as connection, connection.begin() as transaction:
+        yield connection
+        transaction.rollback()  # there is nothing to keep, and a damaged file refuses to
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """A transaction that nobody else writes beside, in this process or another."""
+    from sqlalchemy import func, select
+
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        if engine.dialect.name != "sqlite":
+            connection.execute(select(func.set_config("lock_timeout", f"{PATIENCE}s", True)))
+            connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
+        yield connection

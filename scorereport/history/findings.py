@@ -1,0 +1,42 @@
+"""What a verification finds: each thing that is not as it was recorded, with a sentence that names it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class FindingKind(StrEnum):
+    """What has happened to something."""
+
+    CHANGED = "changed"
+    MISSING = "missing"
+    INSERTED = "inserted"
+    REORDERED = "reordered"
+    CUT_OFF = "cut off"
+    UNREADABLE = "unreadable"
+    UNKNOWN = "unknown"  # it belongs to no record
+    DATABASE = "database"  # the database itself, rather than what stands in it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something that is not as it was recorded: what has happened, to what, and a sentence that says it."""
+
+    kind: FindingKind
+    subject: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """How many records and files were looked at, the hash of the last record, and all that was found.
+
+    `notes` say what could not be looked at; nothing is wrong by them.
+    """
+
+    records: int
+    files: int
+    head: str
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
