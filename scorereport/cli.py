@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from scorereport.audit_commands import app as audit_app
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
 from scorereport.options import Request, on_predictions
 
@@ -44,6 +45,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+app.add_typer(audit_app, name="audit")
 
 
 @app.callback(invoke_without_command=True)

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from scorereport.judging import Light, count_lights
 from scorereport.progress import watched_by
+from scorereport.tables.history import describe_record, drift_table, history_table, number_table
 from scorereport.tables.overview import evaluation_tables
 from scorereport.tables.sentences import describe_all_bands, describe_data, describe_uncertainty
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from scorereport.comparison import Comparison
     from scorereport.evaluation import Evaluation
     from scorereport.findings import Study
+    from scorereport.history.records import Record
     from scorereport.judging import Judgement
     from scorereport.reference.certificate import Certificate
     from scorereport.tables.table import Table
@@ -56,9 +58,7 @@ def print_evaluation(evaluation: Evaluation, file: IO[str] | None = None) -> Non
     if how := describe_uncertainty(evaluation):
         out.print(Text(how))
     for table in evaluation_tables(evaluation):
-        out.print()
-        out.print(Text(table.caption, style="bold"))
-        out.print(_rich_table(table))
+        _print_table(out, table)
     verdicts = list(describe_all_bands(evaluation))
     verdicts += [curve.sentence for curve in evaluation.comparisons.murphy]
     if verdicts:
@@ -67,6 +67,12 @@ def print_evaluation(evaluation: Evaluation, file: IO[str] | None = None) -> Non
         out.print(Text(sentence))
     for note in evaluation.notes:
         out.print(Text(f"Note. {note}"))
+
+
+def _print_table(out: Console, table: Table) -> None:
+    out.print()
+    out.print(Text(table.caption, style="bold"))
+    out.print(_rich_table(table))
 
 
 def print_certificate(certificate: Certificate, file: IO[str] | None = None) -> None:
@@ -91,6 +97,22 @@ def print_verdict(judgements: Sequence[Judgement], file: IO[str] | None = None) 
     for judgement in judgements:
         if judgement.verdict is not Light.PASS:
             out.print(Text(f"{judgement.verdict.capitalize()}. {judgement.sentence}"))
+
+
+def print_history(records: Sequence[Record], file: IO[str] | None = None) -> None:
+    """Print a line for each audit."""
+    out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
+    out.print(_rich_table(history_table(records)))
+
+
+def print_record(record: Record, file: IO[str] | None = None) -> None:
+    """Print all that a record says."""
+    out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
+    for line in describe_record(record):
+        out.print(Text(line))
+    for table in (number_table(record), drift_table(record)):
+        if table is not None:
+            _print_table(out, table)
 
 
 def print_study(study: Study, file: IO[str] | None = None) -> None:

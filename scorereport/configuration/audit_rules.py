@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from scorereport.checks import check_inside, check_option, check_whole
 from scorereport.configuration.audit_tables import (
@@ -20,6 +19,7 @@ from scorereport.configuration.audit_tables import (
 from scorereport.configuration.messages import attempt, join_key
 from scorereport.errors import UsageError
 from scorereport.periods import check_window_text
+from scorereport.redacting import find_literal_secret, find_variables
 from scorereport.schedules import check_schedule, check_zone
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 #: A name that is a name of a file on every system.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
-_WHOLE_VARIABLE = re.compile(rf"(?:{_VARIABLE.pattern})")
 #: Headers that carry what must not be read by others.
 _SECRET_HEADERS = ("authorization", "cookie", "token", "key", "secret")
 _LARGEST_PORT = 65_535
@@ -137,7 +135,7 @@ def _check_secrets(table: AuditTable) -> Iterator[str]:
         "audit.notify.webhook.url": webhook.url if webhook else "",
     }
     for key, address in addresses.items():
-        if _holds_password(address):
+        if find_literal_secret(address):
             yield (
                 f"`{key}` must not hold a password, because reports carry their configuration: write "
                 "${NAME} in its place, and set the environment variable NAME."
@@ -146,19 +144,10 @@ def _check_secrets(table: AuditTable) -> Iterator[str]:
         yield from _check_headers(webhook)
 
 
-def _holds_password(address: str) -> bool:
-    """Whether an address has a password that is not all made of environment variables."""
-    try:
-        password = urlsplit(address).password
-    except ValueError:  # what is no address is refused where it is used
-        return False
-    return bool(password) and bool(_VARIABLE.sub("", password or ""))
-
-
 def _check_headers(webhook: WebhookTable) -> Iterator[str]:
     for name, value in webhook.headers.items():
         is_secret = any(word in name.lower() for word in _SECRET_HEADERS)
-        if is_secret and not _VARIABLE.search(value):
+        if is_secret and not find_variables(value):
             key = join_key(("audit", "notify", "webhook", "headers", name))
             yield f"`{key}` must take its secret from the environment, as ${{NAME}}; got a plain text."
 
@@ -179,7 +168,7 @@ def _check_email(email: EmailTable) -> Iterator[str]:
         yield f"`{key}.recipients` must name somebody; got an empty list."
     if email.port is not None and not 1 <= email.port <= _LARGEST_PORT:
         yield f"`{key}.port` must be a whole number from 1 to {_LARGEST_PORT}; got {email.port}."
-    if email.password and not _WHOLE_VARIABLE.fullmatch(email.password):
+    if email.password and email.password != f"${{{''.join(find_variables(email.password))}}}":
         yield f"`{key}.password` must come from the environment, as ${{NAME}}; got a plain text."
     if bool(email.user) != bool(email.password):
         yield f"`{key}` must have both `user` and `password`, or neither."

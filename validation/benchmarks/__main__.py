@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from scorereport.files import write_text
+from validation.benchmarks.audits import compare_audits
 from validation.benchmarks.bands import compare_bands
 from validation.benchmarks.certificate import compare_certificate
 from validation.benchmarks.classes import compare_classes
@@ -29,6 +30,7 @@ def main() -> int:
         compare_start,
         compare_bands,
         compare_classes,
+        compare_audits,
         compare_certificate,
         compare_reports,
     )

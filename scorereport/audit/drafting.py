@@ -1,0 +1,70 @@
+"""Records before they are in the history: of any run, and of one that made a report."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scorereport.clock import timestamp
+from scorereport.errors import ExitCode
+from scorereport.history.records import Record, Status
+from scorereport.judging import Light, exit_code
+from scorereport.report.provenance import trace
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from scorereport.audit.gathering import Gathered
+    from scorereport.audit.making import Made
+    from scorereport.audit.planning import Plan
+    from scorereport.history.records import FiledFile
+    from scorereport.periods import Period
+
+
+def draft_failure(plan: Plan, period: Period, moment: datetime, *, started: str, command: str) -> Record:
+    """What is known of a run from its beginning: all that the record of a failure has but its reason."""
+    provenance = trace(command=command)
+    return Record(
+        audit=plan.name,
+        period=period,
+        attempt=0,  # the next that is free
+        as_of=moment.isoformat(timespec="seconds"),
+        status=Status.FAILED,
+        exit_code=ExitCode.USAGE,
+        started=started,
+        finished=timestamp(),
+        configuration_sha256=plan.configuration.sha256,
+        folder=plan.reports_folder,
+        command=plan.redactor.redact(command),
+        machine=provenance.machine,
+        software=provenance.software,
+    )
+
+
+def draft_audit(draft: Record, gathered: Gathered, made: Made, files: tuple[FiledFile, ...]) -> Record:
+    """The record of an audit whose report is made."""
+    certificate, trend = made.report.certificate, made.report.trend
+    return replace(
+        draft,
+        status=made.status,
+        exit_code=find_exit_code(made.status),
+        source=gathered.source,
+        rows=len(gathered.predictions),
+        data_sha256=gathered.predictions.sha256,
+        source_sha256=gathered.source_sha256,
+        templates_sha256=made.report.provenance.templates_sha256,
+        results_sha256=hashlib.sha256(made.results).hexdigest(),
+        certificate="" if certificate is None else certificate.verdict,
+        files=files,
+        judgements=made.report.judgements,
+        snapshot=made.snapshot,
+        drifts=() if trend is None else trend.drifts,
+    )
+
+
+def find_exit_code(status: Status) -> ExitCode:
+    """What the command line answers to this status, if it is not asked to be strict."""
+    if status is Status.UNCERTIFIED:
+        return ExitCode.CERTIFICATE_FAILED
+    return exit_code(Light.FAIL if status is Status.FAIL else None, strict=False)

@@ -1,0 +1,70 @@
+"""The files of reports: put beside their place first, and into it once the history has their record.
+
+A run may be killed at any moment. Whatever it has staged is moved by the next run if a record names it,
+and deleted if none does; so a file under its final name is whole and recorded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scorereport.files import write_together
+from scorereport.history.records import FiledFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+STAGING = ".staging"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shelf:
+    """The place of an audit's files, in a folder of reports."""
+
+    reports: Path
+    audit: str
+
+    @property
+    def folder(self) -> Path:
+        """Where they lie."""
+        return self.reports / self.audit
+
+    @property
+    def staging(self) -> Path:
+        """Where they wait for their record."""
+        return self.folder / STAGING
+
+    def find(self, file: FiledFile) -> Path:
+        """The path of a file that a record names."""
+        return self.reports / file.name
+
+    def stage(self, contents: Mapping[str, bytes]) -> tuple[FiledFile, ...]:
+        """Write files, by their names, beside their place; none of them if one cannot be written."""
+        self.staging.mkdir(parents=True, exist_ok=True)
+        write_together({self.staging / name: content for name, content in contents.items()})
+        return tuple(
+            FiledFile(
+                name=f"{self.audit}/{name}", sha256=hashlib.sha256(content).hexdigest(), size=len(content)
+            )
+            for name, content in contents.items()
+        )
+
+    def settle(self, recorded: Iterable[FiledFile]) -> None:
+        """Move staged files that a record names into their place, and delete all others."""
+        if not self.staging.is_dir():
+            return
+        hashes = {self.find(file).name: file.sha256 for file in recorded}
+        for staged in self.staging.iterdir():
+            if hashes.get(staged.name) == hashlib.sha256(staged.read_bytes()).hexdigest():
+                staged.replace(self.folder / staged.name)
+            else:
+                staged.unlink()
+        self.staging.rmdir()
+
+    def remove(self, files: Iterable[FiledFile]) -> None:
+        """Delete files that are there still."""
+        for file in files:
+            self.find(file).unlink(missing_ok=True)

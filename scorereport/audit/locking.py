@@ -1,0 +1,48 @@
+"""One audit at a time for each model, whoever starts it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from scorereport.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from filelock import BaseFileLock
+
+    from scorereport.audit.planning import Plan
+
+#: How long a run waits for another of the same audit, in seconds.
+PATIENCE = 3600.0
+
+
+@contextmanager
+def held(plan: Plan, *, wait: float = PATIENCE) -> Iterator[None]:
+    """Keep all others from running this audit inside the block; wait for them first.
+
+    The system lets go of the lock of a process that dies, so none is ever left behind.
+    """
+    lock = _acquire(plan, wait)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _acquire(plan: Plan, wait: float) -> BaseFileLock:
+    from filelock import FileLock, Timeout
+
+    path = plan.locks / f"{plan.name}.lock"
+    lock = FileLock(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=wait)
+    except Timeout as error:
+        raise UsageError(
+            f"Another run of the audit {plan.name} did not end within {wait:g} seconds; its lock is {path}."
+        ) from error
+    except OSError as error:
+        raise UsageError(f"The folder {plan.folder} cannot be written: {error.strerror}.") from error
+    return lock

@@ -1,0 +1,107 @@
+"""From the rows of a period to a report: evaluated, certified, judged, compared with the past, rendered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from scorereport.errors import ExitCode, ScoreReportError
+from scorereport.evaluation import evaluate
+from scorereport.history.records import Status
+from scorereport.judging import Light
+from scorereport.report.choosing import choose_checkpoint
+from scorereport.report.record import Report
+from scorereport.report.writing import find_templates, prepare_report, render_report
+from scorereport.trend.drifting import find_drift
+from scorereport.trend.records import Snapshot
+from scorereport.trend.snapshots import take_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scorereport.audit.planning import Plan
+    from scorereport.evaluation import Evaluation
+    from scorereport.history.heads import Head
+    from scorereport.periods import Period
+    from scorereport.predictions import ClassPredictions, Predictions
+    from scorereport.reference.certificate import Certificate
+
+
+class CertificateError(ScoreReportError):
+    """A certificate was required, and R could not give one."""
+
+    exit_code = ExitCode.CERTIFICATE_FAILED
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Made:
+    """A report, the same in each of its forms, and the snapshot that later audits compare with."""
+
+    report: Report
+    snapshot: Snapshot
+    forms: dict[str, bytes]
+
+    @cached_property
+    def results(self) -> bytes:
+        """The results document, which the history keeps."""
+        return self.report.to_json().encode()
+
+    @property
+    def status(self) -> Status:
+        """What the audit came to: a drift is a warning where limits say nothing worse."""
+        certificate, trend = self.report.certificate, self.report.trend
+        if certificate is not None and certificate.verdict == "failed":
+            return Status.UNCERTIFIED
+        verdict = self.report.verdict
+        if verdict in (None, Light.PASS) and trend is not None and trend.has_drifted:
+            return Status.WARN
+        return Status.DONE if verdict is None else Status(verdict)
+
+
+def make_audit_report(
+    plan: Plan,
+    predictions: Predictions | ClassPredictions,
+    period: Period,
+    past: Sequence[Snapshot],
+    *,
+    looks: int,
+    last: Head | None,
+    time: str,
+    command: str,
+) -> Made:
+    """Evaluate the rows of a period, and make the report that is to be filed."""
+    configuration, compared = plan.configuration, plan.audit.comparison
+    templates = find_templates(configuration)
+    evaluation = evaluate(predictions, **configuration.evaluation.settings)
+    snapshot = take_snapshot(evaluation, period, time=time)
+    trend = find_drift(snapshot, past, audits=compared.audits, alpha=compared.alpha, looks=looks)
+    report = prepare_report(
+        evaluation,
+        _certify(evaluation, plan.audit.certify),
+        configuration,
+        templates=templates,
+        command=command,
+        selection=choose_checkpoint(
+            configuration,
+            classes=configuration.evaluation.classes,
+            normalize=bool(configuration.evaluation.normalize),
+        ),
+        trend=trend if last is None else replace(trend, last_id=last.id, last_sha256=last.sha256),
+    )
+    endings = [f".{form}" for form in plan.audit.output.formats]
+    rendered = render_report(report, set(endings), templates=templates)
+    return Made(report=report, snapshot=snapshot, forms={ending: rendered[ending] for ending in endings})
+
+
+def _certify(evaluation: Evaluation, how: str) -> Certificate | None:
+    """The certificate of an evaluation; one that is required and cannot be had is an error."""
+    if how == "off":
+        return None
+    from scorereport.reference.certifying import certify
+
+    certificate = certify(evaluation)
+    if how == "required" and certificate.verdict == "not certified":
+        reasons = " ".join(f"{attempt.reference}: {attempt.reason}" for attempt in certificate.attempts)
+        raise CertificateError(f"`audit.certify` requires a certificate, and R gave none. {reasons}".strip())
+    return certificate

@@ -1,0 +1,138 @@
+"""What an audit needs to know before it begins: its configuration, its folders, its clock, its secrets."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scorereport.configuration import Configuration, check_arguments, read_configuration
+from scorereport.configuration.audit_rules import check_audit_name
+from scorereport.configuration.messages import refuse
+from scorereport.redacting import Redactor, expand, expand_address, find_variables
+from scorereport.schedules import Schedule, check_zone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+    from zoneinfo import ZoneInfo
+
+    from scorereport.configuration.audit_tables import AuditTable
+
+_SQLITE_FILE = "sqlite:///"
+_DATABASE = "history.db"
+#: A year of monthly audits: over how many of them false alarms are rare, if no schedule tells.
+_LOOKS = 12
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Plan:
+    """An audit as its configuration asks for it; all folders are beside the configuration."""
+
+    path: Path
+    name: str
+    configuration: Configuration
+
+    @property
+    def audit(self) -> AuditTable:
+        """The table `[audit]`."""
+        return self.configuration.audit
+
+    @cached_property
+    def zone(self) -> ZoneInfo:
+        """The time zone in which days begin and the clock of the schedule runs."""
+        return check_zone(self.audit.time_zone)
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """When audits run, if anything is said of it."""
+        cron = self.audit.schedule.cron
+        return Schedule(cron=cron, time_zone=self.audit.time_zone) if cron else None
+
+    @property
+    def folder(self) -> Path:
+        """The folder of all that audits leave behind."""
+        return self.path.parent / self.audit.folder
+
+    @property
+    def reports_folder(self) -> str:
+        """The folder of reports, as records name it: as seen from the configuration."""
+        return Path(self.audit.folder, self.audit.output.folder).as_posix()
+
+    @property
+    def locks(self) -> Path:
+        """The folder of the files that keep two audits of one model apart."""
+        return self.folder / "locks"
+
+    @property
+    def head(self) -> Path:
+        """The file that remembers the last record, outside of the database."""
+        return self.folder / "head"
+
+    def resolve(self, folder: str) -> Path:
+        """A folder of reports that a record names."""
+        return self.path.parent / folder
+
+    @property
+    def database_url(self) -> str:
+        """The address of the history, with its secrets: for the database alone."""
+        given = self.expand(self.audit.history.database, "audit.history.database")
+        if not given:
+            return f"{_SQLITE_FILE}{(self.folder / _DATABASE).resolve()}"
+        if given.startswith(_SQLITE_FILE):
+            return f"{_SQLITE_FILE}{(self.path.parent / given.removeprefix(_SQLITE_FILE)).resolve()}"
+        return given
+
+    def count_looks(self, as_of: datetime) -> int:
+        """Over how many audits false alarms are to be rare: those of a year, unless given."""
+        if self.audit.comparison.looks is not None:
+            return self.audit.comparison.looks
+        return _LOOKS if self.schedule is None else self.schedule.count_in_year(as_of)
+
+    def expand(self, text: str, key: str) -> str:
+        """A text with its environment variables put in: never to be shown."""
+        is_address = key.endswith(".database")
+        return expand_address(text, key=key) if is_address else expand(text, key=key)[0]
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        """What takes the secrets out of any text that others may read."""
+        names = dict.fromkeys(name for text in _list_texts(self.audit) for name in find_variables(text))
+        return Redactor(tuple(value for name in names if (value := os.environ.get(name))))
+
+
+def read_plan(path: str | Path) -> Plan:
+    """Read the configuration of an audit, and refuse one that lacks what an audit needs."""
+    file = Path(path)
+    configuration = read_configuration(file)
+    name = configuration.audit.name or file.stem
+    refuse(configuration.name, list(_find_missing(configuration)))
+    check_audit_name(name, "audit.name")
+    check_arguments(configuration, configuration.evaluation.arguments)
+    return Plan(path=file, name=name, configuration=configuration)
+
+
+def _find_missing(configuration: Configuration) -> Iterator[str]:
+    """Keys that a report can do without, and an audit cannot."""
+    audit, evaluation = configuration.audit, configuration.evaluation
+    if not (audit.source.file or audit.source.query or audit.source.table):
+        yield "`audit.source` is missing: name a `file`, or a `database` with a `query` or a `table`."
+    if evaluation.outcome is None:
+        yield "`evaluation.outcome` is missing: name the column of outcomes."
+    if not evaluation.forecasts:
+        yield "`evaluation.forecasts` is missing: name the columns of probabilities."
+    if audit.window.period != "all" and not (audit.window.column or audit.source.query):
+        yield "`audit.window.column` is missing: name the column of dates that the period is about."
+
+
+def _list_texts(audit: AuditTable) -> Iterator[str]:
+    """The texts that may name environment variables."""
+    yield from (audit.source.database, audit.history.database)
+    if audit.notify.webhook:
+        yield audit.notify.webhook.url
+        yield from audit.notify.webhook.headers.values()
+    if audit.notify.email:
+        email = audit.notify.email
+        yield from (email.host, email.user, email.password)

@@ -1,0 +1,189 @@
+"""Secrets: taken from environment variables, and kept out of every text that is written or sent."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import os
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import quote, quote_plus, unquote
+
+from scorereport.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+#: What stands in the place of a secret.
+MASK = "***"
+#: Shorter values are no secrets: to hide them would spoil every text and give them away.
+SHORTEST_SECRET = 4
+_SHORTEST_LINE = 8
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_WEB_LOGIN = re.compile(r"""(?:(?<=http://)|(?<=https://))[^\s/?#'"<>]+(?=@)""", re.IGNORECASE)
+#: Of a database, as SQLAlchemy reads it: a password may hold anything.
+_LOGIN = re.compile(r"""(?<!http://)(?<!https://)(?<=://)[^\s/:@?#'"<>]*:[^\s'"<>]+(?=@)""", re.IGNORECASE)
+_ADDRESS_LOGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^@]*@")
+_PARAMETER = re.compile(
+    r"""(?<![A-Za-z])((?:ssl)?password|passwd|pwd|token|secret|api_?key)=[^\s&;'"<>]+""", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Redactor:
+    """Hides secrets in texts; its own representation does not show them.
+
+    Parameters
+    ----------
+    secrets
+        The values to hide, however they are written: plainly, in a URL, in JSON, HTML or base64.
+    """
+
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    def redact(self, text: str) -> str:
+        """The text with *** in place of each secret and of the login in any URL.
+
+        >>> Redactor(("s3cret/word",)).redact("sent s3cret%2Fword to https://me:other@host/path")
+        'sent *** to https://***@host/path'
+        """
+        spans = sorted([*_find_forms(text, self.secrets), *_find_logins(text)])
+        return "".join(_mask(text, spans))
+
+    def adding(self, *secrets: str) -> Redactor:
+        """A redactor that hides these as well."""
+        return Redactor(tuple(dict.fromkeys((*self.secrets, *secrets))))
+
+
+def expand(
+    text: str, environ: Mapping[str, str] = os.environ, *, key: str = "a value"
+) -> tuple[str, tuple[str, ...]]:
+    """The text with the values of environment variables for each `${NAME}`, and these values.
+
+    `key` is where the text stands in the configuration, for messages; nothing else in it has a meaning.
+
+    >>> expand("postgresql://me:${PASSWORD}@host/data", {"PASSWORD": "s3cret"})
+    ('postgresql://me:s3cret@host/data', ('s3cret',))
+    """
+    if "${" in _VARIABLE.sub("", text):
+        raise UsageError(
+            f"In `{key}`, `${{` must be followed by the name of an environment variable, of letters, digits "
+            "and underscores, and by `}`."
+        )
+    values = {name: _read_variable(name, environ, key) for name in find_variables(text)}
+    return _VARIABLE.sub(lambda match: values[match[1]], text), tuple(dict.fromkeys(values.values()))
+
+
+def expand_address(text: str, environ: Mapping[str, str] = os.environ, *, key: str = "a value") -> str:
+    """The address of a database with its variables put in; those of the login may hold any sign.
+
+    >>> expand_address("postgresql://me:${PASSWORD}@host/data", {"PASSWORD": "p@ss/word"})
+    'postgresql://me:p%40ss%2Fword@host/data'
+    >>> expand_address("${DATABASE}", {"DATABASE": "postgresql://me:p%40ss@host/data"})
+    'postgresql://me:p%40ss@host/data'
+    """
+    login = _ADDRESS_LOGIN.match(text)
+    if login is None:
+        return expand(text, environ, key=key)[0]
+    quoted = {name: quote(environ[name], safe="") for name in find_variables(login[0]) if name in environ}
+    return expand(login[0], quoted, key=key)[0] + expand(text[login.end() :], environ, key=key)[0]
+
+
+def find_variables(text: str) -> list[str]:
+    """The names of the environment variables that a text asks for.
+
+    >>> find_variables("${USER_NAME}:${PASSWORD}")
+    ['USER_NAME', 'PASSWORD']
+    """
+    return _VARIABLE.findall(text)
+
+
+def find_literal_secret(url: str) -> bool:
+    """Whether a password, or part of one, is written into a URL rather than taken from the environment.
+
+    >>> find_literal_secret("postgresql://me:s3cret@host/data")
+    True
+    >>> find_literal_secret("postgresql://me:${PASSWORD}@host/data")
+    False
+    """
+    text = _VARIABLE.sub("", url)
+    if _PARAMETER.search(text) or _LOGIN.search(text):
+        return True
+    login = _WEB_LOGIN.search(text)
+    return login is not None and bool(login[0].partition(":")[2])
+
+
+def _read_variable(name: str, environ: Mapping[str, str], key: str) -> str:
+    value = environ.get(name, "")
+    if not value:
+        state = "empty" if name in environ else "not set"
+        raise UsageError(
+            f"`{key}` needs the environment variable {name}, which is {state}; set it where the audit runs."
+        )
+    return value
+
+
+def _find_forms(text: str, secrets: Iterable[str]) -> Iterator[tuple[int, int]]:
+    for form in {form for secret in secrets for form in _list_forms(secret)}:
+        start = text.find(form)
+        while start >= 0:
+            yield start, start + len(form)
+            start = text.find(form, start + 1)
+
+
+def _find_logins(text: str) -> Iterator[tuple[int, int]]:
+    for pattern in (_LOGIN, _WEB_LOGIN):
+        yield from (match.span() for match in pattern.finditer(text))
+    for match in _PARAMETER.finditer(text):
+        yield match.end(1) + 1, match.end()
+
+
+def _mask(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[str]:
+    """Pieces of the text between spans, and one mask for spans that touch or overlap."""
+    done = -1
+    for start, end in spans:
+        if start > done:
+            yield text[max(done, 0) : start]
+            yield MASK
+        done = max(done, end)
+    yield text[max(done, 0) :]
+
+
+def _list_forms(secret: str) -> Iterator[str]:
+    """All ways in which a secret may be written into a text."""
+    for part in _list_parts(secret):
+        yield part
+        yield from {quoted for safe in ("", "/") for quoted in _quote(part, safe)}
+        yield from (json.dumps(part, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))
+        yield repr(part)[1:-1]
+        yield html.escape(part)
+        yield from _list_encoded(part.encode("utf-8", "surrogateescape"))
+
+
+def _list_parts(secret: str) -> set[str]:
+    """The secret, its lines if there are several, and the password in it if it is a URL."""
+    lines = {line.strip() for line in secret.splitlines()}
+    logins = [*_LOGIN.findall(secret), *_WEB_LOGIN.findall(secret)]
+    passwords = {login.partition(":")[2] or login for login in logins}
+    candidates = {secret, secret.strip(), " ".join(secret.split()), *passwords, *map(unquote, passwords)}
+    return {part for part in candidates if len(part) >= SHORTEST_SECRET} | {
+        line for line in lines if len(line) >= _SHORTEST_LINE
+    }
+
+
+def _quote(text: str, safe: str) -> Iterator[str]:
+    for way in (quote, quote_plus):
+        quoted = way(text, safe=safe, errors="surrogateescape")
+        yield quoted
+        yield re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), quoted)
+
+
+def _list_encoded(data: bytes) -> Iterator[str]:
+    """The part of each base64 form that does not depend on the bytes before and after the secret."""
+    for offset in range(3):
+        encoded = base64.b64encode(bytes(offset) + data).decode()
+        stable = encoded[-(-offset * 8 // 6) : (offset + len(data)) * 8 // 6]
+        yield stable
+        yield stable.translate(str.maketrans("+/", "-_"))

@@ -1,0 +1,86 @@
+"""The events of audits in a server, as lines of its log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport.serving.catching_up import MOST_CAUGHT_UP
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from scorereport.serving.catching_up import Decision
+    from scorereport.serving.children import Ending
+    from scorereport.serving.duties import Duty
+    from scorereport.serving.events import EventLog
+    from scorereport.serving.roster import Change
+
+_KEPT = "The schedule of the version before goes on, but runs fail until the file is right."
+_LIMITED = f"No more than the last {MOST_CAUGHT_UP} are caught up."
+_CUT = "Still older ones are not counted."
+
+
+def announce_change(log: EventLog, change: Change) -> None:
+    """A configuration came, changed, went or cannot be used."""
+    fields = {"config": change.path.name}
+    if change.plan is not None:
+        fields["audit"] = change.plan.name
+    if change.reason:
+        fields["reason"] = change.reason
+    if change.kind == "refused" and change.plan is not None:
+        fields["kept"] = _KEPT
+    log.write(f"configuration.{change.kind}", **fields)
+
+
+def announce_next(log: EventLog, duty: Duty, now: datetime) -> None:
+    """When an audit runs next."""
+    next_run = duty.render_local(duty.find_next(now))
+    log.write("audit.scheduled", audit=duty.plan.name, next_run=next_run)
+
+
+def announce_decision(log: EventLog, duty: Duty, decision: Decision) -> None:
+    """What is caught up, and what is left out."""
+    if decision.late:
+        log.write("audit.caught_up", **_describe_times(duty, decision.late))
+    notes = [_LIMITED] * (duty.plan.audit.schedule.catch_up == "all") + [_CUT] * decision.is_cut
+    announce_missed(log, duty, decision.left_out, note=" ".join(notes))
+
+
+def announce_missed(log: EventLog, duty: Duty, times: tuple[datetime, ...], note: str = "") -> None:
+    """Times of the schedule that are not run."""
+    if times:
+        log.write("audit.missed", **_describe_times(duty, times), **({"note": note} if note else {}))
+
+
+def announce_start(log: EventLog, duty: Duty, pid: int) -> None:
+    """A process has been started."""
+    log.write(
+        "audit.started",
+        audit=duty.plan.name,
+        config=duty.plan.path.name,
+        as_of=duty.last.last_as_of,
+        pid=pid,
+    )
+
+
+def announce_end(log: EventLog, duty: Duty, ending: Ending) -> None:
+    """A process has ended, or could not be started."""
+    log.write(
+        "audit.finished",
+        audit=duty.plan.name,
+        as_of=duty.last.last_as_of,
+        exit_code=ending.exit_code,
+        status=ending.status,
+        seconds=round(ending.seconds, 3),
+        last_line=ending.last_line,
+    )
+
+
+def _describe_times(duty: Duty, times: tuple[datetime, ...]) -> dict[str, str | int]:
+    return {
+        "audit": duty.plan.name,
+        "policy": duty.plan.audit.schedule.catch_up,
+        "count": len(times),
+        "first": duty.render_local(times[0]),
+        "last": duty.render_local(times[-1]),
+    }

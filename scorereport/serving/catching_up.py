@@ -1,0 +1,129 @@
+"""Which times of a schedule are to be run now: pure functions of the schedule, the past and the clock.
+
+All moments are in UTC. Python compares moments of one zone by what the wall clock shows, which would take the
+two half past two of an autumn night for one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+#: No more missed audits than this are caught up: more than a year of daily ones.
+MOST_CAUGHT_UP = 400
+#: Who looks so much later than a time of the schedule is still in time.
+PUNCTUAL = timedelta(seconds=60)
+#: How many times are remembered as decided, in case the clock is put back.
+_REMEMBERED = 1_000
+
+
+class HasTimes(Protocol):
+    """A schedule, as far as it matters here."""
+
+    def next_after(self, moment: datetime) -> datetime:
+        """The first time after a moment."""
+        ...
+
+    def times_between(self, after: datetime, until: datetime) -> Sequence[datetime]:
+        """All times after one moment up to and including another, oldest first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """How far an audit has come: the moment of the last look, and times that need no second decision."""
+
+    looked: datetime
+    decided: frozenset[datetime] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What to do about the times since the last look, all of them oldest first.
+
+    `late` are those to be run that were missed; `left_out` those that the policy lets go. `is_cut` says that
+    there were still older ones than these, which nobody counted.
+    """
+
+    position: Position
+    run: tuple[datetime, ...] = ()
+    late: tuple[datetime, ...] = ()
+    left_out: tuple[datetime, ...] = ()
+    is_cut: bool = False
+
+
+def begin(now: datetime, done: Iterable[datetime]) -> Position:
+    """Where an audit stands of which these times are done; at this moment if there are none.
+
+    Times that lie ahead are of a clock that was put back, or of an audit of the future; they set no
+    beginning, and are not run again.
+    """
+    decided = frozenset(moment.astimezone(UTC) for moment in done)
+    return Position(looked=max((moment for moment in decided if moment <= now), default=now), decided=decided)
+
+
+def decide(
+    schedule: HasTimes, policy: str, position: Position, now: datetime, punctual: timedelta = PUNCTUAL
+) -> Decision:
+    """What to run of the times up to now, by the policy `latest`, `all` or `none` for those that were missed.
+
+    A time is missed if more than `punctual` has passed since. No time is decided twice, wherever the clock
+    jumps: if it is put back, times that were decided stay so.
+    """
+    now = now.astimezone(UTC)
+    start = max([min(position.looked, now), *(moment for moment in position.decided if moment <= now)])
+    times, is_cut = _find_last_times(schedule, start, now)
+    run = _choose(times, policy, now - punctual)
+    return Decision(
+        position=Position(looked=now, decided=_remember(position.decided, times)),
+        run=run,
+        late=tuple(moment for moment in run if moment < now - punctual),
+        left_out=times[: len(times) - len(run)],
+        is_cut=is_cut,
+    )
+
+
+def find_next(schedule: HasTimes, position: Position, now: datetime) -> datetime:
+    """The next time that will be run."""
+    moment = schedule.next_after(now).astimezone(UTC)
+    while moment in position.decided:
+        moment = schedule.next_after(moment).astimezone(UTC)
+    return moment
+
+
+def cut_waiting(waiting: Sequence[datetime], policy: str) -> tuple[datetime, ...]:
+    """What still waits once the policy is another one."""
+    return tuple({"all": waiting, "latest": waiting[-1:], "none": ()}[policy])
+
+
+def _choose(times: tuple[datetime, ...], policy: str, punctual_since: datetime) -> tuple[datetime, ...]:
+    if policy == "all":
+        return times[-MOST_CAUGHT_UP:]
+    is_missed = bool(times) and times[-1] < punctual_since
+    return () if policy == "none" and is_missed else times[-1:]
+
+
+def _find_last_times(schedule: HasTimes, start: datetime, end: datetime) -> tuple[tuple[datetime, ...], bool]:
+    """Times from the end backwards until there are enough of them: years of minutes need not be counted."""
+    span = timedelta(days=1)
+    while span < end - start:
+        times = schedule.times_between(end - span, end)
+        if len(times) > MOST_CAUGHT_UP:
+            return _to_utc(times), True
+        span *= 4
+    return _to_utc(schedule.times_between(start, end)), False
+
+
+def _to_utc(times: Iterable[datetime]) -> tuple[datetime, ...]:
+    return tuple(moment.astimezone(UTC) for moment in times)
+
+
+def _remember(decided: frozenset[datetime], times: Iterable[datetime]) -> frozenset[datetime]:
+    together = decided.union(times)
+    if len(together) <= _REMEMBERED:
+        return together
+    return frozenset(sorted(together)[-_REMEMBERED:])

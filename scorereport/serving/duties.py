@@ -1,0 +1,128 @@
+"""The state of an audit in a server: what waits, what runs, what was last; no process and no file here."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from scorereport.audit.planning import Plan
+from scorereport.errors import UsageError
+from scorereport.serving.catching_up import Decision, Position, begin, cut_waiting, decide, find_next
+from scorereport.serving.events import render_time
+from scorereport.serving.health import AuditHealth
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scorereport.schedules import Schedule
+    from scorereport.serving.children import Ending
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Duty:
+    """An audit that runs by a schedule, one run at a time.
+
+    It has no position until its history was asked, and looks at no time before. It outlives its
+    configuration, so that a file which goes and comes back starts nothing twice.
+    """
+
+    plan: Plan
+    since: datetime
+    settled: datetime | None = None
+    position: Position | None = None
+    waiting: deque[datetime] = field(default_factory=deque)
+    running: datetime | None = None
+    is_listed: bool = True
+    is_recalled: bool = False
+    last: AuditHealth
+
+    @classmethod
+    def of(cls, plan: Plan, now: datetime, settled: datetime | None = None) -> Duty:
+        """The duty of a plan that is new."""
+        last = AuditHealth(name=plan.name, config=plan.path.name, settled=_render(settled))
+        return cls(plan=plan, since=now, settled=settled, last=last)
+
+    @property
+    def schedule(self) -> Schedule:
+        """When it runs."""
+        if self.plan.schedule is None:
+            raise UsageError(f"`audit.schedule.cron` is missing in {self.plan.path.name}.")
+        return self.plan.schedule
+
+    def change(self, plan: Plan) -> tuple[datetime, ...]:
+        """Go by another version of the configuration; gives what waits no longer by its policy."""
+        kept = cut_waiting(tuple(self.waiting), plan.audit.schedule.catch_up)
+        dropped = tuple(moment for moment in self.waiting if moment not in kept)
+        self.plan, self.waiting, self.is_listed = plan, deque(kept), True
+        self.last = replace(self.last, config=plan.path.name)
+        return dropped
+
+    def retire(self) -> None:
+        """Run no more, for there is no configuration; a run that is under way goes on."""
+        self.waiting.clear()
+        self.is_listed = False
+
+    def recall(self, recorded: Iterable[datetime]) -> None:
+        """Begin where the history ends; if others were run before it could be read, with them."""
+        done = {*recorded, *([] if self.settled is None else [self.settled])}
+        start = begin(self.since, done)
+        ran = frozenset() if self.position is None else self.position.decided
+        self.position = replace(start, decided=start.decided | ran)
+        self.is_recalled = True
+
+    def go_without_history(self) -> None:
+        """Begin now, for the history cannot be read; it will be asked again."""
+        if self.position is None:
+            self.position = begin(self.since, [])
+
+    def look(self, now: datetime, punctual: timedelta) -> Decision | None:
+        """Decide about the times since the last look, unless a run is under way or waits."""
+        if self.position is None or self.running or self.waiting or not self.is_listed:
+            return None
+        decision = decide(self.schedule, self.plan.audit.schedule.catch_up, self.position, now, punctual)
+        self.position = decision.position
+        self.waiting.extend(decision.run)
+        return decision
+
+    def start(self, now: datetime) -> datetime:
+        """Take the first of those that wait."""
+        self.running = self.waiting.popleft()
+        self.last = replace(self.last, last_as_of=self.render_local(self.running), last_started=_render(now))
+        return self.running
+
+    def finish(self, now: datetime, ending: Ending) -> None:
+        """Keep how the run ended."""
+        if ending.is_settled and self.running is not None:
+            self.settled = max(self.settled or self.running, self.running)
+        self.running = None
+        self.last = replace(
+            self.last,
+            last_finished=_render(now),
+            last_exit_code=ending.exit_code,
+            last_status=ending.status,
+            last_error="" if ending.exit_code == 0 else ending.last_line,
+            settled=_render(self.settled),
+        )
+
+    def find_next(self, now: datetime) -> datetime:
+        """The next time by the schedule."""
+        return find_next(self.schedule, self.position or Position(looked=now), now)
+
+    def describe_health(self, now: datetime) -> AuditHealth:
+        """The audit, for the health file."""
+        return replace(
+            self.last,
+            next_run=self.render_local(self.find_next(now)),
+            waiting=len(self.waiting),
+            running=None if self.running is None else self.render_local(self.running),
+        )
+
+    def render_local(self, moment: datetime) -> str:
+        """A moment as the audit is told of it: in its time zone, with the distance to UTC."""
+        return moment.astimezone(self.plan.zone).isoformat(timespec="seconds")
+
+
+def _render(moment: datetime | None) -> str | None:
+    return None if moment is None else render_time(moment.astimezone(UTC))

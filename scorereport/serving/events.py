@@ -1,0 +1,86 @@
+"""What a server or a run does, told as it happens: one line of JSON for each event."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from threading import Lock
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class TakesOutSecrets(Protocol):
+    """Anything that takes secrets out of a text."""
+
+    def redact(self, text: str) -> str:
+        """The text without secrets."""
+        ...
+
+
+class Redactors:
+    """The secrets of several audits at once: none of them is for the eyes of those who read the log."""
+
+    def __init__(self) -> None:
+        self._all: list[TakesOutSecrets] = []
+
+    def add(self, redactor: TakesOutSecrets) -> None:
+        """Take out the secrets of one more audit; none is ever forgotten, for its last run may still talk."""
+        if redactor not in self._all:
+            self._all.append(redactor)
+
+    def redact(self, text: str) -> str:
+        """The text without the secrets of any audit."""
+        for redactor in self._all:
+            text = redactor.redact(text)
+        return text
+
+
+class EventLog:
+    """Writes one line for each event, from any thread; a full disk or a closed stream stops nobody.
+
+    A line is `{"time": "2026-11-15T06:30:00.000Z", "event": "audit.finished", ...}` in ASCII: line breaks and
+    all that is not ASCII are escaped, so that a line is an event whatever reads it.
+    """
+
+    def __init__(
+        self,
+        stream: IO[str],
+        redactor: TakesOutSecrets | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._stream, self._redactor, self._clock = stream, redactor, clock
+        self._lock = Lock()
+
+    def write(self, event: str, **fields: Any) -> None:
+        """Write an event; texts in its fields lose their secrets first."""
+        line = json.dumps(
+            {"time": render_time(self._clock()), "event": event, **self._redact(fields)}, default=str
+        )
+        with self._lock:
+            try:
+                self._stream.write(line + "\n")
+                self._stream.flush()
+            except (OSError, ValueError):  # nobody is left to be told
+                return
+
+    def _redact(self, value: Any) -> Any:
+        """The secrets go before JSON escapes a letter of them."""
+        if isinstance(value, Mapping):
+            return {str(key): self._redact(item) for key, item in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self._redact(item) for item in value]
+        if value is None or isinstance(value, (bool, int, float)):
+            return value
+        return str(value) if self._redactor is None else self._redactor.redact(str(value))
+
+
+def render_time(moment: datetime) -> str:
+    """A moment in UTC, to the thousandth of a second.
+
+    >>> render_time(datetime(2026, 11, 15, 6, 30, tzinfo=UTC))
+    '2026-11-15T06:30:00.000Z'
+    """
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,1 @@
+"""The static web pages of all audits of a history."""

@@ -1,0 +1,163 @@
+"""Scales of charts: where numbers and days stand, and which of them are written at the axes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import date
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+#: The width of every chart in its own units; the page stretches it to the room there is.
+WIDTH = 10_000
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+#: Steps of a time axis in days, months or years, from fine to coarse.
+_DAY_STEPS, _MONTH_STEPS, _YEAR_STEPS = (1, 2, 7, 14), (1, 2, 3, 6), (1, 2, 5, 10, 20, 50)
+#: So many days at most are written out on a wide screen, and so many on a phone.
+_MOST_DAYS, _MOST_ON_PHONES = 9, 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayTick:
+    """A day at the time axis: its place from 0 to 1, its text, and the year where a new one begins.
+
+    One that is not `main` has no room on a phone.
+    """
+
+    place: float
+    text: str
+    year: str
+    main: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeScale:
+    """Days from left to right."""
+
+    first: float
+    last: float
+
+    def place(self, day: date) -> int:
+        """Where a day stands, in units of the chart."""
+        return round(WIDTH * self.share(day))
+
+    def share(self, day: date) -> float:
+        """Where a day stands, from 0 to 1."""
+        return (day.toordinal() - self.first) / (self.last - self.first)
+
+
+def scale_of_days(days: Iterable[date]) -> TimeScale:
+    """A scale on which all days have room, with a little space at both ends; one day stands in the middle."""
+    ordinals = [day.toordinal() for day in days]
+    first, last = min(ordinals), max(ordinals)
+    space = max((last - first) * 0.015, 0.35) if last > first else 15
+    return TimeScale(first=first - space, last=last + space)
+
+
+def list_day_ticks(days: Sequence[date], scale: TimeScale) -> tuple[DayTick, ...]:
+    """Round days, months or years that are few enough to be read; if there is only one day, that one."""
+    first, last = min(days), max(days)
+    chosen = _choose_days(first, last) if last > first else [first]
+    by_month = len(chosen) > 1 and all(day.day == 1 for day in chosen)
+    keep = math.ceil(len(chosen) / _MOST_ON_PHONES)
+    years = [None, *(day.year for day in chosen)]
+    new_year = next((place for place, (a, b) in enumerate(pairwise(chosen), 1) if a.year != b.year), 0)
+    return tuple(
+        DayTick(
+            place=scale.share(day),
+            text=_MONTHS[day.month - 1] if by_month else f"{day.day} {_MONTHS[day.month - 1]}",
+            year="" if before == day.year else str(day.year),
+            main=(place - new_year) % keep == 0,
+        )
+        for place, (day, before) in enumerate(zip(chosen, years, strict=False))
+    )
+
+
+def _choose_days(first: date, last: date) -> list[date]:
+    candidates = (_list_days(first, last), _list_months(first, last), _list_years(first, last))
+    for days in (days for kind in candidates for days in kind):
+        if len(days) <= _MOST_DAYS:
+            return days if len(days) > 1 else [first, last]
+    return [first, last]
+
+
+def _list_days(first: date, last: date) -> Iterator[list[date]]:
+    """Days in steps; those of weeks are Mondays."""
+    for step in _DAY_STEPS:
+        start = first.toordinal() + (-first.weekday() % 7 if step >= 7 else 0)
+        yield [date.fromordinal(day) for day in range(start, last.toordinal() + 1, step)]
+
+
+def _list_months(first: date, last: date) -> Iterator[list[date]]:
+    begin, end = first.year * 12 + first.month - 1, last.year * 12 + last.month - 1
+    for step in _MONTH_STEPS:
+        months = range(-(-begin // step) * step, end + 1, step)
+        days = (date(month // 12, month % 12 + 1, 1) for month in months)
+        yield [day for day in days if first <= day <= last]
+
+
+def _list_years(first: date, last: date) -> Iterator[list[date]]:
+    for step in _YEAR_STEPS:
+        years = range(-(-first.year // step) * step, last.year + 1, step)
+        yield [day for day in (date(year, 1, 1) for year in years) if first <= day <= last]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberScale:
+    """Numbers from the bottom up, in a box of that height."""
+
+    low: float
+    high: float
+    height: int
+
+    def place(self, value: float) -> int:
+        """How far a number lies below the top; beyond the ends, at the end."""
+        inside = min(max(value, self.low), self.high)
+        return round(self.height * (self.high - inside) / (self.high - self.low))
+
+    def holds(self, value: float) -> bool:
+        """Whether a number lies inside."""
+        return self.low <= value <= self.high
+
+    def ticks(self, most: int) -> Ticks:
+        """Round numbers inside: as many as there is room for, and two at least."""
+        rough = (self.high - self.low) / most
+        steps = [step for step in _round_steps(rough) if self._list(step)[1:]]
+        step = min((step for step in steps if step >= rough * (1 - 1e-9)), default=steps[-1])
+        return Ticks(step=step, values=self._list(step))
+
+    def _list(self, step: float) -> tuple[float, ...]:
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        return tuple(place * step for place in range(first, last + 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ticks:
+    """Numbers at an axis, and the step between them."""
+
+    step: float
+    values: tuple[float, ...]
+
+    def decimals(self, factor: float = 1.0) -> int:
+        """How many decimals they need, if they are written so many times larger."""
+        step = self.step * factor
+        enough = (decimals for decimals in range(9) if abs(step - round(step, decimals)) < step * 1e-6)
+        return next(enough, 9)
+
+
+def scale_of_numbers(values: Sequence[float], height: int) -> NumberScale:
+    """A scale on which all numbers have room, with space above and below; it never is empty."""
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    span = high - low or abs(high) * 0.2 or 1.0
+    middle = (low + high) / 2
+    half = max(high - low, span) * 0.56
+    return NumberScale(low=middle - half, high=middle + half, height=height)
+
+
+def _round_steps(near: float) -> list[float]:
+    """1, 2, 2.5 and 5 times powers of ten around a number, from small to large."""
+    unit = 10.0 ** math.floor(math.log10(near))
+    return [factor * power * unit for power in (0.1, 1, 10) for factor in (1, 2, 2.5, 5)]

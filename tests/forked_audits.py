@@ -1,0 +1,132 @@
+"""Audits in processes of their own that need not load everything again: a program that loads, then forks.
+
+It reads a list of tasks in JSON, each the name of a function below and its arguments, and prints what each
+of them saw.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from audit_tools import BRIEF, make_scored, write_audit
+
+from scorereport.audit.planning import read_plan
+from scorereport.audit.running import run_audit
+from scorereport.history.store import open_history
+from scorereport.history.verifying import verify_history
+
+
+def fork(action) -> int:
+    """Start a process that does one thing and ends."""
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        action()
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def look(config: str) -> dict:
+    """The state of a history and of its files, as a visitor sees it."""
+    plan = read_plan(config)
+    if not (plan.folder / "history.db").exists():
+        return {"records": 0, "findings": [], "files": []}
+    with open_history(plan.database_url, head=plan.head, create=False) as history:
+        found = verify_history(history, find_folder=lambda record: plan.resolve(record.folder))
+    reports = plan.resolve(plan.reports_folder)
+    files = sorted(p.relative_to(reports).as_posix() for p in reports.rglob("*") if p.is_file())
+    return {
+        "records": found.records,
+        "findings": [finding.sentence for finding in found.findings],
+        "files": [name for name in files if "/." not in name],
+    }
+
+
+def end(child: int) -> int:
+    """Wait for a process; its exit code, or the signal that killed it as a negative number."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def kill_at_random(config: str, periods: int, seed: int) -> list[dict]:
+    """Each period is begun, killed, looked at, and then audited to the end."""
+    chance = random.Random(seed)
+    begun = time.monotonic()
+    end(fork(lambda: run_audit(config, as_of="2020-01-15")))
+    length = time.monotonic() - begun
+    seen = []
+    for number in range(1, periods + 1):
+        as_of = f"{2020 + number // 12}-{number % 12 + 1:02d}-15"
+        child = fork(lambda as_of=as_of: run_audit(config, as_of=as_of))
+        time.sleep(chance.uniform(0, length))
+        os.kill(child, signal.SIGKILL)
+        killed = end(child) == -signal.SIGKILL
+        after_kill = look(config)
+        end(fork(lambda as_of=as_of: run_audit(config, as_of=as_of)))
+        seen.append({"killed": killed, "after_kill": after_kill, "after_run": look(config)})
+    return seen
+
+
+def kill_at(config: str, as_of: str, place: str) -> dict:
+    """Run until just before a function is called, die there, and run again."""
+    code = end(fork(lambda: run_until(place, config, as_of)))
+    after_kill = look(config)
+    end(fork(lambda: run_audit(config, as_of=as_of)))
+    return {"code": code, "after_kill": after_kill, "after_run": look(config)}
+
+
+def run_until(place: str, config: str, as_of: str) -> None:
+    """Run until just before a function is called, and die there."""
+    module, _, name = place.partition(":")
+    owner = import_module(module)
+    *path, last = name.split(".")
+    for part in path:
+        owner = getattr(owner, part)
+
+    def die(*_arguments, **_options):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(owner, last, die)
+    run_audit(config, as_of=as_of)
+
+
+def answer(config: str, as_of: str, told: Path) -> None:
+    """Run an audit, and tell whether its record is new."""
+    outcome = run_audit(config, as_of=as_of)
+    told.write_text(json.dumps({"id": outcome.record.id, "is_new": outcome.is_new}))
+
+
+def run_together(as_of: str, *configs: str) -> list[dict]:
+    """Run audits at once, each in a process."""
+    told = [Path(config).with_suffix(f".{number}.json") for number, config in enumerate(configs)]
+    children = [
+        fork(lambda config=config, file=file: answer(config, as_of, file))
+        for config, file in zip(configs, told, strict=True)
+    ]
+    codes = [end(child) for child in children]
+    return [{"code": code, **json.loads(file.read_text())} for code, file in zip(codes, told, strict=True)]
+
+
+def warm_up() -> None:
+    """Load all that an audit needs, by running one."""
+    with TemporaryDirectory() as folder:
+        make_scored("2026-10-01", 31, rows=2).to_csv(Path(folder, "scores.csv"), index=False)
+        run_audit(write_audit(Path(folder), output={"formats": ["html"]}, report=BRIEF), as_of="2026-11-02")
+
+
+TASKS = {"kill_at_random": kill_at_random, "kill_at": kill_at, "run_together": run_together}
+
+if __name__ == "__main__":
+    warm_up()
+    seen = [TASKS[name](*arguments) for name, *arguments in json.load(sys.stdin)]
+    sys.stdout.write(json.dumps(seen))

@@ -1,0 +1,227 @@
+"""The tables of an audit: documented, checked key by key, free of secrets."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import jsonschema
+import pytest
+from sqlalchemy import make_url
+
+from scorereport.audit.planning import read_plan
+from scorereport.configuration import configuration_schema, parse_configuration
+from scorereport.configuration.audit_tables import AuditTable
+from scorereport.configuration.reading import parse_toml
+from scorereport.errors import UsageError
+
+DOCUMENTATION = (Path(__file__).parents[1] / "docs" / "audits.md").read_text(encoding="utf-8")
+EXAMPLE = re.search(r"```toml\n(.*?)```", DOCUMENTATION, re.DOTALL)[1]
+NEEDED = """
+[evaluation]
+outcome = "y"
+forecasts = ["p"]
+[audit.source]
+file = "a.csv"
+"""
+
+
+def list_keys(kind, path=()):
+    for name, hint in get_type_hints(kind).items():
+        if name == "__pydantic_config__":
+            continue
+        record = next((kind for kind in (hint, *get_args(hint)) if is_dataclass(kind)), None)
+        yield name
+        if record is not None:
+            yield from list_keys(record, (*path, name))
+
+
+def test_every_key_is_documented():
+    told = set(re.findall(r"`(\w+)`", DOCUMENTATION)) | set(re.findall(r"\[audit\.(\w+)\]", DOCUMENTATION))
+    missing = set(list_keys(AuditTable)) - told
+    assert len(set(list_keys(AuditTable))) > 30
+    assert not missing
+
+
+def test_the_example_is_accepted_by_us_and_by_the_schema():
+    audit = parse_configuration(EXAMPLE).audit
+    assert audit.name == "retail-default"
+    assert audit.source.query.startswith("\nselect") or audit.source.query.startswith("select")
+    assert audit.notify.email.recipients == ("model-risk@example.com",)
+    schema = configuration_schema()
+    jsonschema.validate(parse_toml(EXAMPLE, "example"), schema)
+    for wrong in ('certify = "maybe"', 'output.formats = ["doc"]', "output.formats = 3", "nothing = 1"):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(parse_toml(f"[audit]\n{wrong}", "wrong"), schema)
+
+
+def test_a_configuration_without_an_audit_has_the_defaults():
+    assert parse_configuration("").audit == AuditTable()
+    assert {field.name for field in fields(AuditTable)} >= {"source", "window", "schedule", "notify"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[audit]\nnam = 1", "`audit.nam` is not known; did you mean `name`?"),
+        ("[audit.source]\nfil = 1", "`audit.source.fil` is not known; did you mean `file`?"),
+        (
+            '[audit]\nname = "a/b"',
+            "`audit.name` must be letters, digits, hyphens, dots and underscores, at most 64, and begin "
+            "with a letter or a digit; got 'a/b'.",
+        ),
+        (
+            '[audit]\ncertify = "yes"',
+            '`audit.certify` must be one of "required", "optional", "off"; got \'yes\'.',
+        ),
+        (
+            '[audit]\ntime_zone = "Berlin"',
+            "`audit.time_zone` must be the name of a time zone such as `UTC` or `Europe/Berlin`; got "
+            "'Berlin'. Did you mean `Europe/Berlin`?",
+        ),
+        (
+            '[audit.source]\nfile = "a.csv"\ntable = "t"\ndatabase = "sqlite:///a.db"',
+            "`audit.source` must have one of `file`, `query` and `table`; got `file` and `table`.",
+        ),
+        (
+            '[audit.source]\nquery = "select 1"',
+            "`audit.source.query` needs the `database` beside it.",
+        ),
+        (
+            '[audit.source]\ndatabase = "sqlite:///a.db"',
+            "`audit.source.database` needs a `query` or a `table` beside it.",
+        ),
+        (
+            '[audit.output]\nformats = ["doc"]',
+            '`audit.output.formats` must be one of "pdf", "html", "json"; got \'doc\'.',
+        ),
+        (
+            "[audit.output]\nformats = []",
+            '`audit.output.formats` must name a form of the report, such as "pdf"; got an empty list.',
+        ),
+        (
+            '[audit.output]\nformats = ["pdf", "pdf"]',
+            "`audit.output.formats` must differ; got 'pdf', 'pdf'.",
+        ),
+        ("[audit.comparison]\nalpha = 1.0", "`audit.comparison.alpha` must lie in (0, 1); got 1."),
+        (
+            "[audit.comparison]\naudits = 0",
+            "`audit.comparison.audits` must be a whole number of at least 1; got 0.",
+        ),
+        (
+            "[audit.retention]\ndays = 0",
+            "`audit.retention.days` must be a whole number of at least 1; got 0.",
+        ),
+        (
+            '[audit.schedule]\ncatch_up = "some"',
+            '`audit.schedule.catch_up` must be one of "latest", "all", "none"; got \'some\'.',
+        ),
+        (
+            '[audit.notify]\non = ["broken"]',
+            '`audit.notify.on` must be one of "pass", "warn", "inconclusive", "fail", "done", '
+            '"certificate failed", "failed"; got \'broken\'.',
+        ),
+        (
+            '[audit.notify.webhook]\nurl = "ftp://x"',
+            "`audit.notify.webhook.url` must begin with https:// or http://; got 'ftp://x'.",
+        ),
+        (
+            '[audit.notify.email]\nhost = "h"\nsender = "s"\nrecipients = []',
+            "`audit.notify.email.recipients` must name somebody; got an empty list.",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_by_its_key(text, message):
+    with pytest.raises(UsageError) as caught:
+        parse_configuration(text, "audit.toml")
+    assert str(caught.value) == f"audit.toml: {message}"
+
+
+@pytest.mark.parametrize("period", ["last month", "last 0 days", "previous month", "yesterday"])
+def test_a_period_that_nobody_knows_is_refused(period):
+    with pytest.raises(UsageError, match=r"audit\.toml: `audit\.window\.period`: "):
+        parse_configuration(f'[audit.window]\nperiod = "{period}"', "audit.toml")
+
+
+@pytest.mark.parametrize("cron", ["99 * * * *", "* * * *", "0 0 30 2 *", "every day"])
+def test_a_schedule_that_never_runs_is_refused(cron):
+    with pytest.raises(UsageError, match=r"audit\.toml: `audit\.schedule\.cron` "):
+        parse_configuration(f'[audit.schedule]\ncron = "{cron}"', "audit.toml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[audit.source]\ndatabase = "postgresql://me:hunter2@db/loans"\ntable = "t"',
+        '[audit.history]\ndatabase = "postgresql://me:hunter2${X}@db/loans"',
+        '[audit.notify.webhook]\nurl = "https://me:hunter2@chat/hook"',
+        '[audit.history]\ndatabase = "postgresql://me:hun/ter2@h/db"',
+        '[audit.history]\ndatabase = "postgresql://h/db?password=hunter2"',
+        '[audit.notify.webhook]\nurl = "https://chat/hook"\nheaders = {Authorization = "Bearer hunter2"}',
+        '[audit.notify.email]\nhost="h"\nsender="s"\nrecipients=["r"]\nuser="u"\npassword="hunter2"',
+    ],
+)
+def test_a_secret_in_the_file_is_refused_and_not_repeated(text):
+    with pytest.raises(UsageError, match=r"NAME|environment") as caught:
+        parse_configuration(text, "audit.toml")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_password_never_goes_over_the_wire_in_the_open():
+    text = '[audit.notify.email]\nhost="h"\nsender="s"\nrecipients=["r"]\nuser="u"\npassword="${P}"\n'
+    with pytest.raises(UsageError, match='must be "starttls" or "tls" where there is a password'):
+        parse_configuration(f'{text}security = "none"')
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('file = "a.csv"', ""), "`audit.source` is missing: name a `file`, or"),
+        (('outcome = "y"', ""), "`evaluation.outcome` is missing: name the column of outcomes."),
+        (('forecasts = ["p"]', ""), "`evaluation.forecasts` is missing: name the columns of probabilities."),
+        (
+            ("[audit.source]", '[audit.window]\nperiod = "last 3 days"\n[audit.source]'),
+            "`audit.window.column` is missing: name the column of dates that the period is about.",
+        ),
+    ],
+)
+def test_an_audit_needs_more_than_a_report(tmp_path, change, message):
+    path = tmp_path / "a.toml"
+    path.write_text(NEEDED.replace(*change))
+    with pytest.raises(UsageError, match=re.escape(message)):
+        read_plan(path)
+
+
+def test_a_plan_finds_its_folders_beside_the_configuration(tmp_path):
+    path = tmp_path / "loans.toml"
+    path.write_text(NEEDED)
+    plan = read_plan(path)
+    assert plan.name == "loans"
+    assert plan.folder == tmp_path / "audits"
+    assert plan.database_url == f"sqlite:///{tmp_path / 'audits' / 'history.db'}"
+    assert plan.resolve(plan.reports_folder) == tmp_path / "audits" / "reports"
+    path.write_text(f'{NEEDED}[audit.history]\ndatabase = "sqlite:///all/h.db"')
+    assert read_plan(path).database_url == f"sqlite:///{tmp_path / 'all' / 'h.db'}"
+
+
+def test_secrets_come_from_the_environment_and_are_taken_out_of_texts(tmp_path, monkeypatch):
+    path = tmp_path / "loans.toml"
+    path.write_text(f'{NEEDED}[audit.history]\ndatabase = "postgresql://me:${{DB_PASSWORD}}@db/x"')
+    monkeypatch.delenv("DB_PASSWORD", raising=False)
+    with pytest.raises(UsageError, match="DB_PASSWORD"):
+        _ = read_plan(path).database_url
+    monkeypatch.setenv("DB_PASSWORD", "hunter2")
+    plan = read_plan(path)
+    assert plan.database_url == "postgresql://me:hunter2@db/x"
+    assert "hunter2" not in plan.redactor.redact("it was hunter2, or hunter2@db")
+    monkeypatch.setenv("DB_PASSWORD", "p@ss/w:x#y%41")
+    assert make_url(read_plan(path).database_url).password == "p@ss/w:x#y%41"
+
+
+def test_a_file_name_that_is_no_name_asks_for_one(tmp_path):
+    path = tmp_path / "my loans.toml"
+    path.write_text(NEEDED)
+    with pytest.raises(UsageError, match=r"`audit\.name` must be letters"):
+        read_plan(path)

@@ -1,0 +1,175 @@
+"""Audits under hardship: killed, run by eight at once, on a full disk, in a folder that is read-only."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from audit_tools import BRIEF, make_scored, run_command, write_audit
+
+from scorereport.audit.planning import read_plan
+from scorereport.audit.running import run_audit
+from scorereport.errors import ExitCode
+from scorereport.history.records import Status
+from scorereport.history.store import open_history
+from scorereport.history.verifying import verify_history
+
+HERE = Path(__file__).parent
+AS_OF = "2026-11-02"
+EIGHT = 8
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    make_scored("2026-09-01", 61, rows=5).to_csv(tmp_path / "scores.csv", index=False)
+    return tmp_path
+
+
+def verify(config):
+    plan = read_plan(config)
+    with open_history(plan.database_url, head=plan.head, create=False) as history:
+        found = verify_history(history, find_folder=lambda record: plan.resolve(record.folder))
+        return found, history.records()
+
+
+def run_forked(*tasks):
+    """What tasks of the program forked_audits.py saw."""
+    done = subprocess.run(
+        [sys.executable, str(HERE / "forked_audits.py")],
+        input=json.dumps(tasks, default=str),
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_thirty_runs_killed_at_random_moments_harm_nothing(tmp_path):
+    make_scored("2019-12-01", 31 * 33, rows=2).to_csv(tmp_path / "scores.csv", index=False)
+    config = write_audit(tmp_path, output={"formats": ["html", "json"]}, report=BRIEF)
+    (seen,) = run_forked(["kill_at_random", config, 30, 7])
+    assert len(seen) == 30
+    for number, step in enumerate(seen, start=1):
+        before, after = step["after_kill"], step["after_run"]
+        assert before["findings"] == after["findings"] == []
+        assert before["records"] in (number, number + 1)
+        assert len(before["files"]) in range(2 * number, 2 * before["records"] + 1)
+        assert after["records"] == number + 1  # nothing lost, nothing doubled
+        assert len(after["files"]) == 2 * (number + 1)
+    assert sum(step["killed"] for step in seen) >= 15  # else nothing was tried
+    assert sum(step["after_kill"]["records"] == number for number, step in enumerate(seen, start=1)) >= 10
+    assert not list((tmp_path / "audits").rglob(".staging"))
+
+
+#: Right before which function a run is killed, and whether it has a record then.
+STEPS = {
+    "scorereport.audit.running:gather": False,
+    "scorereport.files:_fill": False,
+    "pathlib:Path.replace": False,
+    "scorereport.history.store:History.append": False,
+    "scorereport.history.store:_insert_record": False,
+    "scorereport.history.store:advance_head": True,
+    "scorereport.audit.filing:Shelf.settle": True,
+    "scorereport.audit.running:tell": True,
+}
+
+
+def test_a_run_killed_at_each_step_is_taken_up_by_the_next(folder):
+    configs = [write_audit(folder, f"audit-{number}", folder=f"of-{number}") for number in range(len(STEPS))]
+    for config in configs:
+        run_audit(config, as_of="2026-10-02")
+    tasks = [["kill_at", config, AS_OF, place] for config, place in zip(configs, STEPS, strict=True)]
+    for config, (place, recorded), seen in zip(configs, STEPS.items(), run_forked(*tasks), strict=True):
+        assert seen["code"] == -signal.SIGKILL, place
+        assert seen["after_kill"]["findings"] == [], place
+        assert seen["after_kill"]["records"] == (2 if recorded else 1), place
+        assert seen["after_run"] == {
+            "records": 2,
+            "findings": [],
+            "files": [f"{config.stem}/2026-09.json", f"{config.stem}/2026-10.json"],
+        }, place
+
+
+def test_eight_processes_run_the_same_audit_at_once(folder):
+    config = write_audit(folder)
+    (answers,) = run_forked(["run_together", AS_OF, *[config] * EIGHT])
+    assert [answer["code"] for answer in answers] == [0] * EIGHT
+    assert [answer["id"] for answer in answers] == [1] * EIGHT
+    assert sum(answer["is_new"] for answer in answers) == 1
+    found, records = verify(config)
+    assert found.findings == ()
+    assert len(records) == 1
+
+
+@pytest.mark.parametrize("where", ["sqlite", "postgresql"])
+def test_eight_audits_at_once_share_a_history(folder, where, request, monkeypatch):
+    history = {}
+    if where == "postgresql":
+        monkeypatch.setenv("HISTORY", request.getfixturevalue("postgres_url"))
+        history["database"] = "${HISTORY}"
+    configs = [write_audit(folder, f"audit-{number}", history=history) for number in range(EIGHT)]
+    (answers,) = run_forked(["run_together", AS_OF, *configs])
+    assert [answer["code"] for answer in answers] == [0] * EIGHT
+    assert sorted(answer["id"] for answer in answers) == list(range(1, EIGHT + 1))
+    found, records = verify(configs[0])
+    assert found.findings == ()
+    assert [record.id for record in records] == list(range(1, EIGHT + 1))
+    assert {record.audit for record in records} == {config.stem for config in configs}
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_one_line(folder):
+    """Root may write everywhere, so the run is one of a user who may not."""
+    config = write_audit(folder)
+    run_audit(config, as_of="2026-10-02")
+    before = {p: p.read_bytes() for p in (folder / "audits").rglob("*") if p.is_file()}
+    done = run_as_nobody(folder, "run", config, "--as-of", AS_OF)
+    assert done.returncode == ExitCode.USAGE, done.stderr
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("scorereport: ")
+    assert "denied" in line.lower() or "read-only" in line.lower() or "readonly" in line.lower()
+    assert {p: p.read_bytes() for p in before} == before
+    found, records = verify(config)
+    assert found.findings == ()
+    assert len(records) == 1
+
+
+def run_as_nobody(folder: Path, *arguments) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "scorereport", "audit", *map(str, arguments)]
+    if os.geteuid() == 0:
+        if shutil.which("setpriv") is None:
+            pytest.skip("root may write everywhere, and setpriv is not there to be somebody else")
+        for path in (folder, *folder.parents):
+            if path != Path("/"):
+                path.chmod(path.stat().st_mode | 0o055)
+        command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command]
+    else:
+        for path in (folder, *folder.rglob("*")):
+            path.chmod(path.stat().st_mode & ~0o222)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_a_disk_that_is_full_is_told_and_leaves_the_old_state(folder):
+    """No file may grow beyond a limit, which the database and the report would exceed."""
+    config = write_audit(folder)
+    run_audit(config, as_of="2026-10-02")
+    command = [sys.executable, "-m", "scorereport", "audit", "run", str(config), "--as-of", AS_OF]
+    limited = f"ulimit -f 8; exec {' '.join(command)}"  # blocks of 1,024 bytes
+    done = subprocess.run(
+        ["bash", "-c", f"trap '' XFSZ; {limited}"], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == ExitCode.USAGE, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("scorereport: ")
+    found, records = verify(config)
+    assert found.findings == ()
+    assert next(record.status for record in records) is Status.DONE
+    assert run_command("run", config, "--as-of", AS_OF).returncode == 0
+    assert verify(config)[0].findings == ()

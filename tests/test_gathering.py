@@ -1,0 +1,807 @@
+"""Where the rows of an audit come from: files, queries and tables, and of them the days of the period."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import re
+import socket
+import sqlite3
+import sys
+import traceback
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import sqlalchemy as sa
+
+from scorereport.audit import databases, gathering
+from scorereport.audit.gathering import find_file, gather
+from scorereport.cases import DroppedRows, MissingValues, RowFlow
+from scorereport.configuration.audit_tables import SourceTable, WindowTable
+from scorereport.errors import DataError, UsageError
+from scorereport.periods import Period
+
+OCTOBER = Period(label="2026-10", start="2026-10-01", end="2026-11-01")
+ALL = Period(label="all", start=None, end="2026-11-15")
+BERLIN = ZoneInfo("Europe/Berlin")
+COLUMNS = {"outcome": "y", "forecasts": ["m"]}
+FRAME = pd.DataFrame(
+    {
+        "y": [0, 1, 0, 1, 0],
+        "m": [0.1, 0.6, 0.4, 0.8, 0.3],
+        "g": ["north", "south", "north", "south", "north"],
+        "t": ["2026-09-30", "2026-10-01", "2026-10-17", "2026-10-31", "2026-11-01"],
+    }
+)
+
+
+def exactly(sentence):
+    return f"^{re.escape(sentence)}$"
+
+
+def take(folder, *, period=OCTOBER, column="t", zone=BERLIN, expand=lambda text, _: text, **given):
+    source = {key: given.pop(key) for key in list(given) if key in SourceTable.__dataclass_fields__}
+    return gather(
+        SourceTable(**source),
+        WindowTable(column=column),
+        period,
+        COLUMNS | given,
+        folder=folder,
+        zone=zone,
+        expand=expand,
+    )
+
+
+def write(folder, name, frame=FRAME, *, modified=None):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if name.endswith(".parquet"):
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False)
+    if modified is not None:
+        os.utime(path, (modified, modified))
+    return path
+
+
+# ---- files ----
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.csv.gz", "P.Parquet"])
+def test_a_file_gives_the_rows_of_the_period_and_its_hash(tmp_path, name):
+    path = write(tmp_path, "in/" + name.replace("Parquet", "parquet"))
+    path = path.rename(path.with_name(name))
+    got = take(tmp_path, file=f"in/{name}", group="g")
+    assert (got.source, got.source_sha256) == (name, hashlib.sha256(path.read_bytes()).hexdigest())
+    p = got.predictions
+    assert (p.source, p.file_sha256) == (got.source, got.source_sha256)
+    assert p.outcome.tolist() == [1, 0, 1]
+    assert p.forecasts["m"].tolist() == [0.6, 0.4, 0.8]
+    assert p.groups["g"].tolist() == ["south", "north", "south"]
+    assert p.rows.tolist() == [1, 2, 3]
+    assert p.time is None
+    assert p.row_flow == RowFlow(
+        read=5, kept=3, dropped=(DroppedRows(reason="outside of 2026-10-01 to 2026-10-31", rows=2),)
+    )
+
+
+def test_without_a_column_or_a_beginning_all_rows_are_taken(tmp_path):
+    write(tmp_path, "p.csv")
+    for got in (take(tmp_path, file="p.csv", column=""), take(tmp_path, file="p.csv", period=ALL)):
+        assert got.predictions.row_flow == RowFlow(read=5, kept=5)
+        assert got.predictions.rows is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [
+        ("scores-{period}.csv", "scores-2026-10.csv"),
+        ("{start}/to/{end}.csv", "2026-10-01/to/2026-11-01.csv"),
+        ("scores-*.csv", "scores-[x].csv"),
+        ("**/deep.csv", "a/b/deep.csv"),
+        ("**/deep.csv", "deep.csv"),
+        ("scores-[0-9]?.csv", "scores-7b.csv"),
+    ],
+)
+def test_a_pattern_finds_its_file(tmp_path, pattern, name):
+    path = write(tmp_path, name)
+    assert find_file(pattern, OCTOBER, tmp_path, newest="modified") == path
+    assert find_file(str(tmp_path / pattern), OCTOBER, tmp_path, newest="name") == path
+
+
+def test_signs_in_the_label_of_a_period_are_no_pattern(tmp_path):
+    write(tmp_path, "ab.csv")
+    path = write(tmp_path, "a*.csv")
+    odd = Period(label="a*", start="2026-10-01", end="2026-11-01")
+    assert find_file("{period}.csv", odd, tmp_path, newest="name") == path
+
+
+def test_the_newest_is_the_last_modified_or_the_last_by_name(tmp_path):
+    for name, modified in (("s9.csv", 300), ("s10.csv", 100), ("s08.csv", 300), ("x/s1.csv", 200)):
+        write(tmp_path, name, modified=modified)
+    found = {how: find_file("s*.csv", OCTOBER, tmp_path, newest=how).name for how in ("modified", "name")}
+    assert found == {"modified": "s9.csv", "name": "s10.csv"}
+    assert find_file("**/s*.csv", OCTOBER, tmp_path, newest="name").parent.name == "x"
+
+
+def test_unfinished_and_hidden_files_and_folders_never_match(tmp_path):
+    path = write(tmp_path, "s1.csv", modified=100)
+    for name in (".s2.csv", "s2.csv.tmp", "s2.csv.part", "s2.csv~", "s2.txt", ".hidden/s2.csv"):
+        write(tmp_path, name, modified=200)
+    (tmp_path / "s3.csv").mkdir()
+    (tmp_path / "s4.csv").symlink_to(tmp_path / "gone.csv")
+    assert find_file("**/*s*", OCTOBER, tmp_path, newest="modified") == path
+    told = (
+        f"No file matches '.s2.csv', the `audit.source.file`, in {tmp_path}: only names that end in .csv, "
+        ".csv.gz, .parquet count, and none that begins with a dot or is unfinished (.tmp, .part, ~), "
+        "unlike .s2.csv."
+    )
+    with pytest.raises(DataError, match=exactly(told)):
+        take(tmp_path, file=".s2.csv")
+
+
+def test_no_match_names_the_nearest_files(tmp_path):
+    for name in (
+        "scores-2026-09.csv",
+        "scores-2026-08.csv",
+        "limits.csv",
+        "scores-2026-10.csv.tmp",
+        "sub/a.csv",
+    ):
+        write(tmp_path, name)
+    told = (
+        f"No file matches 'scores-2026-10*', the `audit.source.file`, in {tmp_path}: only names that end in "
+        ".csv, .csv.gz, .parquet count, and none that begins with a dot or is unfinished (.tmp, .part, ~), "
+        "unlike scores-2026-10.csv.tmp."
+    )
+    with pytest.raises(DataError, match=exactly(told)):
+        take(tmp_path, file="scores-{period}*")
+    told = (
+        f"No file matches 'scores-2026-10.parquet', the `audit.source.file`, in {tmp_path}. The nearest "
+        f"files in {tmp_path} are scores-2026-08.csv, scores-2026-09.csv and limits.csv."
+    )
+    with pytest.raises(DataError, match=exactly(told)):
+        take(tmp_path, file="scores-{period}.parquet")
+    told = f"'no/*.csv', the `audit.source.file`, in {tmp_path}: there is no folder {tmp_path}/no."
+    with pytest.raises(DataError, match=exactly(f"No file matches {told}")):
+        take(tmp_path, file="no/*.csv")
+    (tmp_path / "none").mkdir()
+    told = "There is no file that ends in .csv, .csv.gz, .parquet in .*/none.$"
+    with pytest.raises(DataError, match=told):
+        take(tmp_path, file="none/*.csv")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "told"),
+    [
+        (
+            "{period.__class__}.csv",
+            "`audit.source.file` may hold {period}, {start} and {end}; "
+            "got {period.__class__} in '{period.__class__}.csv'.",
+        ),
+        (
+            "${HOME}/p.csv",
+            "`audit.source.file` may hold {period}, {start} and {end}; got {HOME} in '${HOME}/p.csv'.",
+        ),
+        ("{period.csv", "`audit.source.file` has a brace without its other half: '{period.csv'."),
+        ("{{period}}.csv", "`audit.source.file` has a brace without its other half: '{{period}}.csv'."),
+    ],
+)
+def test_other_braces_are_refused(tmp_path, pattern, told):
+    with pytest.raises(UsageError, match=exactly(told)):
+        take(tmp_path, file=pattern)
+
+
+def test_a_period_of_all_rows_has_no_start(tmp_path):
+    told = "`audit.source.file` holds {start}, but a period of all rows has none: name a period in `audit.w"
+    with pytest.raises(UsageError, match=re.escape(told)):
+        take(tmp_path, file="{start}.csv", period=ALL)
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    path = write(tmp_path, "p.csv")
+
+    def read_columns(*arguments):
+        frame = read(*arguments)
+        path.write_text(path.read_text() + "1,0.5,north,2026-10-02\n")
+        return frame
+
+    read = gathering.read_columns
+    monkeypatch.setattr(gathering, "read_columns", read_columns)
+    told = (
+        "p.csv changed while it was read. Write it under another name, such as p.csv.tmp, and rename it "
+        "once it is complete."
+    )
+    with pytest.raises(DataError, match=exactly(told)):
+        take(tmp_path, file="p.csv")
+
+
+def test_a_file_that_goes_away_is_refused(tmp_path, monkeypatch):
+    path = write(tmp_path, "p.csv")
+
+    def find_gone(*_, **__):
+        path.unlink(missing_ok=True)
+        return path
+
+    monkeypatch.setattr(gathering, "find_file", find_gone)
+    with pytest.raises(DataError, match=exactly("p.csv cannot be read: No such file or directory.")):
+        take(tmp_path, file="p.csv")
+
+
+def test_half_a_file_is_refused(tmp_path):
+    whole = gzip.compress(FRAME.to_csv(index=False).encode())
+    (tmp_path / "p.csv.gz").write_bytes(whole[:-20])
+    with pytest.raises(DataError, match=r"^p\.csv\.gz cannot be read as CSV: "):
+        take(tmp_path, file="p.csv.gz")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "`audit.source` must name either a `file` or a `database`, and not both."),
+        (
+            {"file": "p.csv", "database": "sqlite:///p.db"},
+            "`audit.source` must name either a `file` or a `database`, and not both.",
+        ),
+        (
+            {"database": "sqlite:///p.db"},
+            "`audit.source.database` needs either a `query` or a `table`, and not both.",
+        ),
+        (
+            {"database": "sqlite:///p.db", "query": "SELECT 1", "table": "p"},
+            "`audit.source.database` needs either a `query` or a `table`, and not both.",
+        ),
+        (
+            {"file": "p.csv", "table": "p"},
+            "`audit.source.file` has neither a `query` nor a `table`; these need a `database`.",
+        ),
+    ],
+)
+def test_one_source_is_needed(tmp_path, given, told):
+    with pytest.raises(UsageError, match=exactly(told)):
+        take(tmp_path, **given)
+
+
+# ---- the window ----
+
+
+def outcomes(folder, times, *, name="p.parquet", zone=BERLIN, **given):
+    """The numbers of those rows that lie in October."""
+    frame = pd.DataFrame({"y": [0, 1] * (len(times) // 2) + [0] * (len(times) % 2), "t": times})
+    frame["m"] = np.arange(len(times)) / 100
+    write(folder, name, frame)
+    p = take(folder, file=name, zone=zone, **given).predictions
+    return [round(100 * value) for value in p.forecasts["m"].tolist()]
+
+
+def test_texts_with_and_without_a_zone_are_times_of_the_audits_zone(tmp_path):
+    times = [
+        "2026-09-30T22:00:00Z",  # midnight in Berlin
+        "2026-09-30T21:59:59.999999Z",
+        "2026-10-31T23:59:59",
+        "2026-10-31T23:30:00+00:00",  # the first of November in Berlin, in winter time
+        "2026-10-31 22:30:00+0000",
+        "2026-10-25T02:30:00",  # an hour that comes twice
+        "9999-12-31",
+        "20261031",
+    ]
+    for name in ("p.csv", "p.parquet"):
+        assert outcomes(tmp_path, times, name=name) == [0, 2, 4, 5, 7]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_timestamps_of_parquet_are_converted_if_they_name_a_zone(tmp_path, unit):
+    naive = pd.Series(pd.to_datetime(["2026-09-30 23:00", "2026-10-01 00:00", "2026-10-31 23:30", None]))
+    aware = naive.dt.tz_localize("UTC")
+    drop = {"missing": "drop"}
+    for times, expected in ((naive, [1, 2]), (aware, [0, 1]), (aware.dt.tz_convert("Asia/Tokyo"), [0, 1])):
+        typed = times.astype(times.dtype.name.replace(times.dt.unit, unit, 1))
+        assert outcomes(tmp_path, typed, **drop) == expected
+    assert outcomes(tmp_path, aware, zone=ZoneInfo("America/New_York"), **drop) == [2]
+
+
+def test_dates_of_parquet_are_days(tmp_path):
+    days = [datetime(2026, 9, 30, tzinfo=UTC).date(), datetime(2026, 10, 1, tzinfo=UTC).date()]
+    table = pa.table({"y": [0, 1], "m": [0.1, 0.2], "t": pa.array(days, pa.date32())})
+    pq.write_table(table, tmp_path / "p.parquet")
+    assert take(tmp_path, file="p.parquet").predictions.forecasts["m"].tolist() == [0.2]
+
+
+def test_the_column_of_times_is_local_where_the_evaluation_uses_it(tmp_path):
+    write(tmp_path, "p.csv", FRAME.assign(t=["2026-09-30T22:30:00Z"] * 5))
+    for period in (OCTOBER, ALL):
+        p = take(tmp_path, file="p.csv", time="t", period=period).predictions
+        assert p.time[0] == np.datetime64("2026-10-01T00:30")
+        assert p.time_name == "t"
+
+
+def test_rows_outside_of_the_window_may_hold_anything(tmp_path):
+    write(tmp_path, "p.csv", FRAME.assign(y=["later", 1, 0, 1, ""], m=["?", 0.6, 0.4, 0.8, 7]))
+    assert take(tmp_path, file="p.csv").predictions.row_flow.kept == 3
+
+
+def test_a_refusal_says_among_which_rows_it_counts(tmp_path):
+    write(tmp_path, "p.csv", FRAME.assign(m=[0.1, 0.6, 1.4, 0.8, 0.3]))
+    told = (
+        "`m` must lie in [0, 1]; got 1.4 at row 1 (1 of 3 rows). Rows are counted from 0 among the 3 rows of "
+        "2026-10-01 to 2026-10-31, in the order of the file."
+    )
+    with pytest.raises(DataError, match=exactly(told)):
+        take(tmp_path, file="p.csv")
+    with pytest.raises(DataError, match=r"got 1\.4 at row 2 \(1 of 5 rows\)\.$"):
+        take(tmp_path, file="p.csv", column="")
+
+
+def test_missing_times_are_refused_or_dropped(tmp_path):
+    write(tmp_path, "p.csv", FRAME.assign(t=["2026-10-01", "", "NA", "2026-10-31", "2026-11-01"]))
+    told = (
+        "`t` must not be missing; got nan at row 1 (2 of 5 rows: 1, 2). "
+        'Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
+    )
+    with pytest.raises(DataError, match=exactly(told)):
+        take(tmp_path, file="p.csv")
+    write(tmp_path, "p.csv", FRAME.assign(t=["2026-10-01", "", "NA", "2026-10-31", "2026-11-01"]))
+    for given, last in (({}, "t"), ({"time": "t"}, "t")):
+        flow = take(tmp_path, file="p.csv", missing="drop", **given).predictions.row_flow
+        assert flow.dropped == (
+            DroppedRows(reason="missing `t`", rows=2),
+            DroppedRows(reason="outside of 2026-10-01 to 2026-10-31", rows=1),
+        )
+        assert (flow.read, flow.kept) == (5, 2)
+        assert flow.missing == (
+            MissingValues(column="y", rows=0),
+            MissingValues(column="m", rows=0),
+            MissingValues(column=last, rows=2),
+        )
+
+
+def test_rows_that_lack_something_else_are_counted_after_the_window(tmp_path):
+    write(tmp_path, "p.csv", FRAME.assign(m=[None, 0.6, None, 0.8, 0.3]))
+    p = take(tmp_path, file="p.csv", missing="drop").predictions
+    assert p.row_flow.dropped == (
+        DroppedRows(reason="outside of 2026-10-01 to 2026-10-31", rows=2),
+        DroppedRows(reason="missing `m`", rows=1),
+    )
+    assert p.rows.tolist() == [1, 3]
+
+
+def test_no_row_in_the_window_tells_which_days_there_are(tmp_path):
+    write(tmp_path, "p.csv")
+    december = Period(label="2026-12", start="2026-12-01", end="2027-01-01")
+    told = "No row of p.csv has a `t` of 2026-12-01 to 2026-12-31: its rows are of 2026-09-30 to 2026-11-01."
+    with pytest.raises(DataError, match=exactly(told)):
+        take(tmp_path, file="p.csv", period=december)
+    day = Period(label="2026-12-05", start="2026-12-05", end="2026-12-06")
+    with pytest.raises(DataError, match=r"^No row of p\.csv has a `t` of 2026-12-05: its"):
+        take(tmp_path, file="p.csv", period=day)
+
+
+def test_what_is_no_time_is_refused(tmp_path):
+    write(tmp_path, "p.csv", FRAME.assign(t=["2026-10-01", "31.10.2026", "soon", "2026-10-31", "2026-11-01"]))
+    told = "`t` must hold dates such as 2026-11-15; got '31.10.2026' at row 1 (2 of 5 rows: 1, 2)."
+    with pytest.raises(DataError, match=exactly(told)):
+        take(tmp_path, file="p.csv")
+
+
+def test_a_column_that_is_not_there_is_refused_by_name(tmp_path):
+    write(tmp_path, "p.csv")
+    told = r"^p\.csv has no column `scored_on`; it has `y`, `m`, `g`, `t`\.$"
+    with pytest.raises(DataError, match=told):
+        take(tmp_path, file="p.csv", column="scored_on")
+
+
+def test_classes_come_as_they_do_to_any_evaluation(tmp_path):
+    frame = FRAME.assign(y=list("abaab"), m_a=0.25, m_b=0.75)
+    write(tmp_path, "p.csv", frame)
+    p = take(tmp_path, file="p.csv", classes=["a", "b"]).predictions
+    assert p.classes == ("a", "b")
+    assert p.forecasts["m"].shape == (3, 2)
+    q = take(tmp_path, file="p.csv", classes=["a", "b"], forecasts={"x": ["m_a", "m_b"]}).predictions
+    assert q.forecasts["x"].tolist() == p.forecasts["m"].tolist()
+
+
+# ---- databases ----
+
+ODD = "x; drop table audits"
+WRITES = "the query tries to write, and an audit only reads."
+#: A case on either side of midnight in Berlin, at both ends of October.
+ROWS = [
+    (False, 0.1, "north", "2026-09-30", "2026-09-30T21:59:59Z", 1),
+    (True, 0.6, "south", "2026-10-01", "2026-09-30T22:00:00Z", 2**60 + 1),
+    (False, 0.4, "north", "2026-10-17", "2026-10-17T00:00:00Z", None),
+    (True, 0.8, "it's", "2026-10-31", "2026-10-31T22:59:59Z", 3),
+    (False, 0.3, "north", "2026-11-01", "2026-10-31T23:00:00Z", 3),
+]
+
+
+def open_engine(url):
+    return sa.create_engine(url.replace("postgresql:", "postgresql+psycopg:"), poolclass=sa.NullPool)
+
+
+def kind_of(url):
+    return url.partition(":")[0]
+
+
+def fill(url, rows=ROWS, *, table="scores", time=None):
+    """Write rows into a new table; its times are texts in SQLite, else they know their zone."""
+    time = time or ("text" if kind_of(url) == "sqlite" else "timestamp with time zone")
+    engine = open_engine(url)
+    name = engine.dialect.identifier_preparer.quote_identifier(table)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            f"CREATE TABLE {name} (y boolean, m numeric(6, 4), g text, d date, t {time}, n bigint)"
+        )
+        into = sa.table(sa.quoted_name(table, quote=True), *map(sa.column, "ymgdtn"))
+        for row in rows:
+            connection.execute(into.insert().values(row))
+    return url
+
+
+def count(url, table="scores"):
+    with open_engine(url).connect() as connection:
+        return connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar()
+
+
+@pytest.fixture
+def sqlite_url(tmp_path):
+    """The address of a file of SQLite, in a folder with an odd name."""
+    folder = tmp_path / "a private #folder%"
+    folder.mkdir()
+    return sa.URL.create("sqlite", database=f"{folder}/scores.db").render_as_string()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request):
+    """The address of an empty database of each kind."""
+    return request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "postgres_url")
+
+
+def read(url, **given):
+    """What a database gives, whose address is a secret of the environment."""
+
+    def expand(text, key):
+        assert (text, key) == ("${ADDRESS}", "audit.source.database")
+        return url
+
+    return take(given.pop("folder", Path("/nowhere")), database="${ADDRESS}", expand=expand, **given)
+
+
+def assert_refused(told, url, error=DataError, **given):
+    """Refused in this one line; neither it nor the traceback has a word of the address."""
+    with pytest.raises(error, match=exactly(told)) as caught:
+        read(url, **given)
+    shown = "".join(traceback.format_exception(caught.value))
+    parts = sa.make_url(url)
+    for secret in (parts.password, str(parts.port), parts.database):
+        assert not secret or secret == "None" or secret not in shown
+    assert "\n" not in str(caught.value)
+
+
+SOURCES = [
+    {"table": "scores"},
+    {"query": "SELECT * FROM scores"},
+    {"query": "SELECT * FROM scores WHERE d >= :start AND d < :end;", "column": ""},
+    {"query": "-- what's due; :not\nSELECT * FROM scores /* :x; */ WHERE ':y;' <> g OR 'a%' = g"},
+    {"query": "WITH s AS (SELECT * FROM scores WHERE d < :end) SELECT * FROM s WHERE d >= :start"},
+]
+
+
+def test_queries_and_tables_give_the_rows_of_the_period(url):
+    fill(url)
+    for given in SOURCES:
+        got = read(url, group="g", cluster="n", missing="drop", **given)
+        assert got.source == f"{'table scores' if 'table' in given else 'query'} on {kind_of(url)}"
+        assert got.source_sha256 == ""
+        p = got.predictions
+        assert (p.source, p.file_sha256) == (got.source, "")
+        rows = {*zip(p.outcome, p.forecasts["m"], p.groups["g"], p.cluster, strict=True)}
+        assert rows == {(1, 0.6, "south", str(2**60 + 1)), (1, 0.8, "it's", "3")}
+        assert p.row_flow.dropped[-1] == DroppedRows(reason="missing `n`", rows=1)
+        outside = DroppedRows(reason="outside of 2026-10-01 to 2026-10-31", rows=2)
+        has_read_others = ":start" not in given.get("query", ":start")
+        assert p.row_flow.dropped[:-1] == ((outside,) if has_read_others else ())
+        assert p.row_flow.read == (5 if has_read_others else 3)
+
+
+def test_casts_are_no_parameters(postgres_url):
+    query = "SELECT y, m::float8 AS m FROM scores WHERE t >= :start::timestamp AND d<:end AND ':y'::text<>g"
+    assert len(read(fill(postgres_url), query=query, column="").predictions) == 3
+    query = "SELECT y, m, $a$:b;$a$ || E'\\':c;' || (ARRAY[1, 2])[1:2]::text AS t FROM scores WHERE d>=:start"
+    with pytest.raises(
+        DataError, match=r"^`t` must hold dates such as 2026-11-15; got \":b;':c;\{1,2\}\" at row 0"
+    ):
+        read(postgres_url, query=query)
+
+
+def test_times_of_a_table_may_have_any_type(postgres_url):
+    for time in ("date", "timestamp", "timestamp with time zone", "text", "varchar(40)"):
+        fill(postgres_url, table=time, time=time)
+        got = read(postgres_url, table=time).predictions
+        without_zone = time in ("date", "timestamp")  # then 22:00 is 22:00, on the last of September
+        expected = [0.3, 0.4, 0.8] if without_zone else [0.4, 0.6, 0.8]
+        assert sorted(got.forecasts["m"].tolist()) == expected
+        assert len(got) == got.row_flow.read
+
+
+def test_the_same_rows_in_another_order_are_the_same_data(url):
+    rows = [
+        (True, i % 7 / 10, "ab"[i % 2], "2026-10-01", f"2026-10-{i % 9 + 1:02}", i % 5 or None)
+        for i in range(60)
+    ]
+    fill(url, rows, table="one")
+    fill(url, rows[::-1][7:] + rows[::-1][:7], table="two")
+    given = {"group": "g", "time": "t", "missing": "drop"}
+    one, two = (read(url, table=table, **given).predictions for table in ("one", "two"))
+    query = "SELECT n, t, g, m, y, d FROM two ORDER BY d DESC, n"
+    three = read(url, query=query, **given).predictions
+    assert one.sha256 == two.sha256 == three.sha256
+    assert one.forecasts["m"].tolist() == three.forecasts["m"].tolist() != sorted(one.forecasts["m"].tolist())
+    fill(url, [*rows[:-1], (False, *rows[-1][1:])], table="other")
+    assert read(url, table="other", **given).predictions.sha256 != one.sha256
+
+
+def test_a_table_with_any_name_is_read_and_harms_nothing(url):
+    fill(url, table="audits")
+    told = (
+        f"`audit.source.table` names '{ODD}', which the database does not have; "
+        "its tables and views nearest to it are audits."
+    )
+    assert_refused(told, url, table=ODD)
+    fill(url, table=ODD)
+    fill(url, table='a"b.c:d%s')
+    for table in (ODD, 'a"b.c:d%s'):
+        assert len(read(url, table=table).predictions) == 3
+    assert count(url, "audits") == 5
+
+
+def test_columns_of_a_table_are_named_if_one_is_missing(url):
+    told = "The table scores has no column `p`; it has `y`, `m`, `g`, `d`, `t`, `n`."
+    assert_refused(told, fill(url), table="scores", forecasts=["p"])
+    told = f"The query on {kind_of(url)} has no column `p`; it has `y`, `m`."
+    assert_refused(told, url, query="SELECT y, m FROM scores", forecasts=["p"], column="")
+
+
+def test_a_window_without_rows_tells_which_days_the_table_has(url):
+    december = Period(label="2026-12", start="2026-12-01", end="2027-01-01")
+    told = "has a `t` of 2026-12-01 to 2026-12-31: its rows are of 2026-09-30 to 2026-11-01."
+    assert_refused(
+        f"No row of table scores on {kind_of(url)} {told}", fill(url), table="scores", period=december
+    )
+    query = "SELECT * FROM scores"
+    assert_refused(f"No row of query on {kind_of(url)} {told}", url, query=query, period=december)
+    november = Period(label="2026-11", start="2026-11-02", end="2026-11-09")
+    told = "has a `t` of 2026-11-02 to 2026-11-08: its rows are of 2026-09-30 to 2026-11-01."
+    assert_refused(f"No row of table scores on {kind_of(url)} {told}", url, table="scores", period=november)
+    fill(url, [], table="empty")
+    told = "has a `t` of 2026-12-01 to 2026-12-31: there are no rows at all."
+    assert_refused(f"No row of table empty on {kind_of(url)} {told}", url, table="empty", period=december)
+    assert_refused(f"The table empty on {kind_of(url)} gave no rows.", url, table="empty", period=ALL)
+    assert_refused(f"The query on {kind_of(url)} gave no rows.", url, query="SELECT * FROM empty", column="")
+
+
+def test_missing_times_of_a_table_are_not_left_out_unseen(url):
+    fill(url, [*ROWS, (True, 0.5, "x", None, None, 1)])
+    with pytest.raises(
+        DataError, match=r"^`t` must not be missing; got nan at row \d \(1 of \d rows\)\. Fill"
+    ):
+        read(url, table="scores")
+    flow = read(url, table="scores", missing="drop").predictions.row_flow
+    assert flow.dropped == (DroppedRows(reason="missing `t`", rows=1),)
+
+
+def test_days_are_those_of_the_audits_zone(url):
+    fill(url)
+    for zone, expected in (("UTC", [0.3, 0.4, 0.8]), ("Asia/Tokyo", [0.1, 0.4, 0.6])):
+        got = read(url, table="scores", zone=ZoneInfo(zone)).predictions
+        assert sorted(got.forecasts["m"].tolist()) == expected
+
+
+def test_the_session_has_the_audits_zone(postgres_url):
+    query = "SELECT y, m, current_setting('TimeZone') AS g FROM scores"
+    p = read(fill(postgres_url), query=query, column="", group="g").predictions
+    assert set(p.groups["g"].tolist()) == {"Europe/Berlin"}
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("SELECT 1; SELECT 2", "`audit.source.query` must be one statement; got 2."),
+        ("SELECT ';' AS z; ; -- ;", None),
+        ("  ", "`audit.source.query` must be one statement; got 0."),
+        ("SELECT :begin", "`audit.source.query` may have the parameters :start and :end; got :begin."),
+        ("SELECT ' WHERE t >= :x", "`audit.source.query` may have the parameters :start and :end; got :x."),
+        (
+            "DELETE FROM scores",
+            "`audit.source.query` must only read, and so begin with SELECT or WITH; it begins with DELETE.",
+        ),
+        (
+            "/* SELECT */ VACUUM INTO 'x.db'",
+            "`audit.source.query` must only read, and so begin with SELECT or WITH; it begins with VACUUM.",
+        ),
+        (
+            "'SELECT'",
+            "`audit.source.query` must only read, and so begin with SELECT or WITH; it begins with '.",
+        ),
+    ],
+)
+def test_queries_that_are_none_are_refused(sqlite_url, query, told):
+    fill(sqlite_url)
+    if told is None:
+        told, error = "The query on sqlite has no column `m`; it has `z`.", DataError
+    else:
+        error = UsageError
+    assert_refused(told, sqlite_url, error, query=query, column="")
+
+
+def test_a_query_that_asks_for_a_beginning_needs_one(sqlite_url):
+    told = "`audit.source.query` asks for :start, but a period of all rows has none."
+    query = "SELECT * FROM scores WHERE t > :start"
+    assert_refused(told, fill(sqlite_url), UsageError, query=query, period=ALL)
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("SELECT * FROM nowhere", "no such table: nowhere."),
+        ("SELECT nobody FROM scores", "no such column: nobody."),
+        ("SELECT * FORM scores", 'near "FORM": syntax error.'),
+        ("SELECT load_extension('private')", "SQLite failed (OperationalError)."),
+        ("SELECT ?", "SQLite failed (ProgrammingError)."),
+        ("SELECT y, CAST(x'ff' AS TEXT) AS m FROM scores", "a text in it is not UTF-8."),
+        (
+            "WITH x AS (SELECT 1) INSERT INTO scores SELECT * FROM scores RETURNING y, m",
+            WRITES,
+        ),
+    ],
+)
+def test_errors_of_sqlite_are_sentences(sqlite_url, query, told):
+    fill(sqlite_url)
+    assert_refused(f"The query on sqlite cannot be read: {told}", sqlite_url, query=query, column="")
+    assert count(sqlite_url) == 5
+
+
+POSTGRESQL_ERRORS = {
+    "SELECT * FROM nowhere": 'relation "nowhere" does not exist.',
+    "SELECT nobody FROM scores": 'column "nobody" does not exist.',
+    "SELECT * FORM scores": 'syntax error at or near "FORM".',
+    "SELECT $1": "there is no parameter $1.",
+    "SELECT g::integer AS y, m FROM scores": "PostgreSQL failed (invalid text representation).",
+    "SELECT y, m / 0 AS m FROM scores": "PostgreSQL failed (division by zero).",
+    "SELECT 'infinity'::date AS y, m FROM scores": "it holds a time that is infinite or after the year 9999.",
+    "WITH x AS (DELETE FROM scores RETURNING *) SELECT * FROM x": WRITES,
+    "SELECT y, m INTO copied FROM scores": WRITES,
+    "SELECT nextval('counter') AS y, 0.5 AS m": WRITES,
+}
+
+
+def test_errors_of_postgresql_are_sentences(postgres_url):
+    fill(postgres_url)
+    with open_engine(postgres_url).begin() as connection:
+        connection.exec_driver_sql("CREATE SEQUENCE counter")
+    for query, told in POSTGRESQL_ERRORS.items():
+        assert_refused(
+            f"The query on postgresql cannot be read: {told}", postgres_url, query=query, column=""
+        )
+    assert count(postgres_url) == 5
+
+
+def test_a_server_that_cannot_be_reached_gives_nothing_away(postgres_url, monkeypatch):
+    monkeypatch.setattr(databases, "PATIENCE", 2)
+    good = sa.make_url(postgres_url)
+    with socket.socket() as free, socket.socket() as mute:
+        free.bind(("127.0.0.1", 0))
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        key = "`audit.source.database`"
+        cases = {
+            good.set(password="wr0ng"): f"the server refuses the user or the password of {key}.",
+            good.set(database="privatedb"): f"the server has no database or no user of the name in {key}.",
+            good.set(port=free.getsockname()[1]): f"no server answers at the address of {key}.",
+            good.set(
+                port=mute.getsockname()[1]
+            ): f"no server answered within 15 seconds at the address of {key}.",
+            good.set(host="private.invalid"): f"the host that {key} names is not known.",
+        }
+        for url, told in cases.items():
+            address = url.render_as_string(hide_password=False)
+            assert_refused(f"The table scores on postgresql cannot be read: {told}", address, table="scores")
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "p4ssword", "postgresql://u:p4ssword@h:port/x", "http://p4ssword@h", "mysql://u:p4ssword@h/x"],
+)
+def test_addresses_that_are_none_are_refused_without_being_shown(address):
+    with pytest.raises(UsageError, match=r"^`audit\.source\.database` must be") as caught:
+        read(address, table="scores")
+    assert "p4ssword" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_file_of_sqlite_is_found_beside_the_configuration_and_never_made(tmp_path):
+    fill(f"sqlite:///{tmp_path}/scores.db")
+    assert len(read("sqlite:///scores.db", table="scores", folder=tmp_path).predictions) == 3
+    told = (
+        "`audit.source.database` names a file of SQLite that is not there; a relative one is looked for "
+        f"in {tmp_path}."
+    )
+    with pytest.raises(DataError, match=exactly(told)):
+        read("sqlite:///none.db", table="scores", folder=tmp_path)
+    assert not (tmp_path / "none.db").exists()
+    for address in ("sqlite://", "sqlite:///:memory:", "sqlite:///file:scores.db?uri=true&mode=rw"):
+        with pytest.raises(
+            UsageError, match=r"^`audit\.source\.database` must name a file of SQLite, such as"
+        ):
+            read(address, table="scores", folder=tmp_path)
+
+
+def test_a_file_of_sqlite_is_not_touched(tmp_path):
+    path = tmp_path / "scores.db"
+    fill(f"sqlite:///{path}")
+    before = path.read_bytes()
+    read(f"sqlite:///{path}", table="scores")
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["scores.db"]
+
+
+def test_files_that_sqlite_cannot_read_are_refused(tmp_path, sqlite_url, monkeypatch):
+    monkeypatch.setattr(databases, "PATIENCE", 0.1)
+    (tmp_path / "p.db").write_bytes(b"y,m,t\n" * 1000)
+    prefix = "The table scores on sqlite cannot be read:"
+    told = f"{prefix} the file that `audit.source.database` names is none of SQLite."
+    assert_refused(told, f"sqlite:///{tmp_path}/p.db", table="scores")
+    fill(sqlite_url)
+    with closing(sqlite3.connect(sa.make_url(sqlite_url).database, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        told = "another program kept the file locked for 15 s; run the audit later."
+        assert_refused(f"{prefix} {told}", sqlite_url, table="scores")
+
+
+def test_a_database_that_is_written_meanwhile_is_read(sqlite_url):
+    fill(sqlite_url)
+    with closing(sqlite3.connect(sa.make_url(sqlite_url).database, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("DELETE FROM scores")
+        assert len(read(sqlite_url, table="scores").predictions) == 3
+
+
+def test_values_of_any_type_in_one_column_of_sqlite_have_an_order(sqlite_url):
+    rows = [(1, 0.5, value, "2026-10-01", "2026-10-01", 1) for value in ("b", "1", 1.0, 2, b"x", "", "a")]
+    fill(sqlite_url, rows, table="one")
+    fill(sqlite_url, rows[::-1], table="two")
+    hashes = {read(sqlite_url, table=t, group="g", missing="drop").predictions.sha256 for t in ("one", "two")}
+    assert len(hashes) == 1
+
+
+def test_a_column_of_numbers_is_no_time(postgres_url):
+    told = "`n` must hold dates; the type of the column is BIGINT."
+    assert_refused(told, fill(postgres_url), table="scores", column="n")
+
+
+def test_without_psycopg_the_way_out_is_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    told = "PostgreSQL needs the package psycopg: pip install 'scorereport[postgres]'."
+    with pytest.raises(UsageError, match=exactly(told)):
+        read("postgresql://u:p4ssword@127.0.0.1/x", table="scores")
+
+
+def test_nothing_of_the_address_is_in_the_representation(sqlite_url):
+    fill(sqlite_url)
+    source = SourceTable(database=sqlite_url, table="scores")
+    database = databases.find_database(source, folder=Path(), zone=BERLIN, expand=lambda text, _: text)
+    assert "private" not in repr(database) + str(database)
+
+
+def test_a_folder_that_may_not_be_written_is_told_from_a_query_that_writes():
+    error = sqlite3.OperationalError("attempt to write a readonly database")
+    error.sqlite_errorname = "SQLITE_READONLY_DIRECTORY"  # as SQLite calls it in WAL mode
+    told = "SQLite needs to write beside the file, which is in WAL mode, and may not write in its folder."
+    assert databases._explain(error, "table s on sqlite", "sqlite").endswith(f"cannot be read: {told}")

@@ -1,0 +1,938 @@
+"""`audit serve`: what is due, by pure functions and a clock that jumps; real servers with real processes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scorereport.audit.planning import read_plan
+from scorereport.errors import DataError, UsageError
+from scorereport.history.records import Record, Status
+from scorereport.history.store import open_history
+from scorereport.periods import Period
+from scorereport.redacting import Redactor
+from scorereport.schedules import Schedule
+from scorereport.serving import alarms
+from scorereport.serving.catching_up import MOST_CAUGHT_UP, Position, begin, cut_waiting, decide, find_next
+from scorereport.serving.children import Child, Ending
+from scorereport.serving.duties import Duty
+from scorereport.serving.events import EventLog, Redactors
+from scorereport.serving.health import FILE_NAME, AuditHealth, Health, read_health, write_health
+from scorereport.serving.recalling import read_recorded_times, read_settled_times
+from scorereport.serving.roster import Roster, find_settled_changes
+from scorereport.serving.starting import LOCK_NAME, serve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+BERLIN = "Europe/Berlin"
+NIGHTLY = Schedule("0 3 * * *", "UTC")
+
+
+def at(text: str) -> datetime:
+    """A moment in UTC, such as `2026-10-25 03:00`."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def simulate(
+    schedule: Schedule, moments: Iterable[datetime], policy: str = "latest", position: Position | None = None
+) -> list[datetime]:
+    """What runs if somebody looks at these moments."""
+    ran: list[datetime] = []
+    for moment in moments:
+        decision = decide(schedule, policy, position or begin(moment, []), moment)
+        position = decision.position
+        ran.extend(decision.run)
+    return ran
+
+
+def every(minutes: int, start: str, end: str) -> list[datetime]:
+    step, first = timedelta(minutes=minutes), at(start)
+    return [first + index * step for index in range((at(end) - first) // step + 1)]
+
+
+# --- what is due ---
+
+
+@pytest.mark.parametrize(
+    ("policy", "run", "left_out"),
+    [("latest", [4], [2, 3]), ("all", [2, 3, 4], []), ("none", [], [2, 3, 4])],
+)
+def test_missed_nights_are_caught_up_by_the_policy(policy: str, run: list[int], left_out: list[int]) -> None:
+    position = begin(at("2026-11-04 12:00"), [at("2026-11-01 03:00")])
+    decision = decide(NIGHTLY, policy, position, at("2026-11-04 12:00"))
+    assert [moment.day for moment in decision.run] == run
+    assert [moment.day for moment in decision.left_out] == left_out
+    assert decision.late == decision.run
+    assert decide(NIGHTLY, policy, decision.position, at("2026-11-04 12:01")).run == ()
+
+
+@pytest.mark.parametrize("policy", ["latest", "all", "none"])
+def test_a_time_within_a_minute_is_not_missed(policy: str) -> None:
+    position = begin(at("2026-11-02 02:59"), [at("2026-11-01 03:00")])
+    decision = decide(NIGHTLY, policy, position, at("2026-11-02 03:00:59"))
+    assert decision.run == (at("2026-11-02 03:00"),)
+    assert decision.late == ()
+
+
+def test_without_a_record_nothing_is_caught_up() -> None:
+    position = begin(at("2026-11-04 12:00"), [])
+    assert decide(NIGHTLY, "all", position, at("2026-11-04 12:00")).run == ()
+    assert find_next(NIGHTLY, position, at("2026-11-04 12:00")) == at("2026-11-05 03:00")
+
+
+def test_a_restart_at_the_time_of_the_schedule_runs_it_once() -> None:
+    now, before = at("2026-11-02 03:00"), at("2026-11-01 03:00")
+    assert simulate(NIGHTLY, [now, now], position=begin(now, [before])) == [now]
+    assert simulate(NIGHTLY, [now, now], position=begin(now, [before, now])) == []
+
+
+def test_a_record_of_the_past_made_by_hand_sets_nothing_back() -> None:
+    position = begin(at("2026-11-04 12:00"), [at("2026-11-04 03:00"), at("2020-01-01 12:00")])
+    assert decide(NIGHTLY, "all", position, at("2026-11-04 12:00")).run == ()
+
+
+def test_a_record_of_the_future_blocks_nothing_but_its_own_time() -> None:
+    position = begin(at("2026-11-04 12:00"), [at("2026-11-03 03:00"), at("2026-11-06 03:00")])
+    moments = every(60, "2026-11-04 12:00", "2026-11-07 12:00")
+    assert [moment.day for moment in simulate(NIGHTLY, moments, "all", position)] == [4, 5, 7]
+    assert find_next(NIGHTLY, position, at("2026-11-05 12:00")) == at("2026-11-07 03:00")
+
+
+def test_more_than_a_year_of_missed_nights_is_cut() -> None:
+    position = begin(at("2026-11-04 12:00"), [at("2020-01-01 03:00")])
+    decision = decide(NIGHTLY, "all", position, at("2026-11-04 12:00"))
+    assert len(decision.run) == MOST_CAUGHT_UP
+    assert decision.run[-1] == at("2026-11-04 03:00")
+    assert decision.is_cut
+    assert decision.left_out[-1] == decision.run[0] - timedelta(days=1)
+
+
+def test_a_clock_that_starts_in_1970_does_not_catch_up_fifty_years() -> None:
+    position = begin(at("1970-01-01 00:00"), [at("2026-11-02 03:00")])
+    first = decide(NIGHTLY, "all", position, at("1970-01-01 00:01"))
+    assert decide(NIGHTLY, "all", first.position, at("2026-11-04 12:00")).run == (
+        at("2026-11-03 03:00"),
+        at("2026-11-04 03:00"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("cron", "start", "end", "expected"),
+    [
+        pytest.param("30 2 * * *", "2026-03-28 12:00", "2026-03-29 12:00", ["01:00"], id="skipped in spring"),
+        pytest.param("30 2 * * *", "2026-10-24 12:00", "2026-10-25 12:00", ["00:30"], id="twice in autumn"),
+        pytest.param("0 3 * * *", "2026-03-28 12:00", "2026-03-29 12:00", ["01:00"], id="right after"),
+    ],
+)
+def test_a_nightly_audit_runs_once_in_the_nights_in_which_clocks_change(
+    cron: str, start: str, end: str, expected: list[str]
+) -> None:
+    schedule = Schedule(cron, BERLIN)
+    assert [f"{moment:%H:%M}" for moment in simulate(schedule, every(5, start, end))] == expected
+    asleep = simulate(schedule, [at(end), at(end)], "all", begin(at(start), [at(start)]))
+    assert [f"{moment:%H:%M}" for moment in asleep] == expected
+
+
+@pytest.mark.parametrize(("day", "hours"), [("2026-03-29", 23), ("2026-10-25", 25), ("2026-11-15", 24)])
+def test_an_hourly_audit_follows_real_time_when_clocks_change(day: str, hours: int) -> None:
+    midnight = datetime.fromisoformat(day).replace(tzinfo=read_zone(BERLIN)).astimezone(UTC)
+    moments = [midnight + timedelta(minutes=7 * step) for step in range(hours * 60 // 7 + 1)]
+    ran = simulate(Schedule("30 * * * *", BERLIN), moments, "all")
+    assert len(ran) == len(set(ran)) == hours
+
+
+def test_a_clock_that_is_put_back_runs_nothing_twice() -> None:
+    before = every(1, "2026-11-04 02:50", "2026-11-04 03:05")
+    after = every(1, "2026-11-04 02:05", "2026-11-04 04:00")
+    assert simulate(NIGHTLY, [*before, *after]) == [at("2026-11-04 03:00")]
+
+
+def test_a_clock_that_was_wrong_by_years_does_not_stop_the_audits() -> None:
+    wrong = every(60, "2030-01-01 00:00", "2030-01-01 06:00")
+    right = every(60, "2026-11-04 00:00", "2026-11-06 00:00")
+    ran = simulate(NIGHTLY, [*wrong, *right])
+    assert ran == [at("2030-01-01 03:00"), at("2026-11-04 03:00"), at("2026-11-05 03:00")]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    steps=st.lists(st.integers(-500, 900), max_size=40),
+    policy=st.sampled_from(["latest", "all", "none"]),
+    cron=st.sampled_from(["30 2 * * *", "*/20 * * * *", "0 1-4 * * *"]),
+)
+def test_no_time_is_ever_run_twice_wherever_the_clock_jumps(steps: list[int], policy: str, cron: str) -> None:
+    now, moments = at("2026-10-24 22:00"), []
+    for minutes in steps:
+        now += timedelta(minutes=minutes)
+        moments.append(now)
+    ran = simulate(Schedule(cron, BERLIN), moments, policy)
+    assert len(ran) == len(set(ran))
+
+
+@settings(max_examples=30, deadline=None)
+@given(steps=st.lists(st.integers(0, 2_000), min_size=1, max_size=20))
+def test_with_all_nothing_is_ever_lost_while_time_goes_forward(steps: list[int]) -> None:
+    schedule, start = Schedule("30 2 * * *", BERLIN), at("2026-10-20 12:00")
+    moments = [start + timedelta(minutes=sum(steps[: index + 1])) for index in range(len(steps))]
+    ran = simulate(schedule, moments, "all", begin(start, []))
+    assert ran == [moment.astimezone(UTC) for moment in schedule.times_between(start, moments[-1])]
+
+
+def test_what_waits_is_cut_when_the_policy_changes() -> None:
+    waiting = [at("2026-11-02 03:00"), at("2026-11-03 03:00")]
+    assert cut_waiting(waiting, "all") == tuple(waiting)
+    assert cut_waiting(waiting, "latest") == (waiting[1],)
+    assert cut_waiting(waiting, "none") == ()
+
+
+# --- the state of an audit ---
+
+
+def read_zone(name: str) -> Any:
+    from zoneinfo import ZoneInfo
+
+    return ZoneInfo(name)
+
+
+def write_configuration(
+    folder: Path, name: str = "churn", cron: str = "0 3 * * *", policy: str = "latest", more: str = ""
+) -> Path:
+    path = folder / f"{name}.toml"
+    path.write_text(
+        f"""
+[evaluation]
+outcome = "y"
+forecasts = ["p"]
+[audit]
+time_zone = "{BERLIN}"
+{more}
+[audit.source]
+file = "rows.csv"
+[audit.schedule]
+cron = "{cron}"
+catch_up = "{policy}"
+"""
+    )
+    return path
+
+
+def make_duty(tmp_path: Path, now: str, **options: str) -> Duty:
+    return Duty.of(read_plan(write_configuration(tmp_path, **options)), at(now))
+
+
+LATE = timedelta(seconds=60)
+
+
+def test_while_a_run_is_under_way_times_add_up_and_are_decided_afterwards(tmp_path: Path) -> None:
+    duty = make_duty(tmp_path, "2026-11-01 12:00", policy="all")
+    duty.recall([at("2026-11-01 02:00")])
+    duty.look(at("2026-11-02 02:00"), LATE)
+    assert duty.start(at("2026-11-02 02:00")) == at("2026-11-02 02:00")
+    assert duty.look(at("2026-11-04 12:00"), LATE) is None
+    duty.finish(at("2026-11-04 12:00"), Ending(exit_code=0, seconds=1.0))
+    duty.look(at("2026-11-04 12:00"), LATE)
+    assert [moment.day for moment in duty.waiting] == [3, 4]
+
+
+def test_a_history_that_answers_late_starts_nothing_twice(tmp_path: Path) -> None:
+    duty = make_duty(tmp_path, "2026-11-03 12:00", policy="all")
+    assert duty.look(at("2026-11-03 12:00"), LATE) is None
+    duty.go_without_history()
+    duty.look(at("2026-11-04 02:00"), LATE)
+    duty.start(at("2026-11-04 02:00"))
+    duty.finish(at("2026-11-04 02:01"), Ending(exit_code=-9, seconds=60.0))
+    duty.recall([at("2026-11-01 02:00")])
+    decision = duty.look(at("2026-11-04 12:00"), LATE)
+    assert decision is not None
+    assert decision.run == ()
+
+
+def test_a_file_that_goes_and_comes_back_starts_nothing_twice(tmp_path: Path) -> None:
+    duty = make_duty(tmp_path, "2026-11-03 12:00")
+    duty.recall([])
+    duty.look(at("2026-11-04 02:00"), LATE)
+    duty.start(at("2026-11-04 02:00"))
+    duty.retire()
+    duty.finish(at("2026-11-04 02:00:10"), Ending(exit_code=-9, seconds=10.0))
+    assert duty.look(at("2026-11-04 02:00:20"), LATE) is None
+    assert duty.change(duty.plan) == ()
+    decision = duty.look(at("2026-11-04 02:00:30"), LATE)
+    assert decision is not None
+    assert decision.run == ()
+
+
+@pytest.mark.parametrize(
+    ("code", "is_settled"),
+    [(0, True), (1, True), (4, True), (5, True), (2, False), (-9, False), (None, False)],
+)
+def test_a_run_that_came_to_no_result_may_be_caught_up_by_the_next_server(
+    tmp_path: Path, code: int | None, is_settled: bool
+) -> None:
+    duty = make_duty(tmp_path, "2026-11-03 12:00")
+    duty.recall([at("2026-11-03 02:00")])
+    duty.look(at("2026-11-04 02:00"), LATE)
+    duty.start(at("2026-11-04 02:00"))
+    duty.finish(at("2026-11-04 02:01"), Ending(exit_code=code, seconds=60.0, last_line="why"))
+    assert duty.describe_health(at("2026-11-04 02:01")) == AuditHealth(
+        name="churn",
+        config="churn.toml",
+        next_run="2026-11-05T03:00:00+01:00",
+        last_as_of="2026-11-04T03:00:00+01:00",
+        last_started="2026-11-04T02:00:00.000Z",
+        last_finished="2026-11-04T02:01:00.000Z",
+        last_exit_code=code,
+        last_status=Ending(exit_code=code, seconds=0).status,
+        last_error="" if code == 0 else "why",
+        settled="2026-11-04T02:00:00.000Z" if is_settled else None,
+    )
+
+
+# --- events and health ---
+
+
+def test_an_event_is_one_line_without_secrets() -> None:
+    stream, redactors = io.StringIO(), Redactors()
+    redactors.add(Redactor(("gehéim\nnis",)))
+    log = EventLog(stream, redactors, lambda: at("2026-11-15 06:30"))
+    log.write(
+        "audit.finished", last_line="two\nlines: gehéim\nnis", path=Path("a"), parts=[1, {"x": "gehéim\nnis"}]
+    )
+    assert stream.getvalue().count("\n") == 1
+    assert stream.getvalue().isascii()
+    assert json.loads(stream.getvalue()) == {
+        "time": "2026-11-15T06:30:00.000Z",
+        "event": "audit.finished",
+        "last_line": "two\nlines: ***",
+        "path": "a",
+        "parts": [1, {"x": "***"}],
+    }
+
+
+def test_events_of_many_threads_stay_lines() -> None:
+    stream = io.StringIO()
+    log = EventLog(stream)
+
+    def write_many() -> None:
+        for number in range(50):
+            log.write("e", number=number)
+
+    threads = [threading.Thread(target=write_many) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len([json.loads(line) for line in stream.getvalue().splitlines()]) == 400
+
+
+def test_a_full_disk_or_a_closed_stream_stops_nobody() -> None:
+    closed = io.StringIO()
+    closed.close()
+    EventLog(closed).write("serve.started")
+    raw = os.open("/dev/full", os.O_WRONLY)
+    full = os.fdopen(raw, "w")
+    EventLog(full).write("serve.started")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), raw)
+    full.close()
+
+
+HEALTH = Health(
+    state="running",
+    pid=7,
+    started="2026-11-15T06:00:00.000Z",
+    updated="2026-11-15T06:30:00.000Z",
+    poll_seconds=5.0,
+    audits=(AuditHealth(name="churn", config="churn.toml", settled="2026-11-15T05:00:00.000Z"),),
+)
+
+
+def test_health_is_read_back_and_grows_old(tmp_path: Path) -> None:
+    write_health(tmp_path, HEALTH)
+    assert read_health(tmp_path) == HEALTH
+    assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
+    assert HEALTH.is_alive(at("2026-11-15 06:30:15"))
+    assert not HEALTH.is_alive(at("2026-11-15 06:30:16"))
+    assert not replace(HEALTH, state="stopped").is_alive(at("2026-11-15 06:30"))
+    assert read_settled_times(tmp_path) == {"churn": at("2026-11-15 05:00")}
+
+
+def test_a_health_file_that_is_absent_or_broken_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no `scorereport audit serve` has run on this folder"):
+        read_health(tmp_path)
+    assert read_settled_times(tmp_path) == {}
+    (tmp_path / FILE_NAME).write_text('{"version": 1, "sta')
+    with pytest.raises(DataError, match="is no health document"):
+        read_health(tmp_path)
+    assert read_settled_times(tmp_path) == {}
+
+
+# --- the configurations of a folder ---
+
+
+def describe_changes(roster: Roster) -> list[str]:
+    return [f"{change.kind} {change.path.name}" for change in roster.update()]
+
+
+def test_a_change_counts_once_it_has_settled() -> None:
+    a = Path("a")
+    assert find_settled_changes({a: "1"}, {a: "1"}, {a: "2"}) == []
+    assert find_settled_changes({a: "1"}, {a: "2"}, {a: "2"}) == [a]
+    assert find_settled_changes({a: "1"}, {}, {}) == [a]
+    assert find_settled_changes({a: "1"}, {a: "1"}, {}) == []
+
+
+def test_the_folder_is_followed(tmp_path: Path) -> None:
+    path = write_configuration(tmp_path)
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\n')
+    (tmp_path / ".hidden.toml").write_text("half [")
+    (tmp_path / "folder.toml").mkdir()
+    roster = Roster(tmp_path)
+    assert describe_changes(roster) == ["added churn.toml", "passed_over pyproject.toml"]
+    path.touch()
+    assert describe_changes(roster) == []
+    path.write_text("")  # an editor has only just begun to save
+    assert describe_changes(roster) == []
+    write_configuration(tmp_path, cron="0 4 * * *")
+    assert describe_changes(roster) == []
+    assert describe_changes(roster) == ["changed churn.toml"]
+    path.rename(tmp_path / "renamed.toml")
+    assert describe_changes(roster) == []
+    assert describe_changes(roster) == ["removed churn.toml", "added renamed.toml"]
+    (tmp_path / "renamed.toml").write_text("[model]\n")
+    assert [describe_changes(roster), describe_changes(roster)] == [
+        [],
+        ["removed renamed.toml", "passed_over renamed.toml"],
+    ]
+
+
+def test_a_broken_configuration_is_told_once_and_keeps_its_plan(tmp_path: Path) -> None:
+    path = write_configuration(tmp_path)
+    roster = Roster(tmp_path)
+    roster.update()
+    path.write_text("half [")
+    assert roster.update() == []
+    (refused,) = roster.update()
+    assert refused.kind == "refused"
+    assert refused.plan is not None
+    assert refused.plan.name == "churn"
+    assert refused.reason.startswith("churn.toml is no TOML file: ")
+    assert roster.update() == []
+    assert roster.refused == {path: refused.reason}
+    write_configuration(tmp_path, cron="61 * * * *")
+    roster.update()
+    (refused,) = roster.update()
+    assert "`audit.schedule.cron` must be a cron expression" in refused.reason
+    write_configuration(tmp_path)
+    roster.update()
+    assert describe_changes(roster) == ["changed churn.toml"]
+    assert roster.refused == {}
+
+
+def test_two_configurations_of_one_name_are_kept_apart(tmp_path: Path) -> None:
+    first = write_configuration(tmp_path, "a", more='name = "same"')
+    write_configuration(tmp_path, "b", more='name = "same"')
+    roster = Roster(tmp_path)
+    added, refused = roster.update()
+    assert (added.kind, refused.kind) == ("added", "refused")
+    assert refused.reason == (
+        "`audit.name` must differ between the configurations of a folder; got 'same', which is that of "
+        "a.toml. Without a name, the name of the file is taken."
+    )
+    first.unlink()
+    roster.update()
+    assert describe_changes(roster) == ["removed a.toml", "added b.toml"]
+
+
+# --- the history ---
+
+
+def add_record(path: Path, as_of: str) -> None:
+    plan = read_plan(path)
+    period = Period(label=as_of[:10], start=None, end=as_of[:10])
+    record = Record(
+        audit=plan.name,
+        period=period,
+        as_of=as_of,
+        status=Status.DONE,
+        exit_code=0,
+        started=as_of,
+        finished=as_of,
+    )
+    with open_history(plan.database_url, head=plan.head) as history:
+        history.append(replace(record, attempt=0))
+
+
+def test_the_history_tells_what_is_done(tmp_path: Path) -> None:
+    path = write_configuration(tmp_path)
+    assert read_recorded_times(read_plan(path)) == frozenset()
+    add_record(path, "2026-11-01T03:00:00+01:00")
+    add_record(path, "2026-11-02T03:00:00+01:00")
+    assert read_recorded_times(read_plan(path)) == {at("2026-11-01 02:00"), at("2026-11-02 02:00")}
+
+
+# --- alarms and processes ---
+
+
+class Soon:
+    """A schedule with a time every twentieth of a second, as long as it is asked."""
+
+    def next_after(self, moment: datetime) -> datetime:
+        return moment + timedelta(seconds=0.05)
+
+    def times_between(self, after: datetime, until: datetime) -> Sequence[datetime]:
+        raise NotImplementedError
+
+
+def test_alarms_ring_until_they_are_dropped() -> None:
+    rung = threading.Semaphore(0)
+    clock = alarms.Alarms(rung.release)
+    clock.start()
+    clock.set("churn", Soon())
+    clock.set("churn", Soon())
+    assert all(rung.acquire(timeout=5) for _ in range(3))
+    clock.drop("churn")
+    clock.drop("churn")
+    clock.refresh()
+    clock.stop()
+
+
+def test_an_alarm_follows_the_schedule_and_not_the_last_alarm_alone() -> None:
+    trigger = alarms.ScheduleTrigger(Schedule("0 3 * * 0", BERLIN))  # Sundays, as cron counts them
+    assert trigger.get_next_fire_time(None, at("2026-11-11 12:00")) == at("2026-11-15 02:00")
+    assert trigger.get_next_fire_time(at("2026-11-15 02:00"), at("2026-11-14 02:00")) == at(
+        "2026-11-22 02:00"
+    )
+
+
+def test_without_apscheduler_the_way_out_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "apscheduler.executors.debug", None)
+    with pytest.raises(UsageError, match=r'pip install "scorereport\[serve\]"'):
+        serve(tmp_path)
+
+
+def run_child(code: str) -> Ending:
+    endings: SimpleQueue[Ending] = SimpleQueue()
+    child = Child([sys.executable, "-S", "-c", code], endings.put)
+    try:
+        return endings.get(timeout=60)
+    finally:
+        child.kill()  # and with it what it has left behind
+
+
+def test_the_last_line_of_a_process_is_kept() -> None:
+    ending = run_child("import sys; sys.stderr.write('first\\nlast one \\n\\n'); sys.exit(4)")
+    assert (ending.exit_code, ending.status, ending.last_line) == (4, "data refused", "last one")
+
+
+def test_a_process_that_is_killed_or_leaves_another_behind_has_ended() -> None:
+    ending = run_child(
+        "import os, subprocess, sys\n"
+        "subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(90)'])\n"
+        "os.kill(os.getpid(), 9)"
+    )
+    assert ending.status == "killed by signal 9"
+    assert not ending.is_settled
+    assert ending.seconds < 45
+
+
+# --- real servers ---
+
+#: Serves what its argument asks for; without one, it stays and forks off a server for each line it reads,
+#: because to load all modules takes longer than most tests.
+SERVER = """
+import json, os, sys, traceback
+from datetime import datetime
+from pathlib import Path
+import apscheduler.schedulers.background, cronsim, filelock, scorereport.history.store, sqlalchemy
+from scorereport.serving.starting import serve
+
+def serve_as(clock, log=None, environ={}, **options):
+    os.environ.update(environ)
+    return serve(clock=lambda: datetime.fromisoformat(Path(clock).read_text()), **options)
+
+def fork(options):
+    if (pid := os.fork()) != 0:
+        return pid
+    os.dup2(os.open(options["log"], os.O_WRONLY | os.O_APPEND), 2)
+    try:
+        os._exit(serve_as(**options))
+    except BaseException:
+        traceback.print_exc()
+        os._exit(99)
+
+def reap(pid):
+    found, status = os.waitpid(pid, os.WNOHANG)
+    return os.waitstatus_to_exitcode(status) if found else None
+
+if len(sys.argv) > 1:
+    sys.exit(serve_as(**json.loads(sys.argv[1])))
+for line in sys.stdin:
+    asked = json.loads(line)
+    print(json.dumps(reap(asked) if isinstance(asked, int) else fork(asked)), flush=True)
+"""
+COMMAND = [sys.executable, "-W", "error", "-c", SERVER]
+#: Notes its arguments and does as the files beside it say.
+AUDIT = """
+import os, signal, sys, time
+here = os.path.dirname(__file__)
+if os.path.exists(here + "/stubborn"):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+with open(here + "/calls", "a") as file:
+    file.write(" ".join(sys.argv[1:]) + "\\n")
+while os.path.exists(here + "/hold"):
+    time.sleep(0.01)
+if os.path.exists(here + "/last_words"):
+    sys.stderr.write(open(here + "/last_words").read())
+if os.path.exists(here + "/die"):
+    os.kill(os.getpid(), 9)
+"""
+
+
+class Forked:
+    """A server that was forked off, with the methods of a Popen that are needed here."""
+
+    def __init__(self, mother: subprocess.Popen[str], options: dict[str, Any]) -> None:
+        self._mother = mother
+        self._code: int | None = None
+        self.pid = self._ask(options)
+
+    def _ask(self, question: Any) -> Any:
+        assert self._mother.stdin is not None
+        assert self._mother.stdout is not None
+        self._mother.stdin.write(json.dumps(question) + "\n")
+        self._mother.stdin.flush()
+        return json.loads(self._mother.stdout.readline())
+
+    def poll(self) -> int | None:
+        self._code = self._ask(self.pid) if self._code is None else self._code
+        return self._code
+
+    def wait(self, timeout: float) -> int:
+        wait_for(lambda: self.poll() is not None, timeout)
+        assert self._code is not None
+        return self._code
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+
+@pytest.fixture(scope="module")
+def mother() -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+
+
+class Serving:
+    """A server in a process of its own, with a clock that the test sets and audits that do as it says."""
+
+    def __init__(self, tmp_path: Path, now: str, mother: subprocess.Popen[str] | None = None) -> None:
+        self.folder, self.side = tmp_path / "audits", tmp_path / "side"
+        self.folder.mkdir(exist_ok=True)
+        self.side.mkdir(exist_ok=True)
+        (self.side / "audit.py").write_text(AUDIT)
+        self.log = self.side / "log"
+        self._mother = mother
+        self.process: subprocess.Popen[bytes] | Forked | None = None
+        self.set_clock(now)
+
+    def set_clock(self, now: str) -> None:
+        fresh = self.side / "clock.new"
+        fresh.write_text(at(now).isoformat())
+        fresh.replace(self.side / "clock")
+
+    def start(self, **options: Any) -> subprocess.Popen[bytes] | Forked:
+        given = {
+            "folder": str(self.folder),
+            "clock": str(self.side / "clock"),
+            "poll_seconds": 0.05,
+            "start_command": [sys.executable, "-S", str(self.side / "audit.py")],
+            **options,
+        }
+        already = len(self.find("serve.started"))
+        with self.log.open("ab") as log:
+            if self._mother is None:
+                self.process = subprocess.Popen([*COMMAND, json.dumps(given)], stderr=log)
+            else:
+                self.process = Forked(self._mother, {"log": str(self.log), **given})
+        wait_for(lambda: len(self.find("serve.started")) > already)
+        return self.process
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """All events so far; a line that is no JSON fails the test."""
+        lines = self.log.read_text().splitlines(keepends=True) if self.log.exists() else []
+        return [json.loads(line) for line in lines if line.endswith("\n")]
+
+    def find(self, event: str, **fields: Any) -> list[dict[str, Any]]:
+        wanted = {"event": event, **fields}
+        return [found for found in self.events if wanted.items() <= found.items()]
+
+    @property
+    def calls(self) -> list[list[str]]:
+        path = self.side / "calls"
+        return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
+
+    @property
+    def days(self) -> list[str]:
+        return [call[2] for call in self.calls]
+
+    @property
+    def waiting(self) -> int:
+        """How many runs wait; none before the server has written a word."""
+        is_there = (self.folder / FILE_NAME).exists()
+        return sum(audit.waiting for audit in read_health(self.folder).audits) if is_there else 0
+
+    def let_polls_pass(self, number: int = 3) -> None:
+        for _ in range(number):
+            before = (self.folder / FILE_NAME).stat().st_ino, (self.folder / FILE_NAME).stat().st_mtime_ns
+            wait_for(lambda: before != ((s := (self.folder / FILE_NAME).stat()).st_ino, s.st_mtime_ns))  # noqa: B023
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        assert self.process is not None
+        self.process.send_signal(number)
+        return self.process.wait(60)
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "This took too long."
+        time.sleep(0.01)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@contextmanager
+def serving(tmp_path: Path, now: str, mother: subprocess.Popen[str] | None = None) -> Iterator[Serving]:
+    server = Serving(tmp_path, now, mother)
+    try:
+        yield server
+    finally:
+        (server.side / "hold").unlink(missing_ok=True)
+        if server.process is not None and server.process.poll() is None:
+            server.stop(signal.SIGKILL)
+
+
+def test_a_server_runs_what_is_due_once_and_stops(tmp_path: Path) -> None:
+    with serving(tmp_path, "2026-10-25 01:59:58") as server:
+        path = write_configuration(server.folder)
+        server.start()
+        wait_for(lambda: server.find("audit.scheduled", next_run="2026-10-25T03:00:00+01:00"))
+        server.set_clock("2026-10-25 02:00:00")
+        wait_for(lambda: server.find("audit.finished"))
+        server.set_clock("2026-10-25 01:30:00")
+        server.let_polls_pass()
+        server.set_clock("2026-10-25 02:30:00")
+        server.let_polls_pass()
+        assert server.calls == [[str(path), "--as-of", "2026-10-25T03:00:00+01:00", "--quiet"]]
+        health = read_health(server.folder)
+        assert health.is_alive(at("2026-10-25 02:30"))
+        assert health.audits[0].next_run == "2026-10-26T03:00:00+01:00"
+        with pytest.raises(
+            UsageError, match=r"Another `scorereport audit serve` runs on .* already; stop it first"
+        ):
+            serve(server.folder)
+        assert server.stop() == 0
+        assert read_health(server.folder).state == "stopped"
+        assert [event["event"] for event in server.events] == [
+            "serve.started",
+            "configuration.added",
+            "audit.scheduled",
+            "audit.started",
+            "audit.finished",
+            "audit.scheduled",
+            "serve.stopping",
+            "serve.stopped",
+        ]
+
+
+def test_a_signal_waits_for_the_audit_that_runs_and_starts_no_other(
+    tmp_path: Path, mother: subprocess.Popen[str]
+) -> None:
+    with serving(tmp_path, "2026-11-02 01:59:59", mother) as server:
+        (server.side / "hold").touch()
+        write_configuration(server.folder, "first")
+        write_configuration(server.folder, "second")
+        server.start(workers=1)
+        wait_for(lambda: len(server.find("audit.scheduled")) == 2)
+        server.set_clock("2026-11-02 02:00:00")
+        wait_for(lambda: server.calls)
+        wait_for(lambda: server.waiting == 1)
+        (running,) = [audit.name for audit in read_health(server.folder).audits if audit.running]
+        assert server.process is not None
+        server.process.send_signal(signal.SIGTERM)
+        wait_for(lambda: server.find("serve.stopping", running=[running], waiting=1))
+        assert read_health(server.folder).state == "stopping"
+        (server.side / "hold").unlink()
+        assert server.process.wait(60) == 0
+        assert [(event["audit"], event["exit_code"]) for event in server.find("audit.finished")] == [
+            (running, 0)
+        ]
+        assert len(server.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("grace", "signals", "is_stubborn", "exit_code"),
+    [(0.1, 1, False, -15), (60, 2, True, -9)],
+    ids=["the grace is over", "a second signal, and an audit that will not end"],
+)
+def test_audits_that_do_not_end_are_ended(
+    tmp_path: Path,
+    mother: subprocess.Popen[str],
+    grace: float,
+    signals: int,
+    is_stubborn: bool,
+    exit_code: int,
+) -> None:
+    with serving(tmp_path, "2026-11-02 01:59:59", mother) as server:
+        (server.side / "hold").touch()
+        if is_stubborn:
+            (server.side / "stubborn").touch()
+        write_configuration(server.folder)
+        process = server.start(grace_seconds=grace)
+        wait_for(lambda: server.find("audit.scheduled"))
+        server.set_clock("2026-11-02 02:00:00")
+        wait_for(lambda: server.calls)
+        for _ in range(signals):
+            process.send_signal(signal.SIGINT)
+            wait_for(lambda: server.find("serve.stopping"))
+        assert process.wait(60) == 0
+        assert server.find("audit.finished", exit_code=exit_code)
+        assert not is_running(server.find("audit.started")[0]["pid"])
+        assert read_health(server.folder).state == "stopped"
+
+
+def test_configurations_are_picked_up_while_it_runs(tmp_path: Path, mother: subprocess.Popen[str]) -> None:
+    with serving(tmp_path, "2026-11-02 00:00:00", mother) as server:
+        path = write_configuration(server.folder, "first")
+        server.start()
+        write_configuration(server.folder, "second", cron="0 5 * * *")
+        wait_for(lambda: server.find("audit.scheduled", audit="second"))
+        path.write_text("[audit")
+        wait_for(lambda: server.find("configuration.refused", audit="first"))
+        assert server.find("configuration.refused")[0]["kept"].startswith(
+            "The schedule of the version before goes on"
+        )
+        wait_for(lambda: [entry.config for entry in read_health(server.folder).refused] == ["first.toml"])
+        server.set_clock("2026-11-02 02:00:00")
+        wait_for(lambda: server.find("audit.finished", audit="first"))
+        write_configuration(server.folder, "first", cron="0 6 * * *")
+        wait_for(lambda: server.find("audit.scheduled", audit="first", next_run="2026-11-02T06:00:00+01:00"))
+        path.unlink()
+        wait_for(lambda: server.find("configuration.removed", audit="first"))
+        server.set_clock("2026-11-02 05:00:00")
+        wait_for(lambda: server.find("audit.caught_up", audit="second"))
+        wait_for(lambda: server.find("audit.finished", audit="second"))
+        assert server.stop() == 0
+        assert server.days == ["2026-11-02T03:00:00+01:00", "2026-11-02T05:00:00+01:00"]
+
+
+def test_missed_nights_are_caught_up_once_even_if_the_server_is_killed(
+    tmp_path: Path, mother: subprocess.Popen[str]
+) -> None:
+    with serving(tmp_path, "2026-11-04 12:00", mother) as server:
+        add_record(write_configuration(server.folder, policy="all"), "2026-11-01T03:00:00+01:00")
+        server.start()
+        wait_for(lambda: len(server.find("audit.finished")) == 3)
+        assert server.find("audit.caught_up")[0]["count"] == 3
+        server.let_polls_pass(1)
+        server.stop(signal.SIGKILL)
+        assert server.days == [f"2026-11-0{day}T03:00:00+01:00" for day in (2, 3, 4)]
+        assert read_health(server.folder).state == "running"
+        server.start()
+        server.set_clock("2026-11-05 02:00")
+        wait_for(lambda: server.find("audit.finished", as_of="2026-11-05T03:00:00+01:00"))
+        assert server.stop() == 0
+        assert len(server.calls) == 4
+
+
+def test_an_audit_that_dies_takes_nothing_with_it_and_tells_no_secret(
+    tmp_path: Path, mother: subprocess.Popen[str]
+) -> None:
+    with serving(tmp_path, "2026-11-02 01:59:59", mother) as server:
+        (server.side / "last_words").write_text("cannot reach https://hooks.example/s3cr3t-path\n")
+        (server.side / "die").touch()
+        path = write_configuration(server.folder)
+        path.write_text(path.read_text() + '[audit.notify.webhook]\nurl = "${HOOK}"\n')
+        server.start(environ={"HOOK": "https://hooks.example/s3cr3t-path"})
+        wait_for(lambda: server.find("audit.scheduled"))
+        server.set_clock("2026-11-02 02:00:00")
+        wait_for(lambda: server.find("audit.finished", exit_code=-9, status="killed by signal 9"))
+        (server.side / "die").unlink()
+        server.set_clock("2026-11-03 02:00:00")
+        wait_for(lambda: server.find("audit.finished", exit_code=0))
+        assert server.stop() == 0
+        assert "s3cr3t" not in server.log.read_text() + (server.folder / FILE_NAME).read_text()
+        assert server.find("audit.finished")[0]["last_line"] == "cannot reach ***"
+
+
+def test_no_more_audits_run_at_a_time_than_workers(tmp_path: Path, mother: subprocess.Popen[str]) -> None:
+    with serving(tmp_path, "2026-11-02 01:59:59", mother) as server:
+        (server.side / "hold").touch()
+        for name in "abcd":
+            write_configuration(server.folder, name)
+        server.start(workers=2)
+        wait_for(lambda: len(server.find("audit.scheduled")) == 4)
+        server.set_clock("2026-11-02 02:00:00")
+        wait_for(lambda: server.waiting == 2)
+        (server.side / "hold").unlink()
+        wait_for(lambda: len(server.find("audit.finished")) == 4)
+        assert server.stop() == 0
+        at_once, most = 0, 0
+        for event in server.events:
+            at_once += {"audit.started": 1, "audit.finished": -1}.get(event["event"], 0)
+            most = max(most, at_once)
+        assert most == 2
+
+
+def test_a_server_lives_with_a_history_and_a_health_file_that_it_cannot_use(
+    tmp_path: Path, mother: subprocess.Popen[str]
+) -> None:
+    with serving(tmp_path, "2026-11-02 01:59:59", mother) as server:
+        path = write_configuration(server.folder)
+        database = server.folder / "audits" / "history.db"
+        database.parent.mkdir()
+        database.write_text("This is no database, however long one looks at it. " * 50)
+        (server.folder / f"{FILE_NAME}.new").mkdir()
+        server.start(start_command=[str(tmp_path / "nowhere")])
+        wait_for(lambda: server.find("history.unreadable", audit=path.stem))
+        server.set_clock("2026-11-02 02:00:00")
+        wait_for(lambda: server.find("audit.finished", exit_code=None, status="not started"))
+        assert server.stop() == 0
+        assert len(server.find("health.unwritable")) == len(server.find("history.unreadable")) == 1
+
+
+def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"`audit serve` needs a folder of configurations; .* is none\."):
+        serve(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match=r"`poll_seconds` must be a number above 0; got 0\."):
+        serve(tmp_path, poll_seconds=0)
+    with pytest.raises(UsageError, match=r"`grace_seconds` must be a number of at least 0; got nan\."):
+        serve(tmp_path, grace_seconds=float("nan"))
+    with pytest.raises(UsageError, match=r"`workers` must be a whole number of at least 1; got 0\."):
+        serve(tmp_path, workers=0)
+    (tmp_path / LOCK_NAME).mkdir()
+    with pytest.raises(UsageError, match=r"must write its lock and its health file into .*, and cannot: "):
+        serve(tmp_path)

@@ -1,0 +1,754 @@
+"""Notifications reach real servers, and whatever goes wrong is a sentence without secrets."""
+
+from __future__ import annotations
+
+import base64
+import email
+import email.policy
+import json
+import os
+import socket
+import socketserver
+import ssl
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from scorereport.audit import telling
+from scorereport.audit.telling import describe_outcome, tell
+from scorereport.configuration.audit_tables import EmailTable, NotifyTable, WebhookTable
+from scorereport.history.records import Record, Status
+from scorereport.judging import Judgement, Light
+from scorereport.periods import Period
+from scorereport.redacting import Redactor, expand
+from scorereport.trend.records import Drift
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from email.message import EmailMessage
+
+SECRET = "geheim/42 wort"
+HOST = "127.0.0.1"
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No proxies between us and our servers, short waits, one secret."""
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.setenv("TOKEN", SECRET)
+    monkeypatch.setattr(telling, "PAUSES", (0.01, 0.02))
+    monkeypatch.setattr(telling, "SILENCE_LIMIT", 5.0)
+    monkeypatch.setattr("socket.getfqdn", lambda *_: "localhost")
+
+
+def judge(verdict: Light, sentence: str) -> Judgement:
+    return Judgement(
+        model="logit",
+        group="",
+        measure="brier",
+        label="Brier score",
+        value=0.2,
+        lower=0.19,
+        upper=0.21,
+        level=0.9,
+        warn_lower=None,
+        warn_upper=0.15,
+        fail_lower=None,
+        fail_upper=0.18,
+        verdict=verdict,
+        sentence=sentence,
+    )
+
+
+def drift(sentence: str, has_drifted: bool) -> Drift:
+    return Drift(
+        model="logit",
+        measure="brier",
+        label="Brier score",
+        value=0.2,
+        reference=0.1,
+        difference=0.1,
+        lower=0.05,
+        upper=0.15,
+        statistic=3.0,
+        p_value=0.001,
+        p_value_adjusted=0.01,
+        has_drifted=has_drifted,
+        method="z",
+        sentence=sentence,
+    )
+
+
+def make_record(**changes: Any) -> Record:
+    values: dict[str, Any] = {
+        "id": 17,
+        "audit": "retail-default",
+        "period": Period(label="2026-10", start="2026-10-01", end="2026-11-01"),
+        "as_of": "2026-11-15T06:30:00+01:00",
+        "status": Status.FAIL,
+        "exit_code": 1,
+        "started": "2026-11-15T05:30:00+00:00",
+        "finished": "2026-11-15T05:31:00+00:00",
+        "judgements": (judge(Light.PASS, "This is met."), judge(Light.FAIL, "The Brier score is too high.")),
+        "drifts": (drift("The score has risen.", True), drift("Nothing moved.", False)),
+    }
+    return Record(**{**values, **changes})
+
+
+def send(
+    table: NotifyTable, record: Record | None = None, files: tuple[Path, ...] = (), **more: Any
+) -> list[str]:
+    """Tell, and make sure that no way of writing the secret is in what comes back."""
+    problems = tell(
+        table,
+        record or make_record(),
+        files=files,
+        redactor=Redactor(),
+        expand=lambda text, key: expand(text, key=key)[0],
+        **more,
+    )
+    shown = "\n".join(problems)
+    encoded = base64.b64encode(SECRET.encode()).decode().rstrip("=")
+    assert not [form for form in (SECRET, "geheim", "42 wort", "geheim%2F42", encoded) if form in shown]
+    return problems
+
+
+# What is told
+
+
+def test_an_outcome_is_plain_json() -> None:
+    record = make_record()
+    outcome = describe_outcome(record, files=[Path("/srv/reports/2026-10.pdf")])
+    assert json.loads(json.dumps(outcome)) == outcome
+    assert outcome == {
+        "audit": "retail-default",
+        "period": {"label": "2026-10", "start": "2026-10-01", "end": "2026-11-01"},
+        "as_of": "2026-11-15T06:30:00+01:00",
+        "status": "fail",
+        "exit_code": 1,
+        "reason": "",
+        "judgements": ["The Brier score is too high."],
+        "drifts": ["The score has risen."],
+        "record": {"id": 17, "sha256": record.sha256},
+        "files": ["/srv/reports/2026-10.pdf"],
+    }
+
+
+def test_only_outcomes_that_were_asked_for_are_told(tmp_path: Path) -> None:
+    table = NotifyTable(on=("fail", "failed"), command=("touch", "told"))
+    assert send(table, make_record(status=Status.PASS), folder=tmp_path) == []
+    assert send(table, make_record(status=Status.UNCERTIFIED), folder=tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
+    assert send(table, make_record(status=Status.FAILED), folder=tmp_path) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["told"]
+
+
+def test_nobody_to_tell_is_no_problem() -> None:
+    assert send(NotifyTable()) == []
+
+
+# Commands
+
+
+def test_a_command_gets_json_and_variables_and_no_shell(tmp_path: Path) -> None:
+    code = (
+        "import json, os, sys; names = ('AUDIT', 'STATUS', 'PERIOD', 'RECORD', 'EXIT_CODE'); "
+        "values = [os.environ['SCOREREPORT_' + name] for name in names]; "
+        "json.dump([json.load(sys.stdin), values, sys.argv[1:]], open('said.json', 'w'))"
+    )
+    table = NotifyTable(command=(sys.executable, "-S", "-c", code, "$(touch harm)", "; touch harm"))
+    assert send(table, folder=tmp_path) == []
+    outcome, variables, arguments = json.loads((tmp_path / "said.json").read_text())
+    assert outcome == describe_outcome(make_record(), files=[])
+    assert variables == ["retail-default", "fail", "2026-10", "17", "1"]
+    assert arguments == ["$(touch harm)", "; touch harm"]
+    assert not (tmp_path / "harm").exists()
+
+
+def test_what_is_told_holds_no_secrets(tmp_path: Path) -> None:
+    record = make_record(status=Status.FAILED, reason=f"No login with {SECRET}.", judgements=(), drifts=())
+    table = NotifyTable(command=("sh", "-c", "cat > said.json"))
+    redactor = Redactor((SECRET,))
+    problems = tell(table, record, files=[], redactor=redactor, expand=lambda text, _: text, folder=tmp_path)
+    assert problems == []
+    assert json.loads((tmp_path / "said.json").read_text())["reason"] == "No login with ***."
+
+
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        ("echo first >&2; echo last words >&2; echo >&2; exit 3", "ended with exit code 3: last words"),
+        ("exit 2", "ended with exit code 2 and said nothing."),
+        ("kill -9 $$", "was ended by signal 9 and said nothing."),
+        (
+            'echo "postgresql://me:word@host/db" >&2; exit 1',
+            "ended with exit code 1: postgresql://***@host/db",
+        ),
+    ],
+)
+def test_a_command_that_fails_is_a_problem(script: str, problem: str) -> None:
+    assert send(NotifyTable(command=("sh", "-c", script))) == [
+        f"`audit.notify.command`: the command {problem}"
+    ]
+
+
+def test_a_long_problem_is_cut_after_secrets_are_hidden() -> None:
+    script = 'printf "%0960d%s" 0 "$TOKEN$TOKEN" >&2; exit 1'
+    table = NotifyTable(command=("sh", "-c", script))
+    expanding = Redactor((SECRET,))
+    (problem,) = tell(table, make_record(), files=[], redactor=expanding, expand=lambda text, _: text)
+    assert len(problem) <= 1000
+    assert "geheim" not in problem
+
+
+def test_a_command_that_is_not_there_is_a_problem() -> None:
+    (problem,) = send(NotifyTable(command=("/nowhere/tell-them",)))
+    assert problem.startswith("`audit.notify.command`: FileNotFoundError: ")
+    assert "/nowhere/tell-them" in problem
+
+
+def test_a_command_that_hangs_is_stopped_with_all_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telling, "COMMAND_LIMIT", 0.2)
+    started = time.monotonic()
+    command = ("sh", "-c", "(sleep 0.6; touch late) & sleep 60")
+    assert send(NotifyTable(command=command), folder=tmp_path) == [
+        "`audit.notify.command`: the command took longer than 0.2 seconds and was stopped."
+    ]
+    assert time.monotonic() - started < 5
+    time.sleep(0.7)
+    assert not (tmp_path / "late").exists()
+
+
+def test_a_program_left_behind_holds_nobody_up() -> None:
+    started = time.monotonic()
+    assert send(NotifyTable(command=("sh", "-c", "sleep 3 & exit 0"))) == []
+    assert time.monotonic() - started < 2.5
+
+
+# Webhooks
+
+
+@dataclass
+class Hook:
+    """A web server: what it was asked, and what it answers, the last for ever."""
+
+    answers: list[int] = field(default_factory=lambda: [200])
+    location: str = ""
+    requests: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
+    port: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self.port}"
+
+
+@contextmanager
+def run_hook(hook: Hook, context: ssl.SSLContext | None = None) -> Iterator[Hook]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            hook.requests.append((self.path, dict(self.headers.items()), body))
+            is_moved = bool(hook.location) and self.path != "/new"
+            code = 308 if is_moved else hook.answers[min(len(hook.requests), len(hook.answers)) - 1]
+            self.send_response(code)
+            if is_moved:
+                self.send_header("Location", hook.location)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: Any) -> None:
+            """Clients that distrust us hang up."""
+
+    with Server((HOST, 0), Handler) as server:
+        if context is not None:
+            server.socket = context.wrap_socket(
+                server.socket, server_side=True, do_handshake_on_connect=False
+            )
+        hook.port = server.server_address[1]
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield hook
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def hook() -> Iterator[Hook]:
+    with run_hook(Hook()) as running:
+        yield running
+
+
+def call(url: str, **headers: str) -> NotifyTable:
+    return NotifyTable(webhook=WebhookTable(url=url, headers=headers))
+
+
+def test_a_webhook_gets_json_with_headers(hook: Hook) -> None:
+    assert send(call(f"{hook.url}/in?x=1", Authorization="Bearer ${TOKEN}", Extra="plain")) == []
+    ((path, headers, body),) = hook.requests
+    assert path == "/in?x=1"
+    assert headers["Authorization"] == f"Bearer {SECRET}"
+    assert headers["Extra"] == "plain"
+    assert headers["Content-Type"] == "application/json; charset=utf-8"
+    assert json.loads(body) == describe_outcome(make_record(), files=[])
+
+
+def test_a_webhook_that_is_busy_is_tried_again(hook: Hook) -> None:
+    hook.answers = [500, 429, 200]
+    assert send(call(hook.url)) == []
+    assert len(hook.requests) == 3
+
+
+def test_a_webhook_that_stays_busy_is_a_problem(hook: Hook) -> None:
+    hook.answers = [503]
+    problem = "`audit.notify.webhook`: the server answered 503 (Service Unavailable)."
+    assert send(call(hook.url, Key="${TOKEN}")) == [problem]
+    assert len(hook.requests) == 3
+
+
+def test_a_webhook_that_refuses_is_not_tried_again(hook: Hook) -> None:
+    hook.answers = [404]
+    assert send(call(hook.url)) == ["`audit.notify.webhook`: the server answered 404 (Not Found)."]
+    assert len(hook.requests) == 1
+
+
+def test_a_redirect_on_the_same_server_is_followed(hook: Hook) -> None:
+    hook.location = "/new"
+    assert send(call(f"{hook.url}/old", Key="${TOKEN}")) == []
+    assert [path for path, _, _ in hook.requests] == ["/old", "/new"]
+    assert hook.requests[1][1]["Key"] == SECRET
+    assert hook.requests[1][2] == hook.requests[0][2]
+
+
+def test_a_redirect_to_another_server_is_not_followed(hook: Hook) -> None:
+    with run_hook(Hook()) as other:
+        hook.location = f"{other.url}/new"
+        assert send(call(hook.url, Key="${TOKEN}")) == [
+            "`audit.notify.webhook`: the server sends on to another place, which is not followed."
+        ]
+        assert other.requests == []
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("http://host:80/other", True),
+        ("https://host/x", True),
+        ("https://host:443/x", True),
+        ("https://host:8443/x", False),
+        ("https://other/x", False),
+        ("http://host:81/x", False),
+        ("http://host:80@other/x", False),
+        ("file:///etc/passwd", False),
+    ],
+)
+def test_the_same_place_is_the_same_server_or_its_encrypted_side(target: str, expected: bool) -> None:
+    assert telling._is_same_place("http://host:80/x", target) is expected
+    assert telling._is_same_place("https://host/x", "http://host/x") is False
+
+
+def test_a_redirect_in_a_circle_ends(hook: Hook) -> None:
+    hook.location = "/round"
+    assert send(call(hook.url)) == ["`audit.notify.webhook`: the server sends on again and again."]
+    assert len(hook.requests) == 4
+
+
+@contextmanager
+def listen() -> Iterator[socket.socket]:
+    with socket.create_server((HOST, 0)) as server:
+        yield server
+
+
+def test_a_server_that_is_down_is_a_problem() -> None:
+    with listen() as server:
+        port = server.getsockname()[1]
+    (problem,) = send(call(f"http://{HOST}:{port}/geheim", Key="${TOKEN}"))
+    assert problem.startswith("`audit.notify.webhook`: ConnectionRefusedError: ")
+
+
+def test_a_server_that_says_nothing_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling, "SILENCE_LIMIT", 0.1)
+    with listen() as server:
+        started = time.monotonic()
+        (problem,) = send(call(f"http://{HOST}:{server.getsockname()[1]}/", Key="${TOKEN}"))
+        assert problem.startswith("`audit.notify.webhook`: TimeoutError: ")
+        assert time.monotonic() - started < 4
+
+
+def test_a_server_that_never_comes_to_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its bytes comes in time, all of them together never."""
+    monkeypatch.setattr(telling, "TOTAL_LIMIT", 0.5)
+    stop = threading.Event()
+
+    def drip(server: socket.socket) -> None:
+        with server.accept()[0] as connection:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+            while not stop.wait(0.05):
+                connection.sendall(b"x")
+
+    with listen() as server:
+        thread = threading.Thread(target=drip, args=(server,))
+        thread.start()
+        problems = send(call(f"http://{HOST}:{server.getsockname()[1]}/"))
+        stop.set()
+        thread.join()
+    assert problems == ["`audit.notify.webhook`: this took longer than 0.5 seconds and was given up."]
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("file:///etc/passwd", "must begin with http:// or https://"),
+        ("ftp://host/x", "must begin with http:// or https://"),
+        ("https:///geheim", "must begin with http:// or https://"),
+        ("http://[::1/x", "must begin with http:// or https://"),
+        ("http://host:geheim/x", "must begin with http:// or https://"),
+        ("http://host/a\r\nX: y", "must begin with http:// or https://"),
+        ("http://host/${TOKEN}", "have neither blanks nor letters beyond ASCII."),
+        ("${TOKEN}", "must begin with http:// or https://"),
+        ("https://me:geheim@host/x", "must not hold a user or password; send them by a header."),
+        ("https://host/${NOT_THERE}", "needs the environment variable NOT_THERE, which is not set"),
+    ],
+)
+def test_an_address_that_is_none_is_a_problem(url: str, problem: str) -> None:
+    (said,) = send(call(url))
+    assert said.startswith("`audit.notify.webhook`: ")
+    assert problem in said
+
+
+@pytest.mark.parametrize("value", ["geheim\r\nX-Other: y", "geheim-ü", "geheim\0"])
+def test_a_header_is_one_line_of_ascii(hook: Hook, value: str) -> None:
+    assert send(call(hook.url, Key=value)) == [
+        "`audit.notify.webhook`: `audit.notify.webhook.headers.Key` must be a name and a value of ASCII "
+        "characters on one line."
+    ]
+    assert hook.requests == []
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A certificate of our own, as a file, and a server's side of it."""
+
+    file: Path
+    context: ssl.SSLContext
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    pytest.importorskip("cryptography", reason="no certificates without the package `cryptography`")
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(HOST))]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)
+    folder = tmp_path_factory.mktemp("certificate")
+    (folder / "both.pem").write_bytes(private + signed.public_bytes(pem))
+    (folder / "public.pem").write_bytes(signed.public_bytes(pem))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "both.pem")
+    return Certificate(file=folder / "public.pem", context=context)
+
+
+def test_certificates_of_webhooks_are_checked(
+    certificate: Certificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telling, "PAUSES", (30.0,))  # for there is nothing to wait for
+    with run_hook(Hook(), certificate.context) as hook:
+        started = time.monotonic()
+        table = call(hook.url.replace("http:", "https:"), Key="${TOKEN}")
+        (problem,) = send(table)
+        assert problem.startswith("`audit.notify.webhook`: SSLCertVerificationError: ")
+        assert time.monotonic() - started < 20
+        assert hook.requests == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
+        assert send(table) == []
+        assert hook.requests[0][1]["Key"] == SECRET
+
+
+# E-mails
+
+
+@dataclass
+class Post:
+    """A mail server: how it behaves, and what it was told."""
+
+    context: ssl.SSLContext | None = None
+    security: str = "none"
+    password: str = SECRET
+    refused: str = "nobody@example.org"
+    messages: list[tuple[list[str], bytes]] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    port: int = 0
+
+
+class PostHandler(socketserver.BaseRequestHandler):
+    """As much of SMTP as it takes."""
+
+    def handle(self) -> None:
+        post: Post = self.server.post  # type: ignore[attr-defined]
+        try:
+            if post.security == "tls" and post.context:
+                self.request = post.context.wrap_socket(self.request, server_side=True)
+            self.converse(post)
+        except (OSError, ssl.SSLError):
+            pass  # a client that distrusts us hangs up
+        finally:
+            self.request.close()
+
+    def say(self, text: str) -> None:
+        self.request.sendall(f"{text}\r\n".encode())
+
+    def hear(self) -> str:
+        line = b""
+        while not line.endswith(b"\n"):
+            byte = self.request.recv(1)
+            if not byte:
+                raise OSError("gone")
+            line += byte
+        return line.decode().rstrip("\r\n")
+
+    def converse(self, post: Post) -> None:
+        self.say("220 test")
+        recipients: list[str] = []
+        while (line := self.hear()) != "QUIT":
+            post.lines.append(line)
+            word = line.split()[0].upper()
+            if word == "EHLO":
+                self.say("250-test\r\n250 " + ("STARTTLS" if self.may_start(post) else "AUTH PLAIN"))
+            elif word == "STARTTLS" and post.context:
+                self.say("220 go on")
+                self.request = post.context.wrap_socket(self.request, server_side=True)
+            elif word == "AUTH":
+                given = base64.b64decode(line.split()[2]).decode().split("\0")
+                is_right = given[-1] == post.password
+                self.say("235 welcome" if is_right else f"535 {given[-1]} is wrong ({line.split()[2]})")
+            elif word == "RCPT":
+                is_refused = post.refused in line
+                recipients += [] if is_refused else [line]
+                self.say("550 unknown" if is_refused else "250 ok")
+            elif word == "DATA":
+                self.say("354 go on")
+                post.messages.append((recipients, self.hear_message()))
+                self.say("250 ok")
+            else:
+                self.say("250 ok")
+        self.say("221 bye")
+
+    def may_start(self, post: Post) -> bool:
+        return post.security == "starttls" and not isinstance(self.request, ssl.SSLSocket)
+
+    def hear_message(self) -> bytes:
+        lines: list[str] = []
+        while (line := self.hear()) != ".":
+            lines.append(line.removeprefix(".") if line.startswith("..") else line)
+        return "\r\n".join(lines).encode()
+
+
+class PostServer(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+
+@contextmanager
+def run_post(post: Post) -> Iterator[Post]:
+    with PostServer((HOST, 0), PostHandler) as server:
+        server.post = post  # type: ignore[attr-defined]
+        post.port = server.server_address[1]
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield post
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def mail(post: Post, **changes: Any) -> NotifyTable:
+    values: dict[str, Any] = {
+        "host": HOST,
+        "port": post.port,
+        "security": post.security,
+        "sender": "scorereport@example.org",
+        "recipients": ("Model Risk <risk@example.org>", "second@example.org"),
+    }
+    return NotifyTable(email=EmailTable(**{**values, **changes}))
+
+
+def read_only_message(post: Post) -> EmailMessage:
+    ((_, content),) = post.messages
+    return email.message_from_bytes(content, policy=email.policy.default)
+
+
+def test_an_email_says_what_there_is_to_say(tmp_path: Path) -> None:
+    files = tuple(tmp_path / f"2026-10.{ending}" for ending in ("pdf", "html", "json"))
+    for file in files:
+        file.write_bytes(b"%PDF \xff" + file.name.encode())
+    with run_post(Post()) as post:
+        assert send(mail(post, attach=("pdf", "json")), files=files) == []
+    assert post.messages[0][0] == ["rcpt TO:<risk@example.org>", "rcpt TO:<second@example.org>"]
+    message = read_only_message(post)
+    assert message["Subject"] == "scorereport: retail-default 2026-10: fail"
+    assert message["From"] == "scorereport@example.org"
+    assert message["To"] == "Model Risk <risk@example.org>, second@example.org"
+    assert message["Auto-Submitted"] == "auto-generated"
+    body = message.get_body()
+    assert body is not None
+    text = body.get_content().replace("\r\n", "\n")
+    assert text.startswith(
+        "The audit retail-default of the period 2026-10 came to: fail.\n\nThe Brier score is too"
+    )
+    assert "The score has risen." in text
+    assert "This is met." not in text
+    assert f"Record 17, SHA-256 {make_record().sha256}." in text
+    attached = {part.get_filename(): part.get_content() for part in message.iter_attachments()}
+    assert attached == {"2026-10.pdf": files[0].read_bytes(), "2026-10.json": files[2].read_bytes()}
+
+
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+def test_an_email_is_sent_with_a_login(
+    security: str, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
+    with run_post(Post(security=security, context=certificate.context)) as post:
+        assert send(mail(post, user="me", password="${TOKEN}")) == []
+        assert read_only_message(post)["Subject"] == "scorereport: retail-default 2026-10: fail"
+        assert any(line.startswith("AUTH") for line in post.lines)
+
+
+@pytest.mark.parametrize("security", ["starttls", "tls"])
+def test_certificates_of_mail_servers_are_checked(security: str, certificate: Certificate) -> None:
+    with run_post(Post(security=security, context=certificate.context)) as post:
+        (problem,) = send(mail(post, user="me", password="${TOKEN}"))
+        assert problem.startswith("`audit.notify.email`: SSLCertVerificationError: ")
+        assert post.messages == []
+        assert not any(line.startswith("AUTH") for line in post.lines)
+
+
+def test_without_the_encryption_asked_for_nothing_is_sent() -> None:
+    with run_post(Post()) as post:
+        (problem,) = send(mail(post, security="starttls", user="me", password="${TOKEN}"))
+        assert problem == (
+            "`audit.notify.email`: SMTPNotSupportedError: STARTTLS extension not supported by server."
+        )
+        assert not any(line.startswith(("AUTH", "MAIL")) for line in post.lines)
+
+
+def test_a_wrong_password_is_not_shown_even_if_the_server_does() -> None:
+    with run_post(Post(password="another")) as post:
+        (problem,) = send(mail(post, user="me", password="${TOKEN}"))
+        assert problem.startswith("`audit.notify.email`: SMTPAuthenticationError: (535, b'***")
+        assert post.messages == []
+
+
+def test_names_cannot_add_headers() -> None:
+    record = make_record(audit="retail\r\nBcc: thief@example.org\n\nbody")
+    with run_post(Post()) as post:
+        assert send(mail(post), record) == []
+    message = read_only_message(post)
+    assert message["Subject"] == "scorereport: retail Bcc: thief@example.org body 2026-10: fail"
+    assert message["Bcc"] is None
+    assert len(post.messages[0][0]) == 2
+
+
+@pytest.mark.parametrize("key", ["sender", "recipients"])
+def test_addresses_cannot_add_headers(key: str) -> None:
+    address = "me@example.org\r\nBcc: thief@example.org"
+    with run_post(Post()) as post:
+        (problem,) = send(mail(post, **{key: address if key == "sender" else (address,)}))
+        assert problem.startswith("`audit.notify.email`: ValueError: Header values may not contain linefeed")
+        assert post.messages == []
+
+
+def test_recipients_that_are_refused_are_named() -> None:
+    with run_post(Post()) as post:
+        table = mail(post, recipients=("risk@example.org", "nobody@example.org"))
+        assert send(table) == [
+            "`audit.notify.email`: the server refused nobody@example.org as a recipient.",
+        ]
+        assert len(post.messages) == 1
+
+
+def test_a_file_that_is_gone_does_not_hold_the_email_back(tmp_path: Path) -> None:
+    with run_post(Post()) as post:
+        (problem,) = send(mail(post, attach=("pdf",)), files=(tmp_path / "gone.pdf",))
+        assert problem.startswith("`audit.notify.email`: gone.pdf could not be attached: FileNotFoundError: ")
+        assert len(post.messages) == 1
+
+
+def test_letters_that_cannot_be_sent_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", "geheim-ü")
+    with run_post(Post()) as post:
+        assert send(mail(post, user="me", password="${TOKEN}")) == [
+            "`audit.notify.email`: a name, an address or a password has letters that cannot be sent."
+        ]
+
+
+def test_a_mail_server_that_says_nothing_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling, "SILENCE_LIMIT", 0.1)
+    with listen() as server:
+        (problem,) = send(mail(Post(port=server.getsockname()[1]), user="me", password="${TOKEN}"))
+    assert problem.startswith("`audit.notify.email`: SMTPServerDisconnected: ")
+    assert problem.endswith("timed out")
+
+
+# All together
+
+
+def test_one_way_that_fails_does_not_stop_the_others(hook: Hook, tmp_path: Path) -> None:
+    with listen() as server:
+        port = server.getsockname()[1]
+    table = NotifyTable(
+        command=("false",),
+        webhook=WebhookTable(url=f"{hook.url}/in", headers={"Key": "${TOKEN}"}),
+        email=mail(Post(port=port), password="${TOKEN}", user="me").email,
+    )
+    problems = send(table, folder=tmp_path)
+    assert [problem.split(":")[0] for problem in problems] == [
+        "`audit.notify.command`",
+        "`audit.notify.email`",
+    ]
+    assert len(hook.requests) == 1
+
+
+def test_nothing_is_raised_whatever_expanding_does() -> None:
+    def fail(text: str, key: str) -> str:
+        raise RuntimeError(f"no {text} for {key}")
+
+    table = NotifyTable(webhook=WebhookTable(url="http://me:password@host"))
+    problems = tell(table, make_record(), files=[], redactor=Redactor(), expand=fail)
+    assert problems == [
+        "`audit.notify.webhook`: RuntimeError: no http://***@host for audit.notify.webhook.url"
+    ]
+    assert "TOKEN" in os.environ
