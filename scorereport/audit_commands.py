@@ -190,16 +190,14 @@ def verify(
 ) -> None:
     """Check that no record and no file was changed, removed, inserted or moved; exit code 1 if one was."""
     from scorereport import document
+    from scorereport.audit.inspecting import verify_plan
     from scorereport.audit.planning import read_plan
     from scorereport.formatting import counted
     from scorereport.history.store import open_unchecked
-    from scorereport.history.verifying import verify_history
 
     plan = read_plan(config)
     with open_unchecked(plan.database_url, head=plan.head) as opened:
-        found = verify_history(
-            opened, find_folder=lambda record: plan.resolve(record.folder), heads=head or ()
-        )
+        found = verify_plan(plan, opened, heads=head or ())
     if as_json:
         typer.echo(document.dump(found), nl=False)
     else:

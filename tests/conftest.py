@@ -37,6 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest tests first: nobody waits for the last of them at the end."""
     items.sort(key=lambda item: item.path.name != "test_study.py")
 
+
 postgres_server = pytest.fixture(scope="session")(share_server)
 postgres_url = pytest.fixture(make_database)
 

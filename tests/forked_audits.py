@@ -18,10 +18,10 @@ from tempfile import TemporaryDirectory
 
 from audit_tools import BRIEF, make_scored, write_audit
 
+from scorereport.audit.inspecting import verify_plan
 from scorereport.audit.planning import read_plan
 from scorereport.audit.running import run_audit
 from scorereport.history.store import open_history
-from scorereport.history.verifying import verify_history
 
 
 def fork(action) -> int:
@@ -43,7 +43,7 @@ def look(config: str) -> dict:
     if not (plan.folder / "history.db").exists():
         return {"records": 0, "findings": [], "files": []}
     with open_history(plan.database_url, head=plan.head, create=False) as history:
-        found = verify_history(history, find_folder=lambda record: plan.resolve(record.folder))
+        found = verify_plan(plan, history)
     reports = plan.resolve(plan.reports_folder)
     files = sorted(p.relative_to(reports).as_posix() for p in reports.rglob("*") if p.is_file())
     return {

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from audit_tools import BRIEF, make_scored, run_command, write_audit
 
+from scorereport.audit.inspecting import verify_plan
 from scorereport.audit.planning import read_plan
 from scorereport.audit.running import run_audit
 from scorereport.errors import ExitCode
 from scorereport.history.records import Status
 from scorereport.history.store import open_history
-from scorereport.history.verifying import verify_history
 
 HERE = Path(__file__).parent
 AS_OF = "2026-11-02"
@@ -34,7 +34,7 @@ def folder(tmp_path) -> Path:
 def verify(config):
     plan = read_plan(config)
     with open_history(plan.database_url, head=plan.head, create=False) as history:
-        found = verify_history(history, find_folder=lambda record: plan.resolve(record.folder))
+        found = verify_plan(plan, history)
         return found, history.records()
 
 
@@ -173,3 +173,16 @@ def test_a_disk_that_is_full_is_told_and_leaves_the_old_state(folder):
     assert next(record.status for record in records) is Status.DONE
     assert run_command("run", config, "--as-of", AS_OF).returncode == 0
     assert verify(config)[0].findings == ()
+
+
+def test_somebody_who_may_only_read_can_verify(folder):
+    """An auditor, or whoever has the history on a disk that is read-only."""
+    config = write_audit(folder)
+    run_audit(config, as_of="2026-10-02")
+    done = run_as_nobody(folder, "verify", config)
+    assert done.returncode == 0, done.stderr
+    assert "1 record and 1 file: intact." in done.stdout
+    assert run_as_nobody(folder, "history", config).stdout.count("2026-09") == 1
+    (folder / "audits" / "history.db").chmod(0o600)
+    hidden = run_as_nobody(folder, "verify", config) if os.geteuid() == 0 else None
+    assert hidden is None or hidden.returncode == ExitCode.USAGE

@@ -12,13 +12,13 @@ import pytest
 from audit_tools import make_scored, run_command, write_audit
 
 from scorereport.audit import making
+from scorereport.audit.inspecting import verify_plan
 from scorereport.audit.planning import read_plan
 from scorereport.audit.running import run_audit
 from scorereport.document import encode
 from scorereport.errors import ExitCode, UsageError
 from scorereport.history.records import BEGINNING, Status
 from scorereport.history.store import open_history
-from scorereport.history.verifying import verify_history
 from scorereport.report.record import read_report
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def read_history(config):
 def verify(config):
     plan = read_plan(config)
     with open_history(plan.database_url, head=plan.head, create=False) as history:
-        return verify_history(history, find_folder=lambda record: plan.resolve(record.folder))
+        return verify_plan(plan, history)
 
 
 def assert_intact(config, *, records):

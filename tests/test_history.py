@@ -968,7 +968,7 @@ def test_files_that_are_not_as_recorded_are_named(copied, file_url):
     assert verification.findings[0].sentence == (
         f"The file {folder}/1.pdf of record 1 was changed, or cannot be read."
     )
-    assert verify(file_url, copied, audit="another").findings == ()
+    assert verify(file_url, copied, is_here=lambda record: record.audit == "another").findings == ()
 
 
 def test_a_run_without_files_lays_claim_to_no_folder(file_url, place):

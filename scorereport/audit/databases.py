@@ -390,6 +390,8 @@ _POSTGRESQL = {
     "resolve host": f"the host that `{_KEY}` names is not known.",
     "translate host name": f"the host that `{_KEY}` names is not known.",
     "does not exist": f"the server has no database or no user of the name in `{_KEY}`.",
+    "server closed the connection": "the server ended the connection; run the audit again.",
+    "connection is lost": "the server ended the connection; run the audit again.",
     "too large": "it holds a time that is infinite or after the year 9999.",
     "too small": "it holds a time before the year 1.",
 }
@@ -399,6 +401,8 @@ def _explain_postgresql(cause: BaseException) -> str:
     state: str = getattr(cause, "sqlstate", None) or ""
     if state == "25006":
         return "the query tries to write, and an audit only reads."
+    if state.startswith("57P"):
+        return "the server ended the connection; run the audit again."
     if state.startswith("42"):  # errors of the query, which name its words, and rights that are lacking
         return f"{' '.join(str(cause.diag.message_primary).split())}."  # type: ignore[attr-defined]
     known = next((told for part, told in _POSTGRESQL.items() if not state and part in str(cause)), None)

@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scorereport.audit.inspecting import verify_plan
 from scorereport.clock import timestamp
-from scorereport.history.verifying import verify_history
 from scorereport.site.writing import write_site
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from scorereport.audit.planning import Plan
-    from scorereport.history.records import Record
     from scorereport.history.store import History
 
 
 def publish_site(plan: Plan, history: History, folder: Path) -> Path:
     """Write the pages of all audits of a history into a folder, and return the first of them."""
-
-    def find_folder(record: Record) -> Path:
-        return plan.resolve(record.folder)
-
     write_site(
         history.records(),
         folder,
-        find_folder=find_folder,
+        find_folder=lambda record: plan.resolve(record.folder),
         title=plan.configuration.report.organisation or "Model audits",
         time=timestamp(),
-        verification=verify_history(history, find_folder=find_folder),
+        verification=verify_plan(plan, history),
     )
     return folder / "index.html"

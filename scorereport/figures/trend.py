@@ -49,7 +49,7 @@ _LOWEST, _LINE = 27.0, 9.5
 #: More models than these are left to the results document.
 MOST_MODELS = 12
 #: More audits than these have no mark each, and more intervals than these are pale.
-_MOST_MARKS, _MOST_INTERVALS = 40, 24
+MOST_MARKS, _MOST_INTERVALS = 40, 24
 #: As many audits have their own dates below them.
 _MOST_DATES = 5
 #: The colours of verdicts, which always come with the word; on a line, and dark enough for words.
@@ -268,7 +268,7 @@ def _draw_series(
     known = np.isfinite(one.value)
     axes.plot(x[known], one.value[known], zorder=3, **look.line(1.0))
     style: dict[str, Any] = {"linestyle": "none", "marker": look.marker, "color": look.colour}
-    if len(days) <= _MOST_MARKS:
+    if len(days) <= MOST_MARKS:
         for chosen, size in ((in_reference, 3.6), (~in_reference, 2.2)):
             axes.plot(x[:-1][chosen[:-1]], one.value[:-1][chosen[:-1]], markersize=size, mew=0, **style)
     axes.vlines(x[-1:], one.lower[-1:], one.upper[-1:], color=look.colour, linewidth=1.4, zorder=5)

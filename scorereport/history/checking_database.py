@@ -27,6 +27,8 @@ _TRIGGERS = text(
     FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
     WHERE NOT tgisinternal AND tgrelid IN (to_regclass('audits'), to_regclass('documents'))"""
 )
+#: Where the header says how to write and how to read: 2 is ahead into a log.
+_LOG_MARK = slice(18, 20)
 _HEADER_SIZE = 100
 #: Constants at the beginning of a SQLite file: it writes ahead; four bytes each for the format of the schema
 #: and for the encoding, which is UTF-8; the rest is not used.
@@ -78,8 +80,14 @@ def _check_file(history: History, connection: Connection) -> Iterator[Finding]:
         shown = "; ".join(" ".join(line.split()) for line in said[:3])
         more = f"; and {len(said) - 3} more" if len(said) > 3 else ""
         yield _say(history, f"SQLite finds the file damaged: {shown}{more}.")
-    if ask(history, connection, text("PRAGMA journal_mode"))[0][0] != "wal":
+    if history.file is not None and not _has_log(history.file):
         yield _say(history, "The file is no longer set to write ahead into a log, as a history is.")
+
+
+def _has_log(file: Path) -> bool:
+    """Whether the file says that changes go into a log first; to those who may only read SQLite denies it."""
+    with file.open("rb") as content:
+        return content.read(_LOG_MARK.stop)[_LOG_MARK] == b"\x02\x02"
 
 
 def _check_header(history: History, connection: Connection) -> Iterator[Finding]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterator
 
     from sqlalchemy import URL, Connection, Engine
@@ -19,6 +22,10 @@ PATIENCE = 60
 #: What the lock of PostgreSQL is known by, for everybody who writes into a history.
 LOCK = 7_365_317_233
 _SECRET_WORDS = ("pass", "secret", "token", "key")
+
+
+class UnreachableError(UsageError):
+    """A history that cannot be looked at, though nothing is known to be wrong with it."""
 
 
 def read_url(url: str) -> URL:
@@ -101,21 +108,51 @@ def _redact(reason: str, address: URL) -> str:
     return reason if reason.endswith((".", "?", "!")) else f"{reason}."
 
 
+def may_write(file: Path) -> bool:
+    """Whether this user may write a database of SQLite, which needs its folder as well."""
+    return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
+
+
 def connect(address: URL) -> Engine:
     """An engine whose transactions begin as `reading` and `writing` say; nothing is touched yet."""
     from sqlalchemy import create_engine, event
 
-    if find_file(address) is None:
+    file = find_file(address)
+    if file is None:
         return create_engine(
             address,
             isolation_level="READ COMMITTED",  # what is read after waiting for the lock is of after waiting
             connect_args={"connect_timeout": 15},
             pool_pre_ping=True,
         )
-    engine = create_engine(address, connect_args={"timeout": PATIENCE})
+    if file.is_file() and not may_write(file):
+        engine = create_engine("sqlite://", creator=partial(_connect_reader, file))
+    else:
+        engine = create_engine(address, connect_args={"timeout": PATIENCE})
     event.listen(engine, "connect", _set_up)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _connect_reader(file: Path) -> sqlite3.Connection:
+    """A connection of somebody who may only read: an auditor, or whoever has a copy on a read-only disk.
+
+    What stands in the log already can be read if its index is there too; without a log the file is all
+    there is. A log without its index is one that nobody but a writer can read.
+    """
+    import sqlite3
+
+    log, index = (file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm"))
+    has_log = log.is_file() and log.stat().st_size > 0
+    if has_log and not index.is_file():
+        raise UnreachableError(
+            f"The history {file} has a log, {log.name}, that only somebody who may write to its folder can "
+            "read: open it as such a user once, or copy both files to a folder of your own."
+        )
+    how = "mode=ro" if has_log else "mode=ro&immutable=1"
+    return sqlite3.connect(
+        f"{file.resolve().as_uri()}?{how}", uri=True, timeout=PATIENCE, check_same_thread=False
+    )
 
 
 def _set_up(connection: Any, _: Any) -> None:

@@ -38,8 +38,14 @@ class FiledFile:
     size: int
 
 
+class _AsWritten:
+    """Records that were read remember their text: later versions of us may write it otherwise."""
+
+    __slots__ = ("_text",)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(_AsWritten):
     """An audit, or the removal of files that were kept long enough, as it stands in the history.
 
     `id` is the place in the chain, from 1, and `previous` the hash of the record before. `attempt` counts the
@@ -81,8 +87,8 @@ class Record:
     documents: tuple[str, ...] = ()
 
     def to_json(self) -> str:
-        """The record as one line of text: what its hash is taken of."""
-        return document.dump(self)
+        """The record as one line of text, as it was written: what its hash is taken of."""
+        return getattr(self, "_text", None) or document.dump(self)
 
     @property
     def sha256(self) -> str:
@@ -91,5 +97,7 @@ class Record:
 
 
 def read_record(text: str | bytes, name: str) -> Record:
-    """Read a record back from its text."""
-    return document.load(Record, text, name)
+    """Read a record back from its text, which it keeps."""
+    record = document.load(Record, text, name)
+    object.__setattr__(record, "_text", text if isinstance(text, str) else text.decode())
+    return record

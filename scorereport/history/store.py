@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 import zlib
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from scorereport.history.connecting import (
     connect,
     describe_url,
     find_file,
+    may_write,
     plain_errors,
     read_url,
     reading,
@@ -251,10 +253,26 @@ def _prepare(history: History, *, create: bool) -> None:
         version = read_version(connection, history.name)
     if version == 0 and not create:
         raise UsageError(f"There is no history in the database {history.name}.")
+    if history.file is not None and history.file.is_file() and not may_write(history.file):
+        _check_readable_version(history, version, create=create)
+        return
     _use_write_ahead_log(history)
     if version < CURRENT:
         with history.writing() as connection:
             migrate(connection, history.name)
+
+
+def _check_readable_version(history: History, version: int, *, create: bool) -> None:
+    """Refuse what somebody who may only read cannot do."""
+    from scorereport.history.schema import CURRENT
+
+    if create:
+        raise UsageError(f"The history {history.name} cannot be written: you may only read it.")
+    if version < CURRENT:
+        raise UsageError(
+            f"The history {history.name} has version {version}; this scorereport reads version {CURRENT}: "
+            "somebody who may write to it has to open it first."
+        )
 
 
 def _make_folder(history: History) -> None:
@@ -271,6 +289,8 @@ def _make_folder(history: History) -> None:
 def _check_present(history: History) -> None:
     if history.file is not None and not history.file.is_file():
         raise UsageError(f"There is no history {history.name}; `scorereport audit run` begins one.")
+    if history.file is not None and not os.access(history.file, os.R_OK):
+        raise UsageError(f"The history {history.name} cannot be read: you may not.")
 
 
 def _use_write_ahead_log(history: History) -> None:

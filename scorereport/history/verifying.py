@@ -15,6 +15,7 @@ from scorereport.history.checking_files import (
     find_strays,
     is_below,
 )
+from scorereport.history.connecting import UnreachableError
 from scorereport.history.findings import Finding, FindingKind, Verification
 from scorereport.history.heads import read_head
 from scorereport.history.records import BEGINNING
@@ -43,7 +44,7 @@ def verify_history(
     *,
     find_folder: Callable[[Record], Path],
     heads: Sequence[str] = (),
-    audit: str | None = None,
+    is_here: Callable[[Record], bool] = lambda _: True,
 ) -> Verification:
     """Look for anything in a history that is not as it was recorded, and name all of it.
 
@@ -55,8 +56,9 @@ def verify_history(
         Says of a record below which folder the files lie that it names.
     heads
         Hashes of records, or their first twelve letters or more, that somebody kept outside.
-    audit
-        Look only at the files of this audit. The chain is one for all audits and always looked at.
+    is_here
+        Says of a record whether its files are kept here, and not by somebody who shares the history.
+        The chain is one for all audits and always looked at.
     """
     kept = _check_kept(heads)
     head, findings, notes = _read_head(history)
@@ -65,9 +67,13 @@ def verify_history(
         with history.reading() as connection:
             links, in_database = _check_stored(history, connection, head, kept)
             findings += in_database
-    except UsageError as error:  # not even a connection
+    except UnreachableError:
+        raise
+    except UsageError as error:
+        if history.file is None:  # a server that does not answer was not tampered with
+            raise
         findings.append(_describe_unreadable(history, str(error)))
-    count, in_files = _check_reports(history, links, find_folder, audit)
+    count, in_files = _check_reports(history, links, find_folder, is_here)
     return Verification(
         records=len(links),
         files=count,
@@ -141,13 +147,14 @@ def _describe_trouble(history: History, *tables: StoredRows) -> Iterator[Finding
 
 
 def _check_reports(
-    history: History, links: Sequence[Link], find_folder: Callable[[Record], Path], audit: str | None
+    history: History,
+    links: Sequence[Link],
+    find_folder: Callable[[Record], Path],
+    is_here: Callable[[Record], bool],
 ) -> tuple[int, list[Finding]]:
     """How many files the records name, and what is wrong with them; changed records prove nothing."""
     records = [
-        link.record
-        for link in links
-        if link.record is not None and link.is_intact and audit in (None, link.record.audit)
+        link.record for link in links if link.record is not None and link.is_intact and is_here(link.record)
     ]
     filings = find_filings(records, find_folder)
     findings = list(check_files(filings, records, find_folder))

@@ -47,13 +47,12 @@ class Numbers(NamedTuple):
     interval: str
 
 
-def describe_numbers(drift: Drift, decimals: int | None = None) -> Numbers:
+def describe_numbers(drift: Drift) -> Numbers:
     """Value, reference, difference and interval as text; shares in percent, differences of them in points."""
     kind = kind_of(drift.measure)
     is_share = kind in (PREVALENCE, FORECASTS)
-    if decimals is None:
-        decimals = common_decimals([max(drift.value, drift.reference)]) if kind != FORECASTS else 3
-    factor, decimals = (100, 1) if kind == PREVALENCE else (1, decimals)
+    of_score = common_decimals([max(drift.value, drift.reference)])
+    factor, decimals = {PREVALENCE: (100, 1), FORECASTS: (1, 3)}.get(kind, (1, of_score))
     value, reference = (
         format_percent(number) if is_share else format_number(number, decimals)
         for number in (drift.value, drift.reference)
@@ -73,18 +72,16 @@ def tell_drift(drift: Drift, whole: float) -> str:
     numbers = describe_numbers(drift)
     if kind_of(drift.measure) == FORECASTS:
         return _tell_forecasts(drift, numbers)
-    difference, unit = numbers.difference.removeprefix("−"), ""
-    if drift.measure == PREVALENCE:
-        unit = " percentage points"
-    by = f"{difference}{unit} {numbers.interval}".rstrip()
+    points = " percentage points" if drift.measure == PREVALENCE else ""
+    shown = f"{numbers.difference}{points} {numbers.interval}"
     if not drift.has_drifted:
         return (
-            f"{_name(drift)}: {numbers.value}, before {numbers.reference}. The difference of "
-            f"{numbers.difference}{unit} {numbers.interval} {_tell_chance(drift, whole)}"
+            f"{_name(drift)}: {numbers.value}, before {numbers.reference}. The difference of {shown} "
+            f"{_tell_chance(drift, whole)}"
         )
     rose = "rose" if drift.difference > 0 else "fell"
     return (
-        f"{_name(drift)} {rose} from {numbers.reference} to {numbers.value}, by {by}"
+        f"{_name(drift)} {rose} from {numbers.reference} to {numbers.value}, a difference of {shown}"
         f"{_tell_share(drift, whole)}: {_tell_size(drift, whole)}.{_tell_direction(drift)}"
     )
 
@@ -172,7 +169,8 @@ def explain_untested(measure: str) -> str:
     if kind == PREVALENCE:
         return "There was only one outcome, now and before."
     if kind == MISCALIBRATION:
-        return f"Here, or in all earlier audits, there are fewer than {FEW_EVENTS} events or non-events."
+        few = f"fewer than {FEW_EVENTS} cases had another outcome than the most frequent one"
+        return f"Here, or in every earlier audit, {few}."
     return "It has no standard error here, or in no earlier audit."
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scorereport.figures import describe_trend, plot_trend
-from scorereport.figures.trend import MOST_MODELS, name_models
+from scorereport.figures.trend import MOST_MARKS, MOST_MODELS, name_models
 from scorereport.formatting import counted, format_count, format_level, join_words
+from scorereport.inference.components import FEW_EVENTS
 from scorereport.report.parts import Section, collect_parts, make_figure, make_table
 from scorereport.tables.trend import drift_table, forecast_drift_table
 from scorereport.trend.sentences import SIZES
@@ -46,14 +47,15 @@ def _draw(report: Report, trend: Trend, level: str) -> Part | None:
     left_out = f" The first {MOST_MODELS} of {models} models." if models > MOST_MODELS else ""
     has_limits = any(not judgement.group for judgement in report.judgements)
     limits = " Dashed lines: limits as they are now; an arrow points to one beyond a panel." * has_limits
+    has_marks = len(trend.snapshots) <= MOST_MARKS and bool(trend.reference)
+    marks = " Of the other marks the larger ones are audits that it is tested against." * has_marks
     return make_figure(
         plot_trend,
         describe_trend(trend, report.judgements),
         trend,
         report.judgements,
         caption=f"Numbers of {counted(len(trend.snapshots), 'audit')} at the last day of each period, with "
-        f"{level} intervals. Large marks: this audit. Larger ones of the others: audits that it is tested "
-        f"against.{limits}{left_out}",
+        f"{level} intervals. Large marks: this audit.{marks}{limits}{left_out}",
     )
 
 
@@ -75,6 +77,7 @@ def _describe(trend: Trend, *, kind: str) -> dict[str, Any]:
         "what": "the event happens" if kind == "binary" else "each class comes",
         "sizes": {name: [format_level(size) for size in sizes] for name, sizes in SIZES.items()},
         "index": SIZES["forecasts"],
+        "fewest": format_count(FEW_EVENTS),
         "notes": list(trend.notes),
     }
 
