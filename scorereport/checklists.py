@@ -44,7 +44,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChecklistItem:
-    """What is asked for, the sections and keys that answer it, or the reason why none can."""
+    """What is asked for, the sections and keys that answer it, and the reason why a report may have none."""
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -173,8 +173,8 @@ def _find_broken_rules(checklist: Checklist) -> Iterator[str]:
             yield f"`{key}` must have a number and a text."
         if numbers.index(item.number) < place - 1:
             yield f"`{key}.number` must not occur twice; got {item.number!r}."
-        if bool(item.sections) == bool(item.reason):
-            yield f"`{key}` must have either `sections` that answer it, or a `reason` why none does."
+        if not (item.sections or item.reason):
+            yield f"`{key}` must have `sections` that answer it, or a `reason` why none does."
         yield from _find_strangers(key, item)
 
 
@@ -207,9 +207,9 @@ def _fill_item(
 ) -> ChecklistLine:
     if excuse:
         return _line(item, Status.NOT_APPLICABLE, reason=excuse)
-    if not item.sections:
-        return _line(item, Status.NOT_COVERED, reason=item.reason)
     sections = tuple(section for section in item.sections if section in present)
+    if item.reason and not sections:
+        return _line(item, Status.NOT_COVERED, reason=item.reason)
     missing_sections = tuple(section for section in item.sections if section not in present)
     missing_keys = tuple(need for need in item.needs if not _is_filled(configuration.find(need)))
     missing_evidence = [EVIDENCE[name] for name in item.evidence if name not in evidence]

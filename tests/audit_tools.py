@@ -31,7 +31,7 @@ def make_scored(start: str, days: int, *, rows: int = 40, seed: int = 1, slope: 
     return pd.DataFrame({"day": np.repeat(dates, rows), "y": outcome, "logit": forecast})
 
 
-def write_audit(place: Path, name: str = "loans", **audit: Any) -> Path:
+def write_audit(place: Path, file: str = "loans", **audit: Any) -> Path:
     """A configuration of an audit in a folder, of the file scores.csv in it; `audit` are tables of `[audit]`.
 
     The tables `report`, `evaluation` and `limits` may be given as well.
@@ -48,7 +48,7 @@ def write_audit(place: Path, name: str = "loans", **audit: Any) -> Path:
         }
         | audit,
     }
-    path = place / f"{name}.toml"
+    path = place / f"{file}.toml"
     path.write_text("".join(_list_tables(tables)), encoding="utf-8")
     return path
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from typing import TYPE_CHECKING
@@ -12,12 +13,13 @@ import pytest
 from audit_tools import make_scored, run_command, write_audit
 
 from scorereport.audit import making
+from scorereport.audit.filing import Shelf
 from scorereport.audit.inspecting import verify_plan
 from scorereport.audit.planning import read_plan
 from scorereport.audit.running import run_audit
 from scorereport.document import encode
 from scorereport.errors import ExitCode, UsageError
-from scorereport.history.records import BEGINNING, Status
+from scorereport.history.records import BEGINNING, FiledFile, Status
 from scorereport.history.store import open_history
 from scorereport.report.record import read_report
 
@@ -218,7 +220,8 @@ def test_full_disk_leaves_a_record_and_nothing_else(folder, monkeypatch):
     record = run_audit(config, as_of=OCTOBER).record
     monkeypatch.undo()
     assert record.status is Status.FAILED
-    assert "No space left on device" in record.reason
+    assert record.reason.endswith("audits/reports/loans cannot be written: No space left on device.")
+    assert not list((folder / "audits").rglob(".staging"))
     run_audit(config, as_of=NOVEMBER)
     assert_intact(config, records=3)
     after = sorted((folder / "audits" / "reports").rglob("*"))
@@ -242,6 +245,29 @@ def test_files_that_were_kept_long_enough_go_and_the_history_says_so(folder, mon
     assert_intact(config, records=5)
 
 
+def test_a_record_that_was_tampered_with_removes_nothing_else(folder):
+    shelf = Shelf(reports=folder / "reports", audit="loans")
+    (folder / "reports" / "loans").mkdir(parents=True)
+    (folder / "reports" / "other").mkdir()
+    precious = [folder / "precious", folder / "reports" / "other" / "report.pdf"]
+    ours = folder / "reports" / "loans" / "a.pdf"
+    for path in (*precious, ours):
+        path.write_bytes(b"x")
+    names = [
+        "../precious",
+        str(folder / "precious"),
+        "loans/../../precious",
+        "other/report.pdf",
+        "loans/a.pdf",
+    ]
+    sha256 = hashlib.sha256(b"x").hexdigest()
+    shelf.remove([FiledFile(name=name, sha256="0" * 64, size=1) for name in names])
+    assert ours.exists()  # what was changed since is no more the file that was filed
+    shelf.remove([FiledFile(name=name, sha256=sha256, size=1) for name in names])
+    assert all(path.exists() for path in precious)
+    assert not ours.exists()
+
+
 def test_several_audits_share_a_history(folder):
     first = write_audit(folder, "first")
     second = write_audit(folder, "second", window={"column": "day", "period": "last 7 days"})
@@ -250,6 +276,14 @@ def test_several_audits_share_a_history(folder):
     assert (record.id, record.period.label) == (2, "2026-10-26--2026-11-01")
     assert record.previous == read_history(first)[0].sha256
     assert_intact(first, records=2)
+
+
+def test_two_configurations_of_one_name_are_told_apart(folder):
+    run_audit(write_audit(folder, "first", name="loans"), as_of=OCTOBER)
+    outcome = run_audit(write_audit(folder, "second", name="loans"), as_of=NOVEMBER)
+    (problem,) = outcome.problems
+    assert problem.startswith("The audit loans was last run by first.toml, and now by second.toml: ")
+    assert run_audit(folder / "second.toml", as_of="2026-10-02").problems == ()
 
 
 def test_models_of_several_classes_are_audited(tmp_path):

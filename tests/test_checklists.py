@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from scorereport.checklists import Status, fill_checklist, parse_checklist, read_checklists
+from scorereport.checklists import (
+    Checklist,
+    ChecklistItem,
+    Status,
+    fill_checklist,
+    parse_checklist,
+    read_checklists,
+)
 from scorereport.configuration import (
     CHECKLISTS,
     SECTION_NAMES,
@@ -207,11 +214,7 @@ HEAD = 'title = "T"\nsource = "S"\n'
         ),
         (
             f'{HEAD}items = [{{number = "1", text = "x"}}]',
-            "`items.1` must have either `sections` that answer it, or a `reason` why none does.",
-        ),
-        (
-            f'{HEAD}items = [{{number = "1", text = "x", sections = ["data"], reason = "y"}}]',
-            "`items.1` must have either `sections` that answer it, or a `reason` why none does.",
+            "`items.1` must have `sections` that answer it, or a `reason` why none does.",
         ),
         (
             HEAD + '[[items]]\nnumber = "1"\ntext = "x"\nreason = "y"\n' * 2,
@@ -227,3 +230,12 @@ def test_own_lists_are_checked(text, message):
     with pytest.raises(UsageError) as caught:
         parse_checklist(text, "own.toml")
     assert str(caught.value) == f"own.toml: {message}"
+
+
+def test_an_item_with_sections_and_a_reason_is_covered_where_there_is_one():
+    item = ChecklistItem(number="1", text="x", sections=("trend",), reason="no audit")
+    checklist = Checklist(title="T", source="S", items=(item,))
+    (line,) = fill_checklist(checklist, Configuration(), ["trend"])
+    assert line.status is Status.COVERED
+    (line,) = fill_checklist(checklist, Configuration(), ["data"])
+    assert (line.status, line.reason) == (Status.NOT_COVERED, "no audit")

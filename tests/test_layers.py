@@ -160,8 +160,8 @@ INNER_LAYERS = {
     ],
     "audit": [
         ["databases", "filing", "planning", "retaining", "telling", "units"],
-        ["gathering", "locking", "making", "publishing"],
-        ["drafting"],
+        ["gathering", "inspecting", "locking", "making"],
+        ["drafting", "publishing"],
         ["running"],
     ],
     "serving": [

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scorereport.errors import UsageError
 from scorereport.files import write_together
 from scorereport.history.records import FiledFile
+from scorereport.sources import hash_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,10 +43,18 @@ class Shelf:
         """The path of a file that a record names."""
         return self.reports / file.name
 
+    def holds(self, file: FiledFile) -> bool:
+        """Whether the name is one of a file of this audit; a record that was tampered with may name any."""
+        audit, _, name = file.name.partition("/")
+        return audit == self.audit and name not in ("", ".", "..") and Path(name).name == name
+
     def stage(self, contents: Mapping[str, bytes]) -> tuple[FiledFile, ...]:
         """Write files, by their names, beside their place; none of them if one cannot be written."""
-        self.staging.mkdir(parents=True, exist_ok=True)
-        write_together({self.staging / name: content for name, content in contents.items()})
+        try:
+            self.staging.mkdir(parents=True, exist_ok=True)
+            write_together({self.staging / name: content for name, content in contents.items()})
+        except OSError as error:
+            raise UsageError(f"The folder {self.folder} cannot be written: {error.strerror}.") from error
         return tuple(
             FiledFile(
                 name=f"{self.audit}/{name}", sha256=hashlib.sha256(content).hexdigest(), size=len(content)
@@ -56,15 +66,17 @@ class Shelf:
         """Move staged files that a record names into their place, and delete all others."""
         if not self.staging.is_dir():
             return
-        hashes = {self.find(file).name: file.sha256 for file in recorded}
+        hashes = {self.find(file).name: file.sha256 for file in filter(self.holds, recorded)}
         for staged in self.staging.iterdir():
-            if hashes.get(staged.name) == hashlib.sha256(staged.read_bytes()).hexdigest():
+            if hashes.get(staged.name) == hash_file(staged):
                 staged.replace(self.folder / staged.name)
             else:
                 staged.unlink()
         self.staging.rmdir()
 
     def remove(self, files: Iterable[FiledFile]) -> None:
-        """Delete files that are there still."""
-        for file in files:
-            self.find(file).unlink(missing_ok=True)
+        """Delete files of this audit that are there still and are what was filed."""
+        for file in filter(self.holds, files):
+            path = self.find(file)
+            if path.is_file() and hash_file(path) == file.sha256:
+                path.unlink()

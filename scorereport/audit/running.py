@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +24,8 @@ from scorereport.history.store import AlreadyRecorded, History, open_history
 from scorereport.periods import Period, find_period, read_as_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scorereport.trend.records import Snapshot
 
 
@@ -101,7 +104,7 @@ class Run:
         """What comes after a new record: files that expired go, people are told; gives what went wrong."""
         if not outcome.is_new:
             return []
-        problems = self._retain()
+        problems = [*self._find_namesake(outcome.record), *self._retain()]
         return problems + tell(
             self.plan.audit.notify,
             outcome.record,
@@ -157,6 +160,8 @@ class Run:
             )
         except ScoreReportError as second:
             raise UsageError(f"{reason} This failure could not be recorded: {hide(str(second))}") from error
+        with suppress(ScoreReportError, OSError):
+            self._settle()
         told = "" if is_foreseen else hide("".join(traceback.format_exception(error)))
         return Outcome(record=record, is_new=True, failure=told)
 
@@ -197,6 +202,16 @@ class Run:
             if record.snapshot is not None and record.period.end < self.period.end
         }
         return list(by_period.values())
+
+    def _find_namesake(self, record: Record) -> Iterator[str]:
+        """A word of warning where another configuration has made records of an audit of this name."""
+        others = self.history.records(self.plan.name, kind="audit", last=2)
+        names = {other.configuration for other in others if other.id < record.id}
+        for name in names - {record.configuration}:
+            yield (
+                f"The audit {record.audit} was last run by {name}, and now by {record.configuration}: if "
+                "these are two audits, give each its own `audit.name`."
+            )
 
     def _settle(self) -> None:
         """Finish what an earlier run, which was killed, has left half done."""

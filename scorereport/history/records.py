@@ -71,6 +71,7 @@ class Record(_AsWritten):
     rows: int = 0
     data_sha256: str = ""
     source_sha256: str = ""
+    configuration: str = ""
     configuration_sha256: str = ""
     templates_sha256: str = ""
     results_sha256: str = ""
