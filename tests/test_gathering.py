@@ -11,6 +11,7 @@ import sqlite3
 import sys
 import traceback
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -91,6 +92,14 @@ def test_a_file_gives_the_rows_of_the_period_and_its_hash(tmp_path, name):
     assert p.row_flow == RowFlow(
         read=5, kept=3, dropped=(DroppedRows(reason="outside of 2026-10-01 to 2026-10-31", rows=2),)
     )
+
+
+def test_a_period_of_all_rows_ends_with_its_day(tmp_path):
+    write(tmp_path, "p.csv")
+    early = replace(ALL, end="2026-10-15")
+    p = take(tmp_path, file="p.csv", period=early).predictions
+    assert 0 < p.row_flow.kept < 5
+    assert p.row_flow.dropped[0].reason == "outside of the days up to 2026-10-14"
 
 
 def test_without_a_column_or_a_beginning_all_rows_are_taken(tmp_path):

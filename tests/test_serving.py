@@ -56,7 +56,7 @@ def simulate(
     """What runs if somebody looks at these moments."""
     ran: list[datetime] = []
     for moment in moments:
-        decision = decide(schedule, policy, position or begin(moment, []), moment)
+        decision = decide(schedule, policy, position or begin(schedule, moment, []), moment)
         position = decision.position
         ran.extend(decision.run)
     return ran
@@ -70,12 +70,21 @@ def every(minutes: int, start: str, end: str) -> list[datetime]:
 # --- what is due ---
 
 
+def test_a_run_by_hand_does_not_make_up_for_those_that_were_missed():
+    by_hand = at("2026-11-04 09:17")
+    position = begin(NIGHTLY, at("2026-11-04 12:00"), [at("2026-11-01 03:00"), by_hand])
+    ran = decide(NIGHTLY, "all", position, at("2026-11-04 12:00")).run
+    assert ran == tuple(at(f"2026-11-0{day} 03:00") for day in (2, 3, 4))
+    alone = begin(NIGHTLY, at("2026-11-04 12:00"), [by_hand])
+    assert decide(NIGHTLY, "all", alone, at("2026-11-04 12:00")).run == ()
+
+
 @pytest.mark.parametrize(
     ("policy", "run", "left_out"),
     [("latest", [4], [2, 3]), ("all", [2, 3, 4], []), ("none", [], [2, 3, 4])],
 )
 def test_missed_nights_are_caught_up_by_the_policy(policy: str, run: list[int], left_out: list[int]) -> None:
-    position = begin(at("2026-11-04 12:00"), [at("2026-11-01 03:00")])
+    position = begin(NIGHTLY, at("2026-11-04 12:00"), [at("2026-11-01 03:00")])
     decision = decide(NIGHTLY, policy, position, at("2026-11-04 12:00"))
     assert [moment.day for moment in decision.run] == run
     assert [moment.day for moment in decision.left_out] == left_out
@@ -85,38 +94,38 @@ def test_missed_nights_are_caught_up_by_the_policy(policy: str, run: list[int], 
 
 @pytest.mark.parametrize("policy", ["latest", "all", "none"])
 def test_a_time_within_a_minute_is_not_missed(policy: str) -> None:
-    position = begin(at("2026-11-02 02:59"), [at("2026-11-01 03:00")])
+    position = begin(NIGHTLY, at("2026-11-02 02:59"), [at("2026-11-01 03:00")])
     decision = decide(NIGHTLY, policy, position, at("2026-11-02 03:00:59"))
     assert decision.run == (at("2026-11-02 03:00"),)
     assert decision.late == ()
 
 
 def test_without_a_record_nothing_is_caught_up() -> None:
-    position = begin(at("2026-11-04 12:00"), [])
+    position = begin(NIGHTLY, at("2026-11-04 12:00"), [])
     assert decide(NIGHTLY, "all", position, at("2026-11-04 12:00")).run == ()
     assert find_next(NIGHTLY, position, at("2026-11-04 12:00")) == at("2026-11-05 03:00")
 
 
 def test_a_restart_at_the_time_of_the_schedule_runs_it_once() -> None:
     now, before = at("2026-11-02 03:00"), at("2026-11-01 03:00")
-    assert simulate(NIGHTLY, [now, now], position=begin(now, [before])) == [now]
-    assert simulate(NIGHTLY, [now, now], position=begin(now, [before, now])) == []
+    assert simulate(NIGHTLY, [now, now], position=begin(NIGHTLY, now, [before])) == [now]
+    assert simulate(NIGHTLY, [now, now], position=begin(NIGHTLY, now, [before, now])) == []
 
 
 def test_a_record_of_the_past_made_by_hand_sets_nothing_back() -> None:
-    position = begin(at("2026-11-04 12:00"), [at("2026-11-04 03:00"), at("2020-01-01 12:00")])
+    position = begin(NIGHTLY, at("2026-11-04 12:00"), [at("2026-11-04 03:00"), at("2020-01-01 12:00")])
     assert decide(NIGHTLY, "all", position, at("2026-11-04 12:00")).run == ()
 
 
 def test_a_record_of_the_future_blocks_nothing_but_its_own_time() -> None:
-    position = begin(at("2026-11-04 12:00"), [at("2026-11-03 03:00"), at("2026-11-06 03:00")])
+    position = begin(NIGHTLY, at("2026-11-04 12:00"), [at("2026-11-03 03:00"), at("2026-11-06 03:00")])
     moments = every(60, "2026-11-04 12:00", "2026-11-07 12:00")
     assert [moment.day for moment in simulate(NIGHTLY, moments, "all", position)] == [4, 5, 7]
     assert find_next(NIGHTLY, position, at("2026-11-05 12:00")) == at("2026-11-07 03:00")
 
 
 def test_more_than_a_year_of_missed_nights_is_cut() -> None:
-    position = begin(at("2026-11-04 12:00"), [at("2020-01-01 03:00")])
+    position = begin(NIGHTLY, at("2026-11-04 12:00"), [at("2020-01-01 03:00")])
     decision = decide(NIGHTLY, "all", position, at("2026-11-04 12:00"))
     assert len(decision.run) == MOST_CAUGHT_UP
     assert decision.run[-1] == at("2026-11-04 03:00")
@@ -125,7 +134,7 @@ def test_more_than_a_year_of_missed_nights_is_cut() -> None:
 
 
 def test_a_clock_that_starts_in_1970_does_not_catch_up_fifty_years() -> None:
-    position = begin(at("1970-01-01 00:00"), [at("2026-11-02 03:00")])
+    position = begin(NIGHTLY, at("1970-01-01 00:00"), [at("2026-11-02 03:00")])
     first = decide(NIGHTLY, "all", position, at("1970-01-01 00:01"))
     assert decide(NIGHTLY, "all", first.position, at("2026-11-04 12:00")).run == (
         at("2026-11-03 03:00"),
@@ -146,7 +155,7 @@ def test_a_nightly_audit_runs_once_in_the_nights_in_which_clocks_change(
 ) -> None:
     schedule = Schedule(cron, BERLIN)
     assert [f"{moment:%H:%M}" for moment in simulate(schedule, every(5, start, end))] == expected
-    asleep = simulate(schedule, [at(end), at(end)], "all", begin(at(start), [at(start)]))
+    asleep = simulate(schedule, [at(end), at(end)], "all", begin(schedule, at(start), [at(start)]))
     assert [f"{moment:%H:%M}" for moment in asleep] == expected
 
 
@@ -191,7 +200,7 @@ def test_no_time_is_ever_run_twice_wherever_the_clock_jumps(steps: list[int], po
 def test_with_all_nothing_is_ever_lost_while_time_goes_forward(steps: list[int]) -> None:
     schedule, start = Schedule("30 2 * * *", BERLIN), at("2026-10-20 12:00")
     moments = [start + timedelta(minutes=sum(steps[: index + 1])) for index in range(len(steps))]
-    ran = simulate(schedule, moments, "all", begin(start, []))
+    ran = simulate(schedule, moments, "all", begin(schedule, start, []))
     assert ran == [moment.astimezone(UTC) for moment in schedule.times_between(start, moments[-1])]
 
 

@@ -289,13 +289,11 @@ def _read_database(database: Database, window: WindowTable, period: Period, role
 def _choose(
     read: _Read, column: str, period: Period, zone: ZoneInfo, *, is_time: bool, drop: bool
 ) -> _Chosen:
-    """The rows of the period: all of them if there is no column to tell by, or no beginning."""
+    """The rows of the period; all of them if there is no column to tell by."""
     if not column:
         return _Chosen(frame=read.frame, rows=np.arange(len(read.frame)), read=len(read.frame))
     times = local_times(read.frame[column], column, zone)
     frame = read.frame.assign(**{column: times}) if is_time else read.frame
-    if period.start is None:
-        return _Chosen(frame=frame, rows=np.arange(len(frame)), read=len(frame))
     is_missing, is_inside = np.isnat(times), _is_inside(times, period)
     if is_missing.any() and not drop:
         way_out = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
@@ -340,12 +338,15 @@ def _parse_time(text: str, zone: ZoneInfo) -> datetime | np.datetime64 | None:
 
 
 def _is_inside(times: NDArray[np.datetime64], period: Period) -> NDArray[np.bool_]:
-    return (times >= np.datetime64(period.start)) & (times < np.datetime64(period.end))
+    start = np.datetime64("NaT" if period.start is None else period.start)
+    return (np.isnat(start) | (times >= start)) & (times < np.datetime64(period.end))
 
 
 def _describe_period(period: Period) -> str:
     """Its first and its last day."""
     last = (period.day_after - timedelta(days=1)).isoformat()
+    if period.start is None:
+        return f"the days up to {last}"
     return last if period.start == last else f"{period.start} to {last}"
 
 

@@ -56,14 +56,21 @@ class Decision:
     is_cut: bool = False
 
 
-def begin(now: datetime, done: Iterable[datetime]) -> Position:
+def begin(schedule: HasTimes, now: datetime, done: Iterable[datetime]) -> Position:
     """Where an audit stands of which these times are done; at this moment if there are none.
 
-    Times that lie ahead are of a clock that was put back, or of an audit of the future; they set no
-    beginning, and are not run again.
+    What somebody ran by hand, at a time that is not of the schedule, does not make up for times that were
+    missed before it; it only sets a beginning where there is no other. Times that lie ahead are of a clock
+    that was put back, or of an audit of the future; they set no beginning, and are not run again.
     """
-    decided = frozenset(moment.astimezone(UTC) for moment in done)
-    return Position(looked=max((moment for moment in decided if moment <= now), default=now), decided=decided)
+    moments = {moment.astimezone(UTC) for moment in done}
+    decided = frozenset(moment for moment in moments if _is_of(schedule, moment))
+    past = [moment for moment in decided if moment <= now] or [m for m in moments if m <= now]
+    return Position(looked=max(past, default=now), decided=decided)
+
+
+def _is_of(schedule: HasTimes, moment: datetime) -> bool:
+    return moment in _to_utc(schedule.times_between(moment - timedelta(seconds=1), moment))
 
 
 def decide(

@@ -67,7 +67,7 @@ class Duty:
     def recall(self, recorded: Iterable[datetime]) -> None:
         """Begin where the history ends; if others were run before it could be read, with them."""
         done = {*recorded, *([] if self.settled is None else [self.settled])}
-        start = begin(self.since, done)
+        start = begin(self.schedule, self.since, done)
         ran = frozenset() if self.position is None else self.position.decided
         self.position = replace(start, decided=start.decided | ran)
         self.is_recalled = True
@@ -75,7 +75,7 @@ class Duty:
     def go_without_history(self) -> None:
         """Begin now, for the history cannot be read; it will be asked again."""
         if self.position is None:
-            self.position = begin(self.since, [])
+            self.position = begin(self.schedule, self.since, [])
 
     def look(self, now: datetime, punctual: timedelta) -> Decision | None:
         """Decide about the times since the last look, unless a run is under way or waits."""
