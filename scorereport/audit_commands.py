@@ -82,7 +82,8 @@ def _tell(outcome: Outcome) -> None:
     typer.echo(f"{record.audit} {record.period.label}: {record.status}, record {record.id}{found}")
     typer.echo(f"SHA-256 of the record: {record.sha256}")
     for file in outcome.files:
-        typer.echo(f"{file}{'' if outcome.is_new else ' was'} written.")
+        was = "" if outcome.is_new else " was"
+        typer.echo(f"{file}{was} written." if file.exists() else f"{file} is not here.")
     print_verdict(record.judgements, sys.stdout)
     for drift in record.drifts:
         if drift.has_drifted:
@@ -123,10 +124,16 @@ def units(
             schedule=plan.schedule,
             kind=kind,
             command=_PROGRAM,
-            folders=[plan.folder.resolve()],
+            folders=_list_folders(plan),
         ),
         nl=False,
     )
+
+
+def _list_folders(plan: Plan) -> list[Path]:
+    """The folders that an audit writes into."""
+    folders = [plan.folder, plan.reports, plan.base]
+    return list(dict.fromkeys(folder.resolve() for folder in folders))
 
 
 @app.command()
@@ -193,11 +200,9 @@ def verify(
     from scorereport.audit.inspecting import verify_plan
     from scorereport.audit.planning import read_plan
     from scorereport.formatting import counted
-    from scorereport.history.store import open_unchecked
 
     plan = read_plan(config)
-    with open_unchecked(plan.database_url, head=plan.head) as opened:
-        found = verify_plan(plan, opened, heads=head or ())
+    found = verify_plan(plan, heads=head or ())
     if as_json:
         typer.echo(document.dump(found), nl=False)
     else:
@@ -258,6 +263,7 @@ def serve(
     ] = None,
     poll: Annotated[float, typer.Option(min=0.1, help="Seconds between looks at the folder.")] = 5.0,
     grace: Annotated[float, typer.Option(min=0, help="Seconds that running audits have to end.")] = 300.0,
+    longest: Annotated[float, typer.Option(min=1, help="Seconds after which an audit is ended.")] = 21600.0,
     workers: Annotated[int, typer.Option(min=1, help="Audits that may run at the same time.")] = 2,
 ) -> None:
     """Run all audits of a folder on their schedules, until SIGTERM."""
@@ -266,7 +272,14 @@ def serve(
     from scorereport.serving.starting import serve as serve_folder
 
     with nullcontext() if log is None else log.open("a", encoding="utf-8") as stream:
-        serve_folder(folder, log=stream, poll_seconds=poll, grace_seconds=grace, workers=workers)
+        serve_folder(
+            folder,
+            log=stream,
+            poll_seconds=poll,
+            grace_seconds=grace,
+            longest_seconds=longest,
+            workers=workers,
+        )
 
 
 def _open(plan: Plan) -> History:

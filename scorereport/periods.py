@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
 _DAY = timedelta(days=1)
-_SECOND = timedelta(seconds=1)
 _UNITS = ("day", "week", "month", "quarter", "year")
 #: How many of each unit `last N` may ask for: about a hundred years.
 _MOST = {"day": 36_525, "week": 5_217, "month": 1_200}
@@ -46,23 +45,32 @@ class Period:
         """The first day; None if it goes back to the beginning."""
         return None if self.start is None else date.fromisoformat(self.start)
 
+    def describe(self) -> str:
+        """Its first and its last day.
+
+        >>> Period(label="2026-10", start="2026-10-01", end="2026-11-01").describe()
+        '2026-10-01 to 2026-10-31'
+        """
+        last = (self.day_after - timedelta(days=1)).isoformat()
+        if self.start is None:
+            return f"the days up to {last}"
+        return last if self.start == last else f"{self.start} to {last}"
+
     @property
     def day_after(self) -> date:
         """The day after the last."""
         return date.fromisoformat(self.end)
 
-    def overlaps(self, other: Period) -> bool:
-        """Whether any day belongs to both."""
-        first, other_first = self.first_day or date.min, other.first_day or date.min
-        return max(first, other_first) < min(self.day_after, other.day_after)
+    @property
+    def middle(self) -> date:
+        """The day in the middle, of two the first; the last day if it goes back to the beginning.
 
-    def bounds(self, zone: ZoneInfo) -> tuple[datetime | None, datetime]:
-        """The first moment of the first day, None if there is none, and the first moment after the last day.
-
-        Where clocks skip midnight a day begins later: in Santiago the summer begins at one o'clock.
+        >>> Period(label="2026-10", start="2026-10-01", end="2026-11-01").middle.isoformat()
+        '2026-10-16'
         """
-        first = self.first_day
-        return None if first is None else _begin_day(first, zone), _begin_day(self.day_after, zone)
+        last = self.day_after - _DAY
+        first = self.first_day or last
+        return first + (last - first) // 2
 
 
 def find_period(window: str, as_of: datetime) -> Period:
@@ -177,22 +185,6 @@ def _begin_unit(unit: str, day: date) -> date:
         return day - day.weekday() * _DAY
     month = {"month": day.month, "quarter": (day.month - 1) // 3 * 3 + 1, "year": 1}[unit]
     return date(day.year, month, 1)
-
-
-def _begin_day(day: date, zone: ZoneInfo) -> datetime:
-    """The first moment at which clocks show this day or a later one."""
-    midnight = datetime.combine(day, time())
-    late = midnight.replace(tzinfo=zone).astimezone(UTC)
-    early = midnight.replace(tzinfo=zone, fold=1).astimezone(UTC)
-    # In a gap Python takes the first as if clocks had not yet changed and the second as if they had, so
-    # that the change lies between; elsewhere the first is the midnight sought.
-    while late - early > _SECOND:
-        middle = early + (late - early) // 2 // _SECOND * _SECOND
-        if _show(middle, zone) < midnight:
-            early = middle
-        else:
-            late = middle
-    return late.astimezone(zone)
 
 
 def _show(moment: datetime, zone: ZoneInfo) -> datetime:

@@ -26,6 +26,8 @@ _WEB_LOGIN = re.compile(r"""(?:(?<=http://)|(?<=https://))[^\s/?#'"<>]+(?=@)""",
 #: Of a database, as SQLAlchemy reads it: a password may hold anything.
 _LOGIN = re.compile(r"""(?<!http://)(?<!https://)(?<=://)[^\s/:@?#'"<>]*:[^\s'"<>]+(?=@)""", re.IGNORECASE)
 _ADDRESS_LOGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^@]*@")
+#: User, host and database of a URL that is a secret as a whole.
+_PLACE = re.compile(r"[A-Za-z][\w+.-]*://(?:([^:@/?#]*)[^@/?#]*@)?([^:/?#]*)[^/?#]*/?([^?#]*)")
 _PARAMETER = re.compile(
     r"""(?<![A-Za-z])((?:ssl)?password|passwd|pwd|token|secret|api_?key)=[^\s&;'"<>]+""", re.IGNORECASE
 )
@@ -163,11 +165,20 @@ def _list_forms(secret: str) -> Iterator[str]:
 
 
 def _list_parts(secret: str) -> set[str]:
-    """The secret, its lines if there are several, and the password in it if it is a URL."""
+    """The secret, its lines if there are several, and if it is a URL who, where and what it names."""
     lines = {line.strip() for line in secret.splitlines()}
     logins = [*_LOGIN.findall(secret), *_WEB_LOGIN.findall(secret)]
     passwords = {login.partition(":")[2] or login for login in logins}
-    candidates = {secret, secret.strip(), " ".join(secret.split()), *passwords, *map(unquote, passwords)}
+    place = _PLACE.match(secret.strip())
+    named = set() if place is None else {part for part in place.groups() if part}
+    candidates = {
+        secret,
+        secret.strip(),
+        " ".join(secret.split()),
+        *passwords,
+        *map(unquote, passwords),
+        *named,
+    }
     return {part for part in candidates if len(part) >= SHORTEST_SECRET} | {
         line for line in lines if len(line) >= _SHORTEST_LINE
     }

@@ -21,7 +21,6 @@ from audit_tools import BRIEF, make_scored, write_audit
 from scorereport.audit.inspecting import verify_plan
 from scorereport.audit.planning import read_plan
 from scorereport.audit.running import run_audit
-from scorereport.history.store import open_history
 
 
 def fork(action) -> int:
@@ -40,11 +39,9 @@ def fork(action) -> int:
 def look(config: str) -> dict:
     """The state of a history and of its files, as a visitor sees it."""
     plan = read_plan(config)
-    if not (plan.folder / "history.db").exists():
+    if not plan.history_file.exists():
         return {"records": 0, "findings": [], "files": []}
-    with open_history(plan.database_url, head=plan.head, create=False) as history:
-        found = verify_plan(plan, history)
-    reports = plan.resolve(plan.reports_folder)
+    found, reports = verify_plan(plan), plan.reports
     files = sorted(p.relative_to(reports).as_posix() for p in reports.rglob("*") if p.is_file())
     return {
         "records": found.records,

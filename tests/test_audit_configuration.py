@@ -160,6 +160,11 @@ def test_a_schedule_that_never_runs_is_refused(cron):
         '[audit.history]\ndatabase = "postgresql://me:hun/ter2@h/db"',
         '[audit.history]\ndatabase = "postgresql://h/db?password=hunter2"',
         '[audit.notify.webhook]\nurl = "https://chat/hook"\nheaders = {Authorization = "Bearer hunter2"}',
+        '[audit.notify.webhook]\nurl = "https://chat/hook"\nheaders = {X-Auth = "hunter2"}',
+        '[audit.notify.webhook]\nurl = "https://chat/services/T0/B0/hunter2hunter2hunter2"',
+        '[audit.notify.webhook]\nurl = "https://chat/hook?sig=hunter2"',
+        '[audit.notify]\ncommand = ["curl", "-H", "Authorization: Bearer hunter2"]',
+        '[audit.notify]\ncommand = ["page", "--token=hunter2"]',
         '[audit.notify.email]\nhost="h"\nsender="s"\nrecipients=["r"]\nuser="u"\npassword="hunter2"',
     ],
 )
@@ -175,6 +180,11 @@ def test_a_password_never_goes_over_the_wire_in_the_open():
         parse_configuration(f'{text}security = "none"')
 
 
+def test_a_variable_in_a_command_is_for_the_command_to_read():
+    with pytest.raises(UsageError, match="read the variable there"):
+        parse_configuration('[audit.notify]\ncommand = ["page", "--token", "${TOKEN}"]')
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -184,6 +194,14 @@ def test_a_password_never_goes_over_the_wire_in_the_open():
         (
             ("[audit.source]", '[audit.window]\nperiod = "last 3 days"\n[audit.source]'),
             "`audit.window.column` is missing: name the column of dates that the period is about.",
+        ),
+        (
+            (
+                'file = "a.csv"',
+                'database = "sqlite:///a.db"\nquery = "select 1 where d >= :start"\n'
+                '[audit.window]\nperiod = "last 3 days"',
+            ),
+            "the period is about, or ask for them by :start and :end in the query.",
         ),
     ],
 )
@@ -202,8 +220,12 @@ def test_a_plan_finds_its_folders_beside_the_configuration(tmp_path):
     assert plan.folder == tmp_path / "audits"
     assert plan.database_url == f"sqlite:///{tmp_path / 'audits' / 'history.db'}"
     assert plan.resolve(plan.reports_folder) == tmp_path / "audits" / "reports"
+    assert plan.head == tmp_path / "audits" / "history.db.head"
     path.write_text(f'{NEEDED}[audit.history]\ndatabase = "sqlite:///all/h.db"')
-    assert read_plan(path).database_url == f"sqlite:///{tmp_path / 'all' / 'h.db'}"
+    plan = read_plan(path)
+    assert plan.database_url == f"sqlite:///{tmp_path / 'all' / 'h.db'}"
+    assert plan.reports_folder == "../audits/reports"  # as seen from the history
+    assert plan.resolve(plan.reports_folder).resolve() == tmp_path / "audits" / "reports"
 
 
 def test_secrets_come_from_the_environment_and_are_taken_out_of_texts(tmp_path, monkeypatch):

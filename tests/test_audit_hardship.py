@@ -34,8 +34,7 @@ def folder(tmp_path) -> Path:
 def verify(config):
     plan = read_plan(config)
     with open_history(plan.database_url, head=plan.head, create=False) as history:
-        found = verify_plan(plan, history)
-        return found, history.records()
+        return verify_plan(plan), history.records()
 
 
 def run_forked(*tasks):
@@ -75,7 +74,7 @@ STEPS = {
     "scorereport.files:_fill": False,
     "pathlib:Path.replace": False,
     "scorereport.history.store:History.append": False,
-    "scorereport.history.store:_insert_record": False,
+    "scorereport.history.store:insert_record": False,
     "scorereport.history.store:advance_head": True,
     "scorereport.audit.filing:Shelf.settle": True,
     "scorereport.audit.running:tell": True,

@@ -5,22 +5,25 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import pytest
-from audit_tools import make_scored, run_command, write_audit
+from audit_tools import BRIEF, make_scored, run_command, write_audit
 
-from scorereport.audit import making
+from scorereport.audit import following, making
 from scorereport.audit.filing import Shelf
 from scorereport.audit.inspecting import verify_plan
 from scorereport.audit.planning import read_plan
-from scorereport.audit.running import run_audit
+from scorereport.audit.running import Run, run_audit
 from scorereport.document import encode
 from scorereport.errors import ExitCode, UsageError
 from scorereport.history.records import BEGINNING, FiledFile, Status
 from scorereport.history.store import open_history
+from scorereport.periods import find_period, read_as_of
 from scorereport.report.record import read_report
 
 if TYPE_CHECKING:
@@ -42,9 +45,7 @@ def read_history(config):
 
 
 def verify(config):
-    plan = read_plan(config)
-    with open_history(plan.database_url, head=plan.head, create=False) as history:
-        return verify_plan(plan, history)
+    return verify_plan(read_plan(config))
 
 
 def assert_intact(config, *, records):
@@ -246,7 +247,7 @@ def test_files_that_were_kept_long_enough_go_and_the_history_says_so(folder, mon
 
 
 def test_a_record_that_was_tampered_with_removes_nothing_else(folder):
-    shelf = Shelf(reports=folder / "reports", audit="loans")
+    shelf = Shelf(reports=folder / "reports", audit="loans", notes=folder / "notes")
     (folder / "reports" / "loans").mkdir(parents=True)
     (folder / "reports" / "other").mkdir()
     precious = [folder / "precious", folder / "reports" / "other" / "report.pdf"]
@@ -329,6 +330,177 @@ def test_secrets_are_nowhere(folder):
     written = [p.read_bytes() for p in (folder / "audits").rglob("*") if p.is_file()]
     assert written
     assert secret.encode() not in b"".join([*written, done.stdout.encode(), done.stderr.encode()])
+
+
+def test_secrets_are_in_no_report_either(folder, monkeypatch):
+    secret = "correct-horse-battery"
+    monkeypatch.setenv("HOOK", secret)
+    config = write_audit(
+        folder,
+        report=BRIEF,
+        output={"formats": ["html", "json", "pdf"]},
+        notify={"on": ["done"], "webhook": {"url": "http://127.0.0.1:9/${HOOK}"}},
+    )
+    outcome = run_audit(config, as_of=OCTOBER)
+    assert outcome.record.status is Status.DONE
+    (problem,) = outcome.problems
+    told = [path.read_bytes() for path in (folder / "audits").rglob("*") if path.is_file()]
+    assert len(told) > 4
+    assert secret.encode() not in b"".join([*told, problem.encode()])
+
+
+def test_a_race_with_another_configuration_keeps_both_records(folder, monkeypatch):
+    """Their folders differ, and so their locks; only the history can tell them apart."""
+    history = {"database": f"sqlite:///{folder}/shared.db"}
+    slow = write_audit(folder, "slow", name="loans", folder="machine-1", history=history)
+    right = making.evaluate
+
+    def wait_for_the_other(*arguments, **options):
+        monkeypatch.setattr(making, "evaluate", right)
+        # The configuration is part of what makes two audits the same: the other machine has the same file.
+        text = slow.read_text().replace("machine-1", "machine-2")
+        other = folder / "other.toml"
+        other.write_text(text)
+        assert run_audit(other, as_of=OCTOBER).is_new
+        return right(*arguments, **options)
+
+    monkeypatch.setattr(making, "evaluate", wait_for_the_other)
+    outcome = run_audit(slow, as_of=OCTOBER)
+    records = read_history(slow)
+    assert [record.attempt for record in records] == [1, 2]  # of two configurations, so both are kept
+    assert outcome.record.id == 2
+    assert_intact(slow, records=2)
+
+
+def test_a_record_that_another_machine_made_meanwhile_is_the_answer(folder, monkeypatch):
+    config = write_audit(folder)
+    right, made = making.evaluate, []
+
+    def wait_for_the_other(*arguments, **options):
+        monkeypatch.setattr(making, "evaluate", right)
+        plan = read_plan(config)
+        run = Run(plan=plan, moment=plan.now, period=find_period(plan.audit.window.period, plan.now))
+        run = replace(run, moment=read_as_of(OCTOBER, plan.zone))
+        run = replace(run, period=find_period(plan.audit.window.period, run.moment))
+        with open_history(plan.database_url, head=plan.head) as history:  # no lock: as on another machine
+            made.append(run.perform(history, again=False))
+        return right(*arguments, **options)
+
+    monkeypatch.setattr(making, "evaluate", wait_for_the_other)
+    outcome = run_audit(config, as_of=OCTOBER)
+    assert made[0].is_new
+    assert not outcome.is_new
+    assert outcome.record.id == made[0].record.id == 1
+    run_audit(config, as_of=NOVEMBER)
+    assert len(read_history(config)) == 2
+
+
+def test_people_are_told_of_a_record_though_the_run_was_killed_before(folder, monkeypatch):
+    config = write_audit(
+        folder,
+        limits={"brier": 0.01},
+        notify={"command": [sys.executable, "-c", "import sys; open('told', 'a').write(sys.stdin.read())"]},
+    )
+
+    class Killed(BaseException):
+        pass
+
+    def die(*_arguments, **_options):
+        raise Killed
+
+    monkeypatch.setattr(following, "tell", die)
+    with pytest.raises(Killed):
+        run_audit(config, as_of=OCTOBER)
+    monkeypatch.undo()
+    assert not (folder / "told").exists()
+    assert not run_audit(config, as_of=OCTOBER).is_new
+    assert json.loads((folder / "told").read_text())["status"] == "fail"
+    run_audit(config, as_of=OCTOBER)
+    json.loads((folder / "told").read_text())  # once
+
+
+def test_people_are_told_even_where_nothing_can_be_recorded(folder, monkeypatch):
+    monkeypatch.setenv("HISTORY", "postgresql://tokenuser9:hunter2222@127.0.0.1:9/hiddendb")
+    config = write_audit(
+        folder,
+        history={"database": "${HISTORY}"},
+        notify={"command": [sys.executable, "-c", "import sys; open('told', 'w').write(sys.stdin.read())"]},
+    )
+    with pytest.raises(UsageError) as caught:
+        run_audit(config, as_of=OCTOBER)
+    told = json.loads((folder / "told").read_text())
+    assert told["status"] == "failed"
+    for text in (str(caught.value), json.dumps(told)):
+        assert not any(secret in text for secret in ("tokenuser9", "hunter2222", "hiddendb"))
+
+
+def test_a_history_that_was_deleted_is_not_begun_anew_in_silence(folder):
+    config = write_audit(folder)
+    run_audit(config, as_of=OCTOBER)
+    report = folder / "audits/reports/loans/2026-10.json"
+    before = report.read_bytes()
+    for path in (folder / "audits").glob("history.db*"):
+        if path.suffix != ".head":
+            path.unlink()
+    with pytest.raises(UsageError, match="remembers"):
+        run_audit(config, as_of=OCTOBER)
+    assert report.read_bytes() == before
+    assert verify(config).findings
+
+
+def test_a_report_is_never_written_over(folder):
+    config = write_audit(folder)
+    taken = folder / "audits/reports/loans/2026-10.json"
+    taken.parent.mkdir(parents=True)
+    taken.write_text("of somebody else")
+    outcome = run_audit(config, as_of=OCTOBER)
+    assert outcome.record.status is Status.DONE
+    assert any("taken by another file" in problem for problem in outcome.problems)
+    assert taken.read_text() == "of somebody else"
+
+
+def test_what_lies_about_blocks_nothing(folder):
+    config = write_audit(folder)
+    (folder / "audits/reports/loans/.staging/folder").mkdir(parents=True)
+    assert run_audit(config, as_of=OCTOBER).problems == ()
+    assert_intact(config, records=1)
+
+
+def test_files_go_from_the_folder_they_were_filed_in(folder, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1790000000")  # 2026-09-21
+    run_audit(write_audit(folder, retention={"days": 30, "keep": 1}), as_of="2026-09-02")
+    old = folder / "audits/reports/loans/2026-08.json"
+    assert old.exists()
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1797000000")  # 2026-12-11
+    elsewhere = {"formats": ["json"], "folder": "archive"}
+    config = write_audit(folder, retention={"days": 30, "keep": 1}, output=elsewhere)
+    run_audit(config, as_of=OCTOBER)
+    assert not old.exists()
+    assert (folder / "audits/archive/loans/2026-10.json").exists()
+    assert_intact(config, records=3)
+
+
+def test_a_report_says_what_it_is_an_audit_of(folder):
+    config = write_audit(
+        folder,
+        time_zone="Europe/Berlin",
+        output={"formats": ["html"]},
+        report={**BRIEF, "title": "Monthly audit"},
+    )
+    (file,) = run_audit(config, as_of=OCTOBER).files
+    page = file.read_text(encoding="utf-8")
+    assert "<title>Monthly audit, 2026-10</title>" in page
+    for told in ("loans", "2026-10-01 to 2026-10-31 (Europe/Berlin)", "2026-11-02T12:00:00+01:00"):
+        assert told in page
+
+
+def test_data_that_come_back_make_a_new_record(folder):
+    config, first = write_audit(folder), (folder / "scores.csv").read_bytes()
+    run_audit(config, as_of=OCTOBER)
+    make_scored("2026-08-01", 122, rows=10, seed=9).to_csv(folder / "scores.csv", index=False)
+    run_audit(config, as_of=OCTOBER)
+    (folder / "scores.csv").write_bytes(first)
+    assert run_audit(config, as_of=OCTOBER).record.attempt == 3
 
 
 def read_history_of(config, secret):

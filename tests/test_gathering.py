@@ -23,9 +23,15 @@ import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 
-from scorereport.audit import databases, gathering
-from scorereport.audit.gathering import find_file, gather
+from scorereport.audit.databases import settings
+from scorereport.audit.databases.database import find_database
+from scorereport.audit.databases.failures import explain
+from scorereport.audit.databases.time_limits import TimeLimit
+from scorereport.audit.gathering import gather
+from scorereport.audit.rows import reading_rows
+from scorereport.audit.rows.finding_files import find_file
 from scorereport.cases import DroppedRows, MissingValues, RowFlow
+from scorereport.configuration import parse_configuration
 from scorereport.configuration.audit_tables import SourceTable, WindowTable
 from scorereport.errors import DataError, UsageError
 from scorereport.periods import Period
@@ -223,8 +229,8 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
         path.write_text(path.read_text() + "1,0.5,north,2026-10-02\n")
         return frame
 
-    read = gathering.read_columns
-    monkeypatch.setattr(gathering, "read_columns", read_columns)
+    read = reading_rows.read_columns
+    monkeypatch.setattr(reading_rows, "read_columns", read_columns)
     told = (
         "p.csv changed while it was read. Write it under another name, such as p.csv.tmp, and rename it "
         "once it is complete."
@@ -240,7 +246,7 @@ def test_a_file_that_goes_away_is_refused(tmp_path, monkeypatch):
         path.unlink(missing_ok=True)
         return path
 
-    monkeypatch.setattr(gathering, "find_file", find_gone)
+    monkeypatch.setattr(reading_rows, "find_file", find_gone)
     with pytest.raises(DataError, match=exactly("p.csv cannot be read: No such file or directory.")):
         take(tmp_path, file="p.csv")
 
@@ -571,6 +577,74 @@ def test_a_table_with_any_name_is_read_and_harms_nothing(url):
     assert count(url, "audits") == 5
 
 
+def put_into_schema(url, schema, table="scores"):
+    """Move a table of PostgreSQL into a new schema."""
+    engine = open_engine(url)
+    quote = engine.dialect.identifier_preparer.quote_identifier
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f"CREATE SCHEMA {quote(schema)}")
+        connection.exec_driver_sql(f"ALTER TABLE {quote(table)} SET SCHEMA {quote(schema)}")
+
+
+@pytest.mark.parametrize("schema", ["risk", ODD, 'R."i":s%k'])
+def test_a_table_lies_in_its_schema(postgres_url, schema):
+    put_into_schema(fill(postgres_url), schema)
+    fill(postgres_url, [], table="scores")
+    got = read(postgres_url, table="scores", schema=schema)
+    assert (got.source, len(got.predictions)) == (f"table {schema}.scores on postgresql", 3)
+    december = Period(label="2026-12", start="2026-12-01", end="2027-01-01")
+    told = "has a `t` of 2026-12-01 to 2026-12-31: its rows are of 2026-09-30 to 2026-11-01."
+    assert_refused(
+        f"No row of {got.source} {told}", postgres_url, table="scores", schema=schema, period=december
+    )
+    told = f"The table {schema}.scores has no column `p`; it has `y`, `m`, `g`, `d`, `t`, `n`."
+    assert_refused(told, postgres_url, table="scores", schema=schema, forecasts=["p"])
+    assert count(postgres_url) == 0
+
+
+def test_a_schema_that_stands_in_the_name_of_the_table_is_recognised(postgres_url):
+    put_into_schema(fill(postgres_url), "risk")
+    prefix = "`audit.source.table` names 'risk.scores', which the database does not have;"
+    told = 'set audit.source.schema to "risk" and table to "scores".'
+    assert_refused(f"{prefix} {told}", postgres_url, table="risk.scores")
+    told = "`audit.source.table` names 'score', which the schema 'risk' does not have; its tables and views"
+    assert_refused(f"{told} nearest to it are scores.", postgres_url, table="score", schema="risk", column="")
+    fill(postgres_url, table="risk.scores")
+    assert len(read(postgres_url, table="risk.scores").predictions) == 3
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        (
+            'query = "select 1"\nschema = "risk"',
+            "`audit.source.schema` needs the `table` beside it, which lies in the schema.",
+        ),
+        (
+            'table = "scores"\nseconds = 0',
+            "`audit.source.seconds` must be a whole number of at least 1; got 0.",
+        ),
+    ],
+)
+def test_keys_of_databases_are_checked(keys, told):
+    with pytest.raises(UsageError, match=re.escape(told)):
+        parse_configuration(f'[audit.source]\ndatabase = "sqlite:///scores.db"\n{keys}')
+    source = parse_configuration('[audit.source]\ndatabase = "sqlite:///s.db"\ntable = "s"\nschema = "main"')
+    assert (source.audit.source.schema, source.audit.source.seconds) == ("main", 3600)
+
+
+def test_a_schema_that_is_not_there_is_refused(url):
+    names = {"sqlite": "main", "postgresql": "public and information_schema"}[kind_of(url)]
+    told = "`audit.source.schema` names 'pu', which the database does not have; its schemas nearest to it are"
+    assert_refused(f"{told} {names}.", fill(url), table="scores", schema="pu")
+    default = names.split()[0]
+    assert len(read(url, table="scores", schema=default).predictions) == 3
+    told = f"names '{default}.scores', which the database does not have; set audit.source.schema to"
+    assert_refused(
+        f'`audit.source.table` {told} "{default}" and table to "scores".', url, table=f"{default}.scores"
+    )
+
+
 def test_columns_of_a_table_are_named_if_one_is_missing(url):
     told = "The table scores has no column `p`; it has `y`, `m`, `g`, `d`, `t`, `n`."
     assert_refused(told, fill(url), table="scores", forecasts=["p"])
@@ -702,8 +776,37 @@ def test_errors_of_postgresql_are_sentences(postgres_url):
     assert count(postgres_url) == 5
 
 
+ENDLESS = {
+    "sqlite": "WITH c(m) AS (SELECT 0 UNION ALL SELECT m + 1 FROM c) SELECT count(*) AS y, m FROM c",
+    "postgresql": "SELECT y, m, pg_sleep(60) FROM scores",
+}
+
+
+def test_a_query_that_takes_too_long_is_ended(url):
+    told = "cannot be read: it took longer than 1 second, the limit that `audit.source.seconds` sets."
+    query = ENDLESS[kind_of(url)]
+    assert_refused(f"The query on {kind_of(url)} {told}", fill(url), query=query, column="", seconds=1)
+
+
+def test_a_server_may_end_a_query_earlier(postgres_url):
+    """What its administrators have set is not set aside, and time enough is no more than the server knows."""
+    fill(postgres_url)
+    short = sa.make_url(postgres_url).update_query_dict({"options": "-c statement_timeout=100"})
+    told = "the server, or somebody there, ended the query earlier than `audit.source.seconds` asks for."
+    assert_refused(
+        f"The query on postgresql cannot be read: {told}",
+        short.render_as_string(hide_password=False),
+        query=ENDLESS["postgresql"],
+        column="",
+    )
+    query = "SELECT y, m, current_setting('statement_timeout') AS g FROM scores"
+    for seconds, expected in ((3600, "1h"), (10**9, "2147483647ms")):
+        p = read(postgres_url, query=query, column="", group="g", seconds=seconds).predictions
+        assert set(p.groups["g"].tolist()) == {expected}
+
+
 def test_a_server_that_cannot_be_reached_gives_nothing_away(postgres_url, monkeypatch):
-    monkeypatch.setattr(databases, "PATIENCE", 2)
+    monkeypatch.setattr(settings, "PATIENCE", 2)
     good = sa.make_url(postgres_url)
     with socket.socket() as free, socket.socket() as mute:
         free.bind(("127.0.0.1", 0))
@@ -761,7 +864,7 @@ def test_a_file_of_sqlite_is_not_touched(tmp_path):
 
 
 def test_files_that_sqlite_cannot_read_are_refused(tmp_path, sqlite_url, monkeypatch):
-    monkeypatch.setattr(databases, "PATIENCE", 0.1)
+    monkeypatch.setattr(settings, "PATIENCE", 0.1)
     (tmp_path / "p.db").write_bytes(b"y,m,t\n" * 1000)
     prefix = "The table scores on sqlite cannot be read:"
     told = f"{prefix} the file that `audit.source.database` names is none of SQLite."
@@ -805,7 +908,7 @@ def test_without_psycopg_the_way_out_is_told(monkeypatch):
 def test_nothing_of_the_address_is_in_the_representation(sqlite_url):
     fill(sqlite_url)
     source = SourceTable(database=sqlite_url, table="scores")
-    database = databases.find_database(source, folder=Path(), zone=BERLIN, expand=lambda text, _: text)
+    database = find_database(source, folder=Path(), zone=BERLIN, expand=lambda text, _: text)
     assert "private" not in repr(database) + str(database)
 
 
@@ -813,4 +916,4 @@ def test_a_folder_that_may_not_be_written_is_told_from_a_query_that_writes():
     error = sqlite3.OperationalError("attempt to write a readonly database")
     error.sqlite_errorname = "SQLITE_READONLY_DIRECTORY"  # as SQLite calls it in WAL mode
     told = "SQLite needs to write beside the file, which is in WAL mode, and may not write in its folder."
-    assert databases._explain(error, "table s on sqlite", "sqlite").endswith(f"cannot be read: {told}")
+    assert explain(error, "table s on sqlite", "sqlite", TimeLimit(3600)).endswith(f"cannot be read: {told}")

@@ -13,25 +13,32 @@ import subprocess
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields, replace
 from multiprocessing import get_context
 
 import pytest
 from sqlalchemy import text
 
+from scorereport.clock import fixed_time
+from scorereport.document import dump
 from scorereport.errors import DataError, ScoreReportError, UsageError
 from scorereport.history import connecting, schema
+from scorereport.history.checking_anchors import find_anchor
 from scorereport.history.exporting import export_history
-from scorereport.history.heads import Head, advance_head, read_head
+from scorereport.history.heads import Head, advance_head, check_head, read_head
 from scorereport.history.records import BEGINNING, FiledFile, Record, Status
 from scorereport.history.store import AlreadyRecorded, open_history, open_unchecked
 from scorereport.history.verifying import FindingKind, verify_history
 from scorereport.judging import Judgement, Light
 from scorereport.periods import Period
-from scorereport.trend.records import Number, Snapshot
+from scorereport.report.record import Report
+from scorereport.trend.records import Number, Snapshot, Trend
 
 HOSTILE = "x'; drop table audits; --"
 NAN = float("nan")
+#: Some time after the records, and the time at which histories are verified.
+LATER = "2027-01-15T02:00:00+00:00"
+NOW = "2027-02-01T00:00:00+00:00"
 
 
 def make_draft(audit="claims", label="2026-10", **changes):
@@ -110,7 +117,7 @@ def fill(url, place, count=5, audit="claims"):
 
 
 def verify(url, place, **options):
-    with open_unchecked(url, head=place / "head") as history:
+    with open_unchecked(url, head=place / "head") as history, fixed_time(NOW):
         return verify_history(history, find_folder=lambda _: place / "reports", **options)
 
 
@@ -151,7 +158,7 @@ def forge(body, **changes):
 
 
 def test_records_are_chained_and_read_back(url, place):
-    with open_history(url) as history:
+    with open_history(url, head=place / "head") as history:
         assert history.last() is None
         assert history.records() == history.summaries() == history.names() == ()
         documents = make_documents(b'{"a": 1}', b"[]")
@@ -557,11 +564,70 @@ def test_a_head_behind_is_noted_and_one_that_is_none_is_found(file_url, place):
     )
     (place / "head").write_text("1 abc\n", encoding="utf-8")
     assert find_subjects(verify(file_url, place)) == {("changed", "file head")}
+
+
+BLIND = "without it nobody sees whether records at the end were cut off."
+
+
+def test_a_head_that_is_missing_is_found_from_the_second_record_on(file_url, place):
+    fill(file_url, place, 1)
     (place / "head").unlink()
-    assert verify(file_url, place).findings == ()
-    assert (
-        verify(file_url, place).notes[0].startswith(f"There is no file {place}/head; without it nobody sees")
+    verification = verify(file_url, place)
+    assert (verification.findings, verification.notes) == ((), (f"There is no file {place}/head; {BLIND}",))
+    fill(file_url, place, 2, audit="loans")
+    (place / "head").unlink()
+    (finding,) = verify(file_url, place).findings
+    assert (finding.kind, finding.subject) == ("missing", "file head")
+    assert finding.sentence == (
+        f"The file {place}/head, which every new record is noted in, is missing; {BLIND}"
     )
+
+
+def test_a_head_on_another_machine_than_the_server_may_be_missing(postgres_url, place):
+    fill(postgres_url, place, 3)
+    (place / "head").unlink()
+    verification = verify(postgres_url, place)
+    assert (verification.findings, verification.notes) == ((), (f"There is no file {place}/head; {BLIND}",))
+
+
+def test_a_history_that_its_head_does_not_know_is_refused(copied, file_url):
+    with open_history(file_url, head=copied / "head") as history:
+        check_head(history)
+    last = sha256(read_body(copied, 5).encode())
+    whole = (copied / "history.db").read_bytes()
+    beginning = (
+        f"The history {copied}/history.db is not the one that the file {copied}/head remembers, whose "
+        f"record 5 has the hash {last}: "
+    )
+    tamper(copied, "DELETE FROM audits WHERE id > 3")
+    assert_head_refused(
+        file_url, copied, f"{beginning}it ends with record 3. Records were removed or written"
+    )
+    tamper(copied, "DELETE FROM audits")
+    assert_head_refused(file_url, copied, f"{beginning}it has no records. Records were removed or written")
+    (copied / "history.db").write_bytes(whole)
+    rewrite(copied, 5, status="fail")
+    other = sha256(read_body(copied, 5).encode())
+    assert_head_refused(
+        file_url, copied, f"{beginning}it has another one there, with the hash {other}. Records were removed"
+    )
+
+
+def assert_head_refused(url, place, beginning):
+    with open_history(url, head=place / "head") as history:
+        with pytest.raises(UsageError) as refusal:
+            check_head(history)
+        assert str(refusal.value).startswith(beginning)
+        assert str(refusal.value).endswith(f" remove the file {place}/head.")
+
+
+def test_a_history_without_a_head_that_can_be_read_is_not_refused(copied, file_url):
+    for content in (b"nothing", None):
+        (copied / "head").write_bytes(content) if content else (copied / "head").unlink()
+        with open_history(file_url, head=copied / "head") as history:
+            check_head(history)
+    with open_history(file_url) as history:
+        check_head(history)
 
 
 # Tampering
@@ -589,6 +655,11 @@ def rewrite(place, number, *, cascade=False, **changes):
     tamper(place, (f"UPDATE audits SET body = ?, sha256 = ?{column} WHERE id = ?", (body, digest, number)))
     if cascade and number < 5:
         rewrite(place, number + 1, cascade=True, previous=digest)
+
+
+def write_head(place):
+    """Let the file say what the history of five records says now."""
+    (place / "head").write_text(f"5 {sha256(read_body(place, 5).encode())}\n", encoding="utf-8")
 
 
 TAMPERING = {
@@ -842,15 +913,19 @@ def test_a_record_that_belongs_to_no_chain_is_told_from_its_neighbour_by_hashes_
     before = json.loads(read_body(copied, 5))["previous"]
     rewrite(copied, 5, previous="1" * 64)
     (copied / "head").unlink()
-    assert find_subjects(verify(file_url, copied)) == {("changed", "record 4")}  # or 5, as the sentence says
-    assert find_subjects(verify(file_url, copied, heads=[before[:12]])) == {("changed", "record 5")}
+    missing = ("missing", "file head")
+    assert find_subjects(verify(file_url, copied)) == {  # or 5, as the sentence says
+        ("changed", "record 4"),
+        missing,
+    }
+    assert find_subjects(verify(file_url, copied, heads=[before[:12]])) == {("changed", "record 5"), missing}
 
 
 def test_hashes_kept_outside_must_be_in_the_chain(copied, file_url):
     last = sha256(read_body(copied, 5).encode())
     assert verify(file_url, copied, heads=[last, last[:12].upper()]).findings == ()
     rewrite(copied, 2, status="fail", cascade=True)
-    (copied / "head").unlink()
+    write_head(copied)
     assert verify(file_url, copied).findings == ()  # written anew to the end: nothing in it disagrees
     (finding,) = verify(file_url, copied, heads=[last]).findings
     assert (finding.kind, finding.subject) == ("missing", f"hash {last}")
@@ -863,6 +938,98 @@ def test_a_kept_hash_of_a_record_that_is_named_already_says_nothing_new(copied, 
     kept = sha256(read_body(copied, 2).encode())
     tamper(copied, "UPDATE audits SET body = replace(body, 'pass', 'fail') WHERE id = 2")
     assert find_subjects(verify(file_url, copied, heads=[kept])) == {("changed", "record 2")}
+
+
+# What reports say of the history
+
+
+def render_results(last_id, last_sha256):
+    """A results document, as far as it matters here."""
+    trend = Trend(snapshots=(), last_id=last_id, last_sha256=last_sha256)
+    return dump({"evaluation": "x" * 500, "trend": trend})
+
+
+def append_report(history, label, last=None):
+    """An audit whose report names the last record, as real ones do."""
+    last = last or history.last() or Head(id=0, sha256="")
+    results = render_results(last.id, last.sha256).encode()
+    draft = make_draft(label=label, results_sha256=sha256(results))
+    return history.append(draft, make_documents(results))
+
+
+@pytest.fixture
+def reported(file_url, place):
+    """A history of five records with results."""
+    with open_history(file_url, head=place / "head") as history:
+        for number in range(1, 6):
+            append_report(history, f"period {number}")
+    return place
+
+
+def test_what_a_report_says_of_the_history_is_found_at_its_end():
+    expected = Head(id=12, sha256="ab" * 32)
+    document = render_results(12, "ab" * 32)
+    assert [field.name for field in fields(Trend)][-2:] == ["last_id", "last_sha256"]
+    assert fields(Report)[-1].name == "trend"
+    assert find_anchor(document.encode()) == expected
+    assert find_anchor(json.dumps(json.loads(document), indent=1).encode()) == expected
+    assert find_anchor(render_results(0, "").encode()) is None
+    assert find_anchor(dump({"trend": None, "note": document}).encode()) is None
+    for nothing in (
+        b"",
+        b"[audit]",
+        b'{"last_sha256": 1}',
+        b'"last_sha256"',
+        b'{"trend": {"last_sha256": 1}}',
+    ):
+        assert find_anchor(nothing) is None
+
+
+def test_a_history_that_is_written_anew_to_its_end_does_not_fit_its_reports(reported, file_url):
+    assert_whole(file_url, reported, 5)
+    old = sha256(read_body(reported, 2).encode())
+    rewrite(reported, 2, status="fail", cascade=True)
+    write_head(reported)
+    (finding,) = verify(file_url, reported).findings
+    assert (finding.kind, finding.subject) == ("changed", "record 2")
+    assert finding.sentence == (
+        "Record 2 is not the one that the report of record 3 names as the last before it, of the hash "
+        f"{old}: it or records before it were written anew. Reports of later records name such records, "
+        "too: 4, 5."
+    )
+
+
+def test_reports_say_nothing_new_of_records_that_are_named_already(reported, file_url):
+    tamper(reported, "UPDATE audits SET body = replace(body, 'pass', 'fail') WHERE id = 2")
+    assert find_subjects(verify(file_url, reported)) == {("changed", "record 2")}
+    tamper(reported, "UPDATE audits SET body = replace(body, 'fail', 'pass') WHERE id = 2")
+    assert_whole(file_url, reported, 5)
+    rewrite(reported, 3, status="fail")
+    assert find_subjects(verify(file_url, reported)) == {("changed", "record 3")}
+
+
+@pytest.mark.parametrize("number", [3, 4])
+def test_a_report_cannot_name_its_own_record_or_a_later_one(file_url, place, number):
+    with open_history(file_url, head=place / "head") as history:
+        history.append(make_draft("loans"))
+        history.append(make_draft("loans", "next"))
+        append_report(history, "forged", Head(id=number, sha256="a" * 64))
+        history.append(make_draft("loans", "last"))
+    (finding,) = verify(file_url, place).findings
+    assert (finding.kind, finding.subject) == ("changed", "record 3")
+    assert finding.sentence == (
+        f"The report of record 3 names record {number} as the last before it: it was changed, or its record "
+        "was moved."
+    )
+
+
+def test_a_report_may_name_any_earlier_record(file_url, place):
+    """Eight audits that run at once all see the same last record."""
+    with open_history(file_url, head=place / "head") as history:
+        first = append_report(history, "first")
+        for label in ("second", "third"):
+            append_report(history, label, Head(id=1, sha256=first.sha256))
+    assert_whole(file_url, place, 3)
 
 
 def test_tampering_in_postgresql_is_named(postgres_url, place):
@@ -885,6 +1052,47 @@ def test_tampering_in_postgresql_is_named(postgres_url, place):
     ]
 
 
+@pytest.mark.parametrize(
+    ("statements", "sentences"),
+    [
+        (
+            ["CREATE RULE quiet AS ON INSERT TO audits WHERE NEW.status = 'failed' DO INSTEAD NOTHING"],
+            ["The rule `quiet` of the table `audits` is none of a history's."],
+        ),
+        (
+            [
+                "ALTER TABLE documents ENABLE ROW LEVEL SECURITY",
+                "CREATE POLICY few ON documents USING (sha256 > '1')",
+            ],
+            [
+                "The policy `few` of the table `documents` is none of a history's.",
+                "The table `documents` has row security, which hides rows; a history has none.",
+            ],
+        ),
+        (
+            ["CREATE TABLE more () INHERITS (audits)"],
+            ["The part `more` of the table `audits` is none of a history's."],
+        ),
+        (
+            [
+                "CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+                "CREATE TRIGGER lose BEFORE INSERT ON audits FOR EACH ROW EXECUTE FUNCTION lose()",
+            ],
+            ["The trigger `lose` in the database is none of a history's."],
+        ),
+    ],
+    ids=["rule", "row security", "inheritance", "trigger"],
+)
+def test_what_hides_or_swallows_rows_in_postgresql_is_named(postgres_url, place, statements, sentences):
+    import psycopg
+
+    fill(postgres_url, place, 2)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    assert [finding.sentence for finding in verify(postgres_url, place).findings] == sentences
+
+
 # One byte
 
 
@@ -893,6 +1101,7 @@ COUNTERS = {*range(24, 28), *range(40, 44), *range(92, 100)}
 
 
 def test_any_byte_that_is_flipped_is_named(copied, file_url):
+    """But for free space, in which no row, index or table lies: what stands there is never read."""
     path = copied / "history.db"
     original = path.read_bytes()
     candidates = [place for place, byte in enumerate(original) if byte and place not in COUNTERS]
@@ -989,24 +1198,175 @@ def test_files_may_be_staged_still(copied, file_url):
     assert find_subjects(verify(file_url, copied)) == {("missing", "file claims/5.pdf")}
 
 
+def append_removal(place, removed, *, table="days = 30\nkeep = 2", ran=True, kept=True, **changes):
+    """Append what a run does that finds files to remove: the record of an audit, and that of the removal."""
+    content = f"[audit.retention]\n{table}\n".encode()
+    documents = make_documents(content) if kept else {}
+    given = {"attempt": 0, "started": LATER, "finished": LATER, "configuration_sha256": sha256(content)}
+    with open_history(f"sqlite:///{place}/history.db", head=place / "head") as history:
+        if ran:
+            history.append(make_draft(status=Status.FAILED, **given), documents)
+        removal = make_draft(kind="retention", removed=removed, status=Status.DONE)
+        return history.append(replace(removal, **given | changes), documents)
+
+
+def find_filed(place, *numbers):
+    with open_history(f"sqlite:///{place}/history.db") as history:
+        return tuple(file for number in numbers for file in history.get(number).files)
+
+
 def test_files_may_be_removed_if_a_later_record_says_so(copied, file_url):
-    with open_history(file_url, head=copied / "head") as history:
-        removed = history.get(1).files + history.get(2).files
-        history.append(make_draft(kind="retention", removed=removed, status=Status.DONE))
+    append_removal(copied, find_filed(copied, 1, 2))
     (copied / "reports" / "claims" / "1.pdf").unlink()
-    assert verify(file_url, copied).findings == ()
+    verification = verify(file_url, copied)
+    assert verification.findings == ()
+    assert verification.notes == (
+        f"The file {copied}/reports/claims/2.pdf is there still, though record 7 says that it was removed: "
+        "the run was killed, or could not do it, or somebody has put the file back.",
+    )
     (copied / "reports" / "claims" / "2.pdf").write_bytes(b"another report")
     assert find_subjects(verify(file_url, copied)) == {("changed", "file claims/2.pdf")}
 
 
 def test_a_removal_excuses_no_later_file(copied, file_url):
+    filed = find_filed(copied, 1)
+    append_removal(copied, filed)
     with open_history(file_url, head=copied / "head") as history:
-        filed = history.get(1).files
-        history.append(make_draft(kind="retention", removed=filed))
         history.append(make_draft(label="again", files=filed))
+    assert verify(file_url, copied).notes == ()
     (copied / "reports" / "claims" / "1.pdf").unlink()
     (finding,) = verify(file_url, copied).findings
-    assert finding.sentence.endswith("1.pdf of record 7 is missing.")
+    assert finding.sentence.endswith("1.pdf of record 8 is missing.")
+
+
+def test_the_same_file_may_be_removed_by_two_machines_at_once(copied, file_url):
+    filed = find_filed(copied, 1)
+    append_removal(copied, filed)
+    append_removal(copied, filed)
+    (copied / "reports" / "claims" / "1.pdf").unlink()
+    assert verify(file_url, copied).findings == ()
+
+
+NOT_DUE = "was removed, which was not due: its configuration keeps files for"
+REMOVALS = {
+    "too early": (
+        {"started": "2026-11-30T02:00:00+00:00"},
+        f"the file claims/1.pdf {NOT_DUE} 30 days, and in",
+    ),
+    "among the latest": (
+        {"table": "days = 30\nkeep = 5"},
+        f"the file claims/1.pdf {NOT_DUE} 30 days, and in any case those of the latest 5 audits.",
+    ),
+    "among the latest twelve": ({"table": "days = 30"}, f"the file claims/1.pdf {NOT_DUE} 30 days, and in"),
+    "for ever": (
+        {"table": "keep = 1"},
+        "the file claims/1.pdf was removed, which was not due: its configuration removes none.",
+    ),
+    "in the future": (
+        {"table": "days = 300000\nkeep = 1", "started": "2999-01-01T00:00:00+00:00"},
+        f"the file claims/1.pdf {NOT_DUE} 300000 days, and in",
+    ),
+    "for aeons": ({"table": f"days = {10**12}\nkeep = 1"}, f"the file claims/1.pdf {NOT_DUE} {10**12} days,"),
+    "no time": (
+        {"started": "soon"},
+        "the file claims/1.pdf was removed, and the times of records do not tell whether that was due.",
+    ),
+    "no zone": (
+        {"started": "2027-01-15T02:00:00"},
+        "the file claims/1.pdf was removed, and the times of records do not tell whether that was due.",
+    ),
+    "another audit": (
+        {"audit": "loans", "ran": False},
+        "files were removed, by a configuration with which the audit loans had never been run before.",
+    ),
+    "configuration made up": (
+        {"ran": False},
+        "files were removed, by a configuration with which the audit claims had never been run before.",
+    ),
+    "configuration not kept": (
+        {"kept": False},
+        "files were removed, by a configuration that the history does not have.",
+    ),
+    "configuration that is none": (
+        {"table": "days = "},
+        "files were removed, by a configuration that cannot be read.",
+    ),
+    "no numbers": (
+        {"table": "days = 'few'"},
+        "files were removed, by a configuration that cannot be read.",
+    ),
+    "no table": (
+        {"table": "[[audit.more]]\n[audit.more.x]\n[other]\n[[audit2]]\nx = 1\n[audit3]\ny = [" + "[" * 5000},
+        "files were removed, by a configuration that cannot be read.",
+    ),
+    "an audit": (
+        {"kind": "audit"},
+        "files were removed, and is the record of an audit, which removes none.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("how", "claim"), REMOVALS.values(), ids=REMOVALS.keys())
+def test_a_removal_that_was_not_due_is_named_and_excuses_nothing(copied, file_url, how, claim):
+    removal = append_removal(copied, find_filed(copied, 1), **how)
+    (copied / "reports" / "claims" / "1.pdf").unlink()
+    finding, missing = verify(file_url, copied).findings
+    assert (finding.kind, finding.subject) == ("changed", f"record {removal.id}")
+    assert finding.sentence.startswith(f"Record {removal.id} says that {claim}")
+    assert (missing.kind, missing.subject) == ("missing", "file claims/1.pdf")
+
+
+@pytest.mark.parametrize(
+    "changes", [{"name": "/etc/passwd"}, {"name": "../../etc/passwd"}, {"sha256": "0" * 64}]
+)
+def test_only_files_that_were_filed_can_have_been_removed(copied, file_url, changes):
+    filed, other = find_filed(copied, 1, 2)
+    forged = replace(filed, **changes)
+    append_removal(copied, (forged, other))
+    (copied / "reports" / "claims" / "2.pdf").unlink()
+    (finding,) = verify(file_url, copied).findings
+    assert finding.sentence == (
+        f"Record 7 says that the file {forged.name} was removed, which no record of the audit claims before "
+        "it has filed."
+    )
+
+
+def test_files_of_another_audit_cannot_be_removed(copied, file_url):
+    fill(file_url, copied, 3, audit="loans")
+    append_removal(copied, find_filed(copied, 6))
+    (finding,) = verify(file_url, copied).findings
+    assert "which no record of the audit claims before it has filed" in finding.sentence
+
+
+def test_a_removal_is_not_blamed_for_what_is_wrong_with_others(copied, file_url):
+    append_removal(copied, find_filed(copied, 1, 2), table="days = 30\nkeep = 3")
+    for number in (1, 2):
+        (copied / "reports" / "claims" / f"{number}.pdf").unlink()
+    assert verify(file_url, copied).findings == ()
+    tamper(copied, "UPDATE audits SET body = replace(body, 'pass', 'fail') WHERE id IN (1, 4)")
+    assert find_subjects(verify(file_url, copied)) == {("changed", "record 1"), ("changed", "record 4")}
+    key = sha256(b"[audit.retention]\ndays = 30\nkeep = 3\n")
+    tamper(copied, f"UPDATE documents SET content = x'00' WHERE sha256 = '{key}'")
+    assert ("changed", f"document {key}") in find_subjects(verify(file_url, copied))
+    assert ("changed", "record 7") not in find_subjects(verify(file_url, copied))
+
+
+def test_each_machine_that_shares_a_server_keeps_files_of_its_own(copied, file_url):
+    """Four of five records are of other machines, and one audit keeps its files."""
+    filed = find_filed(copied, 1)
+    table = "days = 30\nkeep = 1"
+    with open_history(file_url, head=copied / "head") as history:
+        history.append(make_draft(label="here", home="here", files=(replace(filed[0], name="claims/h.pdf"),)))
+        here = history.get(6).files
+    (copied / "reports" / "claims" / "h.pdf").write_bytes(
+        (copied / "reports" / "claims" / "1.pdf").read_bytes()
+    )
+    append_removal(copied, here, table=table, home="here")
+    (finding,) = verify(file_url, copied).findings
+    assert finding.sentence.startswith(f"Record 8 says that the file claims/h.pdf {NOT_DUE} 30 days")
+    append_removal(copied, here, table=table, home="there")
+    sentences = [finding.sentence for finding in verify(file_url, copied).findings]
+    assert "which no record of the audit claims before it has filed" in sentences[1]
 
 
 def test_names_that_leave_the_folder_are_named(copied, file_url):
@@ -1112,6 +1472,16 @@ def test_the_archive_can_be_checked_by_hand(copied, file_url, tmp_path):
     assert run_script(script, opened).startswith(
         'This record does not follow on the one before: {"version":1,"id":3,'
     )
+
+
+def test_configurations_are_exported_as_what_they_are(file_url, place, tmp_path):
+    results, configuration = b"{}", b"[audit]\n"
+    with open_history(file_url) as history:
+        draft = make_draft(configuration_sha256=sha256(configuration), results_sha256=sha256(results))
+        history.append(draft, make_documents(results, configuration))
+    with zipfile.ZipFile(export(file_url, place, tmp_path / "history.zip")) as archive:
+        names = {name for name in archive.namelist() if name.startswith("documents/")}
+        assert names == {f"documents/{sha256(results)}.json", f"documents/{sha256(configuration)}.toml"}
 
 
 def run_script(script, folder):

@@ -35,10 +35,11 @@ KINDS = ("consistency", "confidence")
 # Resampled bands
 
 
-def resampled_bands(name, draws):
-    """R's bands of so many draws; where R is absent skip with the reason, or fail if R is demanded."""
+@cache
+def resampled_bands(name):
+    """R's bands of `DRAWS` draws; where R is absent skip with the reason, or fail if R is demanded."""
     y, x = sample(name)
-    question = Question(y_true=y, y_prob=x, level=0.9, draws=draws, seed=1)
+    question = Question(y_true=y, y_prob=x, level=0.9, draws=DRAWS, seed=1)
     try:
         with open_reference(PACKAGE, time_limit=300) as reference:
             return read_answer(reference.ask(question), question).bands
@@ -55,7 +56,7 @@ def test_resampled_bands_agree_in_law(name):
     Where the estimate is 0 or 1 no draw can differ from it: R joins its neighbours by a straight line, and
     leaves no width at the very ends. There we differ on purpose, and there only.
     """
-    fit, bands = sr.corp(*sample(name)), resampled_bands(name, DRAWS)
+    fit, bands = sr.corp(*sample(name)), resampled_bands(name)
     for kind in KINDS:
         assert_law_agrees(fit, kind, bands[kind])
 
@@ -82,7 +83,7 @@ def assert_law_agrees(fit, kind, theirs):
 def test_only_r_is_certain_where_the_estimate_is(name):
     """R draws straight lines from an end without width to the first uncertain forecast."""
     fit = sr.corp(*sample(name))
-    theirs = resampled_bands(name, 20)["confidence"]
+    theirs = resampled_bands(name)["confidence"]
     band = fit.band("confidence", 0.9, resamples=400)
     cep = fit.recalibrate(band.x)
     knots = (cep > 0) & (cep < 1)

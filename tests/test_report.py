@@ -497,7 +497,9 @@ def test_rendering_is_silent_and_leaves_the_process_as_it_was(capfd, caplog):
 # ---- Files ----
 
 
-def test_a_report_is_written_by_its_ending(evaluation, tmp_path):
+def test_a_report_is_written_by_its_ending(tmp_path):
+    frame = pd.DataFrame({"y": [0, 1, 0, 1], "p": [0.1, 0.4, 0.3, 0.9]})
+    evaluation = sr.evaluate(frame, outcome="y", forecasts=["p"], resamples=0)  # pages of which are soon set
     certificate = make_certificate(comparisons=(line(Verdict.AGREES),), results_sha256=evaluation.sha256)
     paths = [tmp_path / name for name in ("report.html", "report.PDF", "report.json")]
     for path in paths:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from scorereport.audit.units import render_calendar, render_units
+from scorereport.audit.timers.calendars import render_calendar
+from scorereport.audit.units import render_units
 from scorereport.clock import fixed_time
 from scorereport.errors import UsageError
 from scorereport.schedules import Schedule, check_schedule, check_zone

@@ -833,6 +833,19 @@ def test_audits_that_do_not_end_are_ended(
         assert read_health(server.folder).state == "stopped"
 
 
+def test_an_audit_that_hangs_is_ended(tmp_path: Path, mother: subprocess.Popen[str]) -> None:
+    with serving(tmp_path, "2026-11-02 01:59:59", mother) as server:
+        (server.side / "hold").touch()
+        write_configuration(server.folder)
+        server.start(longest_seconds=0.2)
+        wait_for(lambda: server.find("audit.scheduled"))
+        server.set_clock("2026-11-02 02:00:00")
+        wait_for(lambda: server.find("audit.finished", exit_code=-signal.SIGTERM))
+        assert len(server.find("audit.overdue")) == 1
+        assert not is_running(server.find("audit.started")[0]["pid"])
+        assert server.stop() == 0
+
+
 def test_configurations_are_picked_up_while_it_runs(tmp_path: Path, mother: subprocess.Popen[str]) -> None:
     with serving(tmp_path, "2026-11-02 00:00:00", mother) as server:
         path = write_configuration(server.folder, "first")

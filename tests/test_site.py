@@ -25,6 +25,7 @@ from scorereport.errors import UsageError
 from scorereport.history.findings import Finding, FindingKind, Verification
 from scorereport.history.records import FiledFile, Record, Status
 from scorereport.judging import Light
+from scorereport.periods import Period
 from scorereport.site.axes import WIDTH, list_day_ticks, scale_of_days, scale_of_numbers
 from scorereport.site.board import make_board
 from scorereport.site.charts import FEW, make_charts, make_sparkline
@@ -32,7 +33,7 @@ from scorereport.site.copying import State, plan_copies
 from scorereport.site.lanes import spread
 from scorereport.site.manifest import LIST
 from scorereport.site.names import link_to, safe_file_name, safe_name
-from scorereport.site.runs import group_runs, hash_records
+from scorereport.site.runs import Run, group_runs, hash_records
 from scorereport.site.series import collect_series, writer_of
 from scorereport.site.writing import write_site
 
@@ -68,6 +69,17 @@ def charts_of(records):
     (audit,) = group_runs(records)
     days, failed = [run.day for run in audit.measured], [run.day for run in audit.failed]
     return make_charts(collect_series(audit.measured), days, failed)
+
+
+def test_a_run_stands_in_the_middle_of_its_period():
+    """That of January stands over January, and not over the tick of February."""
+    (record,) = make_records(1, 1)
+    january = Period(label="2026-01", start="2026-01-01", end="2026-02-01")
+    days = [
+        Run(record=replace(record, period=period), sha256="").day
+        for period in (january, replace(january, start=None))
+    ]
+    assert days == [date(2026, 1, 16), date(2026, 1, 31)]
 
 
 # ---- Names ----

@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scorereport.audit import telling
+from scorereport.audit.channels import limits
+from scorereport.audit.channels.posting import is_same_place
 from scorereport.audit.telling import describe_outcome, tell
 from scorereport.configuration.audit_tables import EmailTable, NotifyTable, WebhookTable
 from scorereport.history.records import Record, Status
@@ -45,8 +46,8 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No proxies between us and our servers, short waits, one secret."""
     monkeypatch.setenv("no_proxy", "*")
     monkeypatch.setenv("TOKEN", SECRET)
-    monkeypatch.setattr(telling, "PAUSES", (0.01, 0.02))
-    monkeypatch.setattr(telling, "SILENCE_LIMIT", 5.0)
+    monkeypatch.setattr(limits, "PAUSES", (0.01, 0.02))
+    monkeypatch.setattr(limits, "SILENCE_LIMIT", 5.0)
     monkeypatch.setattr("socket.getfqdn", lambda *_: "localhost")
 
 
@@ -219,7 +220,7 @@ def test_a_command_that_is_not_there_is_a_problem() -> None:
 def test_a_command_that_hangs_is_stopped_with_all_it_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(telling, "COMMAND_LIMIT", 0.2)
+    monkeypatch.setattr(limits, "COMMAND_LIMIT", 0.2)
     started = time.monotonic()
     command = ("sh", "-c", "(sleep 0.6; touch late) & sleep 60")
     assert send(NotifyTable(command=command), folder=tmp_path) == [
@@ -359,8 +360,8 @@ def test_a_redirect_to_another_server_is_not_followed(hook: Hook) -> None:
     ],
 )
 def test_the_same_place_is_the_same_server_or_its_encrypted_side(target: str, expected: bool) -> None:
-    assert telling._is_same_place("http://host:80/x", target) is expected
-    assert telling._is_same_place("https://host/x", "http://host/x") is False
+    assert is_same_place("http://host:80/x", target) is expected
+    assert is_same_place("https://host/x", "http://host/x") is False
 
 
 def test_a_redirect_in_a_circle_ends(hook: Hook) -> None:
@@ -383,7 +384,7 @@ def test_a_server_that_is_down_is_a_problem() -> None:
 
 
 def test_a_server_that_says_nothing_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "SILENCE_LIMIT", 0.1)
+    monkeypatch.setattr(limits, "SILENCE_LIMIT", 0.1)
     with listen() as server:
         started = time.monotonic()
         (problem,) = send(call(f"http://{HOST}:{server.getsockname()[1]}/", Key="${TOKEN}"))
@@ -393,7 +394,7 @@ def test_a_server_that_says_nothing_is_a_problem(monkeypatch: pytest.MonkeyPatch
 
 def test_a_server_that_never_comes_to_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of its bytes comes in time, all of them together never."""
-    monkeypatch.setattr(telling, "TOTAL_LIMIT", 0.5)
+    monkeypatch.setattr(limits, "TOTAL_LIMIT", 0.5)
     stop = threading.Event()
 
     def drip(server: socket.socket) -> None:
@@ -484,7 +485,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
 def test_certificates_of_webhooks_are_checked(
     certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(telling, "PAUSES", (30.0,))  # for there is nothing to wait for
+    monkeypatch.setattr(limits, "PAUSES", (30.0,))  # for there is nothing to wait for
     with run_hook(Hook(), certificate.context) as hook:
         started = time.monotonic()
         table = call(hook.url.replace("http:", "https:"), Key="${TOKEN}")
@@ -716,7 +717,7 @@ def test_letters_that_cannot_be_sent_are_not_shown(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_mail_server_that_says_nothing_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "SILENCE_LIMIT", 0.1)
+    monkeypatch.setattr(limits, "SILENCE_LIMIT", 0.1)
     with listen() as server:
         (problem,) = send(mail(Post(port=server.getsockname()[1]), user="me", password="${TOKEN}"))
     assert problem.startswith("`audit.notify.email`: SMTPServerDisconnected: ")

@@ -1,33 +1,38 @@
 """The files of reports: put beside their place first, and into it once the history has their record.
 
 A run may be killed at any moment. Whatever it has staged is moved by the next run if a record names it,
-and deleted if none does; so a file under its final name is whole and recorded.
+and deleted if none does; so a file under its final name is whole and recorded. A note says that people are
+to be told of a record; it is written before the record, and goes once they were told.
 """
 
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorereport.errors import UsageError
-from scorereport.files import write_together
+from scorereport.files import write_text, write_together
 from scorereport.history.records import FiledFile
 from scorereport.sources import hash_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from scorereport.history.records import Record
+
 STAGING = ".staging"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shelf:
-    """The place of an audit's files, in a folder of reports."""
+    """The place of an audit's files, in a folder of reports, and of its notes."""
 
     reports: Path
     audit: str
+    notes: Path
 
     @property
     def folder(self) -> Path:
@@ -38,6 +43,11 @@ class Shelf:
     def staging(self) -> Path:
         """Where they wait for their record."""
         return self.folder / STAGING
+
+    @property
+    def note(self) -> Path:
+        """The note on whom nobody has told of yet."""
+        return self.notes / f"{self.audit}.untold"
 
     def find(self, file: FiledFile) -> Path:
         """The path of a file that a record names."""
@@ -63,16 +73,26 @@ class Shelf:
         )
 
     def settle(self, recorded: Iterable[FiledFile]) -> None:
-        """Move staged files that a record names into their place, and delete all others."""
-        if not self.staging.is_dir():
-            return
+        """Move staged files that a record names into their place, and delete all others.
+
+        A place that another file has taken is left to it, which `verify` names; nothing is written over.
+        """
         hashes = {self.find(file).name: file.sha256 for file in filter(self.holds, recorded)}
-        for staged in self.staging.iterdir():
+        for staged in filter(Path.is_file, self.staging.iterdir()):
             if hashes.get(staged.name) == hash_file(staged):
-                staged.replace(self.folder / staged.name)
+                self._place(staged)
             else:
                 staged.unlink()
-        self.staging.rmdir()
+        with suppress(OSError):  # whatever is left in it is not ours
+            self.staging.rmdir()
+
+    def _place(self, staged: Path) -> None:
+        target = self.folder / staged.name
+        if target.exists() and hash_file(target) != hash_file(staged):
+            raise UsageError(
+                f"The place of the report {target} is taken by another file; it waits in {staged}."
+            )
+        staged.replace(target)
 
     def remove(self, files: Iterable[FiledFile]) -> None:
         """Delete files of this audit that are there still and are what was filed."""
@@ -80,3 +100,19 @@ class Shelf:
             path = self.find(file)
             if path.is_file() and hash_file(path) == file.sha256:
                 path.unlink()
+
+    def note_untold(self, record: Record) -> None:
+        """Note that people are to be told of a record that is about to be added."""
+        self.notes.mkdir(parents=True, exist_ok=True)
+        write_text(self.note, f"{record.attempt} {record.period.label}\n")
+
+    def read_untold(self) -> tuple[str, int] | None:
+        """The period and the attempt of which people are to be told still; None if there is none."""
+        with suppress(OSError, ValueError):
+            attempt, _, label = self.note.read_text(encoding="utf-8").strip().partition(" ")
+            return label, int(attempt)
+        return None
+
+    def forget_untold(self) -> None:
+        """Remove the note."""
+        self.note.unlink(missing_ok=True)

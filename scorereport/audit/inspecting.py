@@ -6,6 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import join_words
+from scorereport.history.findings import Finding, FindingKind, Verification
+from scorereport.history.records import BEGINNING
+from scorereport.history.store import open_unchecked
 from scorereport.history.verifying import verify_history
 
 if TYPE_CHECKING:
@@ -13,28 +16,35 @@ if TYPE_CHECKING:
 
     from scorereport.audit.planning import Plan
     from scorereport.history.records import Record
-    from scorereport.history.store import History
-    from scorereport.history.verifying import Verification
 
 
-def verify_plan(plan: Plan, history: History, *, heads: Sequence[str] = ()) -> Verification:
-    """Verify the whole history, all files of this audit, and those of others that are kept here as well.
+def verify_plan(plan: Plan, *, heads: Sequence[str] = ()) -> Verification:
+    """Verify the whole history, and all files that are kept here.
 
-    A history may be shared by people who keep their files elsewhere; a note names their audits.
+    A history on a server may be shared by people who keep their files elsewhere; a note names their audits.
     """
+    if plan.history_file is not None and not plan.history_file.exists() and plan.head.exists():
+        return _report_loss(plan)
     elsewhere: set[str] = set()
 
     def is_here(record: Record) -> bool:
-        here = record.audit == plan.name or (plan.resolve(record.folder) / record.audit).is_dir()
+        here = record.home in ("", plan.mark)
         if record.files and not here:
             elsewhere.add(record.audit)
         return here
 
-    found = verify_history(
-        history, find_folder=lambda record: plan.resolve(record.folder), heads=heads, is_here=is_here
-    )
+    with open_unchecked(plan.database_url, head=plan.head) as history:
+        found = verify_history(
+            history, find_folder=lambda record: plan.resolve(record.folder), heads=heads, is_here=is_here
+        )
     if not elsewhere:
         return found
-    named = join_words(sorted(elsewhere))
-    note = f"The files of {named} are not kept here: verify them with the configurations of these audits."
+    note = f"Files of {join_words(sorted(elsewhere))} are kept elsewhere: verify them there."
     return replace(found, notes=(*found.notes, note))
+
+
+def _report_loss(plan: Plan) -> Verification:
+    """A history that is gone, though a file remembers it."""
+    sentence = f"The history {plan.history_file} is gone, and the file {plan.head.name} remembers it."
+    finding = Finding(kind=FindingKind.UNREADABLE, subject=str(plan.history_file), sentence=sentence)
+    return Verification(records=0, files=0, head=BEGINNING, findings=(finding,))

@@ -19,6 +19,7 @@ from scorereport.trend.snapshots import take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from scorereport.audit.planning import Plan
     from scorereport.evaluation import Evaluation
@@ -49,12 +50,12 @@ class Made:
 
     @property
     def status(self) -> Status:
-        """What the audit came to: a drift is a warning where limits say nothing worse."""
+        """What the audit came to: a drift that is not small is a warning where limits say nothing worse."""
         certificate, trend = self.report.certificate, self.report.trend
         if certificate is not None and certificate.verdict == "failed":
             return Status.UNCERTIFIED
         verdict = self.report.verdict
-        if verdict in (None, Light.PASS) and trend is not None and trend.has_drifted:
+        if verdict in (None, Light.PASS) and trend is not None and trend.is_alarming:
             return Status.WARN
         return Status.DONE if verdict is None else Status(verdict)
 
@@ -65,7 +66,7 @@ def make_audit_report(
     period: Period,
     past: Sequence[Snapshot],
     *,
-    looks: int,
+    as_of: datetime,
     last: Head | None,
     time: str,
     command: str,
@@ -75,7 +76,20 @@ def make_audit_report(
     templates = find_templates(configuration)
     evaluation = evaluate(predictions, **configuration.evaluation.settings)
     snapshot = take_snapshot(evaluation, period, time=time)
-    trend = find_drift(snapshot, past, audits=compared.audits, alpha=compared.alpha, looks=looks)
+    trend = replace(
+        find_drift(
+            snapshot,
+            past,
+            audits=compared.audits,
+            alpha=compared.alpha,
+            looks=plan.count_looks(as_of),
+        ),
+        audit=plan.name,
+        as_of=as_of.isoformat(timespec="seconds"),
+        time_zone=plan.audit.time_zone,
+        last_id=0 if last is None else last.id,
+        last_sha256="" if last is None else last.sha256,
+    )
     report = prepare_report(
         evaluation,
         _certify(evaluation, plan.audit.certify),
@@ -87,7 +101,7 @@ def make_audit_report(
             classes=configuration.evaluation.classes,
             normalize=bool(configuration.evaluation.normalize),
         ),
-        trend=trend if last is None else replace(trend, last_id=last.id, last_sha256=last.sha256),
+        trend=trend,
     )
     endings = [f".{form}" for form in plan.audit.output.formats]
     rendered = render_report(report, set(endings), templates=templates)

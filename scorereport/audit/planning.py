@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
+from scorereport.clock import timestamp
 from scorereport.configuration import Configuration, check_arguments, read_configuration
 from scorereport.configuration.audit_rules import check_audit_name
 from scorereport.configuration.messages import refuse
+from scorereport.files import write_text
 from scorereport.redacting import Redactor, expand, expand_address, find_variables
 from scorereport.schedules import Schedule, check_zone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
     from zoneinfo import ZoneInfo
 
     from scorereport.configuration.audit_tables import AuditTable
@@ -57,9 +62,22 @@ class Plan:
         return self.path.parent / self.audit.folder
 
     @property
+    def reports(self) -> Path:
+        """The folder of reports."""
+        return self.folder / self.audit.output.folder
+
+    @property
+    def base(self) -> Path:
+        """The folder that records name others from: that of the history, or of the audit if a server has it.
+
+        So all configurations that share a file of records find each other's reports, wherever they lie.
+        """
+        return self.folder if self.history_file is None else self.history_file.parent
+
+    @property
     def reports_folder(self) -> str:
-        """The folder of reports, as records name it: as seen from the configuration."""
-        return Path(self.audit.folder, self.audit.output.folder).as_posix()
+        """The folder of reports, as records name it."""
+        return Path(os.path.relpath(self.reports.resolve(), self.base.resolve())).as_posix()
 
     @property
     def locks(self) -> Path:
@@ -68,22 +86,51 @@ class Plan:
 
     @property
     def head(self) -> Path:
-        """The file that remembers the last record, outside of the database."""
-        return self.folder / "head"
+        """The file that remembers the last record of this history, outside of the database."""
+        if self.history_file is not None:
+            return self.history_file.with_name(f"{self.history_file.name}.head")
+        place = hashlib.sha256(self.redactor.redact(self.database_url).encode()).hexdigest()
+        return self.folder / f"{place[:12]}.head"
+
+    @property
+    def home(self) -> Path:
+        """The file with the mark of this folder, by which a shared history tells whose files are where."""
+        return self.folder / "home"
+
+    @cached_property
+    def mark(self) -> str:
+        """The mark of this folder, made where there is none yet; empty where all share a file of records."""
+        if self.history_file is not None:
+            return ""
+        if not self.home.exists():
+            self.home.parent.mkdir(parents=True, exist_ok=True)
+            write_text(self.home, f"{uuid4()}\n")
+        return self.home.read_text(encoding="utf-8").strip()
+
+    @property
+    def now(self) -> datetime:
+        """Now, in the time zone of the audit."""
+        return datetime.fromisoformat(timestamp()).astimezone(self.zone)
 
     def resolve(self, folder: str) -> Path:
         """A folder of reports that a record names."""
-        return self.path.parent / folder
+        return self.base / folder
 
     @property
     def database_url(self) -> str:
         """The address of the history, with its secrets: for the database alone."""
         given = self.expand(self.audit.history.database, "audit.history.database")
+        return given if self.history_file is None else f"{_SQLITE_FILE}{self.history_file}"
+
+    @property
+    def history_file(self) -> Path | None:
+        """The file of the history; None if a server has it."""
+        given = self.audit.history.database
         if not given:
-            return f"{_SQLITE_FILE}{(self.folder / _DATABASE).resolve()}"
-        if given.startswith(_SQLITE_FILE):
-            return f"{_SQLITE_FILE}{(self.path.parent / given.removeprefix(_SQLITE_FILE)).resolve()}"
-        return given
+            return (self.folder / _DATABASE).resolve()
+        if not given.startswith(_SQLITE_FILE):
+            return None
+        return (self.path.parent / given.removeprefix(_SQLITE_FILE)).resolve()
 
     def count_looks(self, as_of: datetime) -> int:
         """Over how many audits false alarms are to be rare: those of a year, unless given."""
@@ -123,8 +170,14 @@ def _find_missing(configuration: Configuration) -> Iterator[str]:
         yield "`evaluation.outcome` is missing: name the column of outcomes."
     if not evaluation.forecasts:
         yield "`evaluation.forecasts` is missing: name the columns of probabilities."
-    if audit.window.period != "all" and not (audit.window.column or audit.source.query):
-        yield "`audit.window.column` is missing: name the column of dates that the period is about."
+    if audit.window.period != "all" and not (audit.window.column or _asks_for_days(audit.source.query)):
+        query = ", or ask for them by :start and :end in the query" if audit.source.query else ""
+        yield f"`audit.window.column` is missing: name the column of dates that the period is about{query}."
+
+
+def _asks_for_days(query: str) -> bool:
+    """Whether a query chooses the rows of the period itself."""
+    return all(re.search(rf"(?<!:):{name}\b", query) for name in ("start", "end"))
 
 
 def _list_texts(audit: AuditTable) -> Iterator[str]:

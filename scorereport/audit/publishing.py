@@ -23,6 +23,6 @@ def publish_site(plan: Plan, history: History, folder: Path) -> Path:
         find_folder=lambda record: plan.resolve(record.folder),
         title=plan.configuration.report.organisation or "Model audits",
         time=timestamp(),
-        verification=verify_plan(plan, history),
+        verification=verify_plan(plan),
     )
     return folder / "index.html"

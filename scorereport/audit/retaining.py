@@ -1,9 +1,10 @@
-"""Files that were kept long enough: which they are, and the record of their removal."""
+"""Files that were kept long enough, by the configuration of an audit."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
+
+from scorereport.history.retention import Terms, find_due
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,15 +18,4 @@ def find_expired(records: Sequence[Record], table: RetentionTable, now: str) -> 
 
     `records` are all of one audit, oldest first; files that were removed before are not named again.
     """
-    if table.days is None:
-        return ()
-    oldest = datetime.fromisoformat(now) - timedelta(days=table.days)
-    filed = [record for record in records if record.files]
-    gone = {file for record in records for file in record.removed}
-    return tuple(
-        file
-        for record in filed[: -table.keep]
-        if datetime.fromisoformat(record.finished) < oldest
-        for file in record.files
-        if file not in gone
-    )
+    return find_due(records, Terms(days=table.days, keep=table.keep), now)

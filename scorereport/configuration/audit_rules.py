@@ -29,8 +29,12 @@ if TYPE_CHECKING:
 
 #: A name that is a name of a file on every system.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-#: Headers that carry what must not be read by others.
-_SECRET_HEADERS = ("authorization", "cookie", "token", "key", "secret")
+#: Headers that carry nothing which must not be read by others.
+_PLAIN_HEADERS = ("accept", "content-type", "user-agent")
+#: Parts of an address that are long, or of its query, are what lets one in.
+_SECRET_PLACE = re.compile(r"://[^/?#]*/.*([A-Za-z0-9_-]{16}|\?.*=)")
+#: What introduces a secret among the words of a command.
+_SECRET_WORD = re.compile(r"(?i)bearer\s|basic\s|(?:password|passwd|token|secret|api[_-]?key)\s*[=:]")
 _LARGEST_PORT = 65_535
 
 #: What is asked of one value alone, by its key.
@@ -38,6 +42,7 @@ _CHECKS: dict[str, Callable[[Any, str], object]] = {
     "certify": partial(check_option, allowed=CERTIFY),
     "time_zone": lambda zone, name: check_zone(zone, name=name),
     "source.newest": partial(check_option, allowed=NEWEST),
+    "source.seconds": partial(check_whole, smallest=1),
     "window.period": lambda text, name: check_window(text, name=name),
     "comparison.audits": partial(check_whole, smallest=1),
     "comparison.alpha": partial(check_inside, lower=0, upper=1, closed="neither"),
@@ -124,6 +129,8 @@ def _check_source(source: SourceTable) -> Iterator[str]:
         yield "`audit.source.database` needs a `query` or a `table` beside it."
     if (source.query or source.table) and not source.database:
         yield f"`audit.source.{given[-1]}` needs the `database` beside it."
+    if source.schema and not source.table:
+        yield "`audit.source.schema` needs the `table` beside it, which lies in the schema."
 
 
 def _check_secrets(table: AuditTable) -> Iterator[str]:
@@ -135,10 +142,11 @@ def _check_secrets(table: AuditTable) -> Iterator[str]:
         "audit.notify.webhook.url": webhook.url if webhook else "",
     }
     for key, address in addresses.items():
-        if find_literal_secret(address):
+        is_hook = key.endswith(".url") and not find_variables(address)
+        if find_literal_secret(address) or (is_hook and _SECRET_PLACE.search(address)):
             yield (
-                f"`{key}` must not hold a password, because reports carry their configuration: write "
-                "${NAME} in its place, and set the environment variable NAME."
+                f"`{key}` must not hold a password or a token, because reports carry their configuration: "
+                "write ${NAME} in its place, and set the environment variable NAME."
             )
     if webhook:
         yield from _check_headers(webhook)
@@ -146,8 +154,7 @@ def _check_secrets(table: AuditTable) -> Iterator[str]:
 
 def _check_headers(webhook: WebhookTable) -> Iterator[str]:
     for name, value in webhook.headers.items():
-        is_secret = any(word in name.lower() for word in _SECRET_HEADERS)
-        if is_secret and not find_variables(value):
+        if name.lower() not in _PLAIN_HEADERS and not find_variables(value):
             key = join_key(("audit", "notify", "webhook", "headers", name))
             yield f"`{key}` must take its secret from the environment, as ${{NAME}}; got a plain text."
 
@@ -155,6 +162,17 @@ def _check_headers(webhook: WebhookTable) -> Iterator[str]:
 def _check_notify(notify: NotifyTable) -> Iterator[str]:
     if notify.command and not notify.command[0].strip():
         yield "`audit.notify.command` must begin with a program; got an empty text."
+    for word in notify.command:
+        if find_variables(word):
+            yield (
+                f"`audit.notify.command` is run as it is, with the whole environment; got {word!r}: read the "
+                "variable there."
+            )
+        elif _SECRET_WORD.search(word):
+            yield (
+                "`audit.notify.command` must hold no secrets, because reports carry their configuration: let "
+                "the program read them from the environment."
+            )
     if notify.webhook and not re.match(r"(?i)https?://|\$\{", notify.webhook.url):
         yield f"`audit.notify.webhook.url` must begin with https:// or http://; got {notify.webhook.url!r}."
     if notify.email:

@@ -18,7 +18,10 @@ OUTCOMES = ("pass", "warn", "inconclusive", "fail", "done", "certificate failed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceTable:
-    """`[audit.source]`: a file, the newest of several, or the rows of a query or a table of a database."""
+    """`[audit.source]`: a file, the newest of several, or the rows of a query or a table of a database.
+
+    A table lies in its schema, if that is given; a database has so many seconds for its answer.
+    """
 
     __pydantic_config__: ClassVar = STRICT
 
@@ -27,6 +30,8 @@ class SourceTable:
     database: str = ""
     query: str = ""
     table: str = ""
+    schema: str = ""
+    seconds: int = 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,8 +49,8 @@ _LOWEST, _LINE = 27.0, 9.5
 MOST_MODELS = 12
 #: More audits than these have no mark each, and more intervals than these are pale.
 MOST_MARKS, _MOST_INTERVALS = 40, 24
-#: As many audits have their own dates below them.
-_MOST_DATES = 5
+#: As many audits have their own periods below them, if these are written with so many characters.
+_MOST_DATES, _LONGEST_DATE = 5, 10
 #: The colours of verdicts, which always come with the word; on a line, and dark enough for words.
 _AMBER, _RED = ("#b7791f", "#8a5a12"), ("#b3402a", "#b3402a")
 _DASHED = (0, (4, 2))
@@ -99,7 +98,7 @@ def plot_trend(trend: Trend, judgements: Sequence[Judgement]) -> Figure:
     """Draw main score, its components and the prevalence of all audits, with limits where there are any."""
     measures = list_measures(trend)
     with styled():
-        days = np.array([s.period.day_after.toordinal() - 1.0 for s in trend.snapshots])
+        days = np.array([float(s.period.middle.toordinal()) for s in trend.snapshots])
         lines = {measure: _find_lines(judgements, measure) for measure in measures}
         labels = min(len(name_models(trend)), MOST_MODELS) + max(map(len, lines.values()))
         height = min(
@@ -113,7 +112,7 @@ def plot_trend(trend: Trend, judgements: Sequence[Judgement]) -> Figure:
             _write_heading(canvas, measure, place * row)
             panel = Panel(axes, _PANEL * POINTS, height * POINTS)
             _draw_panel(panel, trend, measure, days, lines[measure])
-            _set_days(axes, days, has_texts=place == len(measures) - 1)
+            _set_days(axes, days, trend, has_texts=place == len(measures) - 1)
         return canvas.figure
 
 
@@ -241,14 +240,14 @@ def _ends(days: FloatArray) -> tuple[float, float]:
     return first - margin, last + margin
 
 
-def _set_days(axes: Axes, days: FloatArray, *, has_texts: bool) -> None:
-    """Dates of the audits if they are few and far enough apart, else round ones."""
+def _set_days(axes: Axes, days: FloatArray, trend: Trend, *, has_texts: bool) -> None:
+    """Periods of the audits if they are few, short to write and far enough apart, else round dates."""
     places = [int(day) for day in days]
-    texts = [date.fromordinal(place).isoformat() for place in places]
+    texts = [snapshot.period.label for snapshot in trend.snapshots]
     first, last = _ends(days)
     is_narrow = np.diff(days, prepend=-np.inf).min() * _PANEL * POINTS < _WIDEST_DATE * (last - first)
-    if len(places) > _MOST_DATES or is_narrow:
-        places, texts = date_ticks(places[0], places[-1], 6)
+    if len(places) > _MOST_DATES or is_narrow or max(map(len, texts)) > _LONGEST_DATE:
+        places, texts = date_ticks(min(places), max(places), 6)
     axes.set_xticks(places, texts if has_texts else [""] * len(places))
 
 
@@ -265,7 +264,8 @@ def _draw_series(
     x, look, is_many = days + apart, one.look, len(days) > _MOST_INTERVALS
     colour = look.tint if is_many else look.colour
     axes.vlines(x[:-1], one.lower[:-1], one.upper[:-1], color=colour, linewidth=0.6, zorder=1)
-    known = np.isfinite(one.value)
+    order = np.argsort(x, kind="stable")  # a longer period may end last and have its middle before others
+    known = order[np.isfinite(one.value[order])]
     axes.plot(x[known], one.value[known], zorder=3, **look.line(1.0))
     style: dict[str, Any] = {"linestyle": "none", "marker": look.marker, "color": look.colour}
     if len(days) <= MOST_MARKS:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport.errors import DataError
 from scorereport.history.findings import Finding, FindingKind
+from scorereport.history.querying import describe_columns
 from scorereport.history.records import BEGINNING, Record, read_record
-from scorereport.history.store import describe_columns
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

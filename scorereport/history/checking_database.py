@@ -27,6 +27,20 @@ _TRIGGERS = text(
     FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
     WHERE NOT tgisinternal AND tgrelid IN (to_regclass('audits'), to_regclass('documents'))"""
 )
+#: What else could change, hide or swallow rows: rules, policies on rows, and tables that are part of another.
+_FOREIGN = text(
+    """SELECT 'rule', rulename::text, ev_class::regclass::text FROM pg_rewrite
+    WHERE ev_class IN (to_regclass('audits'), to_regclass('documents'))
+    UNION ALL SELECT 'policy', polname::text, polrelid::regclass::text FROM pg_policy
+    WHERE polrelid IN (to_regclass('audits'), to_regclass('documents'))
+    UNION ALL SELECT 'part', inhrelid::regclass::text, inhparent::regclass::text FROM pg_inherits
+    WHERE inhparent IN (to_regclass('audits'), to_regclass('documents'))
+    ORDER BY 1, 2, 3"""
+)
+_ROW_SECURITY = text(
+    """SELECT relname::text FROM pg_class WHERE relrowsecurity
+    AND oid IN (to_regclass('audits'), to_regclass('documents')) ORDER BY relname"""
+)
 #: Where the header says how to write and how to read: 2 is ahead into a log.
 _LOG_MARK = slice(18, 20)
 _HEADER_SIZE = 100
@@ -46,7 +60,7 @@ def check_database(history: History, connection: Connection) -> Iterator[Finding
     """What is wrong with the database itself, apart from what stands in it."""
     checks = [
         _check_versions,
-        *([_check_file, _check_objects, _check_header] if history.file else [_check_tables]),
+        *([_check_file, _check_objects, _check_header] if history.file else [_check_tables, _check_rules]),
     ]
     for check in checks:
         try:
@@ -147,6 +161,14 @@ def _check_tables(history: History, connection: Connection) -> Iterator[Finding]
         columns = {column["name"]: column["type"].python_type for column in inspector.get_columns(table.name)}
         if columns != {column.name: column.type.python_type for column in table.columns}:
             yield _say(history, f"The table `{table.name}` in the database was changed.")
+
+
+def _check_rules(history: History, connection: Connection) -> Iterator[Finding]:
+    for row in ask(history, connection, _FOREIGN):
+        kind, name, table = tuple(row)
+        yield _say(history, f"The {kind} `{name}` of the table `{table}` is none of a history's.")
+    for table in (row[0] for row in ask(history, connection, _ROW_SECURITY)):
+        yield _say(history, f"The table `{table}` has row security, which hides rows; a history has none.")
 
 
 def _expected_triggers() -> set[tuple[Any, ...]]:

@@ -3,31 +3,70 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from scorereport.history.checking_anchors import find_anchor
+from scorereport.history.documents import unpack
 from scorereport.history.findings import Finding, FindingKind
-from scorereport.history.store import unpack
+from scorereport.history.heads import Head
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from scorereport.history.checking_chain import Link
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A document as it is stored: `key` is what it is filed under, `sha256` is computed from its content.
+
+    There is no hash if it cannot be unpacked. `content` is kept of those that are asked for, and `anchor` of
+    results.
+    """
+
+    key: Any
+    sha256: str | None
+    is_intact: bool
+    content: bytes | None = None
+    anchor: Head | None = None
+
+
+def read_documents(
+    rows: Iterable[Mapping[str, Any]], *, results: Collection[str], wanted: Collection[str]
+) -> list[Stored]:
+    """Unpack stored rows, each once; only the documents `wanted` are kept in memory."""
+    return [_read_document(row, results, wanted) for row in rows]
+
+
+def _read_document(row: Mapping[str, Any], results: Collection[str], wanted: Collection[str]) -> Stored:
+    content = unpack(row["content"]) if isinstance(row["content"], bytes) else None
+    if content is None:
+        return Stored(key=row["sha256"], sha256=None, is_intact=False)
+    sha256 = hashlib.sha256(content).hexdigest()
+    return Stored(
+        key=row["sha256"],
+        sha256=sha256,
+        is_intact=row["sha256"] == sha256 and _is_packed_alike(row),
+        content=content if sha256 in wanted else None,
+        anchor=find_anchor(content) if sha256 in results else None,
+    )
+
+
 def check_documents(
-    rows: Collection[Mapping[str, Any]], links: Collection[Link], unreadable: Collection[str] = ()
+    documents: Collection[Stored], links: Collection[Link], unreadable: Collection[str] = ()
 ) -> Iterator[Finding]:
-    """What is wrong with the documents, given as they are stored, for records given as they are stored."""
+    """What is wrong with the documents, for records given as they are stored."""
     named = _find_named(links)
     present: set[Any] = set(unreadable)
     for key in unreadable:
         sentence = f"The document {_name(key)} cannot be read from the database."
         yield _find(FindingKind.UNREADABLE, _name(key), sentence)
-    for row in rows:
-        key, actual = row["sha256"], _hash_content(row)
-        present |= {key, actual}
-        if actual is None or key != actual or not _is_packed_alike(row):
-            yield _describe_change(key, actual, named)
+    for document in documents:
+        key = document.key
+        present |= {key, document.sha256}
+        if not document.is_intact:
+            yield _describe_change(key, document.sha256, named)
         elif key not in named and not _is_mentioned(key, links):
             yield _find(FindingKind.UNKNOWN, _name(key), f"The document {_name(key)} belongs to no record.")
     for key in sorted(named.keys() - present):
@@ -57,11 +96,6 @@ def _find_named(links: Collection[Link]) -> dict[str, int]:
 def _is_mentioned(key: Any, links: Collection[Link]) -> bool:
     """Whether a record that was changed, and is named for it, may have named the document."""
     return any(str(key).encode() in link.body for link in links if not link.is_intact or link.record is None)
-
-
-def _hash_content(row: Mapping[str, Any]) -> str | None:
-    content = unpack(row["content"]) if isinstance(row["content"], bytes) else None
-    return None if content is None else hashlib.sha256(content).hexdigest()
 
 
 def _is_packed_alike(row: Mapping[str, Any]) -> bool:

@@ -14,6 +14,8 @@ from scorereport.history.records import FiledFile, Record
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
+    from scorereport.history.checking_removals import Removal
+
 #: Where files wait, beside their place, until the record that names them is written.
 STAGING = ".staging"
 
@@ -66,19 +68,33 @@ def hash_file(path: Path) -> str | None:
         return None
 
 
-def check_files(
-    filings: Sequence[Filing], records: Sequence[Record], find_folder: Callable[[Record], Path]
-) -> Iterator[Finding]:
-    """Files that are missing or changed; those that were removed on purpose later may be missing."""
-    removals = {
-        (find_folder(record), file.name, file.sha256): record.id
-        for record in records
-        if record.kind == "retention"
-        for file in record.removed
-    }
+def check_files(filings: Sequence[Filing], removals: Sequence[Removal]) -> Iterator[Finding]:
+    """Files that are missing or changed; those that were rightly removed may be missing."""
+    removed = _find_removed(removals)
     for filing in filings:
-        removed = removals.get((filing.folder, filing.file.name, filing.file.sha256), 0) > filing.record.id
-        yield from _check_filing(filing, may_be_missing=removed)
+        yield from _check_filing(filing, may_be_missing=_key(filing) in removed)
+
+
+def describe_leftovers(filings: Sequence[Filing], removals: Sequence[Removal]) -> Iterator[str]:
+    """Files that are there still though a record says that they were removed, and none filed them again."""
+    removed = _find_removed(removals)
+    last = {(filing.path, filing.file.sha256): filing for filing in filings}
+    for filing in last.values():
+        number = removed.get(_key(filing))
+        place = find_place(filing) if number is not None and is_below(filing.file.name) else None
+        if place is not None:
+            yield (
+                f"The file {place} is there still, though record {number} says that it was removed: the run "
+                "was killed, or could not do it, or somebody has put the file back."
+            )
+
+
+def _find_removed(removals: Sequence[Removal]) -> dict[tuple[int, str], int]:
+    return {(removal.filed_by, removal.name): removal.removed_by for removal in removals}
+
+
+def _key(filing: Filing) -> tuple[int, str]:
+    return filing.record.id, filing.file.name
 
 
 def _check_filing(filing: Filing, *, may_be_missing: bool) -> Iterator[Finding]:

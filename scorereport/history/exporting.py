@@ -38,7 +38,8 @@ A history of audits, written by scorereport
 records.jsonl   the records of the audits, one on each line, the oldest first
 numbers.csv     their numbers as a table; a text that a spreadsheet would take for a formula, because it
                 begins with = + - or @, has an apostrophe before it
-documents/      what the history keeps with its records, such as results; each named by its SHA-256
+documents/      what the history keeps with its records, results (.json) and configurations (.toml); each
+                named by its SHA-256
 reports/        the files of the reports, under the names that the records give
 
 A SHA-256 is a fingerprint of a file or a text: whoever changes a single letter gets another one. Every record
@@ -159,8 +160,10 @@ def _list_members(
     records = [read_record(body, "A record of the history") for body in bodies]
     yield "records.jsonl", "".join(bodies).encode()
     yield "numbers.csv", render_numbers(bodies).encode()
+    configurations = {record.configuration_sha256 for record in records}
     for sha256 in sorted({name for record in records for name in record.documents}):
-        yield f"documents/{sha256}.json", history.document(sha256)
+        ending = "toml" if sha256 in configurations else "json"
+        yield f"documents/{sha256}.{ending}", history.document(sha256)
     left_out = []
     for name, place in sorted(_find_reports(records, find_folder).items()):
         if place is None:

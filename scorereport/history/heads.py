@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from scorereport.errors import UsageError
 from scorereport.files import write_text
 
 if TYPE_CHECKING:
@@ -48,3 +49,44 @@ def advance_head(path: Path, head: Head, find_hash: Callable[[int], str | None])
         old = read_head(path)
         if old is None or (old.id < head.id and find_hash(old.id) == old.sha256):
             write_text(path, f"{head.id} {head.sha256}\n")
+
+
+class HeadedHistory(Protocol):
+    """A history that knows the file that remembers its end, if there is one."""
+
+    name: str
+    head: Path | None
+
+    def find_hash(self, number: int) -> str | None:
+        """The hash of the record with this number; None if there is none."""
+
+    def last(self) -> Head | None:
+        """The last record; None if there is none."""
+
+
+def check_head(history: HeadedHistory) -> None:
+    """Refuse a history that does not have the record which its file `head` remembers.
+
+    Whoever went on with it would bury what is left of the old one. A file that cannot be read is for
+    `verify_history` to name.
+    """
+    try:
+        remembered = None if history.head is None else read_head(history.head)
+    except (OSError, ValueError):
+        return
+    if remembered is None:
+        return
+    found = history.find_hash(remembered.id)
+    if found == remembered.sha256:
+        return
+    last = history.last()
+    if found is not None:
+        instead = f"it has another one there, with the hash {found}"
+    else:
+        instead = "it has no records" if last is None else f"it ends with record {last.id}"
+    raise UsageError(
+        f"The history {history.name} is not the one that the file {history.head} remembers, whose record "
+        f"{remembered.id} has the hash {remembered.sha256}: {instead}. Records were removed or written anew; "
+        "nothing was done. Restore the database from a copy. If the history was begun anew on purpose, put "
+        f"away the reports of the old one and remove the file {history.head}."
+    )

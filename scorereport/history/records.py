@@ -49,7 +49,8 @@ class Record(_AsWritten):
     """An audit, or the removal of files that were kept long enough, as it stands in the history.
 
     `id` is the place in the chain, from 1, and `previous` the hash of the record before. `attempt` counts the
-    records of the same audit and period, from 1. `folder` is where the files lie, as the configuration says.
+    records of the same audit and period, from 1. `folder` is where the files lie, as
+    seen from the history, or, where a server has it, from the folder of the audit whose mark is `home`.
     Hashes of what there is none of are empty. `documents` are the hashes of what the history keeps with it,
     filled in when it is appended. Nothing in a record is secret.
     """
@@ -77,6 +78,7 @@ class Record(_AsWritten):
     results_sha256: str = ""
     certificate: str = ""
     folder: str = ""
+    home: str = ""
     files: tuple[FiledFile, ...] = ()
     removed: tuple[FiledFile, ...] = ()
     judgements: tuple[Judgement, ...] = ()

@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from scorereport.clock import timestamp
 from scorereport.errors import ScoreReportError, UsageError
-from scorereport.history.checking_chain import check_chain, read_link
+from scorereport.history.checking_anchors import check_anchors
+from scorereport.history.checking_chain import Link, check_chain, read_link
 from scorereport.history.checking_files import (
     check_files,
+    describe_leftovers,
     describe_stray,
     find_filings,
     find_strays,
     is_below,
 )
+from scorereport.history.checking_removals import Removal, check_removals
 from scorereport.history.connecting import UnreachableError
 from scorereport.history.findings import Finding, FindingKind, Verification
 from scorereport.history.heads import read_head
 from scorereport.history.records import BEGINNING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from sqlalchemy import Connection
 
-    from scorereport.history.checking_chain import Link
     from scorereport.history.heads import Head
     from scorereport.history.records import Record
     from scorereport.history.store import History
@@ -61,26 +67,45 @@ def verify_history(
         The chain is one for all audits and always looked at.
     """
     kept = _check_kept(heads)
-    head, findings, notes = _read_head(history)
-    links: list[Link] = []
+    head, findings = _read_head(history)
+    stored = _Stored()
     try:
         with history.reading() as connection:
-            links, in_database = _check_stored(history, connection, head, kept)
-            findings += in_database
+            stored = _check_stored(history, connection, head, kept)
     except UnreachableError:
         raise
     except UsageError as error:
         if history.file is None:  # a server that does not answer was not tampered with
             raise
         findings.append(_describe_unreadable(history, str(error)))
-    count, in_files = _check_reports(history, links, find_folder, is_here)
+    links = stored.links
+    reports = _check_reports(history, stored, find_folder, is_here)
+    missing, notes = ([], []) if head or findings else _describe_missing_head(history, len(links))
     return Verification(
         records=len(links),
-        files=count,
+        files=reports.count,
         head=links[-1].sha256 if links else BEGINNING,
-        findings=tuple(dict.fromkeys([*findings, *in_files])),
-        notes=(*notes, *_describe_lag(links, head)),
+        findings=tuple(dict.fromkeys([*findings, *missing, *stored.findings, *reports.findings])),
+        notes=(*notes, *_describe_lag(links, head), *reports.notes),
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Stored:
+    """What stands in the database: the records, the removals that are right, and all that is wrong."""
+
+    links: Sequence[Link] = ()
+    removals: Sequence[Removal] = ()
+    findings: Sequence[Finding] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Reports:
+    """How many files the records name, what is wrong with them, and what is worth a note."""
+
+    count: int
+    findings: Sequence[Finding]
+    notes: Sequence[str]
 
 
 def _check_kept(heads: Sequence[str]) -> tuple[str, ...]:
@@ -93,17 +118,30 @@ def _check_kept(heads: Sequence[str]) -> tuple[str, ...]:
     return kept
 
 
-def _read_head(history: History) -> tuple[Head | None, list[Finding], list[str]]:
-    """The file `head`, what is wrong with it, and what cannot be seen without it."""
+def _read_head(history: History) -> tuple[Head | None, list[Finding]]:
+    """The file `head`, and what is wrong with it."""
     if history.head is None:
-        return None, [], []
+        return None, []
     try:
-        head = read_head(history.head)
+        return read_head(history.head), []
     except (ValueError, OSError) as error:
         sentence = f"The file {history.head} cannot be read: {error}."
-        return None, [Finding(kind=FindingKind.CHANGED, subject="file head", sentence=sentence)], []
-    note = f"There is no file {history.head}; without it nobody sees whether records at the end were cut off."
-    return head, [], [note] if head is None else []
+        subject = f"file {history.head.name}"
+        return None, [Finding(kind=FindingKind.CHANGED, subject=subject, sentence=sentence)]
+
+
+def _describe_missing_head(history: History, records: int) -> tuple[list[Finding], list[str]]:
+    """A history in a file has its head beside it, but for a run that was killed right after the first record.
+
+    Of a history on a server each machine has a head, and one that has not run an audit yet has none.
+    """
+    if history.head is None:
+        return [], []
+    blind = "without it nobody sees whether records at the end were cut off"
+    if history.file is None or records < 2:
+        return [], [f"There is no file {history.head}; {blind}."]
+    sentence = f"The file {history.head}, which every new record is noted in, is missing; {blind}."
+    return [Finding(kind=FindingKind.MISSING, subject=f"file {history.head.name}", sentence=sentence)], []
 
 
 def _describe_lag(links: Sequence[Link], head: Head | None) -> Iterator[str]:
@@ -121,10 +159,9 @@ def _describe_unreadable(history: History, sentence: str) -> Finding:
 
 def _check_stored(
     history: History, connection: Connection, head: Head | None, kept: Collection[str]
-) -> tuple[list[Link], list[Finding]]:
+) -> _Stored:
     """The records as they are stored, and all that is wrong in the database, of one state of it."""
     from scorereport.history.checking_database import check_database
-    from scorereport.history.checking_documents import check_documents
     from scorereport.history.schema import AUDITS, DOCUMENTS
     from scorereport.history.stored import read_rows
 
@@ -133,12 +170,46 @@ def _check_stored(
     links = sorted((read_link(row) for row in audits.rows), key=lambda link: link.id)
     keys = {key for link in links if link.record is not None for key in link.record.documents}
     documents = read_rows(history, connection, DOCUMENTS, keys)
-    return links, [
-        *_describe_trouble(history, audits, documents),
-        *check_chain(links, head=head, kept=kept, unreadable=audits.unreadable),
-        *check_documents(documents.rows, links, documents.unreadable),
-        *check_database(history, connection),
+    chained = check_chain(links, head=head, kept=kept, unreadable=audits.unreadable)
+    removals, filed = _check_contents(links, documents, {finding.subject for finding in chained})
+    return _Stored(
+        links=links,
+        removals=removals,
+        findings=[
+            *_describe_trouble(history, audits, documents),
+            *chained,
+            *filed,
+            *check_database(history, connection),
+        ],
+    )
+
+
+def _check_contents(
+    links: Sequence[Link], rows: StoredRows, known: Collection[str]
+) -> tuple[Sequence[Removal], list[Finding]]:
+    """What documents are, and what they say: the removals that are right by them, and all that is wrong."""
+    from scorereport.history.checking_documents import check_documents, read_documents
+
+    records = [link.record for link in links if link.record is not None]
+    documents = read_documents(
+        rows.rows,
+        results={record.results_sha256 for record in records},
+        wanted={record.configuration_sha256 for record in records if record.removed},
+    )
+    intact = [document for document in documents if document.is_intact]
+    anchors = {document.key: document.anchor for document in intact if document.anchor is not None}
+    texts = {document.key: document.content for document in intact if document.content is not None}
+    removals, wrong = check_removals(links, texts, _find_now())
+    return removals, [
+        *check_anchors(links, anchors, known),
+        *check_documents(documents, links, rows.unreadable),
+        *wrong,
     ]
+
+
+def _find_now() -> str:
+    """Now; a time that was set so that output repeats counts if it is later."""
+    return max(timestamp(), datetime.now(UTC).isoformat(), key=datetime.fromisoformat)
 
 
 def _describe_trouble(history: History, *tables: StoredRows) -> Iterator[Finding]:
@@ -148,25 +219,29 @@ def _describe_trouble(history: History, *tables: StoredRows) -> Iterator[Finding
 
 def _check_reports(
     history: History,
-    links: Sequence[Link],
+    stored: _Stored,
     find_folder: Callable[[Record], Path],
     is_here: Callable[[Record], bool],
-) -> tuple[int, list[Finding]]:
-    """How many files the records name, and what is wrong with them; changed records prove nothing."""
+) -> _Reports:
+    """Compare the files with what records say; changed records prove nothing."""
+    links = stored.links
     records = [
         link.record for link in links if link.record is not None and link.is_intact and is_here(link.record)
     ]
     filings = find_filings(records, find_folder)
-    findings = list(check_files(filings, records, find_folder))
     folders = {(find_folder(record), record.audit) for record in records if _has_folder(record)}
     strays = find_strays(folders, {filing.path for filing in filings})
     mentioned = _find_mentioned(history, links) if strays else ""
-    findings += [
+    unknown = [
         describe_stray(path, name)
         for path, name in strays
         if json.dumps(name, ensure_ascii=False) not in mentioned
     ]
-    return len(filings), findings
+    return _Reports(
+        count=len(filings),
+        findings=[*check_files(filings, stored.removals), *unknown],
+        notes=list(describe_leftovers(filings, stored.removals)),
+    )
 
 
 def _has_folder(record: Record) -> bool:

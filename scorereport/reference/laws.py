@@ -17,6 +17,8 @@ from scipy.stats import betabinom, binom
 from scorereport.sampling import stream
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from scorereport.arrays import FloatArray, IntArray
 
 #: Means of the same few cases, and lines between them, may differ in the last digits: they are equal.
@@ -112,17 +114,23 @@ def _usual_share(curves: FloatArray, level: float, draws: int, seed: int) -> tup
 
 def band_of(curves: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """Quantiles of curves, a row each, by numpy; NaN where none of them says something."""
-    quantiles = np.nanquantile if np.isnan(curves).any() else np.quantile  # the latter is much faster
+    levels, is_gappy = [(1 - level) / 2, (1 + level) / 2], np.isnan(curves).any(axis=0)
+    bounds = np.empty((2, curves.shape[1]))
+    bounds[:, ~is_gappy] = np.quantile(curves[:, ~is_gappy], levels, axis=0)  # much faster than the other
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of points that none of these curves reaches
-        lower, upper = quantiles(curves, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return lower, upper
+        bounds[:, is_gappy] = np.nanquantile(curves[:, is_gappy], levels, axis=0)
+    return bounds[0], bounds[1]
 
 
 def _share_outside(curves: FloatArray, bounds: tuple[FloatArray, FloatArray]) -> float:
     """Mean share of curves below and above; what lies on a bound counts half."""
     lower, upper = bounds
     with np.errstate(invalid="ignore"):  # of NaN, as R's NA is a signalling one
-        beyond = (curves < lower - _ROUNDING) * 1.0 + (curves > upper + _ROUNDING)
-        on = (np.abs(curves - lower) <= _ROUNDING) * 1.0 + (np.abs(curves - upper) <= _ROUNDING)
-    return float((beyond + on / 2).sum() / max((~np.isnan(curves)).sum(), 1))
+        beyond = _count(curves < lower - _ROUNDING) + _count(curves > upper + _ROUNDING)
+        on = _count(np.abs(curves - lower) <= _ROUNDING) + _count(np.abs(curves - upper) <= _ROUNDING)
+    return (beyond + on / 2) / max(_count(~np.isnan(curves)), 1)
+
+
+def _count(holds: NDArray[np.bool_]) -> int:
+    return int(np.count_nonzero(holds))

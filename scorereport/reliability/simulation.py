@@ -138,7 +138,7 @@ class _CaseSimulation(Simulation):
 
     def redraw_cases(self, rng: np.random.Generator) -> Redraw:
         """Draw by one 64-bit number for each: the upper half is the case, the lower its outcome."""
-        chance = rng.integers(0, 2**64, self._n, dtype=np.uint64)
+        chance: NDArray[np.uint64] = rng.bit_generator.random_raw(self._n)  # sooner than by integers()
         case = chance >> _HALF
         case *= np.uint64(self._n)
         case >>= _HALF

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from scorereport.configuration import Person
     from scorereport.report.parts import Section
     from scorereport.report.record import Report
+    from scorereport.trend.records import Trend
 
 #: More names than these would not fit into a title.
 _MODELS_IN_A_TITLE = 3
@@ -155,9 +156,12 @@ def _number_parts(sections: Sequence[dict[str, Any]]) -> dict[str, dict[str, str
 
 
 def name_report(report: Report) -> str:
-    """The title of the configuration, or one made of the names of the models."""
-    if report.configuration.report.title:
-        return report.configuration.report.title
+    """The title of the configuration, or one made of the names of the models; of an audit with its period."""
+    title = report.configuration.report.title or _name_models(report)
+    return title if report.trend is None else f"{title}, {report.trend.period.label}"
+
+
+def _name_models(report: Report) -> str:
     names = [result.model for result in report.evaluation.results]
     if len(names) > _MODELS_IN_A_TITLE or max(map(len, names)) > _LETTERS_IN_A_TITLE:
         return f"Evaluation of {counted(len(names), 'model')}"
@@ -173,13 +177,25 @@ def _describe_cover(report: Report) -> dict[str, Any]:
         "Date": format_time(report.provenance.time),
         "Model": ", version ".join(filter(None, (model.name, model.version))),
         "Outcome": report.configuration.data.outcome or report.evaluation.data.outcome,
-        "Period": report.configuration.data.period,
+        **_describe_audit(report.trend),
+        "Period": report.configuration.data.period or _describe_period(report.trend),
         "Prepared by": _name(people.author),
         "Reviewed by": _name(people.reviewer),
         "Approved by": _name(people.approver),
         "Confidentiality": told.confidentiality,
     }
     return {"organisation": told.organisation, "subtitle": told.subtitle, "facts": make_facts(facts)}
+
+
+def _describe_audit(trend: Trend | None) -> dict[str, str]:
+    return {} if trend is None else {"Audit": trend.audit, "As of": trend.as_of}
+
+
+def _describe_period(trend: Trend | None) -> str:
+    """The days of an audit, in the time zone in which they begin."""
+    if trend is None:
+        return ""
+    return f"{trend.period.describe()}{f' ({trend.time_zone})' if trend.time_zone else ''}"
 
 
 def _name(person: Person | None) -> str:
@@ -191,5 +207,6 @@ def _name(person: Person | None) -> str:
 def _describe_running(report: Report) -> str:
     """What the head of every page says beside the title."""
     told = report.configuration.report
-    parts = (told.number, f"version {told.version}" if told.version else "", told.confidentiality)
+    period = "" if report.trend is None else f"{report.trend.audit} {report.trend.period.label}".strip()
+    parts = (told.number, f"version {told.version}" if told.version else "", told.confidentiality, period)
     return ", ".join(filter(None, parts)) or format_time(report.provenance.time)[:10]

@@ -70,6 +70,11 @@ class Child:
         """The number of the process."""
         return self._process.pid
 
+    @property
+    def seconds(self) -> float:
+        """How long it has run."""
+        return monotonic() - self._began
+
     def ask_to_end(self) -> None:
         """Send SIGTERM to the process and to those it has started."""
         self._signal(signal.SIGTERM)
@@ -90,7 +95,7 @@ class Child:
         code = self._process.wait()
         reader.join(_LAST_WORDS_SECONDS)
         last_line = self._last_lines[-1] if self._last_lines else ""
-        self._tell(Ending(exit_code=code, seconds=monotonic() - self._began, last_line=last_line))
+        self._tell(Ending(exit_code=code, seconds=self.seconds, last_line=last_line))
 
     def _read(self) -> None:
         stream: IO[bytes] | None = self._process.stderr

@@ -48,11 +48,12 @@ _ASK_AGAIN_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How a server works: seconds between looks, seconds for audits to end, audits at a time."""
+    """How a server works: seconds between looks, for audits to run and to end, audits at a time."""
 
     folder: Path
     poll_seconds: float
     grace_seconds: float
+    longest_seconds: float
     workers: int
     start_command: tuple[str, ...]
 
@@ -118,6 +119,7 @@ class Server:
             self._update_configurations()
             self._ask_histories()
             self._alarms.refresh()
+            self._end_overdue()
         self._write_health()
 
     def _update_configurations(self) -> None:
@@ -197,6 +199,17 @@ class Server:
         self._children[duty.plan.name] = child
         announcing.announce_start(self._log, duty, child.pid)
         self._write_health()
+
+    def _end_overdue(self) -> None:
+        """End audits that hang: the next run of their model, and those of others, wait for them."""
+        for name, child in self._children.items():
+            overdue = child.seconds - self._settings.longest_seconds
+            if overdue > _ENDING_SECONDS:
+                child.kill()
+            elif overdue > 0:
+                reason = f"process {child.pid} ran for more than {self._settings.longest_seconds:g} seconds"
+                self._complain("audit.overdue", reason, audit=name)
+                child.ask_to_end()
 
     def _hear_end(self, duty: Duty, ending: Ending) -> None:
         self._children.pop(duty.plan.name, None)

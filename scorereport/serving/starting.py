@@ -28,6 +28,7 @@ def serve(
     log: IO[str] | None = None,
     poll_seconds: float = 5.0,
     grace_seconds: float = 300.0,
+    longest_seconds: float = 6 * 3600.0,
     workers: int = 2,
     start_command: Sequence[str] | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -43,11 +44,19 @@ def serve(
     log : where events go, one line of JSON each; standard error unless given
     poll_seconds : how often the folder is looked at for changes, and the health file written
     grace_seconds : how long audits that run may go on after a signal to stop
+    longest_seconds : how long an audit may run at all before it is ended
     workers : how many audits, of different configurations, may run at a time
     start_command : what runs a configuration, in place of `python -m scorereport audit run`
     clock : what tells the time
     """
-    settings = _check_settings(Path(folder), poll_seconds, grace_seconds, workers, start_command or _RUN)
+    settings = Settings(
+        folder=_check_folder(Path(folder)),
+        poll_seconds=_check_seconds(poll_seconds, "poll_seconds"),
+        grace_seconds=_check_seconds(grace_seconds, "grace_seconds", may_be_zero=True),
+        longest_seconds=_check_seconds(longest_seconds, "longest_seconds"),
+        workers=check_whole(workers, "workers", smallest=1),
+        start_command=tuple(start_command or _RUN),
+    )
     with _held(settings.folder):
         server = Server(settings, sys.stderr if log is None else log, clock)
         with _caught_signals(server.ask_to_stop):
@@ -55,22 +64,17 @@ def serve(
     return 0
 
 
-def _check_settings(
-    folder: Path, poll_seconds: float, grace_seconds: float, workers: int, start_command: Sequence[str]
-) -> Settings:
+def _check_folder(folder: Path) -> Path:
     if not folder.is_dir():
         raise UsageError(f"`audit serve` needs a folder of configurations; {folder} is none.")
-    if not 0 < poll_seconds < float("inf"):
-        raise UsageError(f"`poll_seconds` must be a number above 0; got {poll_seconds!r}.")
-    if not 0 <= grace_seconds < float("inf"):
-        raise UsageError(f"`grace_seconds` must be a number of at least 0; got {grace_seconds!r}.")
-    return Settings(
-        folder=folder.absolute(),
-        poll_seconds=poll_seconds,
-        grace_seconds=grace_seconds,
-        workers=check_whole(workers, "workers", smallest=1),
-        start_command=tuple(start_command),
-    )
+    return folder.absolute()
+
+
+def _check_seconds(seconds: float, name: str, *, may_be_zero: bool = False) -> float:
+    if 0 < seconds < float("inf") or (may_be_zero and seconds == 0):
+        return seconds
+    rule = "a number of at least 0" if may_be_zero else "a number above 0"
+    raise UsageError(f"`{name}` must be {rule}; got {seconds!r}.")
 
 
 @contextmanager

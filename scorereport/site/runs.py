@@ -35,8 +35,8 @@ class Run:
 
     @property
     def day(self) -> date:
-        """Where the run stands on the time axis: the last day of its period."""
-        return date_before(self.record.period.day_after)
+        """Where the run stands on the time axis: the middle of its period."""
+        return self.record.period.middle
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,11 +67,6 @@ class Audit:
     def address(self) -> str:
         """The page of the audit, from the top of the site."""
         return f"audits/{self.key}.html"
-
-
-def date_before(day: date) -> date:
-    """The day before, as periods name the day after their last."""
-    return day.fromordinal(day.toordinal() - 1)
 
 
 def snapshot_of(run: Run) -> Snapshot:

@@ -17,10 +17,12 @@ from scorereport.trend.choosing import choose_reference, has_errors, list_earlie
 from scorereport.trend.records import Drift, Snapshot, Trend
 from scorereport.trend.sentences import (
     MISCALIBRATION,
+    explain_configuration,
     explain_new_models,
     explain_reference,
     explain_untested,
     kind_of,
+    name_size,
     tell_drift,
 )
 from scorereport.trend.testing import (
@@ -61,7 +63,7 @@ def find_drift(
     Parameters
     ----------
     current : the snapshot of this audit
-    past : those of other audits with the same configuration, in any order; later periods are left out
+    past : those of other audits of the same name, in any order; later periods are left out
     audits : how many earlier audits to compare with at most, and to show
     alpha : the probability of any false alarm
     looks : in how many audits in a row
@@ -81,7 +83,7 @@ def find_drift(
         reference=tuple(snapshot.period.label for snapshot in reference),
         alpha=alpha,
         looks=looks,
-        notes=(*reasons, *comparison.notes()),
+        notes=(*reasons, *explain_configuration(current, reference), *comparison.notes()),
     )
 
 
@@ -219,9 +221,16 @@ def _measure(snapshot: Snapshot, number: Number) -> Measured:
 
 
 def _cut(contrast: Contrast) -> Contrast:
-    """Components as they are shown, which are never negative."""
+    """Components as they are shown, which are never negative and so fall by no more than they were."""
     value, reference = max(contrast.value, 0.0), max(contrast.reference, 0.0)
-    return replace(contrast, value=value, reference=reference, difference=value - reference)
+    return replace(
+        contrast,
+        value=value,
+        reference=reference,
+        difference=value - reference,
+        lower=max(contrast.lower, -reference),
+        upper=max(contrast.upper, -reference),
+    )
 
 
 def _most_changed(contrasts: Sequence[Contrast]) -> int:
@@ -290,4 +299,4 @@ def _adjust(drifts: Sequence[Drift], alpha: float, looks: int) -> Iterator[Drift
         note = explain_untested(drift.measure) if isnan(p) else ""
         judged = replace(drift, p_value_adjusted=p, has_drifted=p <= alpha, note=note)
         whole = scores.get(drift.model, nan) if kind_of(drift.measure) == MISCALIBRATION else drift.reference
-        yield replace(judged, sentence=tell_drift(judged, whole))
+        yield replace(judged, size=name_size(judged, whole), sentence=tell_drift(judged, whole))

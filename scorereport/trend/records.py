@@ -7,6 +7,9 @@ from math import nan
 
 from scorereport.periods import Period
 
+#: What a difference is called that hardly matters.
+SMALL = "small"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
@@ -51,7 +54,8 @@ class Snapshot:
     """What is remembered of an audit: its period, its size, its main numbers and what was forecast.
 
     `size` is the effective number of independent rows; `classes` are the weights of the classes, if any, and
-    `labels` their names. Rows of `clusters`, if any, depend on each other.
+    `labels` their names. Rows of `clusters`, if any, depend on each other. `configuration` is the SHA-256 of
+    the configuration that the audit was made by, if it is known.
     """
 
     period: Period
@@ -65,6 +69,7 @@ class Snapshot:
     classes: tuple[float, ...] = ()
     labels: tuple[str, ...] = ()
     clusters: int | None = None
+    configuration: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +78,8 @@ class Drift:
 
     `measure` is that of a `Number`, or `forecasts` for the distribution of forecasts, whose difference is
     the population stability index. `p_value_adjusted` allows for all tests of this audit and for all audits
-    over which false alarms are to be rare. Where nothing can be tested the note says why.
+    over which false alarms are to be rare. `size` is the word for the difference: small, moderate or large.
+    Where nothing can be tested the note says why.
     """
 
     model: str
@@ -90,6 +96,7 @@ class Drift:
     has_drifted: bool
     method: str
     sentence: str
+    size: str = ""
     note: str = ""
 
 
@@ -98,8 +105,10 @@ class Trend:
     """An audit among those before it: their numbers, oldest first, the present ones last, and the drift.
 
     `reference` are the labels of the earlier periods that the present one is tested against, `alpha` the
-    probability of any false alarm in `looks` audits in a row. The history ended with the record `last_id`,
-    whose hash is `last_sha256`, when the audit was made: filed with a report, it binds all records before.
+    probability of any false alarm in `looks` audits in a row. `audit` is its name, and `as_of` the moment
+    that its period was counted from, whose days are those of `time_zone`. The history ended with the record
+    `last_id`, whose hash is `last_sha256`, when the audit was made: filed with a report, it binds all
+    records before.
     """
 
     snapshots: tuple[Snapshot, ...]
@@ -108,10 +117,23 @@ class Trend:
     alpha: float = 0.05
     looks: int = 12
     notes: tuple[str, ...] = ()
+    audit: str = ""
+    as_of: str = ""
+    time_zone: str = ""
     last_id: int = 0
     last_sha256: str = ""
+
+    @property
+    def period(self) -> Period:
+        """The period of the present audit."""
+        return self.snapshots[-1].period
 
     @property
     def has_drifted(self) -> bool:
         """Whether anything differs from before by more than chance."""
         return any(drift.has_drifted for drift in self.drifts)
+
+    @property
+    def is_alarming(self) -> bool:
+        """Whether anything does so by more than a little: with many rows no two months are quite the same."""
+        return any(drift.has_drifted and drift.size != SMALL for drift in self.drifts)

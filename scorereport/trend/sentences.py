@@ -14,6 +14,7 @@ from scorereport.formatting import (
     join_words,
 )
 from scorereport.inference.components import FEW_EVENTS
+from scorereport.trend.records import SMALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from scorereport.trend.records import Drift, Snapshot
 
 FORECASTS, PREVALENCE, MISCALIBRATION = "forecasts", "prevalence", "miscalibration"
-_WORDS = ("small", "moderate", "large")
+_WORDS = (SMALL, "moderate", "large")
 #: Up to which relative change a difference is called small, and up to which moderate.
 SIZES = {
     "score": (0.02, 0.1),
@@ -125,11 +126,19 @@ def _tell_share(drift: Drift, whole: float) -> str:
     return f" or {format_number(100 * share, 1)} %{of_score}"
 
 
-def _tell_size(drift: Drift, whole: float = nan) -> str:
+def name_size(drift: Drift, whole: float) -> str:
+    """How large a drift is called, held against a number; empty if there is nothing to hold it against."""
+    if isnan(drift.p_value):
+        return ""
     size = _size(drift, abs(drift.difference), whole)
     if kind_of(drift.measure) == FORECASTS and drift.reference > 0:
         size = _larger(size, _call(abs(drift.value / drift.reference - 1), PREVALENCE))
-    if size == _WORDS[0]:
+    return size
+
+
+def _tell_size(drift: Drift, whole: float = nan) -> str:
+    size = name_size(drift, whole)
+    if size == SMALL:
         return "a small change, but more than chance explains"
     return f"a {size} change, more than chance explains" if size else "more than chance explains"
 
@@ -197,6 +206,17 @@ def explain_reference(
         yield (
             "No earlier audit with intervals ends before this period begins. Others are about some of the "
             "same rows, so nothing can be tested yet."
+        )
+
+
+def explain_configuration(current: Snapshot, reference: Sequence[Snapshot]) -> Iterator[str]:
+    """That audits compared with were made by another configuration, if both are known."""
+    known = {"", current.configuration}
+    others = [s.period.label for s in reference if current.configuration and s.configuration not in known]
+    if others:
+        yield (
+            f"The configuration was changed since {others[-1]}: what is compared may differ for that reason, "
+            "if other rows or columns are read, or they are evaluated in another way."
         )
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _COMPONENTS = ("miscalibration", "discrimination")
 
 
-def take_snapshot(evaluation: Evaluation, period: Period, *, time: str) -> Snapshot:
+def take_snapshot(evaluation: Evaluation, period: Period, *, time: str, configuration: str = "") -> Snapshot:
     """The main numbers of an evaluation and the distribution of its forecasts, for comparison with others.
 
     Parameters
@@ -38,6 +38,7 @@ def take_snapshot(evaluation: Evaluation, period: Period, *, time: str) -> Snaps
     evaluation : of the rows of the period; one that was read from a document has no forecasts and is refused
     period : the days that it is about
     time : when it was made, in ISO format; the later of two snapshots of one period counts
+    configuration : the SHA-256 of the configuration that it was made by
     """
     panel = _panel_of(evaluation)
     data = evaluation.data
@@ -53,6 +54,7 @@ def take_snapshot(evaluation: Evaluation, period: Period, *, time: str) -> Snaps
         classes=data.sample.classes,
         labels=() if data.classes is None else data.classes.labels,
         clusters=data.clusters,
+        configuration=configuration,
     )
 
 

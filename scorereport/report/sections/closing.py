@@ -50,7 +50,7 @@ def describe_provenance(report: Report, templates_sha256: str = "") -> Section:
         "Computed with": join_software(evaluation.software),
         "Rendered with": join_software(report.provenance.software),
         "Machine": report.provenance.machine,
-        "History before this audit": _describe_history(report.trend),
+        **_describe_audit(report.trend),
     }
     return Section(name="provenance", title="Provenance", content={"facts": make_facts(facts)})
 
@@ -79,11 +79,18 @@ def _earlier_templates(trace: Provenance, templates_sha256: str) -> str:
     return "" if is_same else f"other templates, SHA-256 {trace.templates_sha256}"
 
 
-def _describe_history(trend: Trend | None) -> str:
-    """The last record before an audit: whoever has this report can tell whether it was changed since."""
+def _describe_audit(trend: Trend | None) -> dict[str, str]:
+    """What was audited; and the last record before it, by which one can tell whether it was changed since."""
     if trend is None:
-        return ""
-    return f"record {trend.last_id}, SHA-256 {trend.last_sha256}" if trend.last_id else "no records"
+        return {}
+    before = f"record {trend.last_id}, SHA-256 {trend.last_sha256}" if trend.last_id else "no records"
+    return {
+        "Audit": trend.audit,
+        "As of": trend.as_of,
+        "Days of the audit": trend.period.describe(),
+        "Time zone": trend.time_zone,
+        "History before it": before,
+    }
 
 
 def _describe_revision(revision: Revision) -> str:

@@ -49,12 +49,13 @@ def _draw(report: Report, trend: Trend, level: str) -> Part | None:
     limits = " Dashed lines: limits as they are now; an arrow points to one beyond a panel." * has_limits
     has_marks = len(trend.snapshots) <= MOST_MARKS and bool(trend.reference)
     marks = " Of the other marks the larger ones are audits that it is tested against." * has_marks
+    where = "at the last day" if trend.snapshots[-1].period.start is None else "in the middle"
     return make_figure(
         plot_trend,
         describe_trend(trend, report.judgements),
         trend,
         report.judgements,
-        caption=f"Numbers of {counted(len(trend.snapshots), 'audit')} at the last day of each period, with "
+        caption=f"Numbers of {counted(len(trend.snapshots), 'audit')} {where} of each period, with "
         f"{level} intervals. Large marks: this audit.{marks}{limits}{left_out}",
     )
 

@@ -1,0 +1,59 @@
+"""The rows that a statement gives, with the types of their values, in an order of their own."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport.columns import label_text
+from scorereport.sources import check_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection, Executable
+
+
+def fetch(connection: Connection, statement: Executable, columns: Sequence[str], where: str) -> pd.DataFrame:
+    """The columns of all rows, with their types."""
+    import pandas as pd
+
+    result = connection.execute(statement)
+    names = list(map(str, result.keys()))
+    check_columns(columns, names, where)
+    places = [names.index(name) for name in columns]
+    rows = result.fetchall()
+    return pd.DataFrame(
+        {name: make_column([row[at] for row in rows]) for name, at in zip(columns, places, strict=True)}
+    )
+
+
+def make_column(values: list[Any]) -> pd.Series[Any]:
+    """A column of the type that its values have; decimal numbers become floating point.
+
+    Beside missing values the others stay what they are: whole numbers would become floating point, too.
+    """
+    import pandas as pd
+
+    items = [float(value) if isinstance(value, Decimal) else value for value in values]
+    column = pd.Series(items, dtype=object)
+    return column if None in items else column.infer_objects()
+
+
+def sort_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows in an order that depends on nothing but what they hold: a database promises none."""
+    if frame.empty:
+        return frame
+    keys = [_rank(frame[name]) for name in sorted(frame.columns, reverse=True)]
+    return frame.iloc[np.lexsort(keys)].reset_index(drop=True)
+
+
+def _rank(column: pd.Series[Any]) -> NDArray[Any]:
+    """Numbers by which a column is sorted: texts by their place among all of them."""
+    if column.dtype.kind in "biuf":
+        return column.to_numpy()
+    return column.map(label_text, na_action="ignore").factorize(sort=True)[0]

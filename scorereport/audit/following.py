@@ -1,0 +1,113 @@
+"""What follows a record: its files go into their place, others expire, and people are told.
+
+None of it undoes the record; what goes wrong comes back as sentences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scorereport.audit.drafting import draft_failure
+from scorereport.audit.retaining import find_expired
+from scorereport.audit.shelves import find_files, open_shelf
+from scorereport.audit.telling import tell
+from scorereport.clock import timestamp
+from scorereport.errors import ScoreReportError
+from scorereport.history.records import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from scorereport.audit.planning import Plan
+    from scorereport.history.records import FiledFile, Record
+    from scorereport.history.store import History
+
+
+def follow(plan: Plan, history: History, record: Record) -> list[str]:
+    """All that follows a new record; gives what went wrong."""
+    return [
+        *_attempt("The files of the report could not be put into their place", lambda: settle(plan, history)),
+        *_attempt("Files that were kept long enough could not be removed", lambda: retain(plan, history)),
+        *_find_namesake(plan, history, record),
+        *_tell(plan, record),
+    ]
+
+
+def tell_untold(plan: Plan, history: History) -> list[str]:
+    """Finish what an earlier run, which was killed, has left undone: files to be moved, people to be told."""
+    problems = _attempt("Files of an earlier run are in the way", lambda: settle(plan, history))
+    note = open_shelf(plan).read_untold()
+    if note is None:
+        return problems
+    period, attempt = note
+    untold = [
+        record
+        for record in history.records(plan.name, kind="audit", period=period)
+        if record.attempt == attempt
+    ]
+    for record in untold:
+        problems += _tell(plan, record)
+    open_shelf(plan).forget_untold()
+    return problems
+
+
+def settle(plan: Plan, history: History) -> None:
+    """Move files that wait for it into their place."""
+    shelf = open_shelf(plan)
+    if shelf.staging.is_dir():
+        shelf.settle(file for record in history.records(plan.name) for file in record.files)
+
+
+def retain(plan: Plan, history: History) -> None:
+    """Remove files that were kept long enough; the history says so before they go."""
+    records = [record for record in history.records(plan.name) if record.home in ("", plan.mark)]
+    now = timestamp()
+    expired = find_expired(records, plan.audit.retention, now)
+    if expired:
+        draft = draft_failure(plan, records[-1].period, plan.now, started=now, command="")
+        removal = replace(draft, kind="retention", status=Status.DONE, exit_code=0, removed=expired)
+        text = plan.configuration.text.encode()
+        history.append(removal, {plan.configuration.sha256: text})
+    _remove(plan, records, [*expired, *(file for record in records for file in record.removed)])
+
+
+def _remove(plan: Plan, records: Iterable[Record], files: Iterable[FiledFile]) -> None:
+    """Delete files, each from the folder of the record that filed it; what none has filed is not ours."""
+    folders = {file: record.folder for record in records for file in record.files}
+    for file in files:
+        if file in folders:
+            open_shelf(plan, folders[file]).remove([file])
+
+
+def _find_namesake(plan: Plan, history: History, record: Record) -> Iterator[str]:
+    """A word of warning where another configuration has made records of an audit of this name."""
+    others = history.records(plan.name, kind="audit", last=2)
+    names = {other.configuration for other in others if other.id < record.id}
+    for name in names - {record.configuration, ""}:
+        yield (
+            f"The audit {record.audit} was last run by {name}, and now by {record.configuration}: if these "
+            "are two audits, give each its own `audit.name`."
+        )
+
+
+def _tell(plan: Plan, record: Record) -> list[str]:
+    """Tell people of a record, at least once: the note that somebody is to be told goes last."""
+    problems = tell(
+        plan.audit.notify,
+        record,
+        files=find_files(plan, record),
+        redactor=plan.redactor,
+        expand=plan.expand,
+        folder=plan.path.parent,
+    )
+    open_shelf(plan).forget_untold()
+    return problems
+
+
+def _attempt(what: str, action: Callable[[], None]) -> list[str]:
+    try:
+        action()
+    except (ScoreReportError, OSError) as error:
+        return [f"{what}: {error}"]
+    return []

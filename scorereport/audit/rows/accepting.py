@@ -1,0 +1,77 @@
+"""The rows of a period as predictions: checked, and counted from the source on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from scorereport.audit.rows.reading_rows import list_labels
+from scorereport.cases import DroppedRows, MissingValues, RowFlow
+from scorereport.errors import DataError
+from scorereport.formatting import counted
+from scorereport.reading import read_predictions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scorereport.arrays import IntArray
+    from scorereport.audit.rows.reading_rows import ReadRows
+    from scorereport.audit.rows.window import ChosenRows
+    from scorereport.periods import Period
+    from scorereport.predictions import ClassPredictions, Predictions
+    from scorereport.reading import Roles
+
+
+def accept_rows(
+    chosen: ChosenRows, read: ReadRows, column: str, period: Period, columns: Mapping[str, Any], roles: Roles
+) -> Predictions | ClassPredictions:
+    """The predictions in the rows of a period, which the column of the window told."""
+    predictions = _read_chosen(chosen, read, period, columns)
+    return replace(
+        predictions,
+        source=read.source,
+        file_sha256=read.sha256,
+        rows=_find_rows(predictions, chosen),
+        row_flow=_extend_flow(predictions.row_flow, chosen, column, period, roles),
+    )
+
+
+def _read_chosen(
+    chosen: ChosenRows, read: ReadRows, period: Period, columns: Mapping[str, Any]
+) -> Predictions | ClassPredictions:
+    """Check the rows of the period; a refusal says how rows are counted, if it names any."""
+    try:
+        return read_predictions(chosen.frame, **columns)
+    except DataError as error:
+        is_file_order = len(chosen.frame) == chosen.read and read.sha256
+        if " at row " not in str(error) or is_file_order:
+            raise
+        which = "" if len(chosen.frame) == chosen.read else f" of {period.describe()}"
+        among = f"the {counted(len(chosen.frame), 'row')}{which}"
+        raise DataError(f"{error} Rows are counted from 0 among {among}, {read.order}.") from error
+
+
+def _find_rows(predictions: Predictions | ClassPredictions, chosen: ChosenRows) -> IntArray | None:
+    """Where the rows stood in the source, if some were left out."""
+    if predictions.rows is not None:
+        return chosen.rows[predictions.rows]
+    return None if len(chosen.rows) == chosen.read else chosen.rows
+
+
+def _extend_flow(flow: RowFlow, chosen: ChosenRows, column: str, period: Period, roles: Roles) -> RowFlow:
+    """The flow of rows from the source, those of other days and those without a time first."""
+    counts = {
+        f"missing `{column}`": chosen.without_time,
+        f"outside of {period.describe()}": chosen.others,
+    }
+    dropped = tuple(DroppedRows(reason=reason, rows=rows) for reason, rows in counts.items() if rows)
+    missing = {item.column: item.rows for item in flow.missing}
+    if chosen.without_time:
+        used = dict.fromkeys([roles.outcome, *roles.numbers, *list_labels(roles, column)], 0)
+        missing = used | missing | {column: chosen.without_time}
+    return RowFlow(
+        read=chosen.read,
+        kept=flow.kept,
+        dropped=(*dropped, *flow.dropped),
+        missing=tuple(MissingValues(column=name, rows=rows) for name, rows in missing.items()),
+    )

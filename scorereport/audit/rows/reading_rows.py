@@ -1,0 +1,87 @@
+"""The columns that an audit needs, read from a file or a database, of all rows that it gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scorereport.audit.rows.finding_files import find_file
+from scorereport.errors import DataError
+from scorereport.sources import hash_file, read_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pandas as pd
+
+    from scorereport.audit.databases.database import Database
+    from scorereport.configuration.audit_tables import SourceTable, WindowTable
+    from scorereport.periods import Period
+    from scorereport.reading import Roles
+
+
+class ReadRows(NamedTuple):
+    """Columns as they came, and where from.
+
+    `order` says in which order the rows are, `find_times` finds times that the source has, of any day.
+    `counts_others` tells whether rows of other days were read as well.
+    """
+
+    frame: pd.DataFrame
+    source: str
+    order: str
+    find_times: Callable[[], pd.Series[Any]]
+    sha256: str = ""
+    counts_others: bool = True
+
+
+def read_file(
+    source: SourceTable, window: WindowTable, period: Period, roles: Roles, folder: Path
+) -> ReadRows:
+    """Read the file that the configuration names for a period."""
+    path = find_file(source.file, period, folder, newest=source.newest)
+    frame, sha256 = _read_unchanged(path, roles.numbers, list_labels(roles, window.column))
+    return ReadRows(
+        frame=frame,
+        source=path.name,
+        order="in the order of the file",
+        find_times=lambda: frame[window.column],
+        sha256=sha256,
+    )
+
+
+def _read_unchanged(path: Path, numbers: list[str], labels: list[str]) -> tuple[pd.DataFrame, str]:
+    """The columns and the hash of a file that nobody writes while it is read."""
+    try:
+        before = hash_file(path)
+        frame = read_columns(path, numbers, labels)
+        after = hash_file(path)
+    except OSError as error:
+        raise DataError(f"{path.name} cannot be read: {error.strerror or type(error).__name__}.") from error
+    if before != after:
+        raise DataError(
+            f"{path.name} changed while it was read. Write it under another name, such as "
+            f"{path.name}.tmp, and rename it once it is complete."
+        )
+    return frame, before
+
+
+def read_database(database: Database, window: WindowTable, period: Period, roles: Roles) -> ReadRows:
+    """Read the query or the table of a database."""
+    columns = [*roles.numbers, *list_labels(roles, window.column)]
+    table, frame = database.table, database.read_rows(columns, window.column, period)
+    if frame.empty and not (window.column and period.start):
+        raise DataError(f"The {database.source} gave no rows.")
+    return ReadRows(
+        frame=frame,
+        source=database.source,
+        order="sorted by all columns",
+        find_times=lambda: database.read_edges(table, window.column) if table else frame[window.column],
+        counts_others=table is None,
+    )
+
+
+def list_labels(roles: Roles, column: str) -> list[str]:
+    """The columns that are no numbers, with that of the window unless it plays a part anyway."""
+    beside = [column] if column and column not in (*roles.numbers, *roles.labels) else []
+    return [*roles.labels, *beside]

@@ -1,0 +1,71 @@
+"""The window of an audit: of all rows that were read, those of the period."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from scorereport.audit.rows.times import local_times
+from scorereport.checks import refuse_rows
+from scorereport.errors import DataError
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from scorereport.arrays import IntArray
+    from scorereport.audit.rows.reading_rows import ReadRows
+    from scorereport.periods import Period
+
+
+class ChosenRows(NamedTuple):
+    """The rows of the period, where they stood, and how many were read, were others, or had no time."""
+
+    frame: pd.DataFrame
+    rows: IntArray
+    read: int
+    others: int = 0
+    without_time: int = 0
+
+
+def choose_rows(
+    read: ReadRows, column: str, period: Period, zone: ZoneInfo, *, is_time: bool, drop: bool
+) -> ChosenRows:
+    """The rows of the period; all of them if there is no column to tell by."""
+    if not column:
+        return ChosenRows(frame=read.frame, rows=np.arange(len(read.frame)), read=len(read.frame))
+    times = local_times(read.frame[column], column, zone)
+    frame = read.frame.assign(**{column: times}) if is_time else read.frame
+    is_missing, is_inside = np.isnat(times), _is_inside(times, period)
+    if is_missing.any() and not drop:
+        way_out = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
+        refuse_rows(np.full(len(times), np.nan), is_missing, f"`{column}` must not be missing", way_out)
+    if not is_inside.any():
+        known = local_times(read.find_times(), column, zone)
+        raise DataError(_describe_days(read.source, column, period, known[~np.isnat(known)]))
+    without, inside = int(is_missing.sum()), int(is_inside.sum())
+    others = len(times) - without - inside if read.counts_others else 0
+    return ChosenRows(
+        frame=frame[is_inside].reset_index(drop=True),
+        rows=np.flatnonzero(is_inside),
+        read=inside + without + others,
+        others=others,
+        without_time=without,
+    )
+
+
+def _is_inside(times: NDArray[np.datetime64], period: Period) -> NDArray[np.bool_]:
+    start = np.datetime64("NaT" if period.start is None else period.start)
+    return (np.isnat(start) | (times >= start)) & (times < np.datetime64(period.end))
+
+
+def _describe_days(source: str, column: str, period: Period, known: NDArray[np.datetime64]) -> str:
+    """That there is nothing of the period, and which days there are."""
+    told = f"No row of {source} has a `{column}` of {period.describe()}"
+    if not len(known):
+        return f"{told}: there are no rows at all."
+    days = known.astype("datetime64[D]")
+    return f"{told}: its rows are of {days.min()} to {days.max()}."

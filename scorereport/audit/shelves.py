@@ -1,0 +1,24 @@
+"""Where the files of an audit lie: below its folder of reports, or one that a record names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport.audit.filing import Shelf
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scorereport.audit.planning import Plan
+    from scorereport.history.records import Record
+
+
+def open_shelf(plan: Plan, folder: str | None = None) -> Shelf:
+    """The shelf of an audit, in the folder of reports of now unless a record names another."""
+    reports = plan.resolve(plan.reports_folder if folder is None else folder)
+    return Shelf(reports=reports, audit=plan.name, notes=plan.locks)
+
+
+def find_files(plan: Plan, record: Record) -> tuple[Path, ...]:
+    """Where the files of a record lie."""
+    return tuple(plan.resolve(record.folder) / file.name for file in record.files)

@@ -1,0 +1,105 @@
+"""Whether the history is the one that its reports were made from.
+
+A report names the last record of then and its hash. Whoever writes old records anew would have to render all
+later reports anew as well, and those that people have in their mailboxes still say what they said.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from scorereport.history.checking_chain import name_record
+from scorereport.history.findings import Finding, FindingKind
+from scorereport.history.heads import Head
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from scorereport.history.checking_chain import Link
+
+_MARK = b'"last_sha256"'
+#: How a report that was written by this software ends; nothing in a string looks so, for its quotes would
+#: have backslashes.
+_END = re.compile(rb'"last_id":([0-9]{1,18}),"last_sha256":"([0-9a-f]*)"\}\}\n?\Z')
+_LONGEST_END = 150
+
+
+def find_anchor(results: bytes) -> Head | None:
+    """The record that a results document names as the last before its own; None if it names none.
+
+    It stands at the end, where it is found without reading all of what may be megabytes.
+    """
+    end = _END.search(results[-_LONGEST_END:])
+    if end is not None:
+        number, sha256 = int(end[1]), end[2].decode()
+    else:
+        number, sha256 = _read_trend(results) if _MARK in results else (0, "")
+    return Head(id=number, sha256=sha256) if number or sha256 else None
+
+
+def _read_trend(results: bytes) -> tuple[int, str]:
+    """The same by reading the document, whatever its form; nothing if it is not one of ours."""
+    try:
+        trend = json.loads(results)["trend"]
+        return int(trend["last_id"]), str(trend["last_sha256"])
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
+        return 0, ""
+
+
+def check_anchors(
+    links: Sequence[Link], anchors: Mapping[str, Head], known: Collection[str] = ()
+) -> Iterator[Finding]:
+    """Records that are not those which reports name; `anchors` are by the hashes of results documents.
+
+    What is wrong with records that are `known` is said already, and missing ones leave gaps.
+    """
+    named = [
+        (link.id, anchors[link.record.results_sha256])
+        for link in links
+        if link.is_intact and link.record is not None and link.record.results_sha256 in anchors
+    ]
+    for number, anchor in named:
+        if not 0 < anchor.id < number:
+            yield _describe_order(number, anchor)
+    hashes = _list_hashes(links)
+    unlike = [
+        (number, anchor)
+        for number, anchor in named
+        if 0 < anchor.id < number
+        and anchor.sha256 not in hashes.get(anchor.id, {anchor.sha256})
+        and name_record(anchor.id) not in known
+    ]
+    if unlike:
+        yield _describe_unlike(sorted(unlike, key=lambda pair: (pair[1].id, pair[0])))
+
+
+def _list_hashes(links: Sequence[Link]) -> dict[int, set[str]]:
+    """The hashes of records by their numbers; also the filed ones of records that are named as changed."""
+    hashes: dict[int, set[str]] = defaultdict(set)
+    for link in links:
+        hashes[link.id] |= {link.sha256} if link.is_intact else {link.sha256, str(link.filed)}
+    return dict(hashes)
+
+
+def _describe_order(number: int, anchor: Head) -> Finding:
+    sentence = (
+        f"The report of record {number} names record {anchor.id} as the last before it: it was changed, or "
+        "its record was moved."
+    )
+    return Finding(kind=FindingKind.CHANGED, subject=name_record(number), sentence=sentence)
+
+
+def _describe_unlike(unlike: Sequence[tuple[int, Head]]) -> Finding:
+    """One sentence for all: whoever rewrites a record has to rewrite those after it, too."""
+    (number, anchor), *more = unlike
+    sentence = (
+        f"Record {anchor.id} is not the one that the report of record {number} names as the last before it, "
+        f"of the hash {anchor.sha256}: it or records before it were written anew."
+    )
+    if more:
+        others = ", ".join(str(other) for other, _ in more[:5]) + (" and others" if more[5:] else "")
+        sentence += f" Reports of later records name such records, too: {others}."
+    return Finding(kind=FindingKind.CHANGED, subject=name_record(anchor.id), sentence=sentence)
