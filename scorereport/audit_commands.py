@@ -49,6 +49,7 @@ def run(
     ] = False,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an unforeseen error happened.")] = False,
 ) -> None:
     """Read, evaluate, certify, judge, render and record one period; answer from the record if it is there."""
     from scorereport.audit.running import run_audit
@@ -62,7 +63,7 @@ def run(
         _tell(outcome)
     for problem in outcome.problems:
         typer.echo(f"scorereport: {problem}", err=True)
-    if outcome.failure:
+    if outcome.failure and debug:
         typer.echo(outcome.failure, err=True, nl=False)
     _end(outcome, strict=strict)
 

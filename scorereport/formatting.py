@@ -150,3 +150,8 @@ def join_words(words: Iterable[str]) -> str:
     """
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def one_line(text: str) -> str:
+    """A text on one line that does nothing to a terminal: a blank for whatever cannot be printed."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())

@@ -77,7 +77,7 @@ STEPS = {
     "scorereport.history.store:insert_record": False,
     "scorereport.history.store:advance_head": True,
     "scorereport.audit.filing:Shelf.settle": True,
-    "scorereport.audit.running:tell": True,
+    "scorereport.audit.following:tell": True,
 }
 
 

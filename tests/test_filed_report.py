@@ -262,8 +262,8 @@ def test_bookmarks_are_all_sections_in_order(written):
 def test_headings_of_the_html_are_the_contents(page):
     assert [title for _, _, title in list_contents(page)] == list(TITLES)
     assert [number for _, number, _ in list_contents(page)] == [str(n) for n in range(1, 20)]
-    of_classes = ("retention", "checkpoints")
-    names = [name for name in SECTION_NAMES if name not in of_classes]
+    elsewhere = ("retention", "trend", "checkpoints")  # of classes, of audits
+    names = [name for name in SECTION_NAMES if name not in elsewhere]
     assert [name for name, _, _ in list_contents(page)] == names
     for name, number, title in list_contents(page):
         section = page[page.index(f'<section id="{name}"') :]
@@ -549,7 +549,7 @@ def assert_sections(page, expected):
 
 def test_sections_without_content_are_left_out(bare):
     without = {"model", "comparison", "groups", "time", "recalibration", "certificate", "checklist"}
-    without |= {"retention", "checkpoints"}
+    without |= {"retention", "trend", "checkpoints"}
     assert_sections(render(bare), [name for name in SECTION_NAMES if name not in without])
 
 
@@ -557,7 +557,7 @@ def test_sections_without_content_are_left_out(bare):
 def test_sections_can_be_omitted(bare, omitted):
     configuration = f'[report]\nomit = {json.dumps(omitted)}\n[model]\nname = "M"\n'
     absent = {"comparison", "groups", "time", "recalibration", "certificate", "retention", "checkpoints"}
-    absent |= set(omitted)
+    absent |= {"trend", *omitted}
     assert_sections(render(bare, configuration), [name for name in SECTION_NAMES if name not in absent])
 
 

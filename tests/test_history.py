@@ -242,6 +242,106 @@ def test_text_that_is_none_is_refused(url):
         assert history.last() is None
 
 
+def assert_nothing_recorded(url, place, what):
+    with open_history(url, head=place / "head") as history:
+        before = (place / "head").read_bytes()
+        with pytest.raises(
+            UsageError,
+            match=rf"^The history .+ has not kept {what} as it was given, so nothing was recorded: a rule, a",
+        ):
+            history.append(make_draft("lost", status=Status.FAILED), make_documents(b"lost", b"too"))
+        assert history.last().id == len(history.records()) == 2
+        assert (place / "head").read_bytes() == before
+        with pytest.raises(UsageError, match=r"^There is no document "):
+            history.document(sha256(b"too"))
+
+
+@pytest.mark.parametrize("table", ["audits", "documents"])
+def test_a_record_that_sqlite_has_lost_is_not_recorded(file_url, place, table):
+    fill(file_url, place, 2)
+    condition = {"audits": "NEW.status = 'failed'", "documents": f"NEW.sha256 = '{sha256(b'lost')}'"}[table]
+    tamper(
+        place,
+        f"CREATE TRIGGER quiet BEFORE INSERT ON {table} WHEN {condition} BEGIN SELECT RAISE(IGNORE); END",
+    )
+    lost = {"audits": "record 3", "documents": f"the document {sha256(b'lost')}"}[table]
+    assert_nothing_recorded(file_url, place, lost)
+
+
+@pytest.mark.parametrize(
+    ("lost", "statements"),
+    [
+        ("record 3", ["CREATE RULE q AS ON INSERT TO audits WHERE NEW.status = 'failed' DO INSTEAD NOTHING"]),
+        (
+            "record 3",
+            [
+                "CREATE TABLE elsewhere (LIKE audits)",
+                "CREATE RULE q AS ON INSERT TO audits DO INSTEAD INSERT INTO elsewhere VALUES (NEW.*)",
+            ],
+        ),
+        (
+            "record 3",
+            [
+                "CREATE FUNCTION mend() RETURNS trigger LANGUAGE plpgsql AS "
+                "'BEGIN NEW.status = ''pass''; RETURN NEW; END'",
+                "CREATE TRIGGER q BEFORE INSERT ON audits FOR EACH ROW EXECUTE FUNCTION mend()",
+            ],
+        ),
+        (
+            f"the document {min(sha256(b'lost'), sha256(b'too'))}",
+            ["CREATE RULE q AS ON INSERT TO documents DO INSTEAD NOTHING"],
+        ),
+    ],
+    ids=["lost", "elsewhere", "changed", "document"],
+)
+def test_a_record_that_postgresql_has_lost_is_not_recorded(postgres_url, place, lost, statements):
+    import psycopg
+
+    fill(postgres_url, place, 2)
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    assert_nothing_recorded(postgres_url, place, lost)
+
+
+CHANGES = {
+    "text": "body = replace(body, 'pass', 'fail')",
+    "hash": f"sha256 = '{'a' * 64}'",
+    "column": "status = 'fail'",
+    "no text": "body = CAST(body AS BLOB)",
+    "nothing": "body = ''",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_a_record_that_was_changed_is_refused(copied, file_url, change):
+    tamper(copied, f"UPDATE audits SET {change} WHERE id = 2")
+    sentence = (
+        rf"^Record 2 of the history {copied}/history\.db is not what was filed; `scorereport audit verify` "
+        r"tells what was changed\.$"
+    )
+    with open_history(file_url) as history:
+        for ask in (history.records, lambda: history.get(2), lambda: history.find("claims", "period 2")):
+            with pytest.raises(DataError, match=sentence):
+                ask()
+        assert history.get(1).id == 1
+        assert [record.id for record in history.records(last=3)] == [3, 4, 5]
+
+
+def test_records_that_were_swapped_are_refused(copied, file_url):
+    bodies = [read_body(copied, number) for number in (2, 3)]
+    tamper(
+        copied,
+        "UPDATE audits SET sha256 = id WHERE id IN (2, 3)",
+        *(
+            ("UPDATE audits SET body = ?, sha256 = ? WHERE id = ?", (body, sha256(body.encode()), number))
+            for body, number in zip(bodies, (3, 2), strict=True)
+        ),
+    )
+    with open_history(file_url) as history, pytest.raises(DataError, match=r"^Record 2 of the history "):
+        history.records()
+
+
 def test_asking_for_what_is_not_there(file_url, place):
     with open_history(file_url) as history:
         name = rf"^There is no record 7 in the history {place}/history\.db; "
@@ -1001,11 +1101,20 @@ def test_a_history_that_is_written_anew_to_its_end_does_not_fit_its_reports(repo
 
 def test_reports_say_nothing_new_of_records_that_are_named_already(reported, file_url):
     tamper(reported, "UPDATE audits SET body = replace(body, 'pass', 'fail') WHERE id = 2")
-    assert find_subjects(verify(file_url, reported)) == {("changed", "record 2")}
+    (finding,) = verify(file_url, reported).findings
+    assert (finding.kind, finding.subject) == ("changed", "record 2")
     tamper(reported, "UPDATE audits SET body = replace(body, 'fail', 'pass') WHERE id = 2")
     assert_whole(file_url, reported, 5)
     rewrite(reported, 3, status="fail")
-    assert find_subjects(verify(file_url, reported)) == {("changed", "record 3")}
+    (finding,) = verify(file_url, reported).findings
+    assert (finding.kind, finding.subject) == ("changed", "record 3")
+
+
+def test_a_missing_record_is_named_once_though_a_report_names_it(reported, file_url):
+    tamper(reported, "DELETE FROM audits WHERE id = 2")
+    assert {
+        finding.subject for finding in verify(file_url, reported).findings if "record" in finding.subject
+    } == {"record 2"}
 
 
 @pytest.mark.parametrize("number", [3, 4])
@@ -1264,9 +1373,12 @@ REMOVALS = {
     ),
     "in the future": (
         {"table": "days = 300000\nkeep = 1", "started": "2999-01-01T00:00:00+00:00"},
-        f"the file claims/1.pdf {NOT_DUE} 300000 days, and in",
+        f"the file claims/1.pdf {NOT_DUE} 300,000 days, and in",
     ),
-    "for aeons": ({"table": f"days = {10**12}\nkeep = 1"}, f"the file claims/1.pdf {NOT_DUE} {10**12} days,"),
+    "for aeons": (
+        {"table": f"days = {10**12}\nkeep = 1"},
+        f"the file claims/1.pdf {NOT_DUE} {10**12:,} days,",
+    ),
     "no time": (
         {"started": "soon"},
         "the file claims/1.pdf was removed, and the times of records do not tell whether that was due.",
@@ -1289,6 +1401,10 @@ REMOVALS = {
     ),
     "configuration that is none": (
         {"table": "days = "},
+        "files were removed, by a configuration that cannot be read.",
+    ),
+    "no such number": (
+        {"table": f"days = {10**400}"},
         "files were removed, by a configuration that cannot be read.",
     ),
     "no numbers": (

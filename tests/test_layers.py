@@ -13,7 +13,7 @@ PACKAGE = Path(scorereport.__file__).parent
 
 #: Each line may import from the lines above it, and modules of a folder from that folder.
 LAYERS = [
-    ["errors", "arrays", "progress", "resources"],
+    ["errors", "arrays", "processes", "progress", "resources"],
     ["checks", "clock", "files", "fonts", "formatting", "parallel", "redacting", "sampling", "schedules"],
     ["comparison", "periods", "sources"],
     ["columns"],
@@ -144,7 +144,7 @@ INNER_LAYERS = {
     "history": [
         ["connecting", "findings", "heads", "records", "schema"],
         ["database", "documents", "querying", "retention"],
-        ["appending", "checking_chain", "preparing"],
+        ["appending", "checking_chain", "confirming", "preparing"],
         ["checking_anchors", "checking_removals", "store"],
         ["checking_documents", "checking_files", "stored"],
         ["checking_database", "exporting"],
@@ -161,9 +161,9 @@ INNER_LAYERS = {
         ["writing"],
     ],
     "audit": [
-        ["databases", "filing", "lines", "planning", "retaining"],
-        ["channels", "inspecting", "locking", "making", "rows", "shelves", "timers"],
-        ["gathering", "publishing", "telling", "units"],
+        ["channels", "databases", "filing", "planning", "retaining", "timers"],
+        ["inspecting", "locking", "making", "rows", "shelves", "telling", "units"],
+        ["gathering", "publishing"],
         ["drafting"],
         ["following"],
         ["running"],

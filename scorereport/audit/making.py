@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from scorereport.periods import Period
     from scorereport.predictions import ClassPredictions, Predictions
     from scorereport.reference.certificate import Certificate
+    from scorereport.trend.records import Trend
 
 
 class CertificateError(ScoreReportError):
@@ -72,24 +73,10 @@ def make_audit_report(
     command: str,
 ) -> Made:
     """Evaluate the rows of a period, and make the report that is to be filed."""
-    configuration, compared = plan.configuration, plan.audit.comparison
+    configuration = plan.configuration
     templates = find_templates(configuration)
     evaluation = evaluate(predictions, **configuration.evaluation.settings)
-    snapshot = take_snapshot(evaluation, period, time=time)
-    trend = replace(
-        find_drift(
-            snapshot,
-            past,
-            audits=compared.audits,
-            alpha=compared.alpha,
-            looks=plan.count_looks(as_of),
-        ),
-        audit=plan.name,
-        as_of=as_of.isoformat(timespec="seconds"),
-        time_zone=plan.audit.time_zone,
-        last_id=0 if last is None else last.id,
-        last_sha256="" if last is None else last.sha256,
-    )
+    snapshot = take_snapshot(evaluation, period, time=time, configuration=configuration.sha256)
     report = prepare_report(
         evaluation,
         _certify(evaluation, plan.audit.certify),
@@ -101,11 +88,27 @@ def make_audit_report(
             classes=configuration.evaluation.classes,
             normalize=bool(configuration.evaluation.normalize),
         ),
-        trend=trend,
+        trend=_compare(plan, snapshot, past, as_of, last),
     )
     endings = [f".{form}" for form in plan.audit.output.formats]
     rendered = render_report(report, set(endings), templates=templates)
     return Made(report=report, snapshot=snapshot, forms={ending: rendered[ending] for ending in endings})
+
+
+def _compare(
+    plan: Plan, snapshot: Snapshot, past: Sequence[Snapshot], as_of: datetime, last: Head | None
+) -> Trend:
+    """The audit among those before it, and its place in the history."""
+    asked = plan.audit.comparison
+    trend = find_drift(snapshot, past, audits=asked.audits, alpha=asked.alpha, looks=plan.count_looks(as_of))
+    return replace(
+        trend,
+        audit=plan.name,
+        as_of=as_of.isoformat(timespec="seconds"),
+        time_zone=plan.audit.time_zone,
+        last_id=0 if last is None else last.id,
+        last_sha256="" if last is None else last.sha256,
+    )
 
 
 def _certify(evaluation: Evaluation, how: str) -> Certificate | None:

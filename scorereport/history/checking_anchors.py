@@ -64,7 +64,9 @@ def check_anchors(
     for number, anchor in named:
         if not 0 < anchor.id < number:
             yield _describe_order(number, anchor)
-    hashes = _list_hashes(links)
+    hashes = defaultdict(set)
+    for link in links:
+        hashes[link.id].add(link.sha256)
     unlike = [
         (number, anchor)
         for number, anchor in named
@@ -74,14 +76,6 @@ def check_anchors(
     ]
     if unlike:
         yield _describe_unlike(sorted(unlike, key=lambda pair: (pair[1].id, pair[0])))
-
-
-def _list_hashes(links: Sequence[Link]) -> dict[int, set[str]]:
-    """The hashes of records by their numbers; also the filed ones of records that are named as changed."""
-    hashes: dict[int, set[str]] = defaultdict(set)
-    for link in links:
-        hashes[link.id] |= {link.sha256} if link.is_intact else {link.sha256, str(link.filed)}
-    return dict(hashes)
 
 
 def _describe_order(number: int, anchor: Head) -> Finding:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from scorereport.formatting import counted
 from scorereport.history.checking_chain import name_record
 from scorereport.history.findings import Finding, FindingKind
 from scorereport.history.retention import read_terms
@@ -164,6 +165,6 @@ def _check_due(removal: Record, filings: Sequence[tuple[Record, int]], terms: Te
     if terms.days is None:
         raise _UnjustifiedError("which was not due: its configuration removes none")
     raise _UnjustifiedError(
-        f"which was not due: its configuration keeps files for {terms.days} days, and in any case those of "
-        f"the latest {terms.keep} audits"
+        f"which was not due: its configuration keeps files for {counted(terms.days, 'day')}, and in any case "
+        f"those of the latest {counted(terms.keep, 'audit')}"
     )

@@ -87,6 +87,6 @@ def check_head(history: HeadedHistory) -> None:
     raise UsageError(
         f"The history {history.name} is not the one that the file {history.head} remembers, whose record "
         f"{remembered.id} has the hash {remembered.sha256}: {instead}. Records were removed or written anew; "
-        "nothing was done. Restore the database from a copy. If the history was begun anew on purpose, put "
-        f"away the reports of the old one and remove the file {history.head}."
+        "nothing was recorded. Restore the database from a copy. If the history was begun anew on purpose, "
+        f"put away the reports of the old one and remove the file {history.head}."
     )

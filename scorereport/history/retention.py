@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from scorereport.history.records import FiledFile, Record
 
 _DAY = 86_400
+#: For a whole number in TOML.
+_TOO_LARGE = 2**63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,8 @@ def read_terms(configuration: bytes) -> Terms:
         if not isinstance(table, dict):
             raise ValueError(f"`{name}` is no table")
     days, keep = table.get("days"), table.get("keep", RetentionTable().keep)
-    if not all(type(number) is int and number > 0 for number in (1 if days is None else days, keep)):
+    if not all(
+        type(number) is int and 0 < number < _TOO_LARGE for number in (1 if days is None else days, keep)
+    ):
         raise ValueError("`audit.retention` has no whole numbers")
     return Terms(days=days, keep=keep)

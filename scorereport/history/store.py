@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scorereport.errors import DataError, UsageError
 from scorereport.history.appending import AlreadyRecorded, insert_record, place_record
+from scorereport.history.confirming import COLUMNS, check_written, find_confirmed, read_confirmed
 from scorereport.history.connecting import read_url
 from scorereport.history.database import HistoryDatabase
 from scorereport.history.documents import check_hashes, find_packed, insert_documents, unpack
@@ -19,7 +20,6 @@ from scorereport.history.querying import (
     list_rows,
     list_summaries,
     next_attempt,
-    read_body,
 )
 
 if TYPE_CHECKING:
@@ -73,8 +73,10 @@ class History(HistoryDatabase):
         contents = check_hashes(documents or {})
         with self.writing() as connection:
             record = place_record(connection, draft, tuple(contents))
-            insert_documents(connection, contents)
+            new = {key: contents[key] for key in contents if find_packed(connection, key) is None}
+            insert_documents(connection, new)
             insert_record(connection, record)
+            check_written(connection, record, new, self.name)
         if self.head is not None:
             advance_head(self.head, Head(id=record.id, sha256=record.sha256), self.find_hash)
         return record
@@ -96,10 +98,10 @@ class History(HistoryDatabase):
         kind: str | None = None,
         period: str | None = None,
     ) -> tuple[Record, ...]:
-        """The records asked for, oldest first; `last` of them at most."""
+        """The records asked for, oldest first; `last` of them at most. One that was changed is refused."""
         with self.reading() as connection:
-            rows = list_rows(connection, ["id", "body"], last, audit=audit, kind=kind, period=period)
-        return tuple(read_body(row.id, row.body) for row in rows)
+            rows = list_rows(connection, COLUMNS, last, audit=audit, kind=kind, period=period)
+        return tuple(read_confirmed(row, self.name) for row in rows)
 
     def summaries(self, last: int | None = None) -> tuple[Summary, ...]:
         """What the columns say of all records, or of the `last` ones: much faster than `records`."""
@@ -112,14 +114,14 @@ class History(HistoryDatabase):
             return tuple(row.body for row in list_rows(connection, ["body"], audit=audit))
 
     def get(self, number: int) -> Record:
-        """The record with this number."""
+        """The record with this number; one that was changed is refused."""
         with self.reading() as connection:
-            body = find_value(connection, number, "body")
+            record = find_confirmed(connection, number, self.name)
             last = find_last(connection)
-        if body is None:
+        if record is None:
             has = f"its records are 1 to {last.id}" if last.id else "it has no records yet"
             raise UsageError(f"There is no record {number} in the history {self.name}; {has}.")
-        return read_body(number, body)
+        return record
 
     def find(self, audit: str, period: str) -> Record | None:
         """The newest record of an audit on this period; None if there is none."""

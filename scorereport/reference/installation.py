@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from scorereport.processes import end_group
 
 #: Later rpy2-rinterface distributions call functions that came with R 4.5.
 _LAST_FOR_OLDER_R, _NEEDS_R = "3.6.5", (4, 5)
@@ -71,15 +71,6 @@ def _ask_version(rscript: str, time_limit: float) -> tuple[int, ...]:
             end_group(process)
     numbers = re.search(r"version (\d+)\.(\d+)\.(\d+)", said)
     return tuple(map(int, numbers.groups())) if numbers else ()
-
-
-def end_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process that leads a group of its own, and all that it started, at once."""
-    with suppress(OSError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
 
 
 def _r_remedy() -> str:

@@ -9,8 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from scorereport.errors import ScoreReportError
-from scorereport.reference.installation import Unavailable, end_group, find_r
-from scorereport.reference.session import printable
+from scorereport.formatting import one_line
+from scorereport.processes import end_group
+from scorereport.reference.installation import Unavailable, find_r
 
 _SCRIPT = Path(__file__).parent / "r" / "setup.R"
 
@@ -42,7 +43,7 @@ def install_package(*, repository: str = "", again: bool = False, quiet: bool = 
             folder,
             quiet=quiet,
         )
-        said = printable(result.read_text(encoding="utf-8", errors="replace")) if result.exists() else ""
+        said = one_line(result.read_text(encoding="utf-8", errors="replace")) if result.exists() else ""
     if said.startswith(("installed ", "nothing to do: ")):
         return f"R {r.version_text}: {said}."
     why = said if said.startswith("failed: ") else "failed: R ended early"
@@ -63,7 +64,7 @@ def _run(program: list[str], folder: str, *, quiet: bool) -> None:
     ) as process:
         try:
             for line in process.stdout or ():
-                sys.stderr.write(f"{printable(line.decode(errors='replace'))}\n")
+                sys.stderr.write(f"{one_line(line.decode(errors='replace'))}\n")
                 sys.stderr.flush()
             process.wait()
         finally:  # also if interrupted, with all that it started

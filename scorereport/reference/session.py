@@ -18,8 +18,9 @@ from tempfile import TemporaryDirectory
 from threading import TIMEOUT_MAX, Event, Timer
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 
+from scorereport.formatting import one_line
+from scorereport.processes import end_group
 from scorereport.reference.exchange import ExchangeError, Vector, read_vectors, write_vectors
-from scorereport.reference.installation import end_group
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -169,7 +170,7 @@ class Session:
         return f"R ended with exit code {code} before it answered.{self._last_words()}"
 
     def _last_words(self) -> str:
-        words = printable(" ".join(self._chatter))[-_QUOTED:]
+        words = one_line(" ".join(self._chatter))[-_QUOTED:]
         return f" Its last words: {words}" if words else ""
 
 
@@ -182,17 +183,12 @@ def _signal_name(number: int) -> str:
 
 def text_of(vector: Vector) -> str:
     """The words of a vector as one line."""
-    return printable(" ".join(str(value) for value in vector))
+    return one_line(" ".join(str(value) for value in vector))
 
 
 def _clean(answer: Mapping[str, Vector]) -> dict[str, Vector]:
     """An answer whose names and texts are fit to be shown."""
     return {
-        printable(name): [printable(text) for text in vector] if isinstance(vector, list) else vector
+        one_line(name): [one_line(text) for text in vector] if isinstance(vector, list) else vector
         for name, vector in answer.items()
     }
-
-
-def printable(text: str) -> str:
-    """Text that does nothing to a terminal."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import tempfile
 from typing import TYPE_CHECKING, Any
 
 from scorereport.audit.channels import limits
-from scorereport.audit.lines import one_line
+from scorereport.formatting import one_line
+from scorereport.processes import end_group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,8 @@ def run_command(command: Sequence[str], news: News, folder: Path | None) -> list
         try:
             code = process.wait(limits.COMMAND_LIMIT)
         except subprocess.TimeoutExpired:
-            _kill(process)
+            end_group(process)
+            process.wait()
             return [f"the command took longer than {limits.COMMAND_LIMIT:g} seconds and was stopped."]
         said.seek(0)
         return [] if code == 0 else [_describe_exit(code, said.read())]
@@ -51,15 +52,6 @@ def _list_variables(outcome: dict[str, Any]) -> dict[str, str]:
         "EXIT_CODE": str(outcome["exit_code"]),
     }
     return {f"SCOREREPORT_{name}": value.replace("\0", "") for name, value in values.items()}
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a program and those it started."""
-    if hasattr(os, "killpg"):
-        os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
-    process.wait()
 
 
 def _describe_exit(code: int, said: bytes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scorereport.audit.channels.problems import describe_error
-from scorereport.audit.lines import one_line
+from scorereport.formatting import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scorereport.audit.channels import limits
 from scorereport.audit.channels.letter import write_letter
-from scorereport.audit.lines import one_line
+from scorereport.formatting import one_line
 
 if TYPE_CHECKING:
     import smtplib

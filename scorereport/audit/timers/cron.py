@@ -7,9 +7,9 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorereport.audit.lines import one_line
 from scorereport.audit.timers.fields import parse_fields
 from scorereport.errors import UsageError
+from scorereport.formatting import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -6,9 +6,9 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorereport.audit.lines import one_line
 from scorereport.audit.timers.calendars import find_moved, render_calendar
 from scorereport.audit.timers.quoting import double_percents, guard_end, name_unit, quote_command, quote_word
+from scorereport.formatting import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
