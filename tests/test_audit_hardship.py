@@ -185,3 +185,20 @@ def test_somebody_who_may_only_read_can_verify(folder):
     (folder / "audits" / "history.db").chmod(0o600)
     hidden = run_as_nobody(folder, "verify", config) if os.geteuid() == 0 else None
     assert hidden is None or hidden.returncode == ExitCode.USAGE
+
+
+def test_machines_that_share_a_server_keep_their_own_files(folder, postgres_url, monkeypatch):
+    monkeypatch.setenv("HISTORY", postgres_url)
+    history = {"database": "${HISTORY}"}
+    ours = write_audit(folder, "ours", folder="here", history=history)
+    theirs = write_audit(folder, "theirs", folder="there", history=history)
+    for config in (ours, theirs):
+        run_audit(config, as_of=AS_OF)
+    found, records = verify(ours)
+    assert found.findings == ()
+    assert found.files == 1
+    assert any("Files of theirs are kept elsewhere" in note for note in found.notes)
+    assert len({record.home for record in records}) == 2
+    shutil.rmtree(folder / "here" / "reports")
+    assert [finding.kind for finding in verify(ours)[0].findings] == ["missing"]
+    assert verify(theirs)[0].findings == ()

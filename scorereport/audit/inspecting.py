@@ -26,9 +26,10 @@ def verify_plan(plan: Plan, *, heads: Sequence[str] = ()) -> Verification:
     if plan.history_file is not None and not plan.history_file.exists() and plan.head.exists():
         return _report_loss(plan)
     elsewhere: set[str] = set()
+    mark = plan.mark
 
     def is_here(record: Record) -> bool:
-        here = record.home in ("", plan.mark)
+        here = record.home in ("", mark) or not mark
         if record.files and not here:
             elsewhere.add(record.audit)
         return here

@@ -97,15 +97,18 @@ class Plan:
         """The file with the mark of this folder, by which a shared history tells whose files are where."""
         return self.folder / "home"
 
-    @cached_property
+    @property
     def mark(self) -> str:
-        """The mark of this folder, made where there is none yet; empty where all share a file of records."""
-        if self.history_file is not None:
-            return ""
-        if not self.home.exists():
+        """The mark of this folder; empty if it has none yet, or where all share a file of records."""
+        has_mark = self.history_file is None and self.home.is_file()
+        return self.home.read_text(encoding="utf-8").strip() if has_mark else ""
+
+    def make_mark(self) -> str:
+        """The mark of this folder, made where it is needed and there is none yet."""
+        if self.history_file is None and not self.home.exists():
             self.home.parent.mkdir(parents=True, exist_ok=True)
             write_text(self.home, f"{uuid4()}\n")
-        return self.home.read_text(encoding="utf-8").strip()
+        return self.mark
 
     @property
     def now(self) -> datetime:

@@ -141,6 +141,7 @@ class Run:
         self, history: History, gathered: Gathered, made: Made, attempt: int, *, again: bool
     ) -> Outcome:
         """Stage the files and add the record; somebody on another machine may have been faster."""
+        self.plan.make_mark()
         shelf = open_shelf(self.plan)
         name = self.period.label if attempt == 1 else f"{self.period.label}-{attempt}"
         files = shelf.stage({f"{name}{ending}": content for ending, content in made.forms.items()})

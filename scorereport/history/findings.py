@@ -32,7 +32,7 @@ class Finding:
 class Verification:
     """How many records and files were looked at, the hash of the last record, and all that was found.
 
-    `notes` say what could not be looked at; nothing is wrong by them.
+    `notes` say what could not be looked at, and what is worth a look; nothing was changed by them.
     """
 
     records: int
