@@ -220,7 +220,7 @@ def test_a_plan_finds_its_folders_beside_the_configuration(tmp_path):
     assert plan.folder == tmp_path / "audits"
     assert plan.database_url == f"sqlite:///{tmp_path / 'audits' / 'history.db'}"
     assert plan.resolve(plan.reports_folder) == tmp_path / "audits" / "reports"
-    assert plan.head == tmp_path / "audits" / "history.db.head"
+    assert plan.head == tmp_path / "audits" / "head-history.db"
     path.write_text(f'{NEEDED}[audit.history]\ndatabase = "sqlite:///all/h.db"')
     plan = read_plan(path)
     assert plan.database_url == f"sqlite:///{tmp_path / 'all' / 'h.db'}"

@@ -246,6 +246,18 @@ def test_files_that_were_kept_long_enough_go_and_the_history_says_so(folder, mon
     assert_intact(config, records=5)
 
 
+def test_a_removal_that_was_not_due_removes_nothing(folder):
+    config = write_audit(folder)
+    record = run_audit(config, as_of=OCTOBER).record
+    plan = read_plan(config)
+    with open_history(plan.database_url, head=plan.head) as history:
+        forged = replace(record, kind="retention", removed=record.files, files=(), attempt=0)
+        history.append(forged)
+    run_audit(config, as_of=NOVEMBER)
+    assert (folder / "audits/reports/loans/2026-10.json").exists()
+    assert verify(config).findings
+
+
 def test_a_record_that_was_tampered_with_removes_nothing_else(folder):
     shelf = Shelf(reports=folder / "reports", audit="loans", notes=folder / "notes")
     (folder / "reports" / "loans").mkdir(parents=True)
@@ -440,8 +452,7 @@ def test_a_history_that_was_deleted_is_not_begun_anew_in_silence(folder):
     report = folder / "audits/reports/loans/2026-10.json"
     before = report.read_bytes()
     for path in (folder / "audits").glob("history.db*"):
-        if path.suffix != ".head":
-            path.unlink()
+        path.unlink()
     with pytest.raises(UsageError, match="remembers"):
         run_audit(config, as_of=OCTOBER)
     assert report.read_bytes() == before

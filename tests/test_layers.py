@@ -161,7 +161,7 @@ INNER_LAYERS = {
         ["writing"],
     ],
     "audit": [
-        ["channels", "databases", "filing", "planning", "retaining", "timers"],
+        ["channels", "databases", "filing", "planning", "timers"],
         ["inspecting", "locking", "making", "rows", "shelves", "telling", "units"],
         ["gathering", "publishing"],
         ["drafting"],

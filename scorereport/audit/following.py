@@ -9,18 +9,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scorereport.audit.drafting import draft_failure
-from scorereport.audit.retaining import find_expired
 from scorereport.audit.shelves import find_files, open_shelf
 from scorereport.audit.telling import tell
 from scorereport.clock import timestamp
 from scorereport.errors import ScoreReportError
 from scorereport.history.records import Status
+from scorereport.history.retention import Terms, find_due
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from scorereport.audit.planning import Plan
-    from scorereport.history.records import FiledFile, Record
+    from scorereport.history.records import Record
     from scorereport.history.store import History
 
 
@@ -62,22 +62,18 @@ def settle(plan: Plan, history: History) -> None:
 def retain(plan: Plan, history: History) -> None:
     """Remove files that were kept long enough; the history says so before they go."""
     records = [record for record in history.records(plan.name) if record.home in ("", plan.mark)]
-    now = timestamp()
-    expired = find_expired(records, plan.audit.retention, now)
+    now, table = timestamp(), plan.audit.retention
+    due = find_due(records, Terms(days=table.days, keep=table.keep), now)
+    gone = {file for record in records for file in record.removed}
+    expired = tuple(file for file in due if file not in gone)
     if expired:
         draft = draft_failure(plan, records[-1].period, plan.now, started=now, command="")
         removal = replace(draft, kind="retention", status=Status.DONE, exit_code=0, removed=expired)
         text = plan.configuration.text.encode()
         history.append(removal, {plan.configuration.sha256: text})
-    _remove(plan, records, [*expired, *(file for record in records for file in record.removed)])
-
-
-def _remove(plan: Plan, records: Iterable[Record], files: Iterable[FiledFile]) -> None:
-    """Delete files, each from the folder of the record that filed it; what none has filed is not ours."""
     folders = {file: record.folder for record in records for file in record.files}
-    for file in files:
-        if file in folders:
-            open_shelf(plan, folders[file]).remove([file])
+    for file in due:  # not what any record says was removed: that may be forged
+        open_shelf(plan, folders[file]).remove([file])
 
 
 def _find_namesake(plan: Plan, history: History, record: Record) -> Iterator[str]:

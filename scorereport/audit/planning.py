@@ -88,9 +88,9 @@ class Plan:
     def head(self) -> Path:
         """The file that remembers the last record of this history, outside of the database."""
         if self.history_file is not None:
-            return self.history_file.with_name(f"{self.history_file.name}.head")
+            return self.history_file.with_name(f"head-{self.history_file.name}")
         place = hashlib.sha256(self.redactor.redact(self.database_url).encode()).hexdigest()
-        return self.folder / f"{place[:12]}.head"
+        return self.folder / f"head-{place[:12]}"
 
     @property
     def home(self) -> Path:

@@ -36,15 +36,13 @@ class Terms:
 
 
 def find_due(records: Sequence[Record], terms: Terms, now: str) -> tuple[FiledFile, ...]:
-    """Files that are to go by now and did not go before; `records` are all of one audit, oldest first."""
+    """Files that are to be gone by now; `records` are all of one audit, oldest first."""
     filed = [record for record in records if record.files]
-    gone = {file for record in records for file in record.removed}
     return tuple(
         file
         for place, record in enumerate(filed, start=1)
         if terms.allow(record, later=len(filed) - place, now=now)
         for file in record.files
-        if file not in gone
     )
 
 
