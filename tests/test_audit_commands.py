@@ -129,6 +129,18 @@ def test_verify_names_a_report_in_which_a_byte_was_changed(folder):
     assert any("2026-07.pdf" in finding["sentence"] for finding in findings)
 
 
+def test_what_is_staged_does_not_excuse_what_lies_in_its_place(folder):
+    report = folder / "audits/reports/audit/2026-10.json"
+    (report.parent / ".staging").mkdir()
+    shutil.copy(report, report.parent / ".staging")
+    flip_byte(report, 1000)
+    found = call("verify", folder / "audit.toml")
+    assert found.exit_code == ExitCode.LIMIT_BREACHED
+    assert "audit/2026-10.json" in found.stdout
+    report.unlink()
+    assert call("verify", folder / "audit.toml").exit_code == ExitCode.DONE  # it waits for the next run
+
+
 def test_verify_names_a_record_in_which_a_byte_was_changed(folder):
     database = folder / "audits/history.db"
     with sqlite3.connect(database) as connection:

@@ -238,7 +238,9 @@ def test_secrets_come_from_the_environment_and_are_taken_out_of_texts(tmp_path, 
     plan = read_plan(path)
     assert plan.database_url == "postgresql://me:hunter2@db/x"
     assert "hunter2" not in plan.redactor.redact("it was hunter2, or hunter2@db")
+    head = plan.head
     monkeypatch.setenv("DB_PASSWORD", "p@ss/w:x#y%41")
+    assert read_plan(path).head == head  # a new password is no new history
     assert make_url(read_plan(path).database_url).password == "p@ss/w:x#y%41"
 
 

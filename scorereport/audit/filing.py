@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from scorereport.errors import UsageError
 from scorereport.files import write_text, write_together
+from scorereport.history.checking_files import STAGING
 from scorereport.history.records import FiledFile
 from scorereport.sources import hash_file
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from scorereport.history.records import Record
-
-STAGING = ".staging"
 
 
 @dataclass(frozen=True, kw_only=True)

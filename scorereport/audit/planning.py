@@ -17,6 +17,7 @@ from scorereport.configuration import Configuration, check_arguments, read_confi
 from scorereport.configuration.audit_rules import check_audit_name
 from scorereport.configuration.messages import refuse
 from scorereport.files import write_text
+from scorereport.history.connecting import describe_url, read_url
 from scorereport.redacting import Redactor, expand, expand_address, find_variables
 from scorereport.schedules import Schedule, check_zone
 
@@ -89,8 +90,8 @@ class Plan:
         """The file that remembers the last record of this history, outside of the database."""
         if self.history_file is not None:
             return self.history_file.with_name(f"head-{self.history_file.name}")
-        place = hashlib.sha256(self.redactor.redact(self.database_url).encode()).hexdigest()
-        return self.folder / f"head-{place[:12]}"
+        server = describe_url(read_url(self.database_url))  # a new password is no new history
+        return self.folder / f"head-{hashlib.sha256(server.encode()).hexdigest()[:12]}"
 
     @property
     def home(self) -> Path:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from scorereport.history.checking_removals import Removal
 
 #: Where files wait, beside their place, until the record that names them is written.
+#: The hidden folder in which files wait for their record.
 STAGING = ".staging"
 
 
@@ -51,12 +52,13 @@ def find_filings(records: Sequence[Record], find_folder: Callable[[Record], Path
 def find_place(filing: Filing) -> Path | None:
     """Where the file lies as it was recorded: in its place, or staged still; None if it does not.
 
-    Its place is looked at again at the end, for a run may bring it there at this moment.
+    What is staged counts for nothing where another file has taken the place. The place is looked at again
+    at the end, for a run may bring the file there at this moment.
     """
-    for path in (filing.path, filing.staged, filing.path):
-        if hash_file(path) == filing.file.sha256:
-            return path
-    return None
+    is_staged = not os.path.lexists(filing.path) and hash_file(filing.staged) == filing.file.sha256
+    if is_staged and not os.path.lexists(filing.path):
+        return filing.staged
+    return filing.path if hash_file(filing.path) == filing.file.sha256 else None
 
 
 def hash_file(path: Path) -> str | None:

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from scorereport.files import write_bytes
+from scorereport.history.checking_files import STAGING
 from scorereport.history.records import FiledFile, Record
 from scorereport.site.names import safe_file_name
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from scorereport.site.runs import Audit
 
 #: Where files wait until their record is written, beside their place: after a crash they may be there still.
-_STAGING = ".staging"
 
 
 class State(StrEnum):
@@ -79,7 +79,7 @@ def _plan_audit(
 def _find_source(file: FiledFile, folder: Path) -> tuple[State, Path | None]:
     """Where the file lies: in its place, or waiting beside it; never outside of the folder of reports."""
     place = folder / file.name
-    found = [path for path in (place, place.parent / _STAGING / place.name) if _is_inside(path, folder)]
+    found = [path for path in (place, place.parent / STAGING / place.name) if _is_inside(path, folder)]
     for path in found:
         if _is_recorded(path, file):
             return State.THERE, path
