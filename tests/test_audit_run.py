@@ -403,6 +403,8 @@ def test_a_record_that_another_machine_made_meanwhile_is_the_answer(folder, monk
     assert made[0].is_new
     assert not outcome.is_new
     assert outcome.record.id == made[0].record.id == 1
+    assert not list((folder / "audits").rglob("*.untold"))
+    assert not list((folder / "audits").rglob(".staging/*"))
     run_audit(config, as_of=NOVEMBER)
     assert len(read_history(config)) == 2
 
@@ -468,6 +470,20 @@ def test_a_report_is_never_written_over(folder):
     assert outcome.record.status is Status.DONE
     assert any("taken by another file" in problem for problem in outcome.problems)
     assert taken.read_text() == "of somebody else"
+    later = run_audit(config, as_of=NOVEMBER)
+    assert later.files[0].exists()  # one place that is taken keeps no other file from its own
+    assert any("taken by another file" in problem for problem in later.problems)
+
+
+def test_a_failure_is_not_the_last_word_of_a_period(folder):
+    config, scores = write_audit(folder), (folder / "scores.csv").read_bytes()
+    run_audit(config, as_of=OCTOBER)
+    (folder / "scores.csv").unlink()
+    assert run_audit(config, as_of=OCTOBER).record.status is Status.FAILED
+    (folder / "scores.csv").write_bytes(scores)
+    outcome = run_audit(config, as_of=OCTOBER)
+    assert (outcome.is_new, outcome.record.status, outcome.record.attempt) == (True, Status.DONE, 3)
+    assert not run_audit(config, as_of=OCTOBER).is_new
 
 
 def test_what_lies_about_blocks_nothing(folder):

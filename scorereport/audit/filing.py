@@ -75,23 +75,30 @@ class Shelf:
         """Move staged files that a record names into their place, and delete all others.
 
         A place that another file has taken is left to it, which `verify` names; nothing is written over.
+        All others are moved before that is told.
         """
         hashes = {self.find(file).name: file.sha256 for file in filter(self.holds, recorded)}
-        for staged in filter(Path.is_file, self.staging.iterdir()):
-            if hashes.get(staged.name) == hash_file(staged):
-                self._place(staged)
-            else:
-                staged.unlink()
+        problems = []
+        for staged in filter(Path.is_file, sorted(self.staging.iterdir())):
+            try:
+                self._settle_one(staged, hashes.get(staged.name, ""))
+            except (UsageError, OSError) as error:
+                problems.append(str(error))
         with suppress(OSError):  # whatever is left in it is not ours
             self.staging.rmdir()
+        if problems:
+            raise UsageError(" ".join(problems))
 
-    def _place(self, staged: Path) -> None:
+    def _settle_one(self, staged: Path, sha256: str) -> None:
         target = self.folder / staged.name
-        if target.exists() and hash_file(target) != hash_file(staged):
+        if hash_file(staged) != sha256:
+            staged.unlink()
+        elif target.exists() and hash_file(target) != sha256:
             raise UsageError(
                 f"The place of the report {target} is taken by another file; it waits in {staged}."
             )
-        staged.replace(target)
+        else:
+            staged.replace(target)
 
     def remove(self, files: Iterable[FiledFile]) -> None:
         """Delete files of this audit that are there still and are what was filed."""
@@ -99,6 +106,12 @@ class Shelf:
             path = self.find(file)
             if path.is_file() and hash_file(path) == file.sha256:
                 path.unlink()
+
+    def discard(self, files: Iterable[FiledFile]) -> None:
+        """Give up what is staged, and the note on it: somebody else has made the record."""
+        for file in files:
+            (self.staging / self.find(file).name).unlink(missing_ok=True)
+        self.forget_untold()
 
     def note_untold(self, record: Record) -> None:
         """Note that people are to be told of a record that is about to be added."""

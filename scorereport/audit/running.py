@@ -150,6 +150,7 @@ class Run:
         try:
             record = history.append(draft, {draft.results_sha256: made.results, **self._keep_text()})
         except AlreadyRecorded:
+            shelf.discard(files)
             known = None if again else self._find_known(history, gathered)
             if known is not None:
                 return self._answer(known, is_new=False)
@@ -187,12 +188,14 @@ class Run:
         return Outcome(record=record, is_new=is_new, files=find_files(self.plan, record))
 
     def _find_known(self, history: History, gathered: Gathered) -> Record | None:
-        """The last record of the period that did not fail, if it is of the same data and configuration."""
-        records = history.records(self.plan.name, kind="audit", period=self.period.label)
-        done = [record for record in records if record.status is not Status.FAILED]
+        """The last record of the period, if it is of the same data and configuration and did not fail.
+
+        After a failure there is a new one, so that the history does not end with it.
+        """
+        last = history.records(self.plan.name, kind="audit", period=self.period.label, last=1)
         same = (gathered.predictions.sha256, self.plan.configuration.sha256)
-        is_known = bool(done) and (done[-1].data_sha256, done[-1].configuration_sha256) == same
-        return done[-1] if is_known else None
+        known = [record for record in last if (record.data_sha256, record.configuration_sha256) == same]
+        return next((record for record in known if record.status is not Status.FAILED), None)
 
     def _find_past(self, history: History) -> list[Snapshot]:
         """Snapshots of periods that ended before this one does; the last of each period."""
