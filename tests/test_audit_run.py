@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -473,6 +474,16 @@ def test_a_report_is_never_written_over(folder):
     later = run_audit(config, as_of=NOVEMBER)
     assert later.files[0].exists()  # one place that is taken keeps no other file from its own
     assert any("taken by another file" in problem for problem in later.problems)
+
+
+def test_a_folder_may_have_any_name(folder):
+    odd = folder / "50% of what? #1 ä"
+    odd.mkdir()
+    shutil.copy(folder / "scores.csv", odd)
+    config = write_audit(odd)
+    run_audit(config, as_of=OCTOBER)
+    assert (odd / "audits" / "history.db").is_file()
+    assert_intact(config, records=1)
 
 
 def test_a_failure_is_not_the_last_word_of_a_period(folder):

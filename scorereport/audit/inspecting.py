@@ -27,9 +27,10 @@ def verify_plan(plan: Plan, *, heads: Sequence[str] = ()) -> Verification:
         return _report_loss(plan)
     elsewhere: set[str] = set()
     mark = plan.mark
+    has_lost_mark = not mark and plan.reports.exists()  # then none of the files is let off
 
     def is_here(record: Record) -> bool:
-        here = record.home in ("", mark) or not mark
+        here = record.home in ("", mark) or has_lost_mark
         if record.files and not here:
             elsewhere.add(record.audit)
         return here

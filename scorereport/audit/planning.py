@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from zoneinfo import ZoneInfo
 
+    from sqlalchemy import URL
+
     from scorereport.configuration.audit_tables import AuditTable
 
 _SQLITE_FILE = "sqlite:///"
@@ -90,7 +92,7 @@ class Plan:
         """The file that remembers the last record of this history, outside of the database."""
         if self.history_file is not None:
             return self.history_file.with_name(f"head-{self.history_file.name}")
-        server = describe_url(read_url(self.database_url))  # a new password is no new history
+        server = describe_url(self.database_url)  # a new password is no new history
         return self.folder / f"head-{hashlib.sha256(server.encode()).hexdigest()[:12]}"
 
     @property
@@ -121,10 +123,13 @@ class Plan:
         return self.base / folder
 
     @property
-    def database_url(self) -> str:
+    def database_url(self) -> URL:
         """The address of the history, with its secrets: for the database alone."""
-        given = self.expand(self.audit.history.database, "audit.history.database")
-        return given if self.history_file is None else f"{_SQLITE_FILE}{self.history_file}"
+        from sqlalchemy import URL
+
+        if self.history_file is not None:  # as a text, a folder with a question mark would end the path
+            return URL.create("sqlite", database=str(self.history_file))
+        return read_url(self.expand(self.audit.history.database, "audit.history.database"))
 
     @property
     def history_file(self) -> Path | None:

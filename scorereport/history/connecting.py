@@ -28,7 +28,7 @@ class UnreachableError(UsageError):
     """A history that cannot be looked at, though nothing is known to be wrong with it."""
 
 
-def read_url(url: str) -> URL:
+def read_url(url: str | URL) -> URL:
     """The address of a database, checked; plain `postgresql://` means psycopg 3."""
     from sqlalchemy import make_url
     from sqlalchemy.exc import SQLAlchemyError

@@ -36,7 +36,7 @@ _AUDIT = "audit"
 __all__ = ["AlreadyRecorded", "History", "open_history", "open_unchecked"]
 
 
-def open_history(url: str, *, head: Path | None = None, create: bool = True) -> History:
+def open_history(url: str | URL, *, head: Path | None = None, create: bool = True) -> History:
     """Open a history, made or brought to the version of today if needed; to be closed, or used by `with`.
 
     `head` is a file that is told the last record. Without `create` a history must be there.
@@ -50,7 +50,7 @@ def open_history(url: str, *, head: Path | None = None, create: bool = True) -> 
     return history
 
 
-def open_unchecked(url: str, *, head: Path | None = None) -> History:
+def open_unchecked(url: str | URL, *, head: Path | None = None) -> History:
     """Open a history as it is, without looking at it, so that `verify_history` can say what is wrong."""
     history = History(read_url(url), head)
     check_present(history)
