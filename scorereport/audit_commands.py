@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from scorereport.errors import ExitCode, UsageError
+from scorereport.errors import ExitCode, ScoreReportError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scorereport.audit.planning import Plan
     from scorereport.audit.running import Outcome
     from scorereport.history.store import History
@@ -203,12 +206,13 @@ def verify(
     from scorereport.formatting import counted
 
     plan = read_plan(config)
-    found = verify_plan(plan, heads=head or ())
+    with _hiding(plan):
+        found = verify_plan(plan, heads=head or ())
     if as_json:
-        typer.echo(document.dump(found), nl=False)
+        typer.echo(plan.redactor.redact(document.dump(found)), nl=False)
     else:
         for sentence in (*(finding.sentence for finding in found.findings), *found.notes):
-            typer.echo(sentence)
+            typer.echo(plan.redactor.redact(sentence))
         looked = f"{counted(found.records, 'record')} and {counted(found.files, 'file')}"
         told = f"NOT intact, {counted(len(found.findings), 'finding')}" if found.findings else "intact"
         typer.echo(f"{looked}: {told}. Last record: {found.head}")
@@ -283,8 +287,20 @@ def serve(
         )
 
 
-def _open(plan: Plan) -> History:
+@contextmanager
+def _hiding(plan: Plan) -> Iterator[None]:
+    """Take the secrets out of what is refused."""
+    try:
+        yield
+    except ScoreReportError as error:
+        error.args = (plan.redactor.redact(str(error)),)
+        raise
+
+
+@contextmanager
+def _open(plan: Plan) -> Iterator[History]:
     """The history that is there already: looking at it makes none."""
     from scorereport.history.store import open_history
 
-    return open_history(plan.database_url, head=plan.head, create=False)
+    with _hiding(plan), open_history(plan.database_url, head=plan.head, create=False) as opened:
+        yield opened

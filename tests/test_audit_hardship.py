@@ -125,11 +125,10 @@ def test_eight_audits_at_once_share_a_history(folder, where, request, monkeypatc
 
 
 def test_a_folder_that_cannot_be_written_is_told_in_one_line(folder):
-    """Root may write everywhere, so the run is one of a user who may not."""
     config = write_audit(folder)
     run_audit(config, as_of="2026-10-02")
     before = {p: p.read_bytes() for p in (folder / "audits").rglob("*") if p.is_file()}
-    done = run_as_nobody(folder, "run", config, "--as-of", AS_OF)
+    done = run_reading(folder, "run", config, "--as-of", AS_OF)
     assert done.returncode == ExitCode.USAGE, done.stderr
     (line,) = done.stderr.strip().splitlines()
     assert line.startswith("scorereport: ")
@@ -140,19 +139,22 @@ def test_a_folder_that_cannot_be_written_is_told_in_one_line(folder):
     assert len(records) == 1
 
 
-def run_as_nobody(folder: Path, *arguments) -> subprocess.CompletedProcess:
+def run_reading(folder: Path, *arguments) -> subprocess.CompletedProcess:
+    """A command of somebody who may only read the folder; root gives up what lets it write everywhere."""
     command = [sys.executable, "-m", "scorereport", "audit", *map(str, arguments)]
     if os.geteuid() == 0:
         if shutil.which("setpriv") is None:
-            pytest.skip("root may write everywhere, and setpriv is not there to be somebody else")
-        for path in (folder, *folder.parents):
-            if path != Path("/"):
-                path.chmod(path.stat().st_mode | 0o055)
-        command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command]
-    else:
-        for path in (folder, *folder.rglob("*")):
-            path.chmod(path.stat().st_mode & ~0o222)
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+            pytest.skip("root may write everywhere, and setpriv is not there to give that up")
+        command = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *command]
+    paths = [folder, *folder.rglob("*")]
+    modes = {path: path.stat().st_mode for path in paths}
+    try:
+        for path in paths:
+            path.chmod(modes[path] & ~0o222)
+        return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    finally:
+        for path in paths:
+            path.chmod(modes[path])
 
 
 def test_a_disk_that_is_full_is_told_and_leaves_the_old_state(folder):
@@ -178,13 +180,12 @@ def test_somebody_who_may_only_read_can_verify(folder):
     """An auditor, or whoever has the history on a disk that is read-only."""
     config = write_audit(folder)
     run_audit(config, as_of="2026-10-02")
-    done = run_as_nobody(folder, "verify", config)
+    done = run_reading(folder, "verify", config)
     assert done.returncode == 0, done.stderr
     assert "1 record and 1 file: intact." in done.stdout
-    assert run_as_nobody(folder, "history", config).stdout.count("2026-09") == 1
-    (folder / "audits" / "history.db").chmod(0o600)
-    hidden = run_as_nobody(folder, "verify", config) if os.geteuid() == 0 else None
-    assert hidden is None or hidden.returncode == ExitCode.USAGE
+    assert run_reading(folder, "history", config).stdout.count("2026-09") == 1
+    (folder / "audits" / "history.db").chmod(0)
+    assert run_reading(folder, "verify", config).returncode == ExitCode.USAGE
 
 
 def test_machines_that_share_a_server_keep_their_own_files(folder, postgres_url, monkeypatch):
@@ -199,6 +200,16 @@ def test_machines_that_share_a_server_keep_their_own_files(folder, postgres_url,
     assert found.files == 1
     assert any("Files of theirs are kept elsewhere" in note for note in found.notes)
     assert len({record.home for record in records}) == 2
+    mark = (folder / "here" / "home").read_text()
+    (folder / "here" / "home").write_text("of another folder")
+    assert any(
+        "was changed: no record has the mark" in finding.sentence for finding in verify(ours)[0].findings
+    )
+    (folder / "here" / "home").unlink()
+    lost = run_audit(ours, as_of=AS_OF, again=True).record
+    assert lost.status is Status.FAILED
+    assert "is gone or empty, though audits were run here: restore it" in lost.reason
+    (folder / "here" / "home").write_text(mark)
     shutil.rmtree(folder / "here" / "reports")
     assert [finding.kind for finding in verify(ours)[0].findings] == ["missing"]
     assert verify(theirs)[0].findings == ()

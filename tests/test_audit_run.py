@@ -296,7 +296,7 @@ def test_two_configurations_of_one_name_are_told_apart(folder):
     run_audit(write_audit(folder, "first", name="loans"), as_of=OCTOBER)
     outcome = run_audit(write_audit(folder, "second", name="loans"), as_of=NOVEMBER)
     (problem,) = outcome.problems
-    assert problem.startswith("The audit loans was last run by first.toml, and now by second.toml: ")
+    assert "the audit loans was last run by first.toml, and now by second.toml. If these" in problem
     assert run_audit(folder / "second.toml", as_of="2026-10-02").problems == ()
 
 
@@ -444,9 +444,16 @@ def test_people_are_told_even_where_nothing_can_be_recorded(folder, monkeypatch)
     with pytest.raises(UsageError) as caught:
         run_audit(config, as_of=OCTOBER)
     told = json.loads((folder / "told").read_text())
-    assert told["status"] == "failed"
+    assert (told["status"], told["record"]) == ("failed", None)
     for text in (str(caught.value), json.dumps(told)):
         assert not any(secret in text for secret in ("tokenuser9", "hunter2222", "hiddendb"))
+    for command in ("history", "verify", "export", "site"):
+        looked = run_command(command, config)
+        assert looked.returncode == ExitCode.USAGE
+        assert not any(secret in looked.stderr for secret in ("tokenuser9", "hunter2222", "hiddendb"))
+    monkeypatch.setenv("HISTORY", "sqlite:///somewhere.db")
+    with pytest.raises(UsageError, match="must be written out, without variables"):
+        run_audit(config, as_of=OCTOBER)
 
 
 def test_a_history_that_was_deleted_is_not_begun_anew_in_silence(folder):

@@ -12,12 +12,12 @@ from scorereport.audit.drafting import draft_failure
 from scorereport.audit.shelves import find_files, open_shelf
 from scorereport.audit.telling import tell
 from scorereport.clock import timestamp
-from scorereport.errors import ScoreReportError
+from scorereport.errors import ScoreReportError, UsageError
 from scorereport.history.records import Status
 from scorereport.history.retention import Terms, find_due
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from scorereport.audit.planning import Plan
     from scorereport.history.records import Record
@@ -29,27 +29,31 @@ def follow(plan: Plan, history: History, record: Record) -> list[str]:
     return [
         *_attempt("The files of the report could not be put into their place", lambda: settle(plan, history)),
         *_attempt("Files that were kept long enough could not be removed", lambda: retain(plan, history)),
-        *_find_namesake(plan, history, record),
+        *_attempt("Earlier runs could not be looked at", lambda: _warn_of_namesake(plan, history, record)),
         *_tell(plan, record),
     ]
 
 
 def tell_untold(plan: Plan, history: History) -> list[str]:
     """Finish what an earlier run, which was killed, has left undone: files to be moved, people to be told."""
-    problems = _attempt("Files of an earlier run are in the way", lambda: settle(plan, history))
-    note = open_shelf(plan).read_untold()
-    if note is None:
-        return problems
-    period, attempt = note
-    untold = [
-        record
-        for record in history.records(plan.name, kind="audit", period=period)
-        if record.attempt == attempt
+    return [
+        *_attempt("Files of an earlier run are in the way", lambda: settle(plan, history)),
+        *_attempt("Nobody could be told of an earlier run", lambda: _tell_noted(plan, history)),
     ]
-    for record in untold:
-        problems += _tell(plan, record)
-    open_shelf(plan).forget_untold()
-    return problems
+
+
+def _tell_noted(plan: Plan, history: History) -> None:
+    """Tell people of the record that a note says they were not told of."""
+    shelf = open_shelf(plan)
+    note = shelf.read_untold()
+    if note is None:
+        return
+    period, attempt = note
+    records = history.records(plan.name, kind="audit", period=period)
+    problems = [problem for r in records if r.attempt == attempt for problem in _tell(plan, r)]
+    shelf.forget_untold()
+    if problems:
+        raise UsageError(" ".join(problems))
 
 
 def settle(plan: Plan, history: History) -> None:
@@ -76,13 +80,13 @@ def retain(plan: Plan, history: History) -> None:
         open_shelf(plan, folders[file]).remove([file])
 
 
-def _find_namesake(plan: Plan, history: History, record: Record) -> Iterator[str]:
-    """A word of warning where another configuration has made records of an audit of this name."""
+def _warn_of_namesake(plan: Plan, history: History, record: Record) -> None:
+    """Complain where another configuration has made records of an audit of this name."""
     others = history.records(plan.name, kind="audit", last=2)
     names = {other.configuration for other in others if other.id < record.id}
     for name in names - {record.configuration, ""}:
-        yield (
-            f"The audit {record.audit} was last run by {name}, and now by {record.configuration}: if these "
+        raise UsageError(
+            f"the audit {record.audit} was last run by {name}, and now by {record.configuration}. If these "
             "are two audits, give each its own `audit.name`."
         )
 

@@ -26,10 +26,12 @@ def verify_plan(plan: Plan, *, heads: Sequence[str] = ()) -> Verification:
     if plan.history_file is not None and not plan.history_file.exists() and plan.head.exists():
         return _report_loss(plan)
     elsewhere: set[str] = set()
+    marks: set[str] = set()
     mark = plan.mark
     has_lost_mark = not mark and plan.reports.exists()  # then none of the files is let off
 
     def is_here(record: Record) -> bool:
+        marks.add(record.home)
         here = record.home in ("", mark) or has_lost_mark
         if record.files and not here:
             elsewhere.add(record.audit)
@@ -39,10 +41,18 @@ def verify_plan(plan: Plan, *, heads: Sequence[str] = ()) -> Verification:
         found = verify_history(
             history, find_folder=lambda record: plan.resolve(record.folder), heads=heads, is_here=is_here
         )
+    if mark and marks and mark not in marks and plan.head.exists():
+        found = replace(found, findings=(*found.findings, _describe_mark(plan)))
     if not elsewhere:
         return found
     note = f"Files of {join_words(sorted(elsewhere))} are kept elsewhere: verify them there."
     return replace(found, notes=(*found.notes, note))
+
+
+def _describe_mark(plan: Plan) -> Finding:
+    """A folder in which audits were run, and whose mark no record has."""
+    sentence = f"The file {plan.home} was changed: no record has the mark in it, though audits were run here."
+    return Finding(kind=FindingKind.CHANGED, subject=f"file {plan.home}", sentence=sentence)
 
 
 def _report_loss(plan: Plan) -> Verification:

@@ -16,8 +16,9 @@ from scorereport.clock import timestamp
 from scorereport.configuration import Configuration, check_arguments, read_configuration
 from scorereport.configuration.audit_rules import check_audit_name
 from scorereport.configuration.messages import refuse
+from scorereport.errors import UsageError
 from scorereport.files import write_text
-from scorereport.history.connecting import describe_url, read_url
+from scorereport.history.connecting import describe_url, find_file, read_url
 from scorereport.redacting import Redactor, expand, expand_address, find_variables
 from scorereport.schedules import Schedule, check_zone
 
@@ -108,9 +109,15 @@ class Plan:
 
     def make_mark(self) -> str:
         """The mark of this folder, made where it is needed and there is none yet."""
-        if self.history_file is None and not self.home.exists():
-            self.home.parent.mkdir(parents=True, exist_ok=True)
-            write_text(self.home, f"{uuid4()}\n")
+        if self.history_file is not None or self.mark:
+            return self.mark
+        if self.head.exists():
+            raise UsageError(
+                f"The file {self.home}, by which the history knows whose files are kept here, is gone or "
+                "empty, though audits were run here: restore it; `audit history --json` shows it as `home`."
+            )
+        self.home.parent.mkdir(parents=True, exist_ok=True)
+        write_text(self.home, f"{uuid4()}\n")
         return self.mark
 
     @property
@@ -129,7 +136,14 @@ class Plan:
 
         if self.history_file is not None:  # as a text, a folder with a question mark would end the path
             return URL.create("sqlite", database=str(self.history_file))
-        return read_url(self.expand(self.audit.history.database, "audit.history.database"))
+        key = "audit.history.database"
+        address = read_url(self.expand(self.audit.history.database, key))
+        if find_file(address) is not None:
+            raise UsageError(
+                f"`{key}` must be written out, without variables, where it is a file of SQLite: its folder "
+                "is that of the history."
+            )
+        return address
 
     @property
     def history_file(self) -> Path | None:

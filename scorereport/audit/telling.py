@@ -28,7 +28,10 @@ _LONGEST_PROBLEM = 1000
 
 
 def describe_outcome(record: Record, *, files: Sequence[Path]) -> dict[str, Any]:
-    """What an audit came to, as plain JSON: the sentences are of limits not met and numbers that drifted."""
+    """What an audit came to, as plain JSON: the sentences are of limits not met and numbers that drifted.
+
+    There is no record of a failure that could not be recorded.
+    """
     period = record.period
     return {
         "audit": record.audit,
@@ -39,7 +42,7 @@ def describe_outcome(record: Record, *, files: Sequence[Path]) -> dict[str, Any]
         "reason": record.reason,
         "judgements": [each.sentence for each in record.judgements if str(each.verdict) != "pass"],
         "drifts": [drift.sentence for drift in record.drifts if drift.has_drifted],
-        "record": {"id": record.id, "sha256": record.sha256},
+        "record": {"id": record.id, "sha256": record.sha256} if record.id else None,
         "files": [str(file) for file in files],
     }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import nan
 
 from scorereport.periods import Period
 
@@ -45,8 +44,8 @@ class Distribution:
     label: str
     bins: tuple[int, ...]
     weights: tuple[float, ...]
-    mean: float = nan
-    size: float = nan
+    mean: float = 0.0
+    size: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

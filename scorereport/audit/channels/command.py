@@ -48,7 +48,7 @@ def _list_variables(outcome: dict[str, Any]) -> dict[str, str]:
         "AUDIT": outcome["audit"],
         "STATUS": outcome["status"],
         "PERIOD": outcome["period"]["label"],
-        "RECORD": str(outcome["record"]["id"]),
+        "RECORD": str(outcome["record"]["id"]) if outcome["record"] else "",
         "EXIT_CODE": str(outcome["exit_code"]),
     }
     return {f"SCOREREPORT_{name}": value.replace("\0", "") for name, value in values.items()}
