@@ -59,7 +59,7 @@ def test_run_tells_status_record_and_files(folder):
     first = call("run", config, "--as-of", "2026-11-02", "--again")
     assert first.exit_code == ExitCode.DONE
     assert first.stdout.startswith("audit 2026-10: warn, record 4\n")
-    assert "2026-10-2.json written." in first.stdout
+    assert "2026-10.2.json written." in first.stdout
     assert "Limits: 1 warn." in first.stdout
     again = call("run", config, "--as-of", "2026-11-02")
     assert "record 4 (answered from the record; --again makes a new one)" in again.stdout

@@ -162,6 +162,7 @@ def test_a_schedule_that_never_runs_is_refused(cron):
         '[audit.notify.webhook]\nurl = "https://chat/hook"\nheaders = {X-Auth = "hunter2"}',
         '[audit.notify.webhook]\nurl = "https://chat/services/T0/B0/hunter2hunter2hunter2"',
         '[audit.notify.webhook]\nurl = "https://chat/hook?sig=hunter2"',
+        '[audit.notify.webhook]\nurl = "https://hooks.slack.com/services/T0/B0/hunter2"',
         '[audit.notify]\ncommand = ["curl", "-H", "Authorization: Bearer hunter2"]',
         '[audit.notify]\ncommand = ["page", "--token=hunter2"]',
         '[audit.notify.email]\nhost="h"\nsender="s"\nrecipients=["r"]\nuser="u"\npassword="hunter2"',

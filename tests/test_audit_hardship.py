@@ -193,17 +193,22 @@ def test_machines_that_share_a_server_keep_their_own_files(folder, postgres_url,
     history = {"database": "${HISTORY}"}
     ours = write_audit(folder, "ours", folder="here", history=history)
     theirs = write_audit(folder, "theirs", folder="there", history=history)
+    assert run_audit(ours, as_of="2026-01-02").record.status is Status.FAILED  # there are no rows
     for config in (ours, theirs):
-        run_audit(config, as_of=AS_OF)
+        assert run_audit(config, as_of=AS_OF).record.status is Status.DONE
     found, records = verify(ours)
     assert found.findings == ()
     assert found.files == 1
     assert any("Files of theirs are kept elsewhere" in note for note in found.notes)
     assert len({record.home for record in records}) == 2
-    mark = (folder / "here" / "home").read_text()
+    mark, head = (folder / "here" / "home").read_text(), read_plan(ours).head
+    remembered = head.read_text()
+    head.unlink()
+    assert any("records may be cut off" in finding.sentence for finding in verify(ours)[0].findings)
+    head.write_text(remembered)
     (folder / "here" / "home").write_text("of another folder")
     assert any(
-        "was changed: no record has the mark" in finding.sentence for finding in verify(ours)[0].findings
+        "was changed: no record has its mark" in finding.sentence for finding in verify(ours)[0].findings
     )
     (folder / "here" / "home").unlink()
     lost = run_audit(ours, as_of=AS_OF, again=True).record

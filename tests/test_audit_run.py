@@ -102,7 +102,7 @@ def test_other_data_another_configuration_or_a_wish_make_a_new_record(folder):
     config = write_audit(folder)
     run_audit(config, as_of=OCTOBER)
     again = run_audit(config, as_of=OCTOBER, again=True)
-    assert (again.record.id, again.record.attempt, again.files[0].name) == (2, 2, "2026-10-2.json")
+    assert (again.record.id, again.record.attempt, again.files[0].name) == (2, 2, "2026-10.2.json")
     scores = pd.read_csv(folder / "scores.csv")
     scores.loc[scores.day == "2026-10-05", "logit"] = 0.5
     scores.to_csv(folder / "scores.csv", index=False)
@@ -296,7 +296,7 @@ def test_two_configurations_of_one_name_are_told_apart(folder):
     run_audit(write_audit(folder, "first", name="loans"), as_of=OCTOBER)
     outcome = run_audit(write_audit(folder, "second", name="loans"), as_of=NOVEMBER)
     (problem,) = outcome.problems
-    assert "the audit loans was last run by first.toml, and now by second.toml. If these" in problem
+    assert problem.startswith("The audit loans was last run by first.toml, and now by second.toml: ")
     assert run_audit(folder / "second.toml", as_of="2026-10-02").problems == ()
 
 
@@ -432,6 +432,18 @@ def test_people_are_told_of_a_record_though_the_run_was_killed_before(folder, mo
     assert json.loads((folder / "told").read_text())["status"] == "fail"
     run_audit(config, as_of=OCTOBER)
     json.loads((folder / "told").read_text())  # once
+
+
+def test_people_who_could_not_be_reached_are_told_by_the_next_run(folder):
+    command = [sys.executable, "-c", "import sys; sys.exit(0 if open('down').read() == 'up' else 1)"]
+    config = write_audit(folder, limits={"brier": 0.01}, notify={"command": command})
+    (folder / "down").write_text("down")
+    assert len(run_audit(config, as_of=OCTOBER).problems) == 1
+    assert len(run_audit(config, as_of=OCTOBER).problems) == 1
+    (folder / "down").write_text("up")
+    assert run_audit(config, as_of=OCTOBER).problems == ()
+    (folder / "down").write_text("down")
+    assert run_audit(config, as_of=OCTOBER).problems == ()
 
 
 def test_people_are_told_even_where_nothing_can_be_recorded(folder, monkeypatch):

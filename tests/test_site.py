@@ -680,6 +680,11 @@ def address(request, site):
             yield url
 
 
+def is_left(asked):
+    """Whether the visitor went on before an answer had come, which is no fault of the page."""
+    return asked.failure == "net::ERR_ABORTED"
+
+
 @pytest.fixture
 def visit(browser, address):
     """A page, and all that it asked for in vain or elsewhere, or complained about."""
@@ -693,7 +698,7 @@ def visit(browser, address):
 
     page.on("console", lambda message: note(message.location["url"], message.text))
     page.on("pageerror", lambda error: note("", str(error)))
-    page.on("requestfailed", lambda asked: note(asked.url, "failed"))
+    page.on("requestfailed", lambda asked: is_left(asked) or note(asked.url, asked.failure))
     page.on("dialog", lambda dialog: (note("", dialog.message), dialog.dismiss()))
     page.on("response", lambda answer: answer.status < 400 or note(answer.url, answer.status))
     page.on("request", lambda asked: asked.url.startswith((address, "data:")) or note(asked.url, "elsewhere"))

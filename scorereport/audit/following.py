@@ -12,7 +12,7 @@ from scorereport.audit.drafting import draft_failure
 from scorereport.audit.shelves import find_files, open_shelf
 from scorereport.audit.telling import tell
 from scorereport.clock import timestamp
-from scorereport.errors import ScoreReportError, UsageError
+from scorereport.errors import ScoreReportError
 from scorereport.history.records import Status
 from scorereport.history.retention import Terms, find_due
 
@@ -29,7 +29,7 @@ def follow(plan: Plan, history: History, record: Record) -> list[str]:
     return [
         *_attempt("The files of the report could not be put into their place", lambda: settle(plan, history)),
         *_attempt("Files that were kept long enough could not be removed", lambda: retain(plan, history)),
-        *_attempt("Earlier runs could not be looked at", lambda: _warn_of_namesake(plan, history, record)),
+        *_attempt("Earlier runs could not be looked at", lambda: _find_namesakes(plan, history, record)),
         *_tell(plan, record),
     ]
 
@@ -42,18 +42,17 @@ def tell_untold(plan: Plan, history: History) -> list[str]:
     ]
 
 
-def _tell_noted(plan: Plan, history: History) -> None:
-    """Tell people of the record that a note says they were not told of."""
-    shelf = open_shelf(plan)
-    note = shelf.read_untold()
+def _tell_noted(plan: Plan, history: History) -> list[str]:
+    """Tell people of the record that a note says they were not told of; it may never have been made."""
+    note = open_shelf(plan).read_untold()
     if note is None:
-        return
+        return []
     period, attempt = note
     records = history.records(plan.name, kind="audit", period=period)
-    problems = [problem for r in records if r.attempt == attempt for problem in _tell(plan, r)]
-    shelf.forget_untold()
-    if problems:
-        raise UsageError(" ".join(problems))
+    untold = [record for record in records if record.attempt == attempt]
+    if not untold:
+        open_shelf(plan).forget_untold()
+    return [problem for record in untold for problem in _tell(plan, record)]
 
 
 def settle(plan: Plan, history: History) -> None:
@@ -80,34 +79,37 @@ def retain(plan: Plan, history: History) -> None:
         open_shelf(plan, folders[file]).remove([file])
 
 
-def _warn_of_namesake(plan: Plan, history: History, record: Record) -> None:
-    """Complain where another configuration has made records of an audit of this name."""
+def _find_namesakes(plan: Plan, history: History, record: Record) -> list[str]:
+    """A word of warning where another configuration has made records of an audit of this name."""
     others = history.records(plan.name, kind="audit", last=2)
     names = {other.configuration for other in others if other.id < record.id}
-    for name in names - {record.configuration, ""}:
-        raise UsageError(
-            f"the audit {record.audit} was last run by {name}, and now by {record.configuration}. If these "
-            "are two audits, give each its own `audit.name`."
-        )
+    return [
+        f"The audit {record.audit} was last run by {name}, and now by {record.configuration}: if these are "
+        "two audits, give each its own `audit.name`."
+        for name in names - {record.configuration, ""}
+    ]
 
 
 def _tell(plan: Plan, record: Record) -> list[str]:
-    """Tell people of a record, at least once: the note that somebody is to be told goes last."""
+    """Tell people of a record, at least once: the note goes when somebody was reached, or nobody is to be."""
+    notify = plan.audit.notify
     problems = tell(
-        plan.audit.notify,
+        notify,
         record,
         files=find_files(plan, record),
         redactor=plan.redactor,
         expand=plan.expand,
         folder=plan.path.parent,
     )
-    open_shelf(plan).forget_untold()
+    ways = sum(map(bool, (notify.command, notify.webhook, notify.email)))
+    if not problems or len(problems) < ways:
+        open_shelf(plan).forget_untold()
     return problems
 
 
-def _attempt(what: str, action: Callable[[], None]) -> list[str]:
+def _attempt(what: str, action: Callable[[], list[str] | None]) -> list[str]:
+    """What an action has to say, or why it could not be done."""
     try:
-        action()
+        return action() or []
     except (ScoreReportError, OSError) as error:
         return [f"{what}: {error}"]
-    return []

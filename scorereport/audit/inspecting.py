@@ -12,7 +12,7 @@ from scorereport.history.store import open_unchecked
 from scorereport.history.verifying import verify_history
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from scorereport.audit.planning import Plan
     from scorereport.history.records import Record
@@ -41,18 +41,22 @@ def verify_plan(plan: Plan, *, heads: Sequence[str] = ()) -> Verification:
         found = verify_history(
             history, find_folder=lambda record: plan.resolve(record.folder), heads=heads, is_here=is_here
         )
-    if mark and marks and mark not in marks and plan.head.exists():
-        found = replace(found, findings=(*found.findings, _describe_mark(plan)))
+    found = replace(found, findings=(*found.findings, *_find_lost_traces(plan, mark, marks)))
     if not elsewhere:
         return found
     note = f"Files of {join_words(sorted(elsewhere))} are kept elsewhere: verify them there."
     return replace(found, notes=(*found.notes, note))
 
 
-def _describe_mark(plan: Plan) -> Finding:
-    """A folder in which audits were run, and whose mark no record has."""
-    sentence = f"The file {plan.home} was changed: no record has the mark in it, though audits were run here."
-    return Finding(kind=FindingKind.CHANGED, subject=f"file {plan.home}", sentence=sentence)
+def _find_lost_traces(plan: Plan, mark: str, marks: set[str]) -> Iterator[Finding]:
+    """Where audits were run with the history of a server, a mark and a head are left; both, or neither."""
+    has_head = plan.history_file is not None or plan.head.exists()
+    if mark and marks and mark not in marks and has_head:
+        sentence = f"The file {plan.home} was changed: no record has its mark, though audits were run here."
+        yield Finding(kind=FindingKind.CHANGED, subject=f"file {plan.home}", sentence=sentence)
+    if mark in marks and not has_head:
+        sentence = f"The file {plan.head} is missing, though audits were run here: records may be cut off."
+        yield Finding(kind=FindingKind.MISSING, subject=f"file {plan.head}", sentence=sentence)
 
 
 def _report_loss(plan: Plan) -> Verification:

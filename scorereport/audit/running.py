@@ -89,6 +89,7 @@ class Run:
     def perform(self, history: History, *, again: bool) -> Outcome:
         """The record of the period: that which is there, or a new one; a failure makes a record as well."""
         try:
+            self.plan.make_mark()
             gathered = self._gather()
             attempt = history.next_attempt(self.plan.name, self.period.label)
             known = None if again else self._find_known(history, gathered)
@@ -141,9 +142,8 @@ class Run:
         self, history: History, gathered: Gathered, made: Made, attempt: int, *, again: bool
     ) -> Outcome:
         """Stage the files and add the record; somebody on another machine may have been faster."""
-        self.plan.make_mark()
         shelf = open_shelf(self.plan)
-        name = self.period.label if attempt == 1 else f"{self.period.label}-{attempt}"
+        name = self.period.label if attempt == 1 else f"{self.period.label}.{attempt}"
         files = shelf.stage({f"{name}{ending}": content for ending, content in made.forms.items()})
         draft = draft_audit(replace(self._draft(), attempt=attempt), gathered, made, files)
         shelf.note_untold(draft)
