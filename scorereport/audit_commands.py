@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from scorereport.audit.planning import Plan
     from scorereport.audit.running import Outcome
+    from scorereport.history.findings import Verification
     from scorereport.history.store import History
 
 #: How an audit is started again, by a scheduler.
@@ -209,7 +211,7 @@ def verify(
     with _hiding(plan):
         found = verify_plan(plan, heads=head or ())
     if as_json:
-        typer.echo(plan.redactor.redact(document.dump(found)), nl=False)
+        typer.echo(document.dump(_hide(found, plan)), nl=False)
     else:
         for sentence in (*(finding.sentence for finding in found.findings), *found.notes):
             typer.echo(plan.redactor.redact(sentence))
@@ -285,6 +287,13 @@ def serve(
             longest_seconds=longest,
             workers=workers,
         )
+
+
+def _hide(found: Verification, plan: Plan) -> Verification:
+    """The same with the secrets taken out of its sentences."""
+    hide = plan.redactor.redact
+    findings = (replace(f, subject=hide(f.subject), sentence=hide(f.sentence)) for f in found.findings)
+    return replace(found, findings=tuple(findings), notes=tuple(map(hide, found.notes)))
 
 
 @contextmanager

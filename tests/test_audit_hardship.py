@@ -211,10 +211,13 @@ def test_machines_that_share_a_server_keep_their_own_files(folder, postgres_url,
         "was changed: no record has its mark" in finding.sentence for finding in verify(ours)[0].findings
     )
     (folder / "here" / "home").unlink()
+    assert any("is gone or empty" in finding.sentence for finding in verify(ours)[0].findings)
     lost = run_audit(ours, as_of=AS_OF, again=True).record
     assert lost.status is Status.FAILED
     assert "is gone or empty, though audits were run here: restore it" in lost.reason
     (folder / "here" / "home").write_text(mark)
+    never = write_audit(folder, "never", folder="nowhere", history=history)
+    assert verify(never)[0].findings == ()  # nothing was ever run there
     shutil.rmtree(folder / "here" / "reports")
     assert [finding.kind for finding in verify(ours)[0].findings] == ["missing"]
     assert verify(theirs)[0].findings == ()

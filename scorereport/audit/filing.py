@@ -8,6 +8,8 @@ to be told of a record; it is written before the record, and goes once they were
 from __future__ import annotations
 
 import hashlib
+import math
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,7 +47,7 @@ class Shelf:
 
     @property
     def note(self) -> Path:
-        """The note on whom nobody has told of yet."""
+        """The note on the record that nobody was told of yet."""
         return self.notes / f"{self.audit}.untold"
 
     def find(self, file: FiledFile) -> Path:
@@ -124,6 +126,13 @@ class Shelf:
             attempt, _, label = self.note.read_text(encoding="utf-8").strip().partition(" ")
             return label, int(attempt)
         return None
+
+    @property
+    def note_age(self) -> float:
+        """How many seconds ago the note was written; infinitely many if there is none."""
+        with suppress(OSError):
+            return time.time() - self.note.stat().st_mtime
+        return math.inf
 
     def forget_untold(self) -> None:
         """Remove the note."""

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from scorereport.history.records import Record
     from scorereport.history.store import History
 
+#: For so many seconds it is tried again to tell people whom nothing has reached.
+_TRY_AGAIN = 2 * 86_400.0
+
 
 def follow(plan: Plan, history: History, record: Record) -> list[str]:
     """All that follows a new record; gives what went wrong."""
@@ -91,7 +94,10 @@ def _find_namesakes(plan: Plan, history: History, record: Record) -> list[str]:
 
 
 def _tell(plan: Plan, record: Record) -> list[str]:
-    """Tell people of a record, at least once: the note goes when somebody was reached, or nobody is to be."""
+    """Tell people of a record, at least once: the note goes when a way of telling them worked.
+
+    Where none did, the runs of the next two days try again; a way that never works must not tell for ever.
+    """
     notify = plan.audit.notify
     problems = tell(
         notify,
@@ -102,8 +108,10 @@ def _tell(plan: Plan, record: Record) -> list[str]:
         folder=plan.path.parent,
     )
     ways = sum(map(bool, (notify.command, notify.webhook, notify.email)))
-    if not problems or len(problems) < ways:
-        open_shelf(plan).forget_untold()
+    failed = {problem.partition(":")[0] for problem in problems}  # each begins with the key of its way
+    shelf = open_shelf(plan)
+    if len(failed) < ways or not problems or shelf.note_age > _TRY_AGAIN:
+        shelf.forget_untold()
     return problems
 
 

@@ -50,11 +50,16 @@ def verify_plan(plan: Plan, *, heads: Sequence[str] = ()) -> Verification:
 
 def _find_lost_traces(plan: Plan, mark: str, marks: set[str]) -> Iterator[Finding]:
     """Where audits were run with the history of a server, a mark and a head are left; both, or neither."""
-    has_head = plan.history_file is not None or plan.head.exists()
+    if plan.history_file is not None:
+        return
+    has_head = plan.head.exists()
+    if not mark and has_head:
+        sentence = f"The file {plan.home} is gone or empty, though audits were run here."
+        yield Finding(kind=FindingKind.MISSING, subject=f"file {plan.home}", sentence=sentence)
     if mark and marks and mark not in marks and has_head:
         sentence = f"The file {plan.home} was changed: no record has its mark, though audits were run here."
         yield Finding(kind=FindingKind.CHANGED, subject=f"file {plan.home}", sentence=sentence)
-    if mark in marks and not has_head:
+    if mark and mark in marks and not has_head:
         sentence = f"The file {plan.head} is missing, though audits were run here: records may be cut off."
         yield Finding(kind=FindingKind.MISSING, subject=f"file {plan.head}", sentence=sentence)
 

@@ -165,7 +165,7 @@ class Run:
         reason = hide(str(error) if is_foreseen else f"{type(error).__name__}: {error}")
         code = error.exit_code if isinstance(error, ScoreReportError) else ExitCode.USAGE
         draft = replace(self._draft(), reason=reason, exit_code=code)
-        with suppress(OSError):  # a full disk must not hide what went wrong
+        with suppress(OSError, ScoreReportError):  # a full disk must not hide what went wrong
             open_shelf(self.plan).note_untold(
                 replace(draft, attempt=history.next_attempt(self.plan.name, self.period.label))
             )

@@ -33,7 +33,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _PLAIN_HEADERS = ("accept", "content-type", "user-agent")
 #: Parts of an address that are long, or of its query, are what lets one in.
 _SECRET_PLACE = re.compile(
-    r"://[^/?#]*/.*([A-Za-z0-9_-]{16}|\?.*=)|://[^/?#]*(slack|discord|office|logic\.azure)[^/?#]*/."
+    r"://[^/?#]*/.*([A-Za-z0-9_-]{16}|\?.*=)|://[^/?#]*(slack|discord|office|azure)\.com(:[0-9]+)?/."
 )
 #: What introduces a secret among the words of a command.
 _SECRET_WORD = re.compile(r"(?i)bearer\s|basic\s|(?:password|passwd|token|secret|api[_-]?key)\s*[=:]")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from scorereport.formatting import (
     common_decimals,
+    counted,
     format_count,
     format_interval,
     format_number,
@@ -55,7 +56,7 @@ def _list_audit(record: Record) -> tuple[str, ...]:
 def describe_status(record: Record) -> str:
     """What a record came to; a failed run with the beginning of its reason."""
     if record.kind == "retention":
-        return f"{len(record.removed)} files removed"
+        return f"{counted(len(record.removed), 'file')} removed"
     if not record.reason:
         return str(record.status)
     is_long = len(record.reason) > _LONGEST_REASON
