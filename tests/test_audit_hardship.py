@@ -221,3 +221,20 @@ def test_machines_that_share_a_server_keep_their_own_files(folder, postgres_url,
     shutil.rmtree(folder / "here" / "reports")
     assert [finding.kind for finding in verify(ours)[0].findings] == ["missing"]
     assert verify(theirs)[0].findings == ()
+
+
+def test_a_machine_removes_and_records_only_what_it_keeps(folder, postgres_url, monkeypatch):
+    monkeypatch.setenv("HISTORY", postgres_url)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1790000000")  # 2026-09-21
+    common = {"name": "loans", "history": {"database": "${HISTORY}"}, "retention": {"days": 30, "keep": 1}}
+    theirs = write_audit(folder, "theirs", folder="there", **common)
+    run_audit(theirs, as_of="2026-10-02")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1797000000")  # 2026-12-11
+    ours = write_audit(folder, "ours", folder="here", **common)
+    run_audit(ours, as_of=AS_OF)
+    assert [record.kind for record in verify(ours)[1]] == ["audit", "audit"]
+    assert (folder / "there/reports/loans/2026-09.json").exists()
+    run_audit(theirs, as_of=AS_OF, again=True)
+    assert [record.kind for record in verify(ours)[1]] == ["audit", "audit", "audit", "retention"]
+    assert not (folder / "there/reports/loans/2026-09.json").exists()
+    assert verify(ours)[0].findings == verify(theirs)[0].findings == ()

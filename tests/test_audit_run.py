@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,7 @@ from scorereport.history.records import BEGINNING, FiledFile, Status
 from scorereport.history.store import open_history
 from scorereport.periods import find_period, read_as_of
 from scorereport.report.record import read_report
+from scorereport.trend.records import Drift, Trend
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,6 +140,39 @@ def test_an_audit_is_compared_with_those_before_it(folder):
     }
     assert not trend.has_drifted
     assert trend.looks == 12
+
+
+def test_an_audit_is_not_compared_with_itself(folder):
+    config = write_audit(folder)
+    run_audit(config, as_of="2026-10-01")
+    run_audit(config, as_of=OCTOBER)
+    (file,) = run_audit(config, as_of=OCTOBER, again=True).files
+    assert [s.period.label for s in read_report(file).trend.snapshots] == ["2026-09", "2026-10"]
+
+
+def test_a_small_drift_is_told_but_is_no_warning():
+    drift = Drift(
+        model="m",
+        measure="brier",
+        label="Brier score",
+        value=0.2,
+        reference=0.199,
+        difference=0.001,
+        lower=0.0005,
+        upper=0.0015,
+        statistic=5.0,
+        p_value=1e-6,
+        p_value_adjusted=1e-5,
+        has_drifted=True,
+        method="z",
+        sentence="It rose.",
+        size="small",
+    )
+    for size, status in (("small", Status.DONE), ("moderate", Status.WARN), ("", Status.WARN)):
+        trend = Trend(snapshots=(), drifts=(replace(drift, size=size),))
+        assert trend.has_drifted
+        report = SimpleNamespace(certificate=None, trend=trend, verdict=None)
+        assert making.Made(report=report, snapshot=None, forms={}).status is status
 
 
 def test_drift_is_a_warning(folder):

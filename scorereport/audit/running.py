@@ -21,7 +21,7 @@ from scorereport.clock import timestamp
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
 from scorereport.history.appending import AlreadyRecorded
 from scorereport.history.heads import check_head
-from scorereport.history.records import Record, Status
+from scorereport.history.records import Record
 from scorereport.history.store import History, open_history
 from scorereport.periods import Period, find_period, read_as_of
 
@@ -188,14 +188,14 @@ class Run:
         return Outcome(record=record, is_new=is_new, files=find_files(self.plan, record))
 
     def _find_known(self, history: History, gathered: Gathered) -> Record | None:
-        """The last record of the period, if it is of the same data and configuration and did not fail.
+        """The last record of the period, if it is of the same data and configuration.
 
-        After a failure there is a new one, so that the history does not end with it.
+        A failure has no data: after it there is a new record, so that the history does not end with it.
         """
-        last = history.records(self.plan.name, kind="audit", period=self.period.label, last=1)
+        last = history.find(self.plan.name, self.period.label)
         same = (gathered.predictions.sha256, self.plan.configuration.sha256)
-        known = [record for record in last if (record.data_sha256, record.configuration_sha256) == same]
-        return next((record for record in known if record.status is not Status.FAILED), None)
+        is_known = last is not None and (last.data_sha256, last.configuration_sha256) == same
+        return last if is_known else None
 
     def _find_past(self, history: History) -> list[Snapshot]:
         """Snapshots of periods that ended before this one does; the last of each period."""

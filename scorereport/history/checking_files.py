@@ -55,7 +55,7 @@ def find_place(filing: Filing) -> Path | None:
     What is staged counts for nothing where another file has taken the place. The place is looked at again
     at the end, for a run may bring the file there at this moment.
     """
-    is_staged = not os.path.lexists(filing.path) and hash_file(filing.staged) == filing.file.sha256
+    is_staged = hash_file(filing.staged) == filing.file.sha256
     if is_staged and not os.path.lexists(filing.path):
         return filing.staged
     return filing.path if hash_file(filing.path) == filing.file.sha256 else None
