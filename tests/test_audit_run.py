@@ -295,7 +295,7 @@ def test_a_removal_that_was_not_due_removes_nothing(folder):
 
 
 def test_a_record_that_was_tampered_with_removes_nothing_else(folder):
-    shelf = Shelf(reports=folder / "reports", audit="loans", notes=folder / "notes")
+    shelf = Shelf(reports=folder / "reports", audit="loans")
     (folder / "reports" / "loans").mkdir(parents=True)
     (folder / "reports" / "other").mkdir()
     precious = [folder / "precious", folder / "reports" / "other" / "report.pdf"]

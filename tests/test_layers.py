@@ -162,7 +162,7 @@ INNER_LAYERS = {
     ],
     "audit": [
         ["channels", "databases", "filing", "planning", "timers"],
-        ["inspecting", "locking", "making", "rows", "shelves", "telling", "units"],
+        ["inspecting", "locking", "making", "reminders", "rows", "shelves", "telling", "units"],
         ["gathering", "publishing"],
         ["drafting"],
         ["following"],

@@ -353,8 +353,12 @@ def test_events_of_many_threads_stay_lines() -> None:
 def test_a_full_disk_or_a_closed_stream_stops_nobody() -> None:
     closed = io.StringIO()
     closed.close()
-    EventLog(closed).write("serve.started")
+    with pytest.raises(ValueError, match="closed file"):
+        closed.write("{}")
+    EventLog(closed).write("serve.started")  # and nothing is raised
     raw = os.open("/dev/full", os.O_WRONLY)
+    with pytest.raises(OSError, match="No space left"):
+        os.write(raw, b"{}")
     full = os.fdopen(raw, "w")
     EventLog(full).write("serve.started")
     os.dup2(os.open(os.devnull, os.O_WRONLY), raw)

@@ -390,9 +390,10 @@ def test_pages_are_plain_and_refer_to_nothing_outside(tmp_path):
 
 def test_pages_are_well_formed(tmp_path):
     write(make_records(3, 2, failed=(1,)), tmp_path)
-    for path in (tmp_path / "site").rglob("*.html"):
-        for drawing in re.findall(r"<svg.*?</svg>", read(path), re.DOTALL):
-            ElementTree.fromstring(drawing)
+    pages = list((tmp_path / "site").rglob("*.html"))
+    drawings = [svg for path in pages for svg in re.findall(r"<svg.*?</svg>", read(path), re.DOTALL)]
+    assert len(drawings) > len(pages)
+    assert {ElementTree.fromstring(drawing).tag.rpartition("}")[2] for drawing in drawings} == {"svg"}
 
 
 def test_every_report_is_copied_once_and_linked(tmp_path):

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from scorereport.periods import Period
 
 
-def draft_failure(plan: Plan, period: Period, moment: datetime, *, started: str, command: str) -> Record:
-    """What is known of a run from its beginning: all that the record of a failure has but its reason."""
+def draft_run(plan: Plan, period: Period, moment: datetime, *, started: str, command: str) -> Record:
+    """What is known of any run from its beginning; as it stands, a failure whose reason is not known yet."""
     provenance = trace(command=command)
     return Record(
         audit=plan.name,

@@ -1,22 +1,19 @@
 """The files of reports: put beside their place first, and into it once the history has their record.
 
 A run may be killed at any moment. Whatever it has staged is moved by the next run if a record names it,
-and deleted if none does; so a file under its final name is whole and recorded. A note says that people are
-to be told of a record; it is written before the record, and goes once they were told.
+and deleted if none does; so a file under its final name is whole and recorded.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorereport.errors import UsageError
-from scorereport.files import write_text, write_together
+from scorereport.files import write_together
 from scorereport.history.checking_files import STAGING
 from scorereport.history.records import FiledFile
 from scorereport.sources import hash_file
@@ -24,16 +21,13 @@ from scorereport.sources import hash_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from scorereport.history.records import Record
-
 
 @dataclass(frozen=True, kw_only=True)
 class Shelf:
-    """The place of an audit's files, in a folder of reports, and of its notes."""
+    """The place of an audit's files, in a folder of reports."""
 
     reports: Path
     audit: str
-    notes: Path
 
     @property
     def folder(self) -> Path:
@@ -44,11 +38,6 @@ class Shelf:
     def staging(self) -> Path:
         """Where they wait for their record."""
         return self.folder / STAGING
-
-    @property
-    def note(self) -> Path:
-        """The note on the record that nobody was told of yet."""
-        return self.notes / f"{self.audit}.untold"
 
     def find(self, file: FiledFile) -> Path:
         """The path of a file that a record names."""
@@ -110,30 +99,6 @@ class Shelf:
                 path.unlink()
 
     def discard(self, files: Iterable[FiledFile]) -> None:
-        """Give up what is staged, and the note on it: somebody else has made the record."""
+        """Give up what is staged: somebody else has made the record."""
         for file in files:
             (self.staging / self.find(file).name).unlink(missing_ok=True)
-        self.forget_untold()
-
-    def note_untold(self, record: Record) -> None:
-        """Note that people are to be told of a record that is about to be added."""
-        self.notes.mkdir(parents=True, exist_ok=True)
-        write_text(self.note, f"{record.attempt} {record.period.label}\n")
-
-    def read_untold(self) -> tuple[str, int] | None:
-        """The period and the attempt of which people are to be told still; None if there is none."""
-        with suppress(OSError, ValueError):
-            attempt, _, label = self.note.read_text(encoding="utf-8").strip().partition(" ")
-            return label, int(attempt)
-        return None
-
-    @property
-    def note_age(self) -> float:
-        """How many seconds ago the note was written; infinitely many if there is none."""
-        with suppress(OSError):
-            return time.time() - self.note.stat().st_mtime
-        return math.inf
-
-    def forget_untold(self) -> None:
-        """Remove the note."""
-        self.note.unlink(missing_ok=True)

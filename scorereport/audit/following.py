@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scorereport.audit.drafting import draft_failure
+from scorereport.audit.drafting import draft_run
+from scorereport.audit.reminders import open_reminder
 from scorereport.audit.shelves import find_files, open_shelf
 from scorereport.audit.telling import tell
 from scorereport.clock import timestamp
@@ -46,15 +47,15 @@ def tell_untold(plan: Plan, history: History) -> list[str]:
 
 
 def _tell_noted(plan: Plan, history: History) -> list[str]:
-    """Tell people of the record that a note says they were not told of; it may never have been made."""
-    note = open_shelf(plan).read_untold()
-    if note is None:
+    """Tell people of the record that they were not told of; it may never have been made."""
+    noted = open_reminder(plan).read()
+    if noted is None:
         return []
-    period, attempt = note
+    period, attempt = noted
     records = history.records(plan.name, kind="audit", period=period)
     untold = [record for record in records if record.attempt == attempt]
     if not untold:
-        open_shelf(plan).forget_untold()
+        open_reminder(plan).forget()
     return [problem for record in untold for problem in _tell(plan, record)]
 
 
@@ -73,7 +74,7 @@ def retain(plan: Plan, history: History) -> None:
     gone = {file for record in records for file in record.removed}
     expired = tuple(file for file in due if file not in gone)
     if expired:
-        draft = draft_failure(plan, records[-1].period, plan.now, started=now, command="")
+        draft = draft_run(plan, records[-1].period, plan.now, started=now, command="")
         removal = replace(draft, kind="retention", status=Status.DONE, exit_code=0, removed=expired)
         text = plan.configuration.text.encode()
         history.append(removal, {plan.configuration.sha256: text})
@@ -94,25 +95,30 @@ def _find_namesakes(plan: Plan, history: History, record: Record) -> list[str]:
 
 
 def _tell(plan: Plan, record: Record) -> list[str]:
-    """Tell people of a record, at least once: the note goes when a way of telling them worked.
+    """Tell people of a record, at least once: the reminder goes when a way of telling them worked.
 
     Where none did, the runs of the next two days try again; a way that never works must not tell for ever.
     """
     notify = plan.audit.notify
-    problems = tell(
-        notify,
+    problems = tell_by_plan(plan, record)
+    ways = sum(map(bool, (notify.command, notify.webhook, notify.email)))
+    failed = {problem.partition(":")[0] for problem in problems}  # each begins with the key of its way
+    reminder = open_reminder(plan)
+    if len(failed) < ways or not problems or reminder.age > _TRY_AGAIN:
+        reminder.forget()
+    return problems
+
+
+def tell_by_plan(plan: Plan, record: Record) -> list[str]:
+    """Tell those whom the configuration names of a record; gives what went wrong."""
+    return tell(
+        plan.audit.notify,
         record,
         files=find_files(plan, record),
         redactor=plan.redactor,
         expand=plan.expand,
         folder=plan.path.parent,
     )
-    ways = sum(map(bool, (notify.command, notify.webhook, notify.email)))
-    failed = {problem.partition(":")[0] for problem in problems}  # each begins with the key of its way
-    shelf = open_shelf(plan)
-    if len(failed) < ways or not problems or shelf.note_age > _TRY_AGAIN:
-        shelf.forget_untold()
-    return problems
 
 
 def _attempt(what: str, action: Callable[[], list[str] | None]) -> list[str]:

@@ -9,14 +9,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorereport.audit.drafting import draft_audit, draft_failure
-from scorereport.audit.following import follow, tell_untold
+from scorereport.audit.drafting import draft_audit, draft_run
+from scorereport.audit.following import follow, tell_by_plan, tell_untold
 from scorereport.audit.gathering import Gathered, gather
 from scorereport.audit.locking import PATIENCE, held
 from scorereport.audit.making import Made, make_audit_report
 from scorereport.audit.planning import Plan, read_plan
+from scorereport.audit.reminders import open_reminder
 from scorereport.audit.shelves import find_files, open_shelf
-from scorereport.audit.telling import tell
 from scorereport.clock import timestamp
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
 from scorereport.history.appending import AlreadyRecorded
@@ -73,7 +73,7 @@ def run_audit(
     except ScoreReportError as error:
         run.tell_unrecorded(error)
         raise
-    return replace(outcome, problems=(*earlier, *later))
+    return replace(outcome, problems=tuple(map(plan.redactor.redact, (*earlier, *later))))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -104,15 +104,7 @@ class Run:
         reason = self.plan.redactor.redact(str(error))
         error.args = (reason,)
         draft = replace(self._draft(), reason=reason, exit_code=error.exit_code)
-        plan = self.plan
-        tell(
-            plan.audit.notify,
-            draft,
-            files=(),
-            redactor=plan.redactor,
-            expand=plan.expand,
-            folder=plan.path.parent,
-        )
+        tell_by_plan(self.plan, draft)
 
     def _gather(self) -> Gathered:
         plan = self.plan
@@ -146,11 +138,12 @@ class Run:
         name = self.period.label if attempt == 1 else f"{self.period.label}.{attempt}"
         files = shelf.stage({f"{name}{ending}": content for ending, content in made.forms.items()})
         draft = draft_audit(replace(self._draft(), attempt=attempt), gathered, made, files)
-        shelf.note_untold(draft)
+        open_reminder(self.plan).write(draft)
         try:
             record = history.append(draft, {draft.results_sha256: made.results, **self._keep_text()})
         except AlreadyRecorded:
             shelf.discard(files)
+            open_reminder(self.plan).forget()
             known = None if again else self._find_known(history, gathered)
             if known is not None:
                 return self._answer(known, is_new=False)
@@ -166,7 +159,7 @@ class Run:
         code = error.exit_code if isinstance(error, ScoreReportError) else ExitCode.USAGE
         draft = replace(self._draft(), reason=reason, exit_code=code)
         with suppress(OSError, ScoreReportError):  # a full disk must not hide what went wrong
-            open_shelf(self.plan).note_untold(
+            open_reminder(self.plan).write(
                 replace(draft, attempt=history.next_attempt(self.plan.name, self.period.label))
             )
         try:
@@ -177,7 +170,7 @@ class Run:
         return Outcome(record=record, is_new=True, failure=told)
 
     def _draft(self) -> Record:
-        return draft_failure(self.plan, self.period, self.moment, started=self.started, command=self.command)
+        return draft_run(self.plan, self.period, self.moment, started=self.started, command=self.command)
 
     def _keep_text(self) -> dict[str, bytes]:
         """The configuration, as a document of the history."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def open_shelf(plan: Plan, folder: str | None = None) -> Shelf:
     """The shelf of an audit, in the folder of reports of now unless a record names another."""
     reports = plan.resolve(plan.reports_folder if folder is None else folder)
-    return Shelf(reports=reports, audit=plan.name, notes=plan.locks)
+    return Shelf(reports=reports, audit=plan.name)
 
 
 def find_files(plan: Plan, record: Record) -> tuple[Path, ...]:

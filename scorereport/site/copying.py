@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from scorereport.files import write_bytes
-from scorereport.history.checking_files import STAGING
+from scorereport.history.checking_files import STAGING, hash_file
 from scorereport.history.records import FiledFile, Record
 from scorereport.site.names import safe_file_name
 
@@ -94,8 +93,7 @@ def _is_recorded(path: Path, file: FiledFile) -> bool:
     """Whether a file has the size and the hash that were recorded."""
     if not path.is_file() or path.stat().st_size != file.size:
         return False
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest() == file.sha256
+    return hash_file(path) == file.sha256
 
 
 def write_copies(copies: Mapping[int, Iterable[Copy]], folder: Path) -> list[Path]:
