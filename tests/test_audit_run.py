@@ -327,6 +327,18 @@ def test_several_audits_share_a_history(folder):
     assert_intact(first, records=2)
 
 
+def test_what_goes_wrong_after_a_record_is_told_without_secrets(folder, monkeypatch):
+    def stumble(*_arguments):
+        raise UsageError("no way to hunter2222")
+
+    monkeypatch.setenv("HOOK", "hunter2222")
+    monkeypatch.setattr(following, "retain", stumble)
+    config = write_audit(folder, notify={"on": ["fail"], "webhook": {"url": "http://127.0.0.1/${HOOK}"}})
+    outcome = run_audit(config, as_of=OCTOBER)
+    assert outcome.record.status is Status.DONE
+    assert outcome.problems == ("Files that were kept long enough could not be removed: no way to ***",)
+
+
 def test_two_configurations_of_one_name_are_told_apart(folder):
     run_audit(write_audit(folder, "first", name="loans"), as_of=OCTOBER)
     outcome = run_audit(write_audit(folder, "second", name="loans"), as_of=NOVEMBER)
@@ -467,6 +479,15 @@ def test_people_are_told_of_a_record_though_the_run_was_killed_before(folder, mo
     assert json.loads((folder / "told").read_text())["status"] == "fail"
     run_audit(config, as_of=OCTOBER)
     json.loads((folder / "told").read_text())  # once
+
+
+def test_a_reminder_of_a_record_that_was_never_made_goes(folder):
+    config = write_audit(folder)
+    run_audit(config, as_of=OCTOBER)
+    reminder = folder / "audits" / "locks" / "loans.untold"
+    reminder.write_text("7 2026-10\n")
+    run_audit(config, as_of=OCTOBER)
+    assert not reminder.exists()
 
 
 def test_people_who_could_not_be_reached_are_told_by_the_next_run(folder):
