@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import partial
 from itertools import accumulate, groupby, pairwise, permutations
 
 import numpy as np
@@ -14,7 +13,9 @@ from sklearn.isotonic import IsotonicRegression
 
 import scorereport as sr
 from scorereport.reliability import blocks as blocks_module
+from scorereport.reliability import ordering
 from scorereport.reliability.blocks import Blocks, pool
+from scorereport.reliability.ordering import CACHED
 from scorereport.scores import REGISTRY, Direction, Kind, Propriety
 
 # Lists of blocks
@@ -114,16 +115,44 @@ def fibonacci_ratios(first, count):
     ],
     ids=["products in int64", "products beyond int64", "reversed", "eight"],
 )
-def test_rising_means_that_floats_cannot_tell_apart_stay_apart(counts, monkeypatch):
-    """scipy merges them, so the exact path must find them again."""
+@pytest.mark.parametrize("falls", [0, 1], ids=["all rise", "one falls"])
+def test_rising_means_that_floats_cannot_tell_apart_stay_apart(counts, falls, monkeypatch):
+    """scipy, asked where merging neighbours is slow, merges them; they are found again one by one."""
     calls = []
-    exactly = blocks_module._pool_exactly
-    monkeypatch.setattr(blocks_module, "_pool_exactly", lambda runs: exactly(calls.append(len(runs)) or runs))
+    one_by_one = blocks_module._edges_one_by_one
+    monkeypatch.setattr(
+        blocks_module, "_edges_one_by_one", lambda sums: one_by_one(calls.append(len(sums.n) - 1) or sums)
+    )
     exact = [Fraction(events, n) for n, events in counts]
     assert all(low < high and high - low < Fraction(1, 10**17) for low, high in pairwise(exact))
     assert len({float(mean) for mean in exact}) == 1
-    assert as_tuples(pool(make_blocks(counts))) == [(k, k, n, e) for k, (n, e) in enumerate(counts)]
-    assert calls == [len(counts)]
+    below = [(20, k) for k in range(1, 10)] + falls * [(20, 8)]  # 8/20 falls from 9/20: the last two merge
+    found = as_tuples(pool(make_blocks(below + counts)))
+    assert [(n, e) for _, _, n, e in found[-len(counts) :]] == counts
+    assert len(found) == 9 + len(counts)
+    assert calls == falls * [9 + len(counts)]
+
+
+def test_long_falls_are_left_to_scipy(monkeypatch):
+    """Means that rise, and a last one below all: merging neighbours would take a turn for each."""
+    asked = []
+    by_scipy = blocks_module._edges_by_scipy
+    monkeypatch.setattr(
+        blocks_module, "_edges_by_scipy", lambda sums: by_scipy(asked.append(len(sums.n)) or sums)
+    )
+    pooled = pool(make_blocks([(400, k) for k in range(1, 400)] + [(10**9, 0)]))
+    assert as_tuples(pooled) == [(0, 399, 399 * 400 + 10**9, 399 * 200)]
+    assert asked == [400]
+
+
+@pytest.mark.parametrize("length", [1, 46_340, 46_341, 100_000])
+def test_products_beyond_32_bits_are_not_lost(length):
+    """Runs are counted in 32 bits as long as products fit."""
+    y = np.repeat([1, 0, 1, 0], [length, 2 * length, length, length]).astype(float)
+    fit = sr.corp(y, np.arange(len(y)) / len(y))
+    assert as_tuples(fit.blocks)[0][2:] == (3 * length, length)
+    assert as_tuples(fit.blocks)[1][2:] == (2 * length, length)
+    assert fit.blocks.n.dtype == fit.blocks.events.dtype == np.int64
 
 
 def test_equal_neighbours_are_one_block_on_the_exact_path_too():
@@ -139,7 +168,7 @@ def test_the_collisions_reach_both_sides_of_the_largest_safe_product():
 
 
 def test_ordinary_data_do_not_need_the_exact_path(monkeypatch):
-    monkeypatch.setattr(blocks_module, "_pool_exactly", None)  # calling it would fail
+    monkeypatch.setattr(blocks_module, "_edges_one_by_one", None)  # calling it would fail
     counts = np.random.default_rng(1).integers([1, 0], [9, 2], size=(2000, 2))
     pooled = pool(make_blocks(counts))
     assert pooled.n.sum() == counts[:, 0].sum()
@@ -551,19 +580,12 @@ def test_weighted_infinities_are_counted_like_repeated_rows():
 
 def test_only_the_isotonic_fit_passes_as_such():
     """The verification that stands behind scipy's answer: means must rise, and no block may be split."""
-    runs = adjacent_blocks([(1, 0), (2, 1), (2, 1), (1, 1)])
-    merge = partial(blocks_module.merge_between, runs)
-    assert blocks_module._is_isotonic_fit(runs, merge(np.array([1, 3])))
-    assert not blocks_module._is_isotonic_fit(runs, merge(np.array([1, 2, 3])))  # equal means apart
-    assert not blocks_module._is_isotonic_fit(runs, merge(np.array([3])))  # 0 and 1/2 together
-    falling = adjacent_blocks([(1, 1), (1, 0)])
-    assert not blocks_module._is_isotonic_fit(falling, falling)
-
-
-def adjacent_blocks(counts):
-    x = np.arange(len(counts)) / 10
-    n, events = np.array(counts).T
-    return Blocks(x_min=x, x_max=x, n=n, events=events)
+    sums = blocks_module.Sums(np.array([0, 1, 3, 5, 6]), np.array([0, 0, 1, 2, 3]))  # 0, 1/2, 1/2, 1
+    assert blocks_module._are_isotonic(sums, np.array([0, 1, 3, 4]))
+    assert not blocks_module._are_isotonic(sums, np.array([0, 1, 2, 3, 4]))  # equal means apart
+    assert not blocks_module._are_isotonic(sums, np.array([0, 3, 4]))  # 0 and 1/2 together
+    falling = blocks_module.Sums(np.array([0, 1, 2]), np.array([0, 1, 1]))
+    assert not blocks_module._are_isotonic(falling, np.array([0, 1, 2]))
 
 
 def test_scores_given_as_functions_keep_what_the_registry_knows():
@@ -599,6 +621,48 @@ def test_the_cases_of_a_fit_cannot_be_changed():
     for array in fit.cases[:2]:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
+
+
+@pytest.mark.parametrize("n", [CACHED, CACHED + 1, 3 * CACHED + 5, 300_007])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_mean_taken_in_parts_is_that_of_all_cases_to_the_last_bit(n, weighted):
+    rng = np.random.default_rng(n)
+    x = rng.random(n)
+    y = rng.random(n) < x
+    fit = sr.corp(y, x, rng.random(n) if weighted else None)
+    p, outcome, weight = fit.cases.y_prob, fit.cases.y_true, fit.cases.weight
+    whole = (p - outcome) ** 2
+    mean = whole.sum() / n if weight is None else (whole * weight).sum() / weight.sum()
+    assert fit.decompose("brier").score == mean
+
+
+def test_infinite_scores_are_counted_in_all_parts():
+    n = 2 * CACHED
+    x, y = np.linspace(0, 1, n), np.arange(n) % 2 == 0
+    x[:3], x[-3:] = 0.0, 1.0
+    assert sr.corp(y, x).decompose("log").infinite_cases == 2 + 2
+    assert sr.corp(y, x, np.full(n, 3)).decompose("log").infinite_cases == 3 * (2 + 2)
+
+
+def test_a_function_from_elsewhere_sees_all_cases_at_once():
+    n, seen = 2 * CACHED, []
+    x = np.linspace(0, 1, n)
+    sr.corp(x > 0.5, x).decompose(lambda y, p: seen.append(len(y)) or (p - y) ** 2)
+    assert seen[0] == n
+
+
+def test_the_least_forecasts_are_in_order_too():
+    """As floats, keys of 0 and of subnormal forecasts are subnormal, which some processors take for 0."""
+    least = 5e-324
+    x = np.array([2 * least, 0.0, least, -0.0, 0.5, least, 0.0, 1.0, 2e-308, 1.0])
+    y = np.array([0, 0, 1, 1, 1, 0, 1, 0, 1, 1])
+    order = np.lexsort((-y, x))
+    cases = sr.corp(y, x).cases
+    np.testing.assert_array_equal(cases.y_true, y[order])
+    np.testing.assert_array_equal(cases.y_prob, np.abs(x[order]))
+    keys = np.array([7, 3, 5, 0, 2**60, 2**61])  # as such a processor would leave them
+    ordering._sort_keys(keys)
+    np.testing.assert_array_equal(keys, [0, 3, 5, 7, 2**60, 2**61])
 
 
 # Means of real outcomes

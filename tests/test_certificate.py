@@ -1372,8 +1372,13 @@ def test_an_error_of_a_part_is_read():
 def break_mean(monkeypatch):
     from scorereport.reliability import decomposition
 
-    mean = decomposition.weighted_mean
-    monkeypatch.setattr(decomposition, "weighted_mean", lambda *given: mean(*given) + 1e-6)
+    right = decomposition.mean_score
+
+    def wrong(*given, **options):
+        mean, infinite = right(*given, **options)
+        return mean + 1e-6, infinite
+
+    monkeypatch.setattr(decomposition, "mean_score", wrong)
     return {f"{label}: {part}" for label in LABELS.values() for part in ("mean score", "MCB")}
 
 

@@ -11,16 +11,18 @@ is more than their standard error. Two estimates fail in different places, so in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
+from scorereport.inference.resampling import MANY_ROWS, stretches
 from scorereport.parallel import repeat
 from scorereport.sampling import stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -64,26 +66,31 @@ def estimate_overfit(sample: Sample, measures: Sequence[Measure], *, draws: int,
     excess = draw_excess(sample.simulation(smooth_curve(sample)), measures, draws=draws, seed=seed)
     return [
         Overfit(
-            closed=_closed_form(sample, measure),
+            closed=_closed_form(sample.blocks, measure, _weight_of_a_case(sample)),
             resampled=float(resampled),
-            constant=_constant_overfit(sample, measure),
+            constant=_constant_overfit(sample.blocks, measure, sample.units.case_weight),
             drawn=f"{draws} draws, seed {seed}",
         )
-        for measure, resampled in zip(measures, excess.mean(axis=0), strict=True)
+        for measure, resampled in zip(measures, _mean_of_columns(excess), strict=True)
     ]
+
+
+def _mean_of_columns(table: FloatArray) -> FloatArray:
+    """Means summed up in the same order, however many columns there are."""
+    return np.ascontiguousarray(table.T).mean(axis=1)
 
 
 def draw_excess(
     simulation: Simulation, measures: Sequence[Measure], *, draws: int, seed: int, redraw_cases: bool = False
 ) -> FloatArray:
     """Mean score of the hypothesis minus that of the fit to outcomes drawn under it: a row per draw."""
-    given = [_scores_of_both_outcomes(measure, simulation.probability) for measure in measures]
+    score = _make_scorer(simulation, measures, redraw_cases=redraw_cases)
 
     def draw(number: int) -> tuple[list[float], CountArray, CountArray]:
         rng = stream(seed, number)
         drawn = simulation.redraw_cases(rng) if redraw_cases else simulation.redraw_outcomes(rng)
         fit = drawn.fit()
-        return _mean_scores(drawn, given), fit.n, fit.events
+        return score(drawn), fit.n, fit.events
 
     rows = len(simulation.distinct)
     of_hypothesis, n, events = zip(*repeat(draw, draws, rows=rows, what="drawing outcomes"), strict=True)
@@ -107,16 +114,44 @@ def _scores_of_both_outcomes(measure: Measure, probability: FloatArray) -> tuple
     return without, with_event - without
 
 
-def _mean_scores(drawn: Redraw, given: Iterable[tuple[FloatArray, FloatArray]]) -> list[float]:
-    """Mean score of what was drawn, under each measure."""
-    if drawn.position is not None:
-        given = ((without[drawn.position], added[drawn.position]) for without, added in given)
-    if drawn.n is None:
-        happened = np.flatnonzero(drawn.events)  # once for all measures: a mask takes several times as long
-        sums = [without.sum() + added.take(happened).sum() for without, added in given]
-        return [float(total / len(drawn.events)) for total in sums]
-    sums = [(without * drawn.n).sum() + (added * drawn.events).sum() for without, added in given]
-    return [float(total / drawn.n.sum()) for total in sums]
+def _make_scorer(
+    simulation: Simulation, measures: Sequence[Measure], *, redraw_cases: bool
+) -> Callable[[Redraw], list[float]]:
+    """The function that gives the mean score, under each measure, of what is drawn."""
+    both = (_scores_of_both_outcomes(measure, simulation.probability) for measure in measures)
+    if redraw_cases:
+        return partial(_score_cases, list(both))
+    are_many = len(simulation.distinct) > MANY_ROWS
+    fixed, added = [], []
+    n = simulation.distinct.n
+    for without, of_event in both:  # what no draw changes is summed up once
+        fixed.append((without * n).sum())
+        added.append(of_event.astype(np.float32) if are_many else of_event)  # of many, digits beyond cancel
+    return partial(_score_outcomes, np.array(fixed), added, float(n.sum()))
+
+
+def _score_outcomes(fixed: FloatArray, added: Sequence[NDArray[Any]], n: float, drawn: Redraw) -> list[float]:
+    """Mean scores where forecasts are kept: of non-events, and what events add."""
+    more = np.zeros(len(added))
+    for part in stretches(len(drawn.events)):
+        events = drawn.events[part]
+        if drawn.n is None:
+            happened = np.flatnonzero(events)  # once for all measures: a mask takes several times as long
+            more += [score[part].take(happened).sum(dtype=np.float64) for score in added]
+        else:
+            more += [(score[part] * events).sum() for score in added]
+    return ((fixed + more) / n).tolist()
+
+
+def _score_cases(given: Sequence[tuple[FloatArray, FloatArray]], drawn: Redraw) -> list[float]:
+    """Mean scores where forecasts are drawn as well."""
+    position = slice(None) if drawn.position is None else drawn.position
+    n = 1 if drawn.n is None else drawn.n
+    sums = [
+        (without[position] * n).sum() + (added[position] * drawn.events).sum() for without, added in given
+    ]
+    total = len(drawn.events) if drawn.n is None else drawn.n.sum()
+    return [float(one / total) for one in sums]
 
 
 def smooth_curve(sample: Sample) -> FloatArray:
@@ -148,13 +183,20 @@ def _blocks_needed(n: CountArray, events: CountArray) -> int:
     return int(np.argmax(enough)) + 1 if enough.any() else len(n)
 
 
-def _closed_form(sample: Sample, measure: Measure) -> float:
+def closed_overfit(blocks: Blocks, measure: Measure, case_weight: float) -> Overfit:
+    """Overfit of blocks in closed form alone, where nothing can be drawn."""
+    closed = _closed_form(blocks, measure, case_weight)
+    constant = _constant_overfit(blocks, measure, case_weight)
+    return Overfit(closed=closed, resampled=closed, constant=constant)
+
+
+def _closed_form(blocks: Blocks, measure: Measure, case_weight: FloatArray | float) -> float:
+    """`case_weight` is what a case weighs, in each block or everywhere."""
     if measure.name not in PRICES:
         return 0.0
-    blocks = sample.blocks
     parameters = np.where(blocks.x_min == blocks.x_max, 1.0, _PARAMETERS_OF_A_BLOCK)
     price = PRICES[measure.name](blocks.mean, measure.options)
-    return float((parameters * price * _weight_of_a_case(sample)).sum() / blocks.n.sum())
+    return float((parameters * price * case_weight).sum() / blocks.n.sum())
 
 
 def _weight_of_a_case(sample: Sample) -> FloatArray:
@@ -166,12 +208,12 @@ def _weight_of_a_case(sample: Sample) -> FloatArray:
     return np.add.reduceat(weight**2, first) / blocks.n
 
 
-def _constant_overfit(sample: Sample, measure: Measure) -> float:
-    n, events = float(sample.blocks.n.sum()), float(sample.blocks.events.sum())
+def _constant_overfit(blocks: Blocks, measure: Measure, case_weight: float) -> float:
+    n, events = float(blocks.n.sum()), float(blocks.events.sum())
     if measure.name not in PRICES:
         return 0.0
     price = float(PRICES[measure.name](np.array([events / n]), measure.options)[0])
-    return price * sample.units.case_weight / n
+    return price * case_weight / n
 
 
 def _inside(p: FloatArray, options: Mapping[str, Any], value: FloatArray | float) -> FloatArray:

@@ -8,7 +8,7 @@ counts. So the same function serves an array, a stream and the partitions of a c
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 #: Above this total, products of two counts may leave int64.
 _PRODUCTS_FIT = int(np.sqrt(np.iinfo(np.int64).max))
+
+_LARGEST_INT32 = np.iinfo(np.int32).max
+
+#: Merging neighbours is worth another turn if it leaves less than this share.
+_SLOW = 0.9
 
 #: Below this total, floats hold every sum of whole weights.
 _FLOATS_ARE_EXACT = 2**53
@@ -90,31 +95,83 @@ def pool_cases(cases: Cases, *, binary: bool) -> Blocks:
     Outcomes that do not rise from one case to the next end up in one block, so cutting where they
     rise gives a list several times shorter than the data, without splitting ties.
     """
-    y = cases.y_true
+    y, x = cases.y_true, cases.y_prob
     if binary and cases.weight is None:
-        return pool(_runs_of_events_and_non_events(y, cases.y_prob))
+        return pool_outcomes(y, x)
     return pool(_sum_cases(cases, np.flatnonzero(y[1:] > y[:-1]) + 1, binary=binary))
+
+
+def pool_outcomes(y: NDArray[Any], x: FloatArray) -> Blocks:
+    """Isotonic regression of outcomes 0 and 1, of any type, in canonical order."""
+    sums = sums_of_outcomes(y)
+    sums = sums.at(isotonic_edges(sums))
+    n, events = (np.diff(total).astype(np.int64) for total in sums)
+    return Blocks(x_min=x[sums.n[:-1]], x_max=x[sums.n[1:] - 1], n=n, events=events)
 
 
 def pool(blocks: Blocks) -> Blocks:
     """Isotonic regression of blocks: the fewest blocks whose means rise strictly.
 
-    scipy finds them in floating point. Where counts are integers its answer is verified in exact
-    arithmetic, and in the rare case that means closer than a rounding error misled it, found again
-    in exact arithmetic.
+    Where counts are integers it is found in exact arithmetic.
 
     >>> singles = Blocks(x_min=np.array([.1, .2, .3]), x_max=np.array([.1, .2, .3]),
     ...                  n=np.array([1, 1, 2]), events=np.array([1, 0, 2]))
     >>> pool(singles).mean
     array([0.5, 1. ])
     """
-    runs = _merge_what_does_not_rise(blocks) if len(blocks) > 1 else blocks
-    if len(runs) < 2:
-        return runs
-    pooled = _merge_what_does_not_rise(merge_between(runs, isotonic_starts(runs.n, runs.events)[1:]))
-    if pooled.n.dtype.kind == "f" or _is_isotonic_fit(runs, pooled):
-        return pooled
-    return _pool_exactly(runs)
+    if len(blocks) < 2:
+        return blocks
+    if blocks.n.dtype.kind == "f":
+        return _pool_fractions(blocks)
+    edges = isotonic_edges(Sums(_sum_up(blocks.n), _sum_up(blocks.events)))
+    return blocks if len(edges) > len(blocks) else merge_between(blocks, edges[1:-1])
+
+
+class Sums(NamedTuple):
+    """Whole numbers of cases and events before each part of a list, and last in all of it."""
+
+    n: NDArray[Any]
+    events: NDArray[Any]
+
+    def at(self, edges: NDArray[np.intp]) -> Sums:
+        """The sums at some edges: what lies between them becomes one part."""
+        return Sums(self.n[edges], self.events[edges])
+
+    @property
+    def parts(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Cases and events of each part, of a type that holds their products: else of Python integers."""
+        n, events = np.diff(self.n), np.diff(self.events)
+        if n.dtype == np.int32 and int(n.max()) * int(events.max()) > _LARGEST_INT32:
+            return n.astype(np.int64), events.astype(np.int64)
+        if self.n[-1] > _PRODUCTS_FIT:
+            return n.astype(object), events.astype(object)
+        return n, events
+
+
+def sums_of_outcomes(y: NDArray[Any]) -> Sums:
+    """Sums at the edges of runs of outcomes, each of events and then of non-events."""
+    changes = np.flatnonzero(y[1:] != y[:-1])
+    first, last = 1 if y[0] else 2, 2 if y[-1] else 1  # the first run may have no events, the last only them
+    edges = np.zeros(first + len(changes) + last, dtype=np.int32 if len(y) <= _LARGEST_INT32 else np.int64)
+    np.add(changes, 1, out=edges[first:-last], casting="same_kind")
+    edges[-last:] = len(y)
+    n = edges[0::2].copy()
+    return Sums(n, _sum_up(np.subtract(edges[1::2], n[:-1])))
+
+
+def isotonic_edges(sums: Sums) -> NDArray[np.intp]:
+    """Which of the sums lie at the edges of the blocks of an isotonic regression, ends included.
+
+    Neighbours whose means do not rise belong together, so they are merged, all at once and again, until
+    all means rise: most data take ten turns, each of half the length. What shrinks slowly is left to scipy.
+    """
+    edges = np.arange(len(sums.n))
+    while len(rising := _edges_of_rises(sums)) < len(sums.n):
+        shrinks = len(rising) < _SLOW * len(sums.n)
+        edges, sums = edges[rising], sums.at(rising)
+        if not shrinks:
+            return edges[_edges_by_scipy(sums)]
+    return edges
 
 
 def isotonic_starts(n: CountArray, events: CountArray) -> NDArray[np.intp]:
@@ -122,20 +179,61 @@ def isotonic_starts(n: CountArray, events: CountArray) -> NDArray[np.intp]:
     return isotonic_regression(events / n, weights=n).blocks[:-1]
 
 
-def runs_of_outcomes(y: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Events then non-events, over and over: where each such run starts, its non-events start, it ends."""
-    changes = np.flatnonzero(y[1:] != y[:-1])
-    first, last = 1 if y[0] else 2, 2 if y[-1] else 1  # the first run may have no events, the last only them
-    edges = np.zeros(first + len(changes) + last, dtype=np.intp)
-    np.add(changes, 1, out=edges[first:-last])
-    edges[-last:] = len(y)
-    return edges[0:-1:2], edges[1::2], edges[2::2]
+def _edges_of_rises(sums: Sums) -> NDArray[np.intp]:
+    """The first sum, those between parts whose means rise, and the last."""
+    n, events = sums.parts
+    rises = np.flatnonzero(events[:-1] * n[1:] < events[1:] * n[:-1])
+    edges = np.zeros(len(rises) + 2, dtype=np.intp)
+    np.add(rises, 1, out=edges[1:-1])
+    edges[-1] = len(n)
+    return edges
 
 
-def _runs_of_events_and_non_events(y: FloatArray, x: FloatArray) -> Blocks:
-    """Blocks that begin where outcomes rise."""
-    start, first_non_event, end = runs_of_outcomes(y)
-    return Blocks(x_min=x[start], x_max=x[end - 1], n=end - start, events=first_non_event - start)
+def _edges_by_scipy(sums: Sums) -> NDArray[np.intp]:
+    """The edges of blocks that scipy finds in floating point, verified in exact arithmetic.
+
+    In the rare case that means closer than a rounding error misled it, they are found one by one.
+    """
+    n, events = (np.diff(total).astype(np.float64) for total in sums)
+    edges = np.append(isotonic_starts(n, events), len(n))
+    edges = edges[_edges_of_rises(sums.at(edges))]
+    return edges if _are_isotonic(sums, edges) else _edges_one_by_one(sums)
+
+
+def _are_isotonic(sums: Sums, edges: NDArray[np.intp]) -> bool:
+    """Whether these are exactly the edges of the blocks of an isotonic regression.
+
+    They are if block means rise strictly and no leading part of a block has a mean below the block's.
+    """
+    blocks = sums.at(edges)
+    if len(_edges_of_rises(blocks)) < len(edges):
+        return False
+    block = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+    n, events = blocks.parts
+    part_n, part_events = (
+        (total[1:] - start[block]).astype(n.dtype) for total, start in zip(sums, blocks, strict=True)
+    )
+    return bool((part_events * n[block] >= events[block] * part_n).all())
+
+
+def _edges_one_by_one(sums: Sums) -> NDArray[np.intp]:
+    """Pool adjacent violators one by one in Python integers."""
+    stack: list[tuple[int, int, int]] = []  # first part, cases, events
+    for start, (n, events) in enumerate(zip(*(np.diff(total).tolist() for total in sums), strict=True)):
+        block = (start, n, events)
+        while stack and stack[-1][2] * block[1] >= block[2] * stack[-1][1]:
+            first, n_before, events_before = stack.pop()
+            block = (first, n_before + block[1], events_before + block[2])
+        stack.append(block)
+    return np.array([start for start, _, _ in stack] + [len(sums.n) - 1], dtype=np.intp)
+
+
+def _pool_fractions(blocks: Blocks) -> Blocks:
+    """Isotonic regression of blocks with fractions for counts, in floating point."""
+    runs = _merge_what_does_not_rise(blocks)
+    if len(runs) < 2:
+        return runs
+    return _merge_what_does_not_rise(merge_between(runs, isotonic_starts(runs.n, runs.events)[1:]))
 
 
 def _sum_cases(cases: Cases, cuts: NDArray[np.intp], *, binary: bool) -> Blocks:
@@ -189,46 +287,14 @@ def merge_between(blocks: Blocks, cuts: NDArray[np.intp]) -> Blocks:
 
 def _merge_what_does_not_rise(blocks: Blocks) -> Blocks:
     """Merge neighbours whose means fall or stay equal: isotonic regression would do so anyway."""
-    n, events = _for_products(blocks)
+    _, exponent = np.frexp(blocks.n.max())  # on a scale on which products neither overflow nor vanish
+    n, events = np.ldexp(blocks.n, -exponent), np.ldexp(blocks.events, -exponent)
     rises = events[:-1] * n[1:] < events[1:] * n[:-1]
     return blocks if rises.all() else merge_between(blocks, np.flatnonzero(rises) + 1)
 
 
-def _is_isotonic_fit(runs: Blocks, pooled: Blocks) -> bool:
-    """Whether `pooled` is exactly the isotonic regression of `runs`.
-
-    It is if block means rise strictly and no leading part of a block has a mean below the block's.
-    """
-    n, events = _for_products(pooled)
-    if not (events[:-1] * n[1:] < events[1:] * n[:-1]).all():
-        return False
-    last_run = np.searchsorted(runs.x_max, pooled.x_max)
-    block = np.repeat(np.arange(len(pooled)), np.diff(last_run, prepend=-1))
-    run_n, run_events = _for_products(runs)
-    before_n, before_events = np.cumsum(n) - n, np.cumsum(events) - events
-    part_n, part_events = np.cumsum(run_n) - before_n[block], np.cumsum(run_events) - before_events[block]
-    return bool((part_events * n[block] >= events[block] * part_n).all())
-
-
-def _pool_exactly(runs: Blocks) -> Blocks:
-    """Pool adjacent violators one by one in Python integers."""
-    stack: list[tuple[int, int, int]] = []  # first run, cases, events
-    for start, (n, events) in enumerate(zip(runs.n.tolist(), runs.events.tolist(), strict=True)):
-        block = (start, n, events)
-        while stack and stack[-1][2] * block[1] >= block[2] * stack[-1][1]:
-            first, n_before, events_before = stack.pop()
-            block = (first, n_before + block[1], events_before + block[2])
-        stack.append(block)
-    return merge_between(runs, np.array([start for start, _, _ in stack[1:]], dtype=np.intp))
-
-
-def _for_products(blocks: Blocks) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Counts whose pairwise products cannot overflow.
-
-    Python integers where int64 is too small; fractions on a common scale, by a power of two.
-    """
-    n, events = blocks.n, blocks.events
-    if n.dtype.kind == "i":
-        return (n, events) if n.sum() <= _PRODUCTS_FIT else (n.astype(object), events.astype(object))
-    _, exponent = np.frexp(n.max())
-    return np.ldexp(n, -exponent), np.ldexp(events, -exponent)
+def _sum_up(counts: NDArray[Any]) -> NDArray[Any]:
+    """Zero and the running totals."""
+    sums = np.zeros(len(counts) + 1, dtype=counts.dtype)
+    np.cumsum(counts, out=sums[1:])
+    return sums

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from scorereport.errors import UsageError
+from scorereport.reliability.ordering import CACHED
 from scorereport.scores.registry import REGISTRY, Direction, Kind, Propriety, get_score
 from scorereport.scores.skills import relative_skill
 
@@ -96,17 +97,54 @@ def decompose_cases(
 ) -> Decomposition:
     """Decompose the mean score of ordered binary cases whose isotonic fit is `blocks`."""
     name, function, higher = resolve_score(score, options)
-    measured = np.asarray(function(cases.y_true, cases.y_prob))
+    mean, infinite = mean_score(function, cases, largest_part=None if _registered(score) is None else CACHED)
+    return decompose_mean(name, function, mean, blocks, infinite_cases=infinite, higher_is_better=higher)
+
+
+def decompose_mean(
+    name: str,
+    function: Callable[[FloatArray, FloatArray], FloatArray],
+    mean: float,
+    blocks: Blocks,
+    *,
+    infinite_cases: float,
+    higher_is_better: bool,
+) -> Decomposition:
+    """Decompose a mean score that is known, of cases whose isotonic fit is `blocks`."""
     return Decomposition(
         name=name,
-        score=weighted_mean(measured, cases.weight),
+        score=mean,
         recalibrated=mean_at(function, blocks.mean, blocks.n, blocks.events),
         reference=mean_at(function, *_as_one_block(blocks)),
         perfect=mean_at(function, *_as_two_outcomes(blocks)),
         n=float(blocks.n.sum()),
-        infinite_cases=_total(cases.weight, np.isinf(measured)),
-        higher_is_better=higher,
+        infinite_cases=infinite_cases,
+        higher_is_better=higher_is_better,
     )
+
+
+def mean_score(
+    function: Callable[[FloatArray, FloatArray], FloatArray], cases: Cases, *, largest_part: int | None
+) -> tuple[float, float]:
+    """Mean score of cases, and the weight of those whose score is infinite.
+
+    In parts, what is computed of a part stays in the cache of the processor, and nothing of the size of
+    the data is made. They are cut where numpy's pairwise summation cuts: the sum is the same to the last bit.
+    """
+    y, p, weight = cases
+
+    def add(start: int, end: int) -> tuple[float, float]:
+        if largest_part is not None and end - start > largest_part:
+            middle = start + (end - start) // 16 * 8
+            (left, left_infinite), (right, right_infinite) = add(start, middle), add(middle, end)
+            return left + right, left_infinite + right_infinite
+        part = slice(start, end)
+        scores, of_part = np.asarray(function(y[part], p[part])), None if weight is None else weight[part]
+        total = float((scores if of_part is None else scores * of_part).sum())
+        return total, 0.0 if np.isfinite(total) else _total(of_part, np.isinf(scores))
+
+    total, infinite = add(0, len(y))
+    return total / (len(y) if weight is None else float(weight.sum())), infinite
 
 
 def decompose_real(cases: Cases, blocks: Blocks) -> Decomposition:

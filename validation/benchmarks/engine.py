@@ -38,9 +38,9 @@ def compare_engine() -> Iterator[Comparison | Skipped]:
     def fit_and_decompose() -> object:
         return sr.corp(y, x).decompose("brier")
 
-    ours, sort = time_by_turns(fit_and_decompose, lambda: np.sort(x), repeats=15)
+    ours, sort = time_by_turns(fit_and_decompose, lambda: np.sort(x), repeats=40)
     yield Comparison(
-        name="fit + Brier decomposition / np.sort", ours=ours, other=sort, ratio=ours / sort, limit=6
+        name="fit + Brier decomposition / np.sort", ours=ours, other=sort, ratio=ours / sort, limit=4
     )
     memory, size = peak_memory(fit_and_decompose), x.nbytes + y.nbytes
     yield Comparison(
