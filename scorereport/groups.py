@@ -109,7 +109,11 @@ def examine_heterogeneity(
 
     All tests of a column are adjusted for their number, by Holm.
     """
-    found = list(_test_heterogeneity(predictions, column, labels, groups))
+    return adjust_heterogeneity(list(_test_heterogeneity(predictions, column, labels, groups)))
+
+
+def adjust_heterogeneity(found: Sequence[Heterogeneity]) -> list[Heterogeneity]:
+    """Adjust the p-values of the tests of a column for their number, by Holm."""
     adjusted = holm([item.test.p_value for item in found]).tolist()
     return [
         replace(item, test=replace(item.test, p_value_holm=p))
@@ -124,15 +128,23 @@ def _test_heterogeneity(
     if len(scored) < 2:
         return
     rows = np.flatnonzero(np.isin(labels, [group.label for group in scored]))
-    warnings = _warn_of_groups(scored)
+    warnings = warn_of_groups(scored)
     if predictions.cluster is not None and _span_groups(predictions.cluster[rows], labels[rows]):
         warnings.append("Clusters span groups, which the test takes for independent.")
     for place, model in enumerate(predictions.forecasts):
-        of_groups = [group.models[place] for group in scored]
-        tests = [_compare_scores(of_groups, name, warnings) for name in _COMPARED]
+        tests = compare_group_scores(scored, place, warnings)
         if isinstance(predictions, Predictions):
             tests += _test_calibration(predictions, model, labels, rows)
-        yield from (Heterogeneity(column=column, model=model, test=t) for t in tests if t is not None)
+        yield from (Heterogeneity(column=column, model=model, test=test) for test in tests)
+
+
+def compare_group_scores(
+    groups: Sequence[GroupResult], place: int, warnings: Sequence[str]
+) -> list[HypothesisTest]:
+    """Cochran's Q of each score of the model in that place, over all groups in which it is known."""
+    models = [group.models[place] for group in groups]
+    tests = (_compare_scores(models, name, warnings) for name in _COMPARED)
+    return [test for test in tests if test is not None]
 
 
 def _test_calibration(
@@ -147,7 +159,7 @@ def _test_calibration(
     )
 
 
-def _warn_of_groups(groups: Sequence[GroupResult]) -> list[str]:
+def warn_of_groups(groups: Sequence[GroupResult]) -> list[str]:
     """Errors that a test over groups rests on are rough where events are few."""
     samples = [group.sample for group in groups]
     fewest = min(min(s.classes or (s.events, s.total - s.events)) for s in samples)

@@ -73,7 +73,7 @@ def _describe_limits(column: str, groups: Sequence[GroupResult], settings: Setti
     tested = len(groups) - len(small)
     if len(groups) > MOST_GROUPS_WITH_INTERVALS:
         yield f"{column}: no intervals, because it has more than {MOST_GROUPS_WITH_INTERVALS} groups."
-    elif tested > 1:
+    elif tested > 1 and any(model.miscalibration_tests for group in groups for model in group.models):
         yield f"{column}: p-values by group hold for each alone; Holm's adjust them for all {tested}."
 
 

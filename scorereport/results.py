@@ -16,10 +16,10 @@ from scorereport.inference.binning import BinnedError
 from scorereport.inference.components import ComponentEstimate
 from scorereport.inference.domination import MurphyDifference
 from scorereport.inference.grades import GradeTest
+from scorereport.inference.lines import CalibrationLine
 from scorereport.inference.outcomes import Difference, Estimate, HypothesisTest
 from scorereport.inference.ranks import Rank
 from scorereport.inference.recalibration import RecalibrationTrial
-from scorereport.inference.regression import CalibrationLine
 from scorereport.inference.scaling import ScaleResult
 from scorereport.inference.smoothing import CalibrationErrors
 from scorereport.predictions import Rescaled
@@ -43,6 +43,8 @@ class Settings:
     stands for the squared distance of the classes over its largest value, or 0 and 1 if they are not
     ordered. Retention curves set aside `retention_fractions` of the cases. The probability scale cuts
     forecasts into `scale_bins` bins, and pulls them into [`scale_limit`, 1 - `scale_limit`] first.
+    `engine` sorted the rows: in memory, on disk ("duckdb") or on a cluster ("spark"); but in memory
+    nothing is resampled, and `resamples` only tells whether there are intervals.
     """
 
     cost_interval: tuple[float, float] | None = None
@@ -59,6 +61,7 @@ class Settings:
     retention_fractions: tuple[float, ...] = DEFAULT_FRACTIONS
     scale_bins: int = SCALE_BINS
     scale_limit: float = 0.0
+    engine: str = "memory"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

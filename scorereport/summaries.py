@@ -18,7 +18,8 @@ from scorereport.curves import (
     threshold_table,
 )
 from scorereport.curves.diagram import quantile_of
-from scorereport.curves.thinning import thin_murphy, thin_regret, thin_roc
+from scorereport.curves.murphy import kinks_of
+from scorereport.curves.thinning import choose_knots, thin_roc
 from scorereport.inference.measures import resolve_measure
 from scorereport.inference.panel import make_panel
 from scorereport.reliability.fit import corp
@@ -36,7 +37,9 @@ from scorereport.scores.ranking import area_under_roc
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from scorereport.arrays import FloatArray
     from scorereport.curves import ThresholdResult
+    from scorereport.curves.fitted import Fitted
     from scorereport.inference.measures import Measure
     from scorereport.inference.panel import Panel
     from scorereport.predictions import Predictions
@@ -46,7 +49,8 @@ if TYPE_CHECKING:
 
 _SCORES = ("brier", "log_loss", "misclassification", "spherical")
 _BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
-_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+#: Levels at which the distribution of forecasts is told.
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 _THRESHOLDS_OF_INTERVAL = 5
 #: Digits that tell counts made of weights from rounding.
@@ -101,15 +105,17 @@ def score_fit(name: str, fit: Corp, measures: Iterable[Measure]) -> ModelScores:
     )
 
 
-def collect_curves(fit: Corp, points: int) -> ModelCurves:
-    """All curves of a fit, with about so many points each."""
-    regret = thin_regret(regret_curve(fit), points)
+def collect_curves(fit: Fitted, points: int, knots: FloatArray | None = None) -> ModelCurves:
+    """All curves of a fit, with about so many points each, or at knots that were chosen before."""
+    kinks = kinks_of(fit)
+    regret = regret_curve(fit, choose_knots(fit, points) if knots is None else knots)
+    of_murphy = choose_knots(fit, points, kinks) if knots is None else np.union1d(knots, kinks)
     return ModelCurves(
         reliability=reliability_curve(fit),
         histogram=forecast_histogram(fit),
         roc=thin_roc(roc_curve(fit), points),
         roc_hull=roc_hull(fit),
-        murphy=thin_murphy(murphy_curves(fit), points, np.append(fit.blocks.mean, fit.prevalence)),
+        murphy=murphy_curves(fit, of_murphy),
         regret=regret,
         decision=decision_curve(fit, thresholds=regret.theta[regret.theta < 1]),
     )
@@ -129,7 +135,7 @@ def describe_forecasts(fit: Corp) -> ForecastSummary:
         minimum=float(distinct.x_min[0]),
         mean=float((distinct.x_min * distinct.n).sum() / fit.n),
         maximum=float(distinct.x_max[-1]),
-        quantiles=tuple(Quantile(level=at, value=quantile_of(_counted(fit), at)) for at in _QUANTILES),
+        quantiles=tuple(Quantile(level=at, value=quantile_of(_counted(fit), at)) for at in QUANTILES),
     )
 
 
@@ -141,7 +147,7 @@ def _counted(fit: Corp) -> Blocks:
     return replace(distinct, n=np.round(distinct.n / units.case_weight, _DIGITS))
 
 
-def decide(fit: Corp, settings: Settings) -> tuple[ThresholdResult, ...]:
+def decide(fit: Fitted, settings: Settings) -> tuple[ThresholdResult, ...]:
     """Decisions at the thresholds asked for, else at some that spread over the costs that matter."""
     return threshold_table(fit, thresholds=settings.thresholds or choose_thresholds(settings.cost_interval))
 

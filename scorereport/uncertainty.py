@@ -15,8 +15,8 @@ from scorereport.inference.calibration import (
     mean_calibration_test,
     spiegelhalter_test,
 )
-from scorereport.inference.components import COMPONENTS, case_losses, component_interval, warn_of_few_events
-from scorereport.inference.contrasts import ScoredModel, contrast_components
+from scorereport.inference.components import COMPONENTS, FittedLosses, component_interval, warn_of_few_events
+from scorereport.inference.contrasts import ScoredModel, contrast_component
 from scorereport.inference.delong import estimate_auc
 from scorereport.inference.differences import AUC, compare_panel
 from scorereport.inference.domination import murphy_difference
@@ -30,6 +30,7 @@ from scorereport.inference.rates import rate_interval
 from scorereport.inference.recalibration import try_recalibration
 from scorereport.inference.regression import calibration_line, line_tests
 from scorereport.inference.smoothing import calibration_errors
+from scorereport.reliability.blocks import Blocks
 from scorereport.results import Comparisons, ModelCalibration, ModelScores, SampleSummary, ScoreValue
 from scorereport.summaries import choose_measures
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from scorereport.inference.domination import MurphyDifference
     from scorereport.inference.mean_errors import ErrorChoice
     from scorereport.inference.measures import Measure
-    from scorereport.inference.outcomes import Difference, Estimate
+    from scorereport.inference.outcomes import Difference, Estimate, HypothesisTest
     from scorereport.inference.panel import Panel
     from scorereport.inference.recalibration import RecalibrationTrial
     from scorereport.reliability.bands import Band
@@ -53,11 +54,15 @@ _OVERFIT_DRAWS = 100
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Inferred:
-    """What is known of a sample beyond its numbers; `overfits` are those of each model by each measure."""
+    """What is known of a sample beyond its numbers; `overfits` are those of each model by each measure.
+
+    Of each fit only the blocks are kept, which are few.
+    """
 
     sample: SampleSummary
     models: dict[str, ModelScores]
     overfits: dict[str, list[Overfit]]
+    blocks: dict[str, Blocks]
 
 
 def infer(
@@ -69,14 +74,18 @@ def infer(
     settings: Settings,
 ) -> Inferred:
     """Intervals for every number of a sample, and tests of calibration by miscalibration."""
-    overfits, inferred = {}, {}
+    overfits, inferred, blocks = {}, {}, {}
     for name, known in _bootstrap_scores(panel, models, measures, settings).items():
         fit = fits[name]
+        blocks[name] = fit.blocks
         overfits[name] = estimate_overfit(fit.sample, measures, draws=_OVERFIT_DRAWS, seed=settings.seed)
-        scored = _score_cases(name, fit, panel, measures, overfits[name])
-        inferred[name] = _add_components(known, fit, scored, panel, measures, settings)
+        tests = judge_miscalibration(fit, measures, resamples=settings.resamples, seed=settings.seed)
+        note = warn_of_few_events(fit.events, fit.n, panel.units.case_weight)
+        del fit  # of many rows there is room for one
+        scored = _score_cases(name, blocks[name], panel, measures, overfits[name])
+        inferred[name] = _add_components(known, scored, tests, note, panel, settings)
     sample = _add_prevalence(sample, panel, measures, settings)
-    return Inferred(sample=sample, models=inferred, overfits=overfits)
+    return Inferred(sample=sample, models=inferred, overfits=overfits, blocks=blocks)
 
 
 def _bootstrap_scores(
@@ -91,26 +100,22 @@ def _bootstrap_scores(
 
 
 def _score_cases(
-    name: str, fit: Corp, panel: Panel, measures: list[Measure], overfits: list[Overfit]
+    name: str, blocks: Blocks, panel: Panel, measures: list[Measure], overfits: list[Overfit]
 ) -> Iterator[ScoredModel]:
     """A model under one measure after the other; all at once would fill the memory."""
-    forecast = panel.forecasts[name]
-    cep = fit.recalibrate(forecast)
     for measure, overfit in zip(measures, overfits, strict=True):
-        losses = case_losses(measure, panel.outcome, forecast, cep, fit.prevalence)
+        losses = FittedLosses(measure, panel.outcome, panel.forecasts[name], blocks)
         yield ScoredModel(name=name, losses=losses, overfit=overfit)
 
 
 def _add_components(
     known: ModelScores,
-    fit: Corp,
     scored: Iterator[ScoredModel],
+    tests: Sequence[HypothesisTest],
+    note: str,
     panel: Panel,
-    measures: list[Measure],
     settings: Settings,
 ) -> ModelScores:
-    tests = judge_miscalibration(fit, measures, resamples=settings.resamples, seed=settings.seed)
-    note = warn_of_few_events(fit.events, fit.n, panel.units.case_weight)
     components = [
         component_interval(
             model.losses,
@@ -169,22 +174,27 @@ def _add_prevalence(
 ) -> SampleSummary:
     """Interval of the prevalence, and of each score's uncertainty, which is a function of it."""
     prevalence = rate_interval("prevalence", panel.outcome, panel.units, settings.level)
-    uncertainties = []
-    for measure in measures:
-        value, _ = image_of_prevalence(measure, prevalence.value, prevalence.value)
-        lower, upper = image_of_prevalence(measure, prevalence.lower, prevalence.upper)
-        uncertainties.append(
-            replace(
-                prevalence,
-                measure=measure.name,
-                value=value,
-                standard_error=_error_of_uncertainty(measure, prevalence),
-                lower=lower,
-                upper=upper,
-                method=f"from the prevalence ({prevalence.method})",
-            )
-        )
-    return replace(sample, prevalence_interval=prevalence, uncertainties=tuple(uncertainties))
+    return with_prevalence(sample, prevalence, measures)
+
+
+def with_prevalence(sample: SampleSummary, prevalence: Estimate, measures: list[Measure]) -> SampleSummary:
+    """A sample with the interval of its prevalence, and of the uncertainties, which are functions of it."""
+    uncertainties = tuple(_carry_over(prevalence, measure) for measure in measures)
+    return replace(sample, prevalence_interval=prevalence, uncertainties=uncertainties)
+
+
+def _carry_over(prevalence: Estimate, measure: Measure) -> Estimate:
+    value, _ = image_of_prevalence(measure, prevalence.value, prevalence.value)
+    lower, upper = image_of_prevalence(measure, prevalence.lower, prevalence.upper)
+    return replace(
+        prevalence,
+        measure=measure.name,
+        value=value,
+        standard_error=_error_of_uncertainty(measure, prevalence),
+        lower=lower,
+        upper=upper,
+        method=f"from the prevalence ({prevalence.method})",
+    )
 
 
 def _error_of_uncertainty(measure: Measure, prevalence: Estimate) -> float:
@@ -212,7 +222,8 @@ def draw_bands(fit: Corp, settings: Settings) -> tuple[Band, ...]:
 
 def examine_calibration(panel: Panel, name: str, settings: Settings) -> ModelCalibration:
     """Calibration line, tests and errors of one model."""
-    y, p = panel.outcome, panel.forecasts[name]
+    panel = _in_order(panel, name)
+    y, p = panel.outcome, panel.only
     rows: dict[str, Any] = {"sample_weight": panel.weight, "cluster": panel.cluster}
     tests = [spiegelhalter_test(y, p, **rows), mean_calibration_test(y, p, **rows), *line_tests(y, p, **rows)]
     if panel.cluster is None:  # clusters leave Hosmer and Lemeshow's statistic without a law
@@ -228,9 +239,10 @@ def examine_calibration(panel: Panel, name: str, settings: Settings) -> ModelCal
 
 def recalibrate(panel: Panel, name: str, settings: Settings) -> tuple[RecalibrationTrial, ...]:
     """What recalibration would change for one model."""
+    panel = _in_order(panel, name)
     return try_recalibration(
         panel.outcome,
-        panel.forecasts[name],
+        panel.only,
         seed=settings.seed,
         sample_weight=panel.weight,
         cluster=panel.cluster,
@@ -238,16 +250,17 @@ def recalibrate(panel: Panel, name: str, settings: Settings) -> tuple[Recalibrat
     )
 
 
-def compare(
-    panel: Panel, fits: Mapping[str, Corp], overfits: Mapping[str, list[Overfit]], settings: Settings
-) -> Comparisons:
+def compare(panel: Panel, inferred: Inferred, settings: Settings) -> Comparisons:
     """Every pair of models by every measure, and by miscalibration and discrimination under each."""
     if len(panel.forecasts) < 2:
         return Comparisons()
     choice, measures = choose_errors(panel, settings.level), choose_measures(settings)
     differences = list(compare_panel(panel, [*measures, AUC], choice))
     ranks = rank_models(differences, alpha=1 - settings.level)
-    scored = [_score_cases(name, fit, panel, measures, overfits[name]) for name, fit in fits.items()]
+    scored = [
+        _score_cases(name, blocks, panel, measures, inferred.overfits[name])
+        for name, blocks in inferred.blocks.items()
+    ]
     differences += _compare_components(panel, scored, choice)
     return Comparisons(
         differences=tuple(differences),
@@ -261,11 +274,11 @@ def _compare_components(
 ) -> Iterator[Difference]:
     """Paired differences of both components, adjusted by Holm over the pairs of each."""
     for by_measure in zip(*scored, strict=True):
-        pairs = [
-            contrast_components(first, second, panel, choice) for first, second in combinations(by_measure, 2)
-        ]
-        for component in zip(*pairs, strict=True):
-            yield from adjust_by_holm(component)
+        pairs = list(combinations(by_measure, 2))
+        for component in COMPONENTS:
+            yield from adjust_by_holm(
+                [contrast_component(first, second, component, panel, choice) for first, second in pairs]
+            )
 
 
 def _compare_costs(panel: Panel, settings: Settings) -> Iterator[MurphyDifference]:
@@ -281,6 +294,11 @@ def _compare_costs(panel: Panel, settings: Settings) -> Iterator[MurphyDifferenc
             sample_weight=panel.weight,
             cluster=panel.cluster,
         )
+
+
+def _in_order(panel: Panel, name: str) -> Panel:
+    """The cases in the order of one forecast, so that nobody has to order them again."""
+    return replace(_alone(panel, name), time=None).in_canonical_order()
 
 
 def _alone(panel: Panel, name: str) -> Panel:

@@ -429,8 +429,8 @@ def test_thinned_curves_are_exact_where_they_have_points(large):
     fit, curves = large
     full = sr.curves.murphy_curves(fit)
     theta, left, right = full.miscalibration.limits(curves.murphy.score.theta)
-    np.testing.assert_array_equal(curves.murphy.miscalibration.left, left)
-    np.testing.assert_array_equal(curves.murphy.miscalibration.right, right)
+    np.testing.assert_allclose(curves.murphy.miscalibration.left, left, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(curves.murphy.miscalibration.right, right, rtol=0, atol=1e-15)
     assert 0.35 in theta
     roc = sr.curves.roc_curve(fit)
     points = set(zip(roc.fpr.tolist(), roc.tpr.tolist(), strict=True))

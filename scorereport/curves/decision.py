@@ -14,7 +14,7 @@ from scorereport.errors import UsageError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport.reliability.fit import Corp
+    from scorereport.curves.fitted import Fitted
 
 #: Between forecasts net benefit is smooth but not straight; these points carry it there.
 _SMOOTHING = np.linspace(0, 1, 101)
@@ -59,7 +59,7 @@ class DecisionCurve:
 
 
 def decision_curve(
-    fit: Corp, *, lower: float = 0.0, upper: float = 0.99, thresholds: ArrayLike | None = None
+    fit: Fitted, *, lower: float = 0.0, upper: float = 0.99, thresholds: ArrayLike | None = None
 ) -> DecisionCurve:
     """Net benefit at the thresholds given, or at every forecast and percent between `lower` and `upper`."""
     fit.require_events("A decision curve")
@@ -81,7 +81,9 @@ def decision_curve(
     )
 
 
-def _net_benefit(fit: Corp, t: FloatArray, odds: FloatArray, *, side: Literal["left", "right"]) -> FloatArray:
+def _net_benefit(
+    fit: Fitted, t: FloatArray, odds: FloatArray, *, side: Literal["left", "right"]
+) -> FloatArray:
     table = fit.distinct
     first = np.searchsorted(table.x_min, t, side=side)
     true = np.append(0.0, np.cumsum(table.events))

@@ -10,8 +10,8 @@ import numpy as np
 from scorereport.arrays import CountArray, FloatArray, read_only
 
 if TYPE_CHECKING:
+    from scorereport.curves.fitted import Fitted
     from scorereport.reliability.blocks import Blocks
-    from scorereport.reliability.fit import Corp
 
 _FEWEST_BINS = 5
 _NARROWEST_BIN = 1 / 400
@@ -39,13 +39,13 @@ class Histogram:
     rule: str
 
 
-def reliability_curve(fit: Corp) -> ReliabilityCurve:
+def reliability_curve(fit: Fitted) -> ReliabilityCurve:
     """List the corners of the CORP reliability diagram."""
     forecast, cep = fit.corners
     return ReliabilityCurve(forecast=read_only(forecast), cep=read_only(cep), forecast_type=fit.forecast_type)
 
 
-def forecast_histogram(fit: Corp) -> Histogram:
+def forecast_histogram(fit: Fitted) -> Histogram:
     """Count the forecasts: one bar per value if discrete, else in bins by Freedman and Diaconis.
 
     Bins of width 2 IQR n^(-1/3), but not below 1/400, between the smallest and the largest forecast;
@@ -55,7 +55,7 @@ def forecast_histogram(fit: Corp) -> Histogram:
     if fit.forecast_type == "discrete":
         edges = (distinct.x_min, distinct.x_max)
         return _histogram(*edges, distinct.n, distinct.events, "one bar per distinct forecast")
-    edge = _freedman_diaconis_edges(distinct)
+    edge = histogram_edges(distinct)
     n, _ = np.histogram(distinct.x_min, bins=edge, weights=distinct.n)
     events, _ = np.histogram(distinct.x_min, bins=edge, weights=distinct.events)
     return _histogram(edge[:-1], edge[1:], n, events, "Freedman-Diaconis")
@@ -68,7 +68,8 @@ def _histogram(
     return Histogram(lower=parts[0], upper=parts[1], n=parts[2], events=parts[3], rule=rule)
 
 
-def _freedman_diaconis_edges(distinct: Blocks) -> FloatArray:
+def histogram_edges(distinct: Blocks) -> FloatArray:
+    """The edges of the bins by Freedman and Diaconis."""
     spread = quantile_of(distinct, 0.75) - quantile_of(distinct, 0.25)
     width = 2 * spread / float(distinct.n.sum()) ** (1 / 3) if spread >= _NO_SPREAD else 0.0
     smallest, largest = distinct.x_min[0], distinct.x_max[-1]

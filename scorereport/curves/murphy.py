@@ -17,7 +17,9 @@ from scorereport.checks import check_probability
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from scorereport.reliability.fit import Corp
+    from scorereport.curves.fitted import Fitted
+
+_NO_KINKS: FloatArray = np.empty(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -70,19 +72,22 @@ class MurphyCurves:
     uncertainty: MurphyCurve
 
 
-def murphy_curves(fit: Corp) -> MurphyCurves:
-    """Decompose the mean elementary score at every θ: knots at all forecasts, fits and the mean outcome."""
+def murphy_curves(fit: Fitted, theta: FloatArray | None = None) -> MurphyCurves:
+    """Decompose the mean elementary score at every θ: knots at all forecasts, fits and the mean outcome.
+
+    Only some knots may be asked for; between others the curves then are not what the lines show.
+    """
     fit.require_events("A Murphy curve")
     samples = {
         "score": (fit.distinct.x_min, fit.distinct.n, fit.distinct.events),
         "recalibrated": (fit.blocks.mean, fit.blocks.n, fit.blocks.events),
         "reference": (np.array([fit.prevalence]), np.array([fit.n]), np.array([fit.events])),
     }
-    theta = np.unique(np.concatenate([[0.0, 1.0], *(values for values, _, _ in samples.values())]))
-    limits = {name: _elementary_limits(theta, *sample) for name, sample in samples.items()}
+    knots = theta if theta is not None else all_knots(fit, kinks_of(fit))
+    limits = {name: _elementary_limits(knots, *sample) for name, sample in samples.items()}
 
     def curve(left: FloatArray, right: FloatArray) -> MurphyCurve:
-        return MurphyCurve(theta=read_only(theta), left=read_only(left), right=read_only(right))
+        return MurphyCurve(theta=read_only(knots), left=read_only(left), right=read_only(right))
 
     def difference(plus: str, minus: str) -> MurphyCurve:
         return curve(limits[plus][0] - limits[minus][0], limits[plus][1] - limits[minus][1])
@@ -95,12 +100,22 @@ def murphy_curves(fit: Corp) -> MurphyCurves:
     )
 
 
-def regret_curve(fit: Corp) -> RegretCurve:
-    """Mean regret at every cost: half the elementary score, knots at all forecasts."""
+def regret_curve(fit: Fitted, theta: FloatArray | None = None) -> RegretCurve:
+    """Mean regret at every cost: half the elementary score, knots at all forecasts or at those asked for."""
     fit.require_events("A regret curve")
-    theta = np.unique(np.append(fit.distinct.x_min, [0.0, 1.0]))
-    left, right = _elementary_limits(theta, fit.distinct.x_min, fit.distinct.n, fit.distinct.events)
-    return RegretCurve(theta=read_only(theta), left=read_only(left / 2), right=read_only(right / 2))
+    knots = theta if theta is not None else all_knots(fit)
+    left, right = _elementary_limits(knots, fit.distinct.x_min, fit.distinct.n, fit.distinct.events)
+    return RegretCurve(theta=read_only(knots), left=read_only(left / 2), right=read_only(right / 2))
+
+
+def kinks_of(fit: Fitted) -> FloatArray:
+    """Where the components of the Murphy curve have kinks beside forecasts: fits and the mean outcome."""
+    return np.append(fit.blocks.mean, fit.prevalence)
+
+
+def all_knots(fit: Fitted, kinks: FloatArray = _NO_KINKS) -> FloatArray:
+    """Every knot of a curve: 0 and 1, the forecasts, and any kinks."""
+    return np.unique(np.concatenate([[0.0, 1.0], fit.distinct.x_min, kinks]))
 
 
 def _elementary_limits(

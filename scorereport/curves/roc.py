@@ -11,8 +11,8 @@ from scorereport.arrays import FloatArray, read_only
 from scorereport.scores.ranking import area_under_roc
 
 if TYPE_CHECKING:
+    from scorereport.curves.fitted import Fitted
     from scorereport.reliability.blocks import Blocks
-    from scorereport.reliability.fit import Corp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,17 +28,17 @@ class RocCurve:
     auc: float
 
 
-def roc_curve(fit: Corp) -> RocCurve:
+def roc_curve(fit: Fitted) -> RocCurve:
     """The ROC curve at every distinct forecast, from (0, 0) at threshold infinity to (1, 1)."""
     return _roc(fit, fit.distinct)
 
 
-def roc_hull(fit: Corp) -> RocCurve:
+def roc_hull(fit: Fitted) -> RocCurve:
     """The concave hull of the ROC curve: its corners are those of the isotonic fit."""
     return _roc(fit, fit.blocks)
 
 
-def _roc(fit: Corp, blocks: Blocks) -> RocCurve:
+def _roc(fit: Fitted, blocks: Blocks) -> RocCurve:
     fit.require_events("An ROC curve")
     events, non_events = blocks.events.astype(np.float64), (blocks.n - blocks.events).astype(np.float64)
     return RocCurve(

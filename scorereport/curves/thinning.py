@@ -8,46 +8,53 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.arrays import read_only
+from scorereport.curves.murphy import all_knots
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from scorereport.arrays import FloatArray
-    from scorereport.curves.murphy import MurphyCurve, MurphyCurves, RegretCurve
+    from scorereport.curves.fitted import Fitted
     from scorereport.curves.roc import RocCurve
+    from scorereport.reliability.blocks import Blocks
 
 
-def choose_knots(curve: MurphyCurve | RegretCurve, points: int) -> FloatArray:
-    """All knots if there are few, else half of the points evenly spread and half at the largest jumps."""
-    if len(curve.theta) <= points:
-        return curve.theta
-    jump = np.abs(curve.right - curve.left)
-    largest = np.argpartition(jump, -points // 2)[-points // 2 :]
-    return np.unique(np.append(np.linspace(0, 1, points // 2 + 1), curve.theta[largest]))
+def choose_knots(fit: Fitted, points: int, kinks: FloatArray | None = None) -> FloatArray:
+    """All knots of a Murphy or regret curve if there are few, else even ones and those of the largest jumps.
 
-
-def thin_regret(curve: RegretCurve, points: int) -> RegretCurve:
-    """A regret curve on at most about `points` knots."""
-    theta, left, right = curve.limits(choose_knots(curve, points))
-    return replace(curve, theta=read_only(theta), left=read_only(left), right=read_only(right))
-
-
-def thin_murphy(curves: MurphyCurves, points: int, kinks: FloatArray) -> MurphyCurves:
-    """Murphy curves on few common knots: at the jumps of the score and at the kinks of its components.
-
-    Those stand where recalibrated forecasts and the mean outcome lie; they are few.
+    Kinks of the components of a Murphy curve, which are few, are knots in any case.
     """
-    theta = np.union1d(choose_knots(curves.score, points), kinks)
+    beside = np.empty(0) if kinks is None else kinks
+    if len(fit.distinct) + len(beside) + 2 <= 2 * points:
+        every = all_knots(fit, beside)
+        if len(every) <= points:
+            return every
+    jumps = fit.distinct.x_min[largest_jumps(fit.distinct, jumps_kept(points))]
+    return np.unique(np.concatenate([even_knots(points), jumps, beside]))
 
-    def thin(curve: MurphyCurve) -> MurphyCurve:
-        _, left, right = curve.limits(theta)
-        return replace(curve, theta=read_only(theta), left=read_only(left), right=read_only(right))
 
-    return replace(
-        curves,
-        score=thin(curves.score),
-        miscalibration=thin(curves.miscalibration),
-        discrimination=thin(curves.discrimination),
-        uncertainty=thin(curves.uncertainty),
-    )
+def even_knots(points: int) -> FloatArray:
+    """Half of the points, evenly spread."""
+    return np.linspace(0, 1, points // 2 + 1)
+
+
+def jumps_kept(points: int) -> int:
+    """Half of the points, for the largest jumps."""
+    return points - points // 2
+
+
+def largest_jumps(distinct: Blocks, number: int) -> NDArray[np.intp]:
+    """Which forecasts make the Murphy curve jump most, ascending; of equal jumps those at lower forecasts.
+
+    It jumps by 2 |events - x cases| over the number of all cases at a forecast of x.
+    """
+    jump = np.abs(distinct.events - distinct.x_min * distinct.n)
+    if len(jump) <= number:
+        return np.arange(len(jump))
+    least = np.partition(jump, -number)[-number]
+    candidates = np.flatnonzero(jump >= least)
+    order = np.argsort(-jump[candidates], kind="stable")[:number]
+    return np.sort(candidates[order])
 
 
 def thin_roc(curve: RocCurve, points: int) -> RocCurve:
@@ -55,7 +62,7 @@ def thin_roc(curve: RocCurve, points: int) -> RocCurve:
     if len(curve.threshold) <= points:
         return curve
     along = np.nan_to_num(curve.fpr) + np.nan_to_num(curve.tpr)  # one class absent: along the other
-    after = np.searchsorted(along, np.linspace(0, along[-1], points // 2))
+    after = np.searchsorted(along, even_heights(along[-1], points))
     keep = np.unique(np.concatenate([np.maximum(after - 1, 0), after, [len(along) - 1]]))
     return replace(
         curve,
@@ -63,3 +70,8 @@ def thin_roc(curve: RocCurve, points: int) -> RocCurve:
         fpr=read_only(curve.fpr[keep]),
         tpr=read_only(curve.tpr[keep]),
     )
+
+
+def even_heights(top: float, points: int) -> FloatArray:
+    """Sums of both rates, evenly spread from 0 to their largest."""
+    return np.linspace(0, top, points // 2)

@@ -12,7 +12,7 @@ from scorereport.checks import check_probability
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport.reliability.fit import Corp
+    from scorereport.curves.fitted import Fitted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class ThresholdResult:
     regret: float
 
 
-def threshold_table(fit: Corp, *, thresholds: ArrayLike) -> tuple[ThresholdResult, ...]:
+def threshold_table(fit: Fitted, *, thresholds: ArrayLike) -> tuple[ThresholdResult, ...]:
     """Decisions at each threshold, in the order given; with weights, shares are of their sum.
 
     >>> from scorereport import corp

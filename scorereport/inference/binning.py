@@ -20,7 +20,7 @@ NAEINI_2015 = "Naeini, Cooper, Hauskrecht (2015), AAAI 29, doi:10.1609/aaai.v29i
 STRATEGIES = ("uniform", "quantile")
 NORMS = ("l1", "l2", "max")
 #: Numbers of bins whose values stand in the warning.
-_OTHER_BINS = (5, 10, 20)
+OTHER_BINS = (5, 10, 20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -82,7 +82,7 @@ def expected_calibration_error(
 
 
 def _warn(panel: Panel, strategy: str, norm: str) -> str:
-    values = [(_bin_cases(panel, bins, strategy, norm).value, bins) for bins in _OTHER_BINS]
+    values = [(_bin_cases(panel, bins, strategy, norm).value, bins) for bins in OTHER_BINS]
     return f"The value depends on the bins: {', '.join(f'{v:.4f} with {bins}' for v, bins in values)}."
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc, ndtr
@@ -28,6 +28,24 @@ VAN_CALSTER_2019 = (
 _SMALL_COUNT = 5
 #: The sum of a cluster is 0 if it is smaller than this, relative to its terms.
 _ROUNDING = 1e-13
+
+
+class SumTest(NamedTuple):
+    """What a test by a sum over all cases is called, what it tests, and where it is from."""
+
+    name: str
+    null_hypothesis: str
+    reference: str
+
+
+SPIEGELHALTER = SumTest(
+    "Spiegelhalter's z",
+    "The expected Brier score is what the forecasts, taken as true, imply.",
+    SPIEGELHALTER_1986,
+)
+IN_THE_LARGE = SumTest(
+    "Calibration in the large", "The mean forecast is the probability of an event.", VAN_CALSTER_2019
+)
 
 
 def spiegelhalter_test(
@@ -58,13 +76,7 @@ def spiegelhalter_test(
     (-0.1826, 0.8551)
     """
     panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight, cluster=cluster)
-    return _test_sum(
-        panel,
-        1 - 2 * panel.only,
-        name="Spiegelhalter's z",
-        null_hypothesis="The expected Brier score is what the forecasts, taken as true, imply.",
-        reference=SPIEGELHALTER_1986,
-    )
+    return _test_sum(panel, 1 - 2 * panel.only, SPIEGELHALTER)
 
 
 def mean_calibration_test(
@@ -94,13 +106,7 @@ def mean_calibration_test(
     (0.6626, 0.5076)
     """
     panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight, cluster=cluster)
-    return _test_sum(
-        panel,
-        np.ones_like(panel.only),
-        name="Calibration in the large",
-        null_hypothesis="The mean forecast is the probability of an event.",
-        reference=VAN_CALSTER_2019,
-    )
+    return _test_sum(panel, np.ones_like(panel.only), IN_THE_LARGE)
 
 
 def hosmer_lemeshow_test(
@@ -144,19 +150,17 @@ def hosmer_lemeshow_test(
 # Sums over all cases
 
 
-def _test_sum(
-    panel: Panel, factor: FloatArray, *, name: str, null_hypothesis: str, reference: str
-) -> HypothesisTest:
+def _test_sum(panel: Panel, factor: FloatArray, about: SumTest) -> HypothesisTest:
     """Standardise Σ factor (y - p) by the variance it has if the forecasts are true."""
     total, variance = _sum_and_variance(panel, factor)
     z = total / variance**0.5 if variance > 0 else np.nan
     return HypothesisTest(
-        name=name,
+        name=about.name,
         statistic=z,
         p_value=float(2 * ndtr(-abs(z))),
-        null_hypothesis=null_hypothesis,
+        null_hypothesis=about.null_hypothesis,
         method=f"two-sided normal test, {_describe_variance(panel)}",
-        reference=reference,
+        reference=about.reference,
         n=panel.units.total,
         note=_join(_why_no_variance(panel, variance), _note_impossible(panel)),
     )

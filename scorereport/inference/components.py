@@ -7,13 +7,14 @@ subtracts the overfit, once by each of its two estimates, and adds a standard er
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from scorereport.arrays import FloatArray
 from scorereport.formatting import counted
+from scorereport.inference.resampling import stretches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from scorereport.inference.mean_errors import NormalOrT
     from scorereport.inference.measures import Measure
     from scorereport.inference.overfit import Overfit
+    from scorereport.reliability.blocks import Blocks
     from scorereport.sampling import Units
 
 COMPONENTS = ("miscalibration", "discrimination")
@@ -65,6 +67,47 @@ class CaseLosses:
         worse = self.forecast if component == "miscalibration" else self.prevalence
         return worse - self.recalibrated
 
+    def recalibrates_like(self, other: Self) -> bool:
+        """Whether both fits give the same losses."""
+        return np.array_equal(self.recalibrated, other.recalibrated)
+
+
+class FittedLosses:
+    """The same of a forecast with a fitted curve, found when asked for: of many rows all would take room."""
+
+    def __init__(self, measure: Measure, outcome: FloatArray, forecast: FloatArray, blocks: Blocks) -> None:
+        self.measure = measure.label
+        self._loss, self._outcome, self._forecast = measure.loss, outcome, forecast
+        self._corners, self._prevalence = blocks.corners, blocks.events.sum() / blocks.n.sum()
+        self._kept: tuple[str, FloatArray] = ("", np.empty(0))
+
+    def gain(self, component: str) -> FloatArray:
+        """What recalibration gains in each case, over the forecast or over the prevalence."""
+        if self._kept[0] != component:
+            self._kept = ("", np.empty(0))
+            self._kept = (component, self._find_gain(component))
+        return self._kept[1]
+
+    def recalibrates_like(self, other: FittedLosses) -> bool:
+        """Whether both fits give the same losses; most that do not differ soon."""
+        parts = stretches(len(self._outcome))
+        return all(np.array_equal(self._recalibrated(part), other._recalibrated(part)) for part in parts)
+
+    def _find_gain(self, component: str) -> FloatArray:
+        gain = np.empty(len(self._outcome))
+        for part in stretches(len(gain)):
+            y = self._outcome[part]
+            over_forecast = component == "miscalibration"
+            worse = self._forecast[part] if over_forecast else np.full(len(y), self._prevalence)
+            np.subtract(self._loss(y, worse), self._recalibrated(part), out=gain[part])
+        return gain
+
+    def _recalibrated(self, part: slice) -> FloatArray:
+        return self._loss(self._outcome[part], np.interp(self._forecast[part], *self._corners))
+
+
+Losses = CaseLosses | FittedLosses
+
 
 def case_losses(
     measure: Measure, outcome: FloatArray, forecast: FloatArray, cep: FloatArray, prevalence: float
@@ -79,7 +122,7 @@ def case_losses(
 
 
 def component_interval(
-    losses: CaseLosses,
+    losses: Losses,
     component: str,
     overfit: Overfit,
     units: Units,
@@ -92,25 +135,53 @@ def component_interval(
     gain = losses.gain(component)
     raw = units.mean(gain)
     error = units.standard_error(gain) if np.isfinite(raw) else np.nan
+    bound = bound_component(
+        losses.measure,
+        component,
+        raw=raw,
+        error=error,
+        overfit=overfit,
+        quantile=units.critical_value(level),
+        level=level,
+        n=units.total,
+        method=describe_bracket(overfit),
+        note=_why_no_interval(raw, error, units) or note,
+    )
+    if component == "miscalibration" and not is_shown and np.isfinite(bound.lower):
+        return replace(bound, lower=0.0)
+    return bound
+
+
+def bound_component(
+    measure: str,
+    component: str,
+    *,
+    raw: float,
+    error: float,
+    overfit: Overfit,
+    quantile: float,
+    level: float,
+    n: float,
+    method: str,
+    note: str,
+) -> ComponentEstimate:
+    """Put a bracket around a raw component: less either estimate of its overfit, and its error beyond."""
     closed, resampled = _overfits(overfit, component)
-    reach = units.critical_value(level) * error
-    lower, upper = _cut(raw - max(closed, resampled) - reach), _cut(raw - min(closed, resampled) + reach)
-    if component == "miscalibration" and not is_shown and np.isfinite(lower):
-        lower = 0.0
+    reach = quantile * error
     return ComponentEstimate(
-        measure=losses.measure,
+        measure=measure,
         component=component,
         value=raw,
         corrected=_cut(raw - resampled),
         standard_error=error,
-        lower=lower,
-        upper=upper,
+        lower=_cut(raw - max(closed, resampled) - reach),
+        upper=_cut(raw - min(closed, resampled) + reach),
         level=level,
         overfit_closed=closed,
         overfit_resampled=resampled,
-        n=units.total,
-        method=describe_bracket(overfit),
-        note=_why_no_interval(raw, error, units) or note,
+        n=n,
+        method=method,
+        note=note,
     )
 
 
@@ -150,8 +221,8 @@ class BracketDifference:
 
 
 def component_difference(
-    first: CaseLosses,
-    second: CaseLosses,
+    first: Losses,
+    second: Losses,
     component: str,
     overfits: tuple[Overfit, Overfit],
     units: Units,
@@ -165,12 +236,27 @@ def component_difference(
     """
     means = [units.mean(losses.gain(component)) for losses in (first, second)]
     if not np.isfinite(means).all():
-        value = np.nan if np.isinf(means).all() else means[0] - means[1]
-        return BracketDifference(value=value, note="A score is infinite: there is no test.")
+        return no_difference(*means)
     gain = first.gain(component) - second.gain(component)
-    raw = units.mean(gain)
     error, law = errors(gain)
-    least, most = _overfit_differences(first, second, overfits)
+    is_same = first.recalibrates_like(second)  # type: ignore[arg-type]  # both are of the same kind
+    bounds = (0.0, 0.0) if is_same else overfit_difference(*overfits)
+    return bound_difference(
+        units.mean(gain), error, bounds, law=law, level=level, note=_why_no_test(error, units)
+    )
+
+
+def no_difference(first: float, second: float) -> BracketDifference:
+    """What is left to say where a component is infinite."""
+    value = np.nan if np.isinf([first, second]).all() else first - second
+    return BracketDifference(value=value, note="A score is infinite: there is no test.")
+
+
+def bound_difference(
+    raw: float, error: float, overfits: tuple[float, float], *, law: NormalOrT, level: float, note: str
+) -> BracketDifference:
+    """The bracket of a raw difference, from the least and the most that it overfits."""
+    least, most = overfits
     reach = law.critical_value(level) * error
     distance = max(raw - most, 0.0) + min(raw - least, 0.0)  # of the bracket from 0
     statistic = distance / error if error > 0 else np.nan
@@ -181,7 +267,7 @@ def component_difference(
         upper=raw - least + reach,
         statistic=statistic,
         p_value=law.p_value(statistic),
-        note=_why_no_test(error, units),
+        note=note,
     )
 
 
@@ -191,14 +277,9 @@ def _why_no_test(error: float, units: Units) -> str:
     return "" if error > 0 else "The difference is the same in every case: there is nothing to test."
 
 
-def _overfit_differences(
-    first: CaseLosses, second: CaseLosses, overfits: tuple[Overfit, Overfit]
-) -> tuple[float, float]:
+def overfit_difference(first: Overfit, second: Overfit) -> tuple[float, float]:
     """The smaller and the larger estimate of how much more the first fit overfits than the second."""
-    if np.array_equal(first.recalibrated, second.recalibrated):
-        return 0.0, 0.0
-    a, b = overfits
-    closed, resampled = a.closed - b.closed, a.resampled - b.resampled
+    closed, resampled = first.closed - second.closed, first.resampled - second.resampled
     return min(closed, resampled), max(closed, resampled)
 
 

@@ -50,6 +50,15 @@ def _interval(rate: float, error: float, units: Units, level: float) -> tuple[st
     return f"normal on log-odds, errors over {what}", _on_log_odds(rate, error, units.critical_value(level))
 
 
+def interval_of_rate(
+    rate: float, n: float, level: float, reach: float | None
+) -> tuple[str, tuple[float, float]]:
+    """Method and bounds of a rate of n cases; on log-odds if it reaches so far by an error of its own."""
+    if reach is None or rate in {0.0, 1.0} or not np.isfinite(reach):
+        return "Wilson", _wilson(rate, n, level)
+    return "normal on log-odds", _on_log_odds(rate, reach, 1.0)
+
+
 def _wilson(rate: float, n: float, level: float) -> tuple[float, float]:
     from statsmodels.stats.proportion import proportion_confint
 

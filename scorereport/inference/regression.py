@@ -6,16 +6,28 @@ joint fit, and that of the fit with the slope held at 1, calibration in the larg
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import chdtrc, logit, ndtr, ndtri
+from scipy.special import logit, ndtri
 
-from scorereport.arrays import FloatArray
 from scorereport.checks import check_inside, check_option
 from scorereport.errors import UsageError
+from scorereport.inference.lines import (
+    CalibrationLine,
+    Limits,
+    LineFit,
+    LineSample,
+    describe_line,
+    describe_unreliability,
+    examine_intercept,
+    examine_slope,
+    joint_wald,
+    likelihood_ratio,
+    no_fit,
+    wald_limits,
+)
 from scorereport.inference.logistic import (
     combine,
     fit_line,
@@ -27,7 +39,6 @@ from scorereport.inference.logistic import (
     invert,
     log_likelihood,
 )
-from scorereport.inference.outcomes import Estimate, HypothesisTest
 from scorereport.inference.panel import Panel, make_panel
 
 if TYPE_CHECKING:
@@ -35,44 +46,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-COX_1958 = "Cox (1958), Biometrika 45, doi:10.1093/biomet/45.3-4.562"
-HARRELL_2015 = "Harrell (2015), Regression Modeling Strategies, doi:10.1007/978-3-319-19425-7"
+    from scorereport.arrays import FloatArray
+    from scorereport.inference.outcomes import HypothesisTest
+
 INTERVALS = ("wald", "profile")
 #: A profile is looked for this many doublings of the first step away.
 _MOST_STEPS = 60
 #: A sandwich error below this is rounding: the sums over its clusters are 0.
 _NO_ERROR = 1e-12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CalibrationLine:
-    """Slope and intercept of the joint fit, and the intercept where the slope is held at 1."""
-
-    slope: Estimate
-    intercept: Estimate
-    intercept_at_slope_one: Estimate
-    n: float
-    events: float
-    note: str = ""
-    reference: str = COX_1958
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Fit:
-    """Intercept and slope, or the intercept alone, with their covariance; NaN and why if there is none."""
-
-    value: FloatArray
-    covariance: FloatArray
-    note: str = ""
-
-    @property
-    def standard_error(self) -> FloatArray:
-        return np.sqrt(np.diag(self.covariance))
-
-    def guess(self, k: int, at: float) -> float:
-        """About where the other of two parameters is best, if the k-th is held somewhere."""
-        ratio = self.covariance[0, 1] / self.covariance[k, k]
-        return float(self.value[1 - k] + ratio * (at - self.value[k]))
 
 
 # Estimates
@@ -125,34 +106,14 @@ def calibration_line(
 
 def _line(panel: Panel, interval: str, level: float) -> CalibrationLine:
     joint, offset = _fit_joint(panel), _fit_at_slope_one(panel)
-    intercept, slope = _limits(panel, joint, interval, level)
-    (at_slope_one,) = _limits(panel, offset, interval, level)
-    how = f"{_describe_interval(interval)}, {_describe_errors(panel)}"
+    limits = _limits(panel, joint, interval, level), _limits(panel, offset, interval, level)
+    how = _describe_interval(interval)
+    return describe_line(_describe_sample(panel), joint, offset, limits, how=how, level=level)
 
-    def estimate(fit: _Fit, k: int, measure: str, limits: tuple[float, float], what: str) -> Estimate:
-        return Estimate(
-            measure=measure,
-            value=float(fit.value[k]),
-            standard_error=float(fit.standard_error[k]),
-            lower=limits[0],
-            upper=limits[1],
-            level=level,
-            method=f"{what}; {how}",
-            n=panel.units.total,
-            note=fit.note,
-        )
 
-    notes = dict.fromkeys(note for note in (joint.note, offset.note) if note)
-    return CalibrationLine(
-        slope=estimate(joint, 1, "calibration slope", slope, "joint fit"),
-        intercept=estimate(joint, 0, "calibration intercept", intercept, "joint fit"),
-        intercept_at_slope_one=estimate(
-            offset, 0, "calibration intercept at slope 1", at_slope_one, "fit with the slope held at 1"
-        ),
-        n=panel.units.total,
-        events=float((panel.units.row_weight * panel.outcome).sum()),
-        note=" ".join(notes),
-    )
+def _describe_sample(panel: Panel) -> LineSample:
+    events = float((panel.units.row_weight * panel.outcome).sum())
+    return LineSample(n=panel.units.total, events=events, errors=_describe_errors(panel))
 
 
 def _is_robust(panel: Panel) -> bool:
@@ -172,19 +133,19 @@ def _describe_errors(panel: Panel) -> str:
 # Fits
 
 
-def _fit_joint(panel: Panel) -> _Fit:
+def _fit_joint(panel: Panel) -> LineFit:
     note = _why_no_intercept(panel) or _why_no_slope(panel)
     if note:
-        return _no_fit(2, note)
+        return no_fit(2, note)
     x = logit(panel.only)
     start = fit_line(x, panel.outcome, panel.units.row_weight)
     return _fit(panel, np.stack([np.ones_like(x), x]), np.zeros_like(x), start)
 
 
-def _fit_at_slope_one(panel: Panel) -> _Fit:
+def _fit_at_slope_one(panel: Panel) -> LineFit:
     note = _why_no_intercept(panel)
     if note:
-        return _no_fit(1, note)
+        return no_fit(1, note)
     x = logit(panel.only)
     start = fit_offset(x, panel.outcome, panel.units.row_weight)
     return _fit(panel, np.ones((1, len(x))), x, (start,))
@@ -210,21 +171,17 @@ def _why_no_slope(panel: Panel) -> str:
     return ""
 
 
-def _no_fit(size: int, note: str) -> _Fit:
-    return _Fit(value=np.full(size, np.nan), covariance=np.full((size, size), np.nan), note=note)
-
-
-def _fit(panel: Panel, columns: FloatArray, offset: FloatArray, value: Sequence[float]) -> _Fit:
+def _fit(panel: Panel, columns: FloatArray, offset: FloatArray, value: Sequence[float]) -> LineFit:
     """The fit that the kernels found, with its covariance: from the likelihood, or over the draws."""
     if not np.isfinite(value).all():
-        return _no_fit(len(value), "The fit did not converge.")
+        return no_fit(len(value), "The fit did not converge.")
     log_odds = offset + combine(value, columns)
     weight = panel.units.row_weight
     if not _is_robust(panel):
         inverse = invert(information(columns, log_odds, weight))
-        return _Fit(value=np.array(value), covariance=inverse)
+        return LineFit(value=np.array(value), covariance=inverse)
     moved = influence(columns, log_odds, panel.outcome, weight)
-    return _correct(panel, _Fit(value=np.array(value), covariance=_sandwich(panel, moved)))
+    return _correct(panel, LineFit(value=np.array(value), covariance=_sandwich(panel, moved)))
 
 
 def _sandwich(panel: Panel, moved: FloatArray) -> FloatArray:
@@ -235,26 +192,25 @@ def _sandwich(panel: Panel, moved: FloatArray) -> FloatArray:
     return gram(parts, np.ones(parts.shape[1])) / panel.units.total**2
 
 
-def _correct(panel: Panel, fit: _Fit) -> _Fit:
+def _correct(panel: Panel, fit: LineFit) -> LineFit:
     """Stretch a sandwich over G draws by G/(G - 1), as `Units.standard_error` does."""
     draws, what = panel.units.size, panel.units.describes
     if not _is_robust(panel):
         return fit
     if draws < 2 or fit.standard_error.min() <= _NO_ERROR:
         note = f"The {draws:g} {what} do not vary enough to give standard errors."
-        return _Fit(value=fit.value, covariance=np.full_like(fit.covariance, np.nan), note=note)
-    return _Fit(value=fit.value, covariance=fit.covariance * draws / (draws - 1))
+        return LineFit(value=fit.value, covariance=np.full_like(fit.covariance, np.nan), note=note)
+    return LineFit(value=fit.value, covariance=fit.covariance * draws / (draws - 1))
 
 
 # Intervals
 
 
-def _limits(panel: Panel, fit: _Fit, interval: str, level: float) -> list[tuple[float, float]]:
+def _limits(panel: Panel, fit: LineFit, interval: str, level: float) -> Limits:
     """Lower and upper limit of each parameter."""
     quantile = float(ndtri((1 + level) / 2))
     if interval == "wald" or not np.isfinite(fit.value).all():
-        half = quantile * fit.standard_error
-        return [(float(value - h), float(value + h)) for value, h in zip(fit.value, half, strict=True)]
+        return wald_limits(fit, quantile)
     profiles = _profiles(panel, fit)
     return [
         (_cross(profile, value, -error, quantile), _cross(profile, value, error, quantile))
@@ -262,7 +218,7 @@ def _limits(panel: Panel, fit: _Fit, interval: str, level: float) -> list[tuple[
     ]
 
 
-def _profiles(panel: Panel, fit: _Fit) -> list[Callable[[float], float]]:
+def _profiles(panel: Panel, fit: LineFit) -> list[Callable[[float], float]]:
     """For each parameter the log-likelihood at a value of it, the other one refitted."""
     x, y, weight = logit(panel.only), panel.outcome, panel.units.row_weight
     if len(fit.value) == 1:
@@ -317,10 +273,8 @@ def line_tests(
     """
     panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight, cluster=cluster)
     joint = _fit_joint(panel)
-    slope = _wald_test(panel, joint, 1, name="Calibration slope", null=1)
-    intercept = _wald_test(
-        panel, _fit_at_slope_one(panel), 0, name="Calibration intercept at slope 1", null=0
-    )
+    sample = _describe_sample(panel)
+    slope, intercept = examine_slope(sample, joint), examine_intercept(sample, _fit_at_slope_one(panel))
     return slope, intercept, _test_unreliability(panel, joint)
 
 
@@ -355,52 +309,24 @@ def unreliability_test(
     return _test_unreliability(panel, _fit_joint(panel))
 
 
-def _wald_test(panel: Panel, fit: _Fit, k: int, *, name: str, null: float) -> HypothesisTest:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = float((fit.value[k] - null) / fit.standard_error[k])
-    return HypothesisTest(
-        name=name,
-        statistic=z,
-        p_value=float(2 * ndtr(-abs(z))),
-        null_hypothesis=f"The {name.lower()} is {null:g}.",
-        method=f"two-sided Wald test, {_describe_errors(panel)}",
-        reference=COX_1958,
-        n=panel.units.total,
-        note=fit.note,
-    )
-
-
-def _test_unreliability(panel: Panel, joint: _Fit) -> HypothesisTest:
-    is_robust, n = _is_robust(panel), panel.units.total
+def _test_unreliability(panel: Panel, joint: LineFit) -> HypothesisTest:
+    is_robust = _is_robust(panel)
     statistic, note = (_joint_wald if is_robust else _likelihood_ratio)(panel, joint)
-    how = f"Wald test, {_describe_errors(panel)}" if is_robust else "likelihood ratio"
-    return HypothesisTest(
-        name="Unreliability",
-        statistic=statistic,
-        p_value=float(chdtrc(2, statistic)),
-        null_hypothesis="The calibration intercept is 0 and the calibration slope is 1.",
-        method=f"{how}, χ² with 2 degrees of freedom",
-        reference=HARRELL_2015,
-        n=n,
-        degrees_of_freedom=2,
-        note=note,
-    )
+    return describe_unreliability(_describe_sample(panel), statistic, note, has_likelihood=not is_robust)
 
 
-def _likelihood_ratio(panel: Panel, joint: _Fit) -> tuple[float, str]:
+def _likelihood_ratio(panel: Panel, joint: LineFit) -> tuple[float, str]:
     if joint.note:
         return np.nan, joint.note
     x, y, weight = logit(panel.only), panel.outcome, panel.units.row_weight
     a, b = joint.value
     rise = log_likelihood(a + b * x, y, weight) - log_likelihood(x, y, weight)
-    statistic = 2 * max(rise, 0.0)
-    return statistic, f"Unreliability index U = {(statistic - 2) / panel.units.total:.6g}."
+    return likelihood_ratio(_describe_sample(panel), rise)
 
 
-def _joint_wald(panel: Panel, joint: _Fit) -> tuple[float, str]:
+def _joint_wald(panel: Panel, joint: LineFit) -> tuple[float, str]:
     if joint.note:
         return np.nan, joint.note
     if panel.units.size < 3 or np.linalg.matrix_rank(joint.covariance) < 2:
         return np.nan, f"{panel.units.size:g} {panel.units.describes} are too few to test two parameters."
-    off = joint.value - (0, 1)
-    return float(off @ np.linalg.solve(joint.covariance, off)), ""
+    return joint_wald(joint), ""

@@ -15,7 +15,7 @@ from scorereport.inference.calibration import HOSMER_LEMESHOW_1980, SPIEGELHALTE
 from scorereport.inference.differences import DELONG, DIEBOLD_MARIANO, OBUCHOWSKI
 from scorereport.inference.grades import ECB_2019
 from scorereport.inference.heterogeneity import COCHRAN, LIANG_ZEGER
-from scorereport.inference.regression import COX_1958, HARRELL_2015
+from scorereport.inference.lines import COX_1958, HARRELL_2015
 from scorereport.inference.smoothing import AUSTIN_STEYERBERG_2019
 from scorereport.scores.references import (
     DIMITRIADIS_2021,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from math import exp, isnan
+from math import exp, isnan, nan
 from typing import TYPE_CHECKING
 
+from scorereport.formatting import common_decimals, format_interval, format_number, format_p_value
+
 if TYPE_CHECKING:
+    from scorereport.inference.lines import CalibrationLine
     from scorereport.inference.outcomes import Estimate
-    from scorereport.inference.regression import CalibrationLine
+    from scorereport.reliability.bands import Band
     from scorereport.results import ForecastSummary, ModelResult
 
 _EXTREME = "too extreme: high ones come true less often, low ones more often than stated"
@@ -31,6 +34,53 @@ def tell_ways(result: ModelResult) -> str:
     # Above its crossing a flat line lies below the diagonal, a steep one above it.
     too_high = (line.slope.value < 1) == (side == "below")
     return f"too {'high' if too_high else 'low'} almost throughout"
+
+
+def tell_line(result: ModelResult, alpha: float) -> tuple[str, bool]:
+    """Whether slope and intercept speak against calibration, in a sentence, and whether anything does."""
+    p_value, model, size = _test_line(result), result.model, _tell_size(result)
+    if p_value <= alpha:
+        how = tell_ways(result)
+        told = f"There is evidence that {model} is miscalibrated ({_tell_p(p_value)}; {size})"
+        return f"{told}{f': its forecasts are {how}' if how else ''}.", True
+    against = [band for band in result.bands if _speaks_against(band)]
+    but = f", but the diagonal leaves the {against[0].label}" if against else ""
+    if isnan(p_value):
+        return f"{model}: the test of slope and intercept cannot tell ({size}){but}.", True
+    told = f"{model}: no evidence against slope and intercept of calibration"
+    return f"{told} ({_tell_p(p_value)}; {size}){but}.", bool(against)
+
+
+def _test_line(result: ModelResult) -> float:
+    """The p-value of the test that the intercept is 0 and the slope is 1."""
+    tests = () if result.calibration is None else result.calibration.tests
+    return next((test.p_value for test in tests if test.name == "Unreliability"), nan)
+
+
+def _tell_p(p_value: float) -> str:
+    return f"test of slope and intercept, p {equals(format_p_value(p_value))}"
+
+
+def _tell_size(result: ModelResult) -> str:
+    """Miscalibration as it was measured, and what is left of it without overfit."""
+    part, known = result.scores.decomposition("brier"), result.scores.component("brier", "miscalibration")
+    decimals = common_decimals([part.miscalibration])
+    mcb, score = (format_number(value, decimals) for value in (part.miscalibration, part.score))
+    told = f"miscalibration {mcb} of a Brier score of {score}"
+    if known is None:
+        return told
+    interval = format_interval(known.lower, known.upper, decimals)
+    return f"{told}, less overfit {format_number(known.corrected, decimals)} {interval}".rstrip()
+
+
+def _speaks_against(band: Band) -> bool:
+    """Whether a band for the true curve, all along it, does not hold the diagonal."""
+    return (band.kind, band.coverage) == ("confidence", "simultaneous") and not band.holds(band.x)
+
+
+def equals(text: str) -> str:
+    """A p-value as it stands behind its sign: = 0.02, or < 0.001."""
+    return text.replace("<", "< ") if text.startswith("<") else f"= {text}"
 
 
 def _tell_average(line: CalibrationLine) -> str:
