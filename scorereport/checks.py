@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 #: How far the class probabilities of a row may miss one: wide enough for float32 softmax output.
 SUM_TOLERANCE = 1e-6
 _ROWS_SHOWN = 5
+#: Rows to find of those that break a rule: one more than are shown.
+ROWS_SOUGHT = _ROWS_SHOWN + 1
 
 
 class Cases(NamedTuple):
@@ -303,7 +305,15 @@ def describe_rows(values: NDArray[Any], is_bad: NDArray[np.bool_]) -> str:
     '1.03 at row 1 (2 of 4 rows: 1, 3)'
     """
     rows = np.flatnonzero(is_bad if is_bad.ndim == 1 else is_bad.any(axis=1))
-    first = values[is_bad][0]
+    return describe_places(values[is_bad][0], rows, len(rows), len(values))
+
+
+def describe_places(first: object, rows: Sequence[int] | NDArray[Any], count: int, total: int) -> str:
+    """The same where only the first few of the offending rows are known, one more than are shown.
+
+    >>> describe_places(1.03, [1, 3], 2, 4)
+    '1.03 at row 1 (2 of 4 rows: 1, 3)'
+    """
     shown = repr(first.item() if isinstance(first, np.generic) else first)
-    which = f": {name_some(rows)}" if len(rows) > 1 else ""
-    return f"{shown} at row {rows[0]} ({len(rows)} of {len(values)} rows{which})"
+    which = f": {name_some(rows)}" if count > 1 else ""
+    return f"{shown} at row {rows[0]} ({count} of {total} rows{which})"

@@ -12,7 +12,7 @@ from scorereport.errors import DataError
 from scorereport.sources import MISSING_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -22,23 +22,22 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"\d*,\d+", re.ASCII)
 _WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+", re.ASCII)
-_BINARY_TEXT = {"0": 0.0, "0.0": 0.0, "false": 0.0, "1": 1.0, "1.0": 1.0, "true": 1.0}
+POSITIVE_HINT = " For other labels, name the one that counts as `positive`."
+DATE_RULE = "must hold dates such as 2026-11-15"
+COMMA_HINT = " Write decimals with a point."
+#: Outcomes that need no label to be named as positive.
+BINARY_TEXT = {"0": 0.0, "0.0": 0.0, "false": 0.0, "1": 1.0, "1.0": 1.0, "true": 1.0}
 
 
 def outcome_values(column: pd.Series[Any], name: str, positive: object) -> FloatArray:
     """Outcomes as 0, 1 or NaN for missing."""
     codes, texts = _factorize(column, name, MISSING_WORDS)
     if positive is None:
-        is_binary = np.array([text.lower() in _BINARY_TEXT for text in texts] + [True])  # -1: missing
+        is_binary = np.array([text.lower() in BINARY_TEXT for text in texts] + [True])  # -1: missing
         if not is_binary.all():
             rule = f"`{name}` must hold 0 and 1, or True and False"
-            refuse_rows(
-                column.to_numpy(),
-                ~is_binary[codes],
-                rule,
-                " For other labels, name the one that counts as `positive`.",
-            )
-        values = [_BINARY_TEXT[text.lower()] for text in texts]
+            refuse_rows(column.to_numpy(), ~is_binary[codes], rule, POSITIVE_HINT)
+        values = [BINARY_TEXT[text.lower()] for text in texts]
     else:
         _check_two_labels(column, codes, texts, name, label_text(positive))
         values = [float(text == label_text(positive)) for text in texts]
@@ -60,15 +59,21 @@ def class_indices(column: pd.Series[Any], name: str, classes: Sequence[str]) -> 
 def _check_two_labels(
     column: pd.Series[Any], codes: NDArray[np.intp], texts: list[str], name: str, positive: str
 ) -> None:
-    shown = ", ".join(repr(text) for text in sorted(texts)[:10])
-    if positive not in texts:
+    n = np.bincount(codes[codes >= 0], minlength=len(texts))
+    third, rule = find_third_labels(dict(zip(texts, n.tolist(), strict=True)), name, positive)
+    if third:
+        is_third = np.array([*(text in third for text in texts), False])  # the last is for the missing
+        refuse_rows(column.to_numpy(), is_third[codes], rule)
+
+
+def find_third_labels(counts: Mapping[str, int], name: str, positive: str) -> tuple[set[str], str]:
+    """Labels beside the positive one and the most frequent other one, and the rule that they break."""
+    shown = ", ".join(repr(text) for text in sorted(counts)[:10])
+    if positive not in counts:
         raise DataError(f"`{name}` has no label {positive!r} to count as positive; its labels are {shown}.")
-    if len(texts) > 2:
-        n = np.bincount(codes[codes >= 0], minlength=len(texts))
-        n[texts.index(positive)] = 0
-        is_third = (codes >= 0) & (codes != texts.index(positive)) & (codes != n.argmax())
-        rule = f"`{name}` must hold two labels, not {len(texts)} ({shown})"
-        refuse_rows(column.to_numpy(), is_third, rule)
+    others = {text: n for text, n in counts.items() if text != positive}
+    third = set(others) - {max(others, key=others.__getitem__, default="")}
+    return third, f"`{name}` must hold two labels, not {len(counts)} ({shown})"
 
 
 def label_text(label: object) -> str:
@@ -96,16 +101,20 @@ def _numbers(column: pd.Series[Any], name: str) -> FloatArray:
     if column.dtype.kind in "biuf":
         return column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
     items = column.astype(object).where(column.notna(), None).tolist()
-    numbers = [_number(item) for item in items]
+    numbers = [read_number(item) for item in items]
     is_no_number = np.array([number is None for number in numbers])
     if is_no_number.any():
-        has_comma = any(_DECIMAL_COMMA.fullmatch(str(item).strip()) for item in items)
-        way_out = " Write decimals with a point." if has_comma else ""
+        way_out = COMMA_HINT if any(map(has_decimal_comma, items)) else ""
         refuse_rows(np.array(items, dtype=object), is_no_number, f"`{name}` must be numeric", way_out)
     return np.array(numbers, dtype=np.float64)
 
 
-def _number(item: Any) -> float | None:
+def has_decimal_comma(item: object) -> bool:
+    """Whether this is text such as 0,25."""
+    return _DECIMAL_COMMA.fullmatch(str(item).strip()) is not None
+
+
+def read_number(item: Any) -> float | None:
     """A number out of a number or its text, NaN if missing, None if it is neither."""
     if item is None or (isinstance(item, str) and item.strip() in MISSING_WORDS):
         return np.nan
@@ -139,12 +148,18 @@ def _factorize(
 
 def dates(column: pd.Series[Any], name: str) -> NDArray[np.datetime64]:
     """Dates and times, in UTC where a zone is given, NaT for missing."""
+    dates, is_bad = read_dates(column)
+    if is_bad.any():
+        refuse_rows(column.to_numpy(), is_bad, f"`{name}` {DATE_RULE}")
+    return dates
+
+
+def read_dates(column: pd.Series[Any]) -> tuple[NDArray[np.datetime64], NDArray[np.bool_]]:
+    """Dates and times, NaT for what is missing or none, and which are none."""
     import pandas as pd
 
     is_date = pd.api.types.is_datetime64_any_dtype(column)
     text = column if is_date else column.map(label_text, na_action="ignore")
     dates = pd.to_datetime(text, errors="coerce", utc=True, format=None if is_date else "ISO8601")
     is_bad = (dates.isna() & column.notna()).to_numpy()
-    if is_bad.any():
-        refuse_rows(column.to_numpy(), is_bad, f"`{name}` must hold dates such as 2026-11-15")
-    return dates.dt.tz_localize(None).to_numpy(dtype="datetime64[us]")
+    return dates.dt.tz_localize(None).to_numpy(dtype="datetime64[us]"), is_bad

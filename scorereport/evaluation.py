@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.metadata import version
 from itertools import pairwise
@@ -25,6 +25,10 @@ from scorereport.checks import (
 from scorereport.class_results import ClassModelResult
 from scorereport.classes.evaluating import evaluate_classes
 from scorereport.curves.retention import DEFAULT_FRACTIONS
+from scorereport.engines.choosing import choose_engine
+from scorereport.engines.evaluating import evaluate_rows
+from scorereport.engines.opening import open_engine
+from scorereport.engines.tallies import tally_forecasts
 from scorereport.errors import UsageError
 from scorereport.files import write_text
 from scorereport.groups import check_window
@@ -50,13 +54,18 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
+    from scorereport.engines.records import Engine
+    from scorereport.engines.tallies import Tallies
+
 VERSION: Literal[1] = 1
 _SOFTWARE = ("scorereport", "numpy", "scipy")
+_ENGINE_SOFTWARE = {"duckdb": ("duckdb",), "spark": ("pyspark",)}
 
 
 class Columns(TypedDict, total=False):
-    """The columns of a table, as `read_predictions` takes them."""
+    """A table and its columns, as `read_predictions` takes them."""
 
+    table: str | None
     outcome: str
     forecasts: Sequence[str] | Mapping[str, Sequence[str]]
     classes: Sequence[object] | None
@@ -72,14 +81,19 @@ class Columns(TypedDict, total=False):
 
 
 class _OnData:
-    """Evaluations remember the predictions they were made of; their documents do not."""
+    """Evaluations remember the predictions they were made of, or counts of them; their documents do not."""
 
-    __slots__ = ("_predictions",)
+    __slots__ = ("_predictions", "_tallies")
 
     @property
     def predictions(self) -> Predictions | ClassPredictions | None:
-        """The predictions that were evaluated; None if the evaluation was read from a document."""
+        """The predictions that were evaluated; None if they were never in memory, or are so no more."""
         return getattr(self, "_predictions", None)
+
+    @property
+    def tallies(self) -> Tallies | None:
+        """How forecasts are distributed, where they were never in memory; audits compare by it."""
+        return getattr(self, "_tallies", None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -267,6 +281,9 @@ def evaluate(  # noqa: PLR0913  # every setting has its name
     retention_fractions: Sequence[float] = DEFAULT_FRACTIONS,
     scale_bins: int = SCALE_BINS,
     scale_limit: float = 0.0,
+    engine: str = "auto",
+    memory_limit: str | None = None,
+    temporary_folder: str | Path | None = None,
     **columns: Unpack[Columns],
 ) -> Evaluation:
     """Evaluate one or more models on the same rows, with the uncertainty of every number.
@@ -275,7 +292,8 @@ def evaluate(  # noqa: PLR0913  # every setting has its name
 
     Parameters
     ----------
-    data : `Predictions`, or a table that `read_predictions` takes together with its columns
+    data : `Predictions`, or a table that `read_predictions` takes together with its columns; binary ones
+        may be larger than memory, or be a Spark DataFrame
     cost_interval : bounds of the cost ratios that matter, inside (0, 1); adds the bounded scores
     level, band_level : the probability with which intervals and bands cover
     interval_method : of mean scores and skills: "bca" or "percentile" bootstrap
@@ -291,8 +309,13 @@ def evaluate(  # noqa: PLR0913  # every setting has its name
     retention_fractions : of the cases that retention curves of K classes set aside; the first is 0
     scale_bins, scale_limit : bins of equal count on the probability scale, and how near to 0 and 1 its
         probabilities may come
+    engine : what sorts the rows: "memory"; "duckdb", on disk; "spark", on a cluster; or "auto", by size and
+        kind of the data. Counts, blocks, scores and curves are the same whichever it is; but only in memory
+        samples are drawn, and otherwise intervals come from a grouped jackknife, bands from asymptotic theory
+    memory_limit, temporary_folder : how much memory DuckDB may take, such as "1GB", a quarter of the
+        machine's unless given; and where files are kept meanwhile, that of the system unless given
     columns : `outcome`, `forecasts`, `classes`, `ordered`, `normalize`, `weight`, `group`, `cluster`,
-        `grade`, `time`, `positive`, `missing`, as in `read_predictions`
+        `grade`, `time`, `positive`, `missing`, `table`, as in `read_predictions`
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"y": [0, 1, 0, 1], "logit": [0.1, 0.6, 0.4, 0.8]})
@@ -301,9 +324,9 @@ def evaluate(  # noqa: PLR0913  # every setting has its name
     model
     logit  0.0925    0.3375                0.0      0.093      1.0
     """
-    predictions = _predictions(data, columns)
-    check_window(window, predictions)
+    chosen = _choose(data, engine, columns, memory_limit)
     settings = Settings(
+        engine=chosen,
         cost_interval=None if cost_interval is None else _check_costs(cost_interval),
         level=check_inside(level, "level", 0, 1, closed="neither"),
         band_level=check_inside(band_level, "band_level", 0, 1, closed="neither"),
@@ -313,23 +336,63 @@ def evaluate(  # noqa: PLR0913  # every setting has its name
         smallest_group=check_whole(smallest_group, "smallest_group", 1),
         window=window,
         thresholds=None if thresholds is None else _check_thresholds(thresholds),
-        cost_matrix=_check_cost_matrix(cost_matrix, predictions),
         retention_fractions=_check_fractions(retention_fractions),
         scale_bins=check_whole(scale_bins, "scale_bins", 1),
         scale_limit=check_inside(scale_limit, "scale_limit", 0, 0.5, closed="left"),
     )
+    if chosen == "memory":
+        return _evaluate_in_memory(_predictions(data, columns), settings, cost_matrix)
+    _check_elsewhere(data, columns, cost_matrix, chosen)
+    with open_engine(
+        data, settings, memory_limit=memory_limit, temporary_folder=temporary_folder, **columns
+    ) as opened:
+        return _evaluate_elsewhere(opened, settings)
+
+
+def _evaluate_elsewhere(engine: Engine, settings: Settings) -> Evaluation:
+    parts = evaluate_rows(engine, settings)
+    evaluation = Evaluation(settings=settings, software=_name_software(engine.name), **parts)
+    object.__setattr__(evaluation, "_tallies", tally_forecasts(engine))
+    return evaluation
+
+
+def _evaluate_in_memory(
+    predictions: Predictions | ClassPredictions, settings: Settings, cost_matrix: ArrayLike | None
+) -> Evaluation:
+    check_window(settings.window, predictions)
+    settings = replace(settings, cost_matrix=_check_cost_matrix(cost_matrix, predictions))
     _check_kind(predictions, settings)
-    evaluation = Evaluation(
-        settings=settings,
-        software={"python": python_version(), **{name: version(name) for name in _SOFTWARE}},
-        **(
-            evaluate_binary(predictions, settings)
-            if isinstance(predictions, Predictions)
-            else evaluate_classes(predictions, settings)
-        ),
+    parts = (
+        evaluate_binary(predictions, settings)
+        if isinstance(predictions, Predictions)
+        else evaluate_classes(predictions, settings)
     )
+    evaluation = Evaluation(settings=settings, software=_name_software(), **parts)
     object.__setattr__(evaluation, "_predictions", predictions)
     return evaluation
+
+
+def _choose(data: Any, engine: str, columns: Columns, memory_limit: str | None) -> str:
+    """The engine asked for, or the one that suits the data; several classes have to be in memory."""
+    if columns.get("classes") is not None and engine == "auto":
+        return "memory"
+    used = len(columns.get("forecasts", ())) + len(columns)
+    return choose_engine(data, engine, columns=used, memory_limit=memory_limit, table=columns.get("table"))
+
+
+def _name_software(engine: str = "memory") -> dict[str, str]:
+    packages = (*_SOFTWARE, *_ENGINE_SOFTWARE.get(engine, ()))
+    return {"python": python_version(), **{name: version(name) for name in packages}}
+
+
+def _check_elsewhere(data: Any, columns: Columns, cost_matrix: ArrayLike | None, engine: str) -> None:
+    """Predictions are in memory already, and models of several classes have to be."""
+    if isinstance(data, (Predictions, ClassPredictions)):
+        raise UsageError(f'Predictions are in memory: `engine` must be "memory" or "auto"; got {engine!r}.')
+    if columns.get("classes") is not None:
+        raise UsageError(f'`engine` must be "memory" for several classes; got {engine!r}.')
+    if cost_matrix is not None:
+        raise UsageError("`cost_matrix` is for models of several classes; for an event use `cost_interval`.")
 
 
 def check_resamples(resamples: int, band_level: float) -> int:

@@ -15,6 +15,7 @@ from scorereport.cases import DroppedRows, MissingValues, RowFlow
 from scorereport.checks import SUM_TOLERANCE, check_option, refuse_rows
 from scorereport.columns import bounded_numbers, class_indices, dates, label_text, label_texts, outcome_values
 from scorereport.errors import DataError, UsageError
+from scorereport.memory import give_back_memory
 from scorereport.predictions import ClassPredictions, Predictions, Rescaled, check_class_names
 from scorereport.sources import describe, hash_file, read_columns
 
@@ -43,12 +44,15 @@ def read_predictions(  # noqa: PLR0913  # each part that a column may play has i
     time: str | None = None,
     positive: object = None,
     missing: str = "refuse",
+    table: str | None = None,
 ) -> Predictions | ClassPredictions:
     """Read outcomes and forecast probabilities from a table: of an event or, with `classes`, of K classes.
 
     Parameters
     ----------
-    source : a DataFrame (pandas, polars or pyarrow), or the path of a .csv, .csv.gz or .parquet file
+    source : a DataFrame (pandas, polars or pyarrow), the path of a .csv, .csv.gz or .parquet file, a folder
+        or pattern of .parquet files, or a database, of which `table` names a table: the path of a .duckdb
+        file, or an address that SQLAlchemy takes
     outcome : the column of outcomes: 0/1, True/False, or two labels of which `positive` names one; of K
         classes, the column of their labels
     forecasts : one column of probabilities for each model; of K classes, the names of the models, whose
@@ -61,6 +65,7 @@ def read_predictions(  # noqa: PLR0913  # each part that a column may play has i
         columns), of clusters of dependent rows, of rating grades, and of dates
     positive : the label that counts as the event
     missing : "refuse" rows with missing values, or "drop" them and count them in the row flow
+    table : the table or view of a database
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"default": ["no", "yes", "no"], "logit": [0.1, 0.7, None]})
@@ -77,12 +82,18 @@ def read_predictions(  # noqa: PLR0913  # each part that a column may play has i
     """
     check_option(missing, "missing", ("refuse", "drop"))
     labels = None if classes is None else check_class_names(classes)
-    _check_forecasts(forecasts)
+    check_forecasts(forecasts)
     _check_kind(labels, forecasts, positive=positive, grade=grade, ordered=ordered, normalize=normalize)
     columns_of = _columns_of(forecasts, labels)
     roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time)
-    frame = read_columns(source, roles.numbers, roles.labels)
-    columns = _clean(frame, roles, labels, positive=positive, normalize=normalize)
+    columns = _clean(
+        read_columns(source, roles.numbers, roles.labels, table),
+        roles,
+        labels,
+        positive=positive,
+        normalize=normalize,
+    )
+    give_back_memory()  # raw columns, which are gone, were as large as clean ones
     rows, row_flow = _complete_rows(columns, drop=missing == "drop")
     if row_flow.dropped:
         columns = {name: values[rows] for name, values in columns.items()}
@@ -90,8 +101,8 @@ def read_predictions(  # noqa: PLR0913  # each part that a column may play has i
         **_collect(columns, roles),
         "row_flow": row_flow,
         "rows": rows if row_flow.dropped else None,
-        "source": describe(source),
-        "file_sha256": hash_file(source),
+        "source": describe(source, table),
+        "file_sha256": hash_file(source, table),
     }
     if labels is None:
         forecast = {name: columns[name] for name in columns_of}
@@ -153,7 +164,7 @@ class Roles(NamedTuple):
         return [*self.groups, *(name for name in (self.cluster, self.grade) if name is not None)]
 
 
-def _check_forecasts(forecasts: Forecasts) -> None:
+def check_forecasts(forecasts: Forecasts) -> None:
     """At least one model, each once."""
     if isinstance(forecasts, str) or len(forecasts) == 0:
         raise UsageError(f"`forecasts` must be a list of at least one column; got {forecasts!r}.")

@@ -1,0 +1,194 @@
+"""Tables that lie in several files or in a database: which columns they have, and their rows in lots."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from scorereport.errors import DataError
+from scorereport.redacting import Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+    import pyarrow as pa
+    from duckdb import DuckDBPyConnection
+    from sqlalchemy import Engine
+
+#: Rows that are in memory at a time where a table is streamed.
+LOT = 1 << 16
+
+
+def quote_name(name: str) -> str:
+    """A name for SQL, whatever it is made of."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_text(text: str) -> str:
+    """A text for SQL, whatever it is made of."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def scan_parquet(files: Sequence[Path], *, hive: bool = False) -> str:
+    """SQL that scans Parquet files one after the other; if `hive`, folders like `region=01` make columns."""
+    names = ", ".join(quote_text(str(file)) for file in files)
+    by_name = "true" if len(files) > 1 else "false"
+    return (
+        f"read_parquet([{names}], union_by_name={by_name}, hive_partitioning={str(hive).lower()}, "
+        f"hive_types_autocast=false, binary_as_string=true)"
+    )
+
+
+def columns_of(connection: DuckDBPyConnection, relation: str) -> dict[str, str]:
+    """Names and types of the columns of whatever SQL can select from."""
+    rows = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+    return {name: kind for name, kind, *_ in rows}
+
+
+@contextmanager
+def reading(name: str, what: str) -> Iterator[None]:
+    """Tell in one sentence what DuckDB could not read."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        raise DataError(f"{name} cannot be read as {what}: {_first_line(error)}") from error
+
+
+def read_relation(relation: str, columns: Sequence[str]) -> pd.DataFrame:
+    """Columns of what DuckDB can scan as one frame."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        return _select(connection, relation, columns).to_pandas()
+
+
+def _select(connection: DuckDBPyConnection, relation: str, columns: Sequence[str]) -> pa.Table:
+    names = ", ".join(map(quote_name, columns))
+    return connection.sql(f"SELECT {names} FROM {relation}").to_arrow_table()
+
+
+@contextmanager
+def open_duckdb_table(path: Path, table: str, name: str) -> Iterator[tuple[DuckDBPyConnection, str]]:
+    """A connection to a DuckDB file that cannot change it, and the table as SQL names it."""
+    import duckdb
+
+    with reading(name, "a DuckDB database"):
+        connection = duckdb.connect(path, read_only=True)
+    try:
+        _check_duckdb_table(connection, table, path.name)
+        yield connection, ".".join(map(quote_name, table.split(".")))
+    finally:
+        connection.close()
+
+
+def _check_duckdb_table(connection: DuckDBPyConnection, table: str, where: str) -> None:
+    found = connection.execute(
+        "SELECT table_name, table_schema || '.' || table_name FROM information_schema.tables ORDER BY ALL"
+    ).fetchall()
+    check_table(table, [name for pair in found for name in pair], [name for name, _ in found], where)
+
+
+def read_duckdb_table(path: Path, table: str, name: str, columns: Sequence[str]) -> pd.DataFrame:
+    """Columns of a table of a DuckDB file as a frame."""
+    with open_duckdb_table(path, table, name) as (connection, relation), reading(name, "a table"):
+        return _select(connection, relation, columns).to_pandas()
+
+
+def count_duckdb_rows(path: Path, table: str, name: str) -> int:
+    """How many rows a table of a DuckDB file has."""
+    with open_duckdb_table(path, table, name) as (connection, relation), reading(name, "a table"):
+        found = connection.execute(f"SELECT count(*) FROM {relation}").fetchone()
+    return int(found[0]) if found else 0
+
+
+def count_sql_rows(address: str, table: str) -> int:
+    """How many rows a table or view at an address has."""
+    from sqlalchemy import func, select
+    from sqlalchemy import table as sql_table
+
+    with open_sql(address) as engine:
+        sql_columns(engine, table, table)
+        schema, name = _split(table)
+        with engine.connect() as connection:
+            query = select(func.count()).select_from(sql_table(name, schema=schema))
+            return int(connection.execute(query).scalar_one())
+
+
+def check_table(table: str, known: Sequence[str], shown: Sequence[str], where: str) -> None:
+    """A table or view that the database has."""
+    if table not in known:
+        has = f"it has {', '.join(f'`{name}`' for name in shown[:12])}" if shown else "it has none"
+        raise DataError(f"{where} has no table `{table}`; {has}.")
+
+
+@contextmanager
+def open_sql(address: str) -> Iterator[Engine]:
+    """A database at an SQLAlchemy address; what goes wrong is told without its login."""
+    from sqlalchemy import create_engine
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        engine = create_engine(address)
+    except (SQLAlchemyError, ImportError, ValueError) as error:
+        raise DataError(_tell(address, error)) from None
+    try:
+        yield engine
+    except SQLAlchemyError as error:
+        raise DataError(_tell(address, error)) from None
+    finally:
+        engine.dispose()
+
+
+def _tell(address: str, error: Exception) -> str:
+    redactor = Redactor()
+    return redactor.redact(f"{address} cannot be read: {_first_line(error)}")
+
+
+def sql_columns(engine: Engine, table: str, where: str) -> list[str]:
+    """Names of the columns of a table or view."""
+    from sqlalchemy import inspect
+
+    schema, name = _split(table)
+    found = inspect(engine)
+    known = [*found.get_table_names(schema), *found.get_view_names(schema)]
+    check_table(name, known, sorted(known), where)
+    return [column["name"] for column in found.get_columns(name, schema)]
+
+
+def stream_sql(
+    engine: Engine, table: str, columns: Sequence[str], rows: int = LOT
+) -> Iterator[dict[str, list[Any]]]:
+    """The rows of a table in lots, by a cursor on the server: nothing else is in memory."""
+    from sqlalchemy import column, select
+    from sqlalchemy import table as sql_table
+
+    schema, name = _split(table)
+    query: Any = select(*map(column, columns)).select_from(sql_table(name, schema=schema))
+    with engine.connect() as connection:
+        result = connection.execution_options(stream_results=True, yield_per=rows).execute(query)
+        for lot in result.partitions(rows):
+            yield dict(zip(columns, map(list, zip(*lot, strict=True)), strict=True))
+
+
+def _split(table: str) -> tuple[str | None, str]:
+    schema, _, name = table.rpartition(".")
+    return schema or None, name
+
+
+def read_sql_table(engine: Engine, table: str, columns: Sequence[str]) -> pd.DataFrame:
+    """Columns of a table or view as a frame."""
+    import pandas as pd
+
+    gathered: dict[str, list[Any]] = {name: [] for name in columns}
+    for lot in stream_sql(engine, table, columns):
+        for name, values in lot.items():
+            gathered[name] += values
+    return pd.DataFrame(gathered)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0].rstrip(".") + "."

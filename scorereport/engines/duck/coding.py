@@ -1,0 +1,118 @@
+"""Labels as codes: their distinct raw values become an enumeration, which SQL finds codes by."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport.columns import label_text
+from scorereport.engines.duck import sql
+from scorereport.engines.records import LabelCount
+from scorereport.groups import label_windows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from scorereport.engines.duck.layout import Layout
+    from scorereport.engines.duck.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coding:
+    """The labels of a column in ascending order, and SQL for the place of each row's label among them.
+
+    As in memory, a label has all of its complete rows, those without weight too; `counts` leaves out labels
+    that have no others.
+    """
+
+    labels: tuple[str, ...]
+    code: str
+    counts: tuple[LabelCount, ...] = ()
+    weightless: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Sums:
+    """Of a label: the raw values that stand for it, its rows, and of those that count rows and sums."""
+
+    keys: list[str] = field(default_factory=list)
+    kept: int = 0
+    rows: int = 0
+    total: int = 0
+    events: int = 0
+
+    def add(self, row: dict[str, Any]) -> None:
+        self.keys.append(row["key"])
+        self.kept += row["kept"]
+        self.rows += row["rows"]
+        self.total += int(row["total"])
+        self.events += int(row["events"])
+
+
+def code_labels(workspace: Workspace, layout: Layout, column: str) -> Coding:
+    """Codes of the labels of a group column."""
+    raw = layout.rows.columns[column]
+    found = _count_by(workspace, layout, raw)
+    values = found.column("raw").to_pandas()
+    texts = [label_text(value) for value in values]
+    place = layout.roles.groups.index(column)
+    return _make(workspace, found.to_pylist(), texts, f"group{place}", f"CAST({raw} AS VARCHAR)")
+
+
+def code_windows(workspace: Workspace, layout: Layout, column: str, window: str | None) -> Coding:
+    """Codes of the periods of the time column: all of a day lies in the same one."""
+    day = f"CAST({sql.time(layout.rows, column)} AS DATE)"
+    found = _count_by(workspace, layout, day)
+    days = found.column("raw").to_numpy().astype("datetime64[us]")
+    texts = label_windows(days, window).tolist()
+    return _make(workspace, found.to_pylist(), texts, "days", f"CAST({day} AS VARCHAR)")
+
+
+def _count_by(workspace: Workspace, layout: Layout, raw: str) -> Any:
+    """Rows and whole weights by raw value; sums of fractions are made elsewhere, in the order of rows."""
+    weight = layout.whole_weight if layout.counted else "0"
+    counts = f"FILTER ({layout.weight} > 0)" if layout.has_zeros else ""
+    return workspace.table(
+        f"SELECT raw, CAST(raw AS VARCHAR) AS key, * EXCLUDE (raw) FROM (SELECT {raw} AS raw, "
+        f"count(*) AS kept, count(*) {counts} AS rows, sum({weight}) AS total, "
+        f"sum({weight} * {layout.outcome}) AS events "
+        f"FROM {layout.rows.relation}{sql.where(layout.kept)} GROUP BY raw)"
+    )
+
+
+def _make(
+    workspace: Workspace, found: Iterable[dict[str, Any]], texts: Sequence[str], name: str, key: str
+) -> Coding:
+    sums: defaultdict[str, _Sums] = defaultdict(_Sums)
+    for row, text in zip(found, texts, strict=True):
+        sums[text].add(row)
+    labels = sorted(sums)
+    keys = [(each, code) for code, label in enumerate(labels) for each in sums[label].keys]
+    return Coding(
+        labels=tuple(labels),
+        code=_make_code(workspace, keys, name, key),
+        counts=tuple(
+            LabelCount(label=label, code=code, rows=of.kept, total=of.total, events=of.events)
+            for code, (label, of) in enumerate((label, sums[label]) for label in labels)
+            if of.rows
+        ),
+        weightless=tuple((label, sums[label].kept) for label in labels if not sums[label].rows),
+    )
+
+
+def _make_code(workspace: Workspace, keys: Sequence[tuple[str, int]], name: str, key: str) -> str:
+    """SQL for the code; where several raw values stand for one label a list tells which."""
+    import pyarrow as pa
+
+    places = pa.table({"place": np.arange(len(keys)), "key": pa.array([key for key, _ in keys], pa.string())})
+    workspace.execute(f"CREATE TABLE keys_{name} (place BIGINT, key VARCHAR)")
+    workspace.fill(f"keys_{name}", [places])
+    workspace.execute(f"CREATE TYPE codes_{name} AS ENUM (SELECT key FROM keys_{name} ORDER BY place)")
+    code = f"CAST(enum_code(CAST({key} AS codes_{name})) AS INTEGER)"
+    codes = [code for _, code in keys]
+    if codes == list(range(len(codes))):
+        return code
+    return f"list_extract([{', '.join(map(str, codes))}]::INTEGER[], {code} + 1)"

@@ -1,0 +1,129 @@
+"""`open_duckdb()`: sources of any size, sorted and scanned by DuckDB."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Self
+
+from scorereport.checks import check_option
+from scorereport.engines.duck.scanning import reduce_rows
+from scorereport.engines.duck.sorting import digest_labels, digest_model
+from scorereport.engines.duck.surveying import survey_rows
+from scorereport.engines.duck.tables import open_rows
+from scorereport.engines.duck.workspace import Workspace
+from scorereport.errors import UsageError
+from scorereport.groups import WINDOWS
+from scorereport.reading import Roles, check_forecasts
+from scorereport.sources import hash_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from scorereport.engines.digest import Digest
+    from scorereport.engines.duck.layout import Layout
+    from scorereport.engines.records import Batch, Marks, Sums, Survey
+
+
+class DuckEngine:
+    """Sorts and scans the rows of a source by DuckDB; a context manager that leaves nothing behind."""
+
+    name = "duckdb"
+
+    def __init__(self, workspace: Workspace, layout: Layout, survey: Survey) -> None:
+        self._workspace = workspace
+        self._layout = layout
+        self.survey = survey
+
+    @property
+    def folder(self) -> Path:
+        """Where everything temporary is, until the engine is closed."""
+        return self._workspace.folder
+
+    def digest(self, model: str, marks: Marks) -> Digest:
+        """The digest of all rows of a model."""
+        return digest_model(self._workspace, self._layout, model, marks, self.survey.rows)
+
+    def digest_groups(self, model: str, column: str, marks_of: Mapping[int, Marks]) -> dict[int, Digest]:
+        """A digest for each of some labels, by their codes, of a group column or of the time column."""
+        return digest_labels(self._workspace, self._layout, model, column, marks_of)
+
+    def reduce(self, function: Callable[[Batch], Sums], what: str) -> Sums:
+        """Sums of what a function gives for each batch of rows, added in the order of the rows."""
+        return reduce_rows(self._workspace, self._layout, self.survey.rows, function, what)
+
+    def close(self) -> None:
+        """Remove everything temporary."""
+        self._workspace.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_duckdb(  # noqa: PLR0913  # each part that a column may play has its name
+    source: Any,
+    *,
+    outcome: str,
+    forecasts: Sequence[str],
+    weight: str | None = None,
+    group: str | Sequence[str] | None = None,
+    cluster: str | None = None,
+    grade: str | None = None,
+    time: str | None = None,
+    positive: object = None,
+    missing: str = "refuse",
+    table: str | None = None,
+    window: str | None = None,
+    memory_limit: str | None = None,
+    temporary_folder: str | Path | None = None,
+) -> DuckEngine:
+    """Open a source whose rows need not fit into memory, and survey it.
+
+    Parameters
+    ----------
+    source : a .parquet file, a folder or pattern of such files, a .csv or .csv.gz file, a DuckDB file or
+        the SQLAlchemy address of a database with a `table`, or a frame
+    outcome, forecasts, weight, group, cluster, grade, time, positive, missing : as `read_predictions` takes
+        them
+    table : the table or view of a database
+    window : the periods of the time column, as `evaluate` takes them
+    memory_limit : how much memory DuckDB may take, such as "1GB"; a quarter of the machine's unless given
+    temporary_folder : where a folder is made for what does not fit into memory; that of the system unless
+        given
+    """
+    check_option(missing, "missing", ("refuse", "drop"))
+    check_forecasts(forecasts)
+    if window is not None:
+        check_option(window, "window", WINDOWS)
+        if time is None:
+            raise UsageError("`window` needs a column of times; name it as `time`.")
+    columns_of = {str(name): (str(name),) for name in forecasts}
+    roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time)
+    workspace = Workspace(memory_limit, temporary_folder)
+    try:
+        rows = open_rows(workspace, source, table, roles)
+        wait_for_hash = _begin_hash(source, table)
+        layout, survey = survey_rows(
+            workspace, rows, roles, positive=positive, drop=missing == "drop", window=window
+        )
+        return DuckEngine(workspace, layout, replace(survey, file_sha256=wait_for_hash()))
+    except BaseException:
+        workspace.close()
+        raise
+
+
+def _begin_hash(source: Any, table: str | None) -> Callable[[], str]:
+    """Hash the file while rows are surveyed, on a thread that nobody waits for if they are refused."""
+    found: list[str] = []
+    worker = Thread(target=lambda: found.append(hash_file(source, table)), daemon=True)
+    worker.start()
+
+    def wait() -> str:
+        worker.join()
+        return found[0] if found else hash_file(source, table)
+
+    return wait

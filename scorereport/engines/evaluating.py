@@ -1,0 +1,151 @@
+"""The evaluation of models whose rows are elsewhere: all parts of a results document, from digests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport.curves.diagram import histogram_edges, quantile_of
+from scorereport.curves.murphy import kinks_of
+from scorereport.curves.thinning import even_knots
+from scorereport.engines.calibrating import draw_bands, examine_models
+from scorereport.engines.comparing import compare_digests
+from scorereport.engines.grouping import compare_groups, evaluate_groups
+from scorereport.engines.marks import case_weight, mark_model
+from scorereport.engines.notes import describe_engine, describe_rows
+from scorereport.engines.scanning import count_at
+from scorereport.engines.scoring import ScoredDigest, Units, describe_sample, score_digest
+from scorereport.notes import describe_groups
+from scorereport.reliability.decomposition import MurphyDecomposition
+from scorereport.results import Comparisons, DataSummary, ForecastSummary, ModelResult, Quantile
+from scorereport.summaries import QUANTILES, choose_measures, collect_curves, decide
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scorereport.engines.records import Engine, Survey
+    from scorereport.engines.views import DigestedFit
+    from scorereport.results import ModelCalibration, ModelCurves, ModelScores, SampleSummary, Settings
+
+
+def evaluate_rows(engine: Engine, settings: Settings) -> dict[str, Any]:
+    """All parts of the evaluation of binary models, by name."""
+    survey, infers = engine.survey, settings.resamples > 0
+    models = digest_models(engine, settings)
+    scores = {m.name: score_digest(m, infers=infers, halves=survey.halves.get(m.name, 0)) for m in models}
+    sample = describe_sample(models[0], survey.row_flow.kept, infers=infers)
+    calibration = examine_models(engine, models) if infers else {}
+    models = _count_late(engine, models)
+    by_column = evaluate_groups(engine, settings)
+    windows = by_column.pop(survey.time_name, ()) if survey.windows else ()
+    return {
+        "data": _describe_data(survey, sample),
+        "models": tuple(
+            _describe_model(model, scores[model.name], calibration.get(model.name), survey, settings)
+            for model in models
+        ),
+        "comparisons": compare_digests(models) if infers else Comparisons(),
+        "groups": tuple(group for found in by_column.values() for group in found),
+        "windows": windows,
+        "heterogeneity": compare_groups(by_column) if infers else (),
+        "notes": (
+            *describe_engine(engine, settings),
+            *describe_rows(survey, settings),
+            *describe_groups([*by_column.items(), (survey.time_name, windows)], settings),
+        ),
+    }
+
+
+def digest_models(engine: Engine, settings: Settings) -> list[ScoredDigest]:
+    """Sort and digest the rows of each model."""
+    survey, measures = engine.survey, choose_measures(settings)
+    marks = mark_model(survey, settings, measures)
+    return [
+        ScoredDigest(
+            name=name,
+            digest=engine.digest(name, marks),
+            measures=measures,
+            units=units_of(survey),
+            level=settings.level,
+        )
+        for name in survey.models
+    ]
+
+
+def units_of(survey: Survey) -> Units:
+    """How the rows of a survey were drawn."""
+    return Units(
+        clustered=survey.clusters is not None, counted=survey.counted, case_weight=case_weight(survey)
+    )
+
+
+def _count_late(engine: Engine, models: Sequence[ScoredDigest]) -> list[ScoredDigest]:
+    """Count at marks that are known after the fit only: bins of histograms, and kinks of Murphy curves."""
+    wanted = {
+        model.name: np.unique(np.append(histogram_edges(model.fit.distinct), kinks_of(model.fit)))
+        for model in models
+        if not model.fit.is_complete
+    }
+    late = count_at(engine, wanted) if wanted else {}
+    return [replace(model, late=late.get(model.name)) for model in models]
+
+
+def _describe_model(
+    model: ScoredDigest,
+    scores: ModelScores,
+    calibration: ModelCalibration | None,
+    survey: Survey,
+    settings: Settings,
+) -> ModelResult:
+    fit, sums = model.fit, model.digest.murphy / model.fit.n
+    return ModelResult(
+        model=model.name,
+        forecasts=_describe_forecasts(model, survey),
+        scores=scores,
+        murphy=MurphyDecomposition(
+            reliability=float(sums[0]),
+            resolution=float(sums[1]),
+            uncertainty=fit.prevalence * (1 - fit.prevalence),
+        ),
+        curves=_collect_curves(fit, settings.curve_points),
+        bands=draw_bands(model, settings) if settings.resamples > 0 else (),
+        calibration=calibration,
+        thresholds=decide(fit, settings),
+    )
+
+
+def _describe_forecasts(model: ScoredDigest, survey: Survey) -> ForecastSummary:
+    digest, cells = model.digest, model.fit.distinct
+    counted = replace(cells, n=cells.n / case_weight(survey)) if not survey.counted else cells
+    return ForecastSummary(
+        forecast_type=model.fit.forecast_type,
+        n_distinct=digest.n_distinct,
+        minimum=digest.x_min,
+        mean=float(digest.forecast / model.fit.n),
+        maximum=digest.x_max,
+        quantiles=tuple(Quantile(level=at, value=quantile_of(counted, at)) for at in QUANTILES),
+    )
+
+
+def _collect_curves(fit: DigestedFit, points: int) -> ModelCurves:
+    if fit.is_complete:
+        return collect_curves(fit, points)
+    knots = np.unique(np.append(even_knots(points), fit.digest.jumps.x))
+    curves = collect_curves(fit, points, knots=knots)
+    return replace(curves, roc=replace(curves.roc, auc=fit.auc))
+
+
+def _describe_data(survey: Survey, sample: SampleSummary) -> DataSummary:
+    return DataSummary(
+        source=survey.source,
+        outcome=survey.outcome_name,
+        positive=survey.positive,
+        weighted=survey.weighted,
+        clusters=survey.clusters,
+        row_flow=survey.row_flow,
+        sample=sample,
+        sha256=survey.sha256,
+        file_sha256=survey.file_sha256,
+    )

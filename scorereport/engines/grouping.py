@@ -1,0 +1,97 @@
+"""Subgroups and periods from digests of their own, and whether groups differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport.engines.marks import case_weight, mark_group
+from scorereport.engines.scoring import ScoredDigest, Units, describe_sample, score_digest
+from scorereport.groups import (
+    MOST_GROUPS_WITH_INTERVALS,
+    adjust_heterogeneity,
+    compare_group_scores,
+    warn_of_groups,
+)
+from scorereport.results import GroupResult, Heterogeneity, SampleSummary
+from scorereport.summaries import choose_measures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from scorereport.engines.digest import Digest
+    from scorereport.engines.records import Engine, LabelCount
+    from scorereport.inference.measures import Measure
+    from scorereport.results import ModelScores, Settings
+
+
+def evaluate_groups(engine: Engine, settings: Settings) -> dict[str, tuple[GroupResult, ...]]:
+    """The groups of each column and, under its name, the periods of the time column."""
+    survey = engine.survey
+    columns = dict(survey.groups)
+    if survey.windows:
+        columns[survey.time_name] = survey.windows
+    return {column: _evaluate_column(engine, column, labels, settings) for column, labels in columns.items()}
+
+
+def _evaluate_column(
+    engine: Engine, column: str, labels: Sequence[LabelCount], settings: Settings
+) -> tuple[GroupResult, ...]:
+    infers = settings.resamples > 0 and len(labels) <= MOST_GROUPS_WITH_INTERVALS
+    measures = choose_measures(settings)
+    marks = {
+        label.code: mark_group(label, measures, infers=infers)
+        for label in labels
+        if label.rows >= settings.smallest_group
+    }
+    scored: dict[int, list[ModelScores]] = {code: [] for code in marks}
+    samples: dict[int, SampleSummary] = {}
+    for model in engine.survey.models if marks else ():
+        for code, digest in engine.digest_groups(model, column, marks).items():
+            group = _score_group(engine, model, digest, measures, settings)
+            halves = engine.survey.halves.get(model, 0)
+            scored[code].append(score_digest(group, infers=infers, halves=halves))
+            label = next(one for one in labels if one.code == code)
+            samples[code] = describe_sample(group, label.rows, infers=infers)
+    small = f"Fewer than {settings.smallest_group} rows: counted, not scored."
+    return tuple(
+        GroupResult(
+            column=column,
+            label=label.label,
+            sample=samples.get(label.code) or _count_label(label),
+            models=tuple(scored.get(label.code, ())),
+            note="" if label.code in marks else small,
+        )
+        for label in labels
+    )
+
+
+def _score_group(
+    engine: Engine, model: str, digest: Digest, measures: list[Measure], settings: Settings
+) -> ScoredDigest:
+    survey = engine.survey
+    units = Units(
+        clustered=survey.clusters is not None, counted=survey.counted, case_weight=case_weight(survey)
+    )
+    return ScoredDigest(name=model, digest=digest, measures=measures, units=units, level=settings.level)
+
+
+def _count_label(label: LabelCount) -> SampleSummary:
+    return SampleSummary(rows=label.rows, total=float(label.total), events=float(label.events))
+
+
+def compare_groups(by_column: Mapping[str, Sequence[GroupResult]]) -> tuple[Heterogeneity, ...]:
+    """Tests whether the scores of each model are the same in all groups of a column."""
+    return tuple(
+        found
+        for column, groups in by_column.items()
+        for found in adjust_heterogeneity(list(_compare_column(column, groups)))
+    )
+
+
+def _compare_column(column: str, groups: Sequence[GroupResult]) -> Iterator[Heterogeneity]:
+    scored = [group for group in groups if group.models and group.models[0].scores[0].interval is not None]
+    if len(scored) < 2:
+        return
+    for place, model in enumerate(scored[0].models):
+        tests = compare_group_scores(scored, place, warn_of_groups(scored))
+        yield from (Heterogeneity(column=column, model=model.model, test=test) for test in tests)

@@ -1,0 +1,135 @@
+"""Intervals from sums by bucket: what an estimate would be without each bucket tells how much it varies.
+
+Rows, or whole clusters of them, are dealt out to buckets at random. So one pass over the rows gives the
+errors of everything that is a function of sums, of differences between models as well, for the same rows
+are in the same bucket whatever the model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.arrays import FloatArray
+from scorereport.engines.digest import SUMS
+from scorereport.inference.mean_errors import NormalOrT
+from scorereport.inference.measures import expected_score
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scorereport.engines.digest import Digest
+    from scorereport.inference.measures import Measure
+
+EFRON_TIBSHIRANI = "Efron, Tibshirani (1993), An Introduction to the Bootstrap, doi:10.1201/9780429246593"
+#: An error this small against the estimate is rounding of equal values.
+_ROUNDING = 1e-13
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Buckets:
+    """The sums of a model over each bucket that has rows: a row per bucket, a column per measure."""
+
+    n: FloatArray
+    events: FloatArray
+    events_win: FloatArray
+    non_events_win: FloatArray
+    forecast: FloatArray
+    spiegelhalter: FloatArray
+    score: FloatArray
+    recalibrated: FloatArray
+    constant: FloatArray
+
+    @property
+    def law(self) -> NormalOrT:
+        """The law of an estimate over its error: of t with one degree of freedom less than buckets."""
+        return NormalOrT(max(len(self.n) - 1, 1))
+
+    def error(self, estimate: Callable[[Without], FloatArray]) -> float:
+        """Standard error of what a function makes of the sums without each bucket; NaN for one bucket."""
+        if len(self.n) < 2:
+            return np.nan
+        with np.errstate(invalid="ignore", divide="ignore"):
+            left = estimate(self.without)
+            spread = float(((left - left.mean()) ** 2).sum() * (len(left) - 1) / len(left))
+        error = spread**0.5
+        return 0.0 if error <= _ROUNDING * float(np.abs(left).max()) else error
+
+    @cached_property
+    def without(self) -> Without:
+        """The sums without each bucket."""
+        return Without(self)
+
+    @cached_property
+    def auc(self) -> float:
+        """The area under the ROC curve."""
+        events = self.events.sum()
+        return float(self.events_win.sum() / events) if 0 < events < self.n.sum() else np.nan
+
+    @cached_property
+    def auc_influence(self) -> FloatArray:
+        """How much the rows of each bucket move the AUC, all of them together by 0."""
+        others = self.n - self.events
+        return (self.events_win - self.auc * self.events) / self.events.sum() + (
+            self.non_events_win - self.auc * others
+        ) / others.sum()
+
+
+class Without:
+    """Sums over all rows but those of one bucket, for each bucket in turn."""
+
+    def __init__(self, buckets: Buckets) -> None:
+        self._buckets = buckets
+
+    def __getattr__(self, name: str) -> FloatArray:
+        sums: FloatArray = getattr(self._buckets, name)
+        return sums.sum(axis=0) - sums
+
+    @property
+    def prevalence(self) -> FloatArray:
+        """Share of events."""
+        return np.asarray(self.events / self.n)
+
+    def mean(self, name: str, measure: int) -> FloatArray:
+        """The mean of one column of some sums."""
+        return np.asarray(getattr(self, name)[:, measure] / self.n)
+
+
+def influence_error(influence: FloatArray) -> float:
+    """Standard error of an estimate from how much each bucket moves it."""
+    size = len(influence)
+    return float(np.sqrt((influence**2).sum() * size / (size - 1))) if size > 1 else np.nan
+
+
+def sum_by_bucket(digest: Digest, measures: list[Measure]) -> Buckets:
+    """The sums of a digest, and those of its recalibrated forecasts and of the prevalence."""
+    used = digest.bucket_sums[:, SUMS.index("n")] > 0
+    sums = dict(zip(SUMS, digest.bucket_sums[used].T, strict=False))
+    counts = digest.block_counts[:, used].astype(np.float64)
+    n, events = counts[..., 0], counts[..., 1]
+    rate, prevalence = digest.blocks.mean, sums["events"].sum() / sums["n"].sum()
+    return Buckets(
+        **sums,
+        score=digest.bucket_sums[used, len(SUMS) :],
+        recalibrated=np.column_stack([_score_at(m, rate, n, events) for m in measures]),
+        constant=np.column_stack(
+            [_score_at(m, np.array([prevalence]), sums["n"][None], sums["events"][None]) for m in measures]
+        ),
+    )
+
+
+def _score_at(measure: Measure, rate: FloatArray, n: FloatArray, events: FloatArray) -> FloatArray:
+    """Sum of scores in each bucket where all forecasts of a block are its rate."""
+    of_event = np.where(rate == 0, 0.0, measure.score(np.ones(len(rate)), rate))
+    of_none = np.where(rate == 1, 0.0, measure.score(np.zeros(len(rate)), rate))
+    return np.asarray((events * of_event[:, None] + (n - events) * of_none[:, None]).sum(axis=0))
+
+
+def skills_without(without: Without, measures: list[Measure], at: int) -> FloatArray:
+    """The skill by one measure without each bucket."""
+    reference = expected_score(measures[at], without.prevalence, without.prevalence)
+    perfect = expected_score(measures[at], without.prevalence, None)
+    return np.asarray((reference - without.mean("score", at)) / (reference - perfect))

@@ -1,0 +1,101 @@
+"""Where the counts of a model have to be known, settled before its rows are sorted.
+
+A digest keeps exact counts at chosen forecasts only. Those of curves, tables and bins are known by value,
+those of quantiles, groups and cells of equal count by rank.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.curves.thinning import even_heights, even_knots, jumps_kept
+from scorereport.engines.records import BUCKETS, Marks
+from scorereport.inference.binning import OTHER_BINS
+from scorereport.summaries import QUANTILES, choose_thresholds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scorereport.arrays import FloatArray
+    from scorereport.engines.records import LabelCount, Survey
+    from scorereport.inference.measures import Measure
+    from scorereport.results import Settings
+
+#: Cells of equal count for what is smooth in the forecast, such as their density.
+SMOOTH_CELLS = 16_384
+#: Fewer buckets do for a group; there may be many groups, and each holds counts by block and bucket.
+GROUP_BUCKETS = 100
+#: Groups of Hosmer and Lemeshow.
+TENTHS = 10
+
+
+def mark_model(survey: Survey, settings: Settings, measures: Iterable[Measure]) -> Marks:
+    """What an evaluation asks of all rows of a model."""
+    points = settings.curve_points
+    return Marks(
+        total=survey.total,
+        events=survey.events,
+        measures=list_measures(measures),
+        edges=_mark_values(settings),
+        ranks=_mark_ranks(survey),
+        heights=even_heights(_top(survey), points),
+        jumps=jumps_kept(points),
+        buckets=BUCKETS if settings.resamples > 0 else 1,
+    )
+
+
+def mark_group(label: LabelCount, measures: Iterable[Measure], *, infers: bool) -> Marks:
+    """What is asked of the rows of a group: its scores, no curves."""
+    return Marks(
+        total=label.total,
+        events=label.events,
+        measures=list_measures(measures),
+        buckets=GROUP_BUCKETS if infers else 1,
+        most_distinct=0,
+    )
+
+
+def list_measures(measures: Iterable[Measure]) -> tuple[tuple[str, tuple[tuple[str, float], ...]], ...]:
+    """Names and options of measures, which a process elsewhere resolves again."""
+    return tuple((measure.name, tuple(measure.options.items())) for measure in measures)
+
+
+def _mark_values(settings: Settings) -> FloatArray:
+    """The even knots of curves, thresholds, 1/2, and the edges of the bins of the calibration error."""
+    thresholds = settings.thresholds or choose_thresholds(settings.cost_interval)
+    bins = [np.arange(number + 1) / number for number in OTHER_BINS]
+    return np.unique(np.concatenate([even_knots(settings.curve_points), thresholds, [0.5], *bins]))
+
+
+def _mark_ranks(survey: Survey) -> FloatArray:
+    """Cases next to quantiles, and at the ends of tenths and of cells of equal count."""
+    total, case = survey.total, case_weight(survey)
+    at = np.array([level * (total / case - 1) for level in QUANTILES])
+    quantiles = np.concatenate([np.floor(at), np.ceil(at)]) * case
+    starts = [cell_starts(total, cells) for cells in (TENTHS, count_cells(total), SMOOTH_CELLS)]
+    ranks = np.concatenate([quantiles, *(np.append(start, start - 1) for start in starts)])
+    return np.unique(np.clip(ranks, 0, total - 1))
+
+
+def count_cells(total: float) -> int:
+    """Cells of the honest band, 6 n^(1/3)."""
+    return ceil(6 * int(total) ** (1 / 3))
+
+
+def cell_starts(total: float, cells: int) -> FloatArray:
+    """The first case that may start each cell of equal count, but the first cell."""
+    shares = np.arange(1, cells) * total
+    return (-(-shares // cells)).astype(np.float64)  # rounded up, exact for whole numbers
+
+
+def case_weight(survey: Survey) -> float:
+    """What a case weighs, Σw²/Σw: 1 if weights are counts."""
+    return 1.0 if survey.counted else survey.squares / survey.total
+
+
+def _top(survey: Survey) -> float:
+    """The largest sum of both rates: 1 where a class is absent."""
+    return float((survey.events > 0) + (survey.events < survey.total))

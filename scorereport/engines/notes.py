@@ -1,0 +1,82 @@
+"""Sentences on what an engine did, and what it leaves out because it reads rows once, in sorted order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport.checks import name_some
+from scorereport.engines.marks import case_weight
+from scorereport.formatting import counted
+from scorereport.inference.components import warn_of_few_events
+from scorereport.inference.mean_errors import FEW_UNITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scorereport.engines.records import Engine, Survey
+    from scorereport.results import Settings
+
+_PLACES = {"duckdb": "DuckDB sorted the rows on disk", "spark": "Spark sorted the rows on its cluster"}
+
+
+def describe_engine(engine: Engine, settings: Settings) -> Iterator[str]:
+    """Who sorted the rows, how intervals were made, and what was left out."""
+    survey = engine.survey
+    counts = "Counts, blocks and curves are exact."
+    yield f"{_PLACES[engine.name]}, and each model's were read once in the order of its forecasts. {counts}"
+    if not survey.sha256:
+        yield "The rows have no order here, so that there is no SHA-256 of them."
+    if settings.resamples == 0:
+        return
+    yield (
+        "Nothing is resampled: intervals are grouped jackknife intervals over buckets of rows, those of "
+        "miscalibration and discrimination take off the overfit in closed form, and bands are asymptotic."
+    )
+    yield (
+        "Left out, because they need the rows in memory: tests of miscalibration by resampling, the "
+        "simultaneous consistency band, smooth calibration errors, recalibration, the probability scale, "
+        "Murphy differences and calibration by group."
+    )
+
+
+def describe_rows(survey: Survey, settings: Settings) -> Iterator[str]:
+    """Notes on the outcomes, the forecasts that were refuted, and the rows without weight."""
+    if survey.events in (0, survey.total):
+        yield "All outcomes are the same: AUC and skill are not defined."
+    elif settings.resamples > 0:
+        warning = warn_of_few_events(survey.events, survey.total, case_weight(survey))
+        yield from [warning.replace("this interval says", "intervals say")] if warning else []
+    if settings.resamples > 0:
+        yield from _describe_dependence(survey)
+    for model, (count, rows) in survey.refuted.items():
+        yield from [_describe_refuted(model, count, rows)] if count else []
+    for column, label, size in survey.weightless:
+        yield f"{column} = {label} is left out: its {size} rows have no weight."
+
+
+def _describe_dependence(survey: Survey) -> Iterator[str]:
+    if survey.windows and survey.clusters is None:
+        yield "Rows are taken as independent, in time as well."
+    if survey.clusters is not None and survey.clusters < FEW_UNITS:
+        few = f"Only {counted(survey.clusters, 'cluster')}"
+        yield f"{few}: with fewer than {FEW_UNITS} cluster errors are too small."
+    if survey.clusters is not None:
+        yield "The Hosmer-Lemeshow test and all bands are left out: they need independent rows."
+    elif not survey.counted:
+        yield "The Hosmer-Lemeshow test and all bands are left out: they need whole weights."
+    if survey.weighted and survey.counted:
+        yield (
+            "A row goes into a bucket with all cases that its weight stands for, so that jackknife intervals "
+            "are wider than if each case were a row of its own."
+        )
+    if survey.has_grade:
+        yield "The tests by grade are left out: they need the rows in memory."
+
+
+def _describe_refuted(model: str, count: int, rows: tuple[int, ...]) -> str:
+    cases = "1 case was" if count == 1 else f"{count} cases were"
+    where = f" (row {name_some(rows)})" if rows else ""
+    return (
+        f"{model}: the log score is infinite, because {cases} called impossible and happened, "
+        f"or certain and did not{where}."
+    )

@@ -1,0 +1,163 @@
+"""What needs rows once more after the fit, in any order: counts at late marks, and logistic regression.
+
+Newton's method starts from the fit to cells of forecasts, which is so near that two or three scans of all
+rows end it. One scan serves all models.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit, logit
+
+from scorereport.arrays import FloatArray
+from scorereport.engines.digest import Knots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from scorereport.engines.records import Batch, Engine, Sums
+
+#: A step of Newton's method so small was the last that counts, for the next would be its square.
+_LAST_STEP = 1e-8
+_MOST_SCANS = 30
+
+
+def count_at(engine: Engine, values: Mapping[str, FloatArray]) -> dict[str, Knots]:
+    """Exact counts of each model's forecasts below and at ascending values."""
+
+    def count(batch: Batch) -> Sums:
+        return tuple(_count_batch(batch, model, at) for model, at in values.items())
+
+    found = engine.reduce(count, "counting forecasts")
+    return {model: _make_knots(at, sums) for (model, at), sums in zip(values.items(), found, strict=True)}
+
+
+def _count_batch(batch: Batch, model: str, at: FloatArray) -> NDArray[np.float64]:
+    """Weights of cases and of events: a row for those between values, a row for those at them."""
+    x = batch.forecasts[model]
+    place = 2 * np.searchsorted(at, x, side="right")
+    place -= at[place // 2 - 1] == x  # odd places are for the values themselves
+    weight = np.ones(len(batch)) if batch.weight is None else batch.weight
+    size = 2 * len(at) + 1
+    return np.stack(
+        [np.bincount(place, weights=w, minlength=size) for w in (weight, weight * batch.y)]
+    ).astype(np.float64)
+
+
+def _make_knots(at: FloatArray, sums: NDArray[np.float64]) -> Knots:
+    below = np.cumsum(sums, axis=1) - sums
+    n, events = sums[:, 1::2]
+    n_below, events_below = below[:, 1::2]
+    return Knots(
+        x=at,
+        n_below=n_below,
+        events_below=events_below,
+        forecast_below=np.full(len(at), np.nan),
+        n_at=n,
+        events_at=events,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StreamedFit:
+    """A maximum of the likelihood: coefficients, information, and scores by bucket at it.
+
+    `log_likelihood` is that of the fit, `of_forecasts` that of the forecasts as they are.
+    """
+
+    value: FloatArray
+    information: FloatArray
+    bucket_scores: FloatArray
+    log_likelihood: float
+    of_forecasts: float
+
+
+#: Of each model, where each of its fits starts: at an intercept and a slope, or at an intercept alone.
+Starts = dict[str, tuple[FloatArray, ...]]
+
+
+def fit_logistic(engine: Engine, starts: Starts, buckets: int) -> dict[str, tuple[StreamedFit | None, ...]]:
+    """Fit logistic regressions of outcomes on log-odds, all by the same scans; None where one diverges."""
+    at = {model: [np.array(start) for start in fits] for model, fits in starts.items()}
+    for scan in range(1, _MOST_SCANS + 1):
+        sums = engine.reduce(_likelihood_sums(at, buckets), f"fitting calibration lines, scan {scan}")
+        found = _collect(at, sums)
+        steps = {model: [_step(fit) for fit in fits] for model, fits in found.items()}
+        if all(_is_last(step, value) for m in at for step, value in zip(steps[m], at[m], strict=True)):
+            return {model: tuple(_settle(fit) for fit in fits) for model, fits in found.items()}
+        at = {m: [value + step for value, step in zip(at[m], steps[m], strict=True)] for m in at}
+    return {model: tuple(None for _ in fits) for model, fits in at.items()}
+
+
+def _likelihood_sums(at: Mapping[str, list[FloatArray]], buckets: int) -> Callable[[Batch], Sums]:
+    def sums(batch: Batch) -> Sums:
+        weight = np.ones(len(batch)) if batch.weight is None else batch.weight
+        found: list[NDArray[np.float64]] = []
+        for model, fits in at.items():
+            x = logit(batch.forecasts[model])
+            for value in fits:
+                found += _sums_of_fit(x, batch, weight, value, buckets)
+        return tuple(found)
+
+    return sums
+
+
+def _sums_of_fit(
+    x: FloatArray, batch: Batch, weight: FloatArray, value: FloatArray, buckets: int
+) -> list[NDArray[np.float64]]:
+    """Log-likelihoods, information and scores by bucket; a single value is the intercept at slope 1."""
+    log_odds = value[0] + (value[1] if len(value) == 2 else 1.0) * x
+    sign = 1 - 2 * batch.y
+    likelihood, of_forecasts = (-float((weight * np.logaddexp(0, sign * eta)).sum()) for eta in (log_odds, x))
+    probability = expit(log_odds)
+    spread, excess = weight * probability * (1 - probability), weight * (batch.y - probability)
+    columns = [np.ones_like(x), x][: len(value)]
+    information = np.array([[(spread * one * other).sum() for other in columns] for one in columns])
+    scores = np.stack(
+        [np.bincount(batch.bucket, weights=excess * one, minlength=buckets) for one in columns], axis=1
+    )
+    return [np.array([likelihood, of_forecasts]), information, scores.astype(np.float64)]
+
+
+def _collect(at: Mapping[str, list[FloatArray]], sums: Sums) -> dict[str, list[StreamedFit]]:
+    given = iter(sums)
+    found: dict[str, list[StreamedFit]] = {}
+    for model, fits in at.items():
+        found[model] = []
+        for value in fits:
+            likelihoods, information, scores = next(given), next(given), next(given)
+            found[model].append(
+                StreamedFit(
+                    value=value,
+                    information=information,
+                    bucket_scores=scores,
+                    log_likelihood=float(likelihoods[0]),
+                    of_forecasts=float(likelihoods[1]),
+                )
+            )
+    return found
+
+
+def _step(fit: StreamedFit) -> FloatArray:
+    try:
+        return np.asarray(np.linalg.solve(fit.information, fit.bucket_scores.sum(axis=0)))
+    except np.linalg.LinAlgError:
+        return np.full(len(fit.value), np.nan)
+
+
+def _is_last(step: FloatArray, value: FloatArray) -> bool:
+    """Whether nothing moves any more, or never will."""
+    return not np.isfinite(step).all() or bool((np.abs(step) <= _LAST_STEP * (1 + np.abs(value))).all())
+
+
+def _settle(fit: StreamedFit) -> StreamedFit | None:
+    """The fit after its last step, whose other sums are as good as those before it."""
+    step = _step(fit)
+    if not np.isfinite(step).all():
+        return None
+    return replace(fit, value=fit.value + step)

@@ -1,0 +1,247 @@
+"""Every kind of source gives the same rows, to DuckDB and in memory, and says what is wrong with it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import replace
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+
+import scorereport as sr
+from scorereport.engines.choosing import estimate_rows
+from scorereport.engines.duck.engine import open_duckdb
+from scorereport.sources import describe, hash_file
+
+COLUMNS = {
+    "outcome": "y",
+    "forecasts": ["a", "b"],
+    "weight": "w",
+    "group": "g",
+    "cluster": "c",
+    "time": "t",
+    "missing": "drop",
+}
+
+
+def exactly(sentence):
+    return f"^{re.escape(sentence)}$"
+
+
+def make_frame(n=2000):
+    rng = np.random.default_rng(2)
+    x = rng.random(n).round(3)
+    frame = pd.DataFrame(
+        {
+            "y": (rng.random(n) < x).astype(int),
+            "a": x,
+            "b": np.clip(x + rng.normal(0, 0.1, n), 0, 1),
+            "w": rng.integers(0, 3, n),
+            "g": rng.choice(["n", "s", "1"], n),
+            "c": rng.integers(0, 100, n),
+            "t": pd.Timestamp("2026-01-01") + pd.to_timedelta(rng.integers(0, 10**7, n), unit="s"),
+        }
+    )
+    frame.loc[3, "a"] = np.nan
+    frame.loc[4, "g"] = None
+    return frame
+
+
+FRAME = make_frame()
+KINDS = ("parquet", "csv", "csv.gz", "folder", "pattern", "duckdb", "view", "sqlite", "polars", "pyarrow")
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """The same rows in every place: the source, and the table if it has one."""
+    import polars as pl
+    import pyarrow as pa
+
+    place = tmp_path_factory.mktemp("sources")
+    FRAME.to_parquet(place / "p.parquet")
+    for name in ("p.csv", "p.csv.gz"):
+        FRAME.to_csv(place / name, index=False)
+    for at, (first, last) in enumerate([(0, 700), (700, 701), (701, 2000)]):
+        (place / f"folder/part={at}").mkdir(parents=True)
+        FRAME.iloc[first:last].to_parquet(place / f"folder/part={at}/p.parquet")
+    (place / "folder/_temporary.parquet").write_bytes(b"half a file")
+    with duckdb.connect(place / "d.duckdb") as connection:
+        connection.register("frame", FRAME)
+        connection.execute("CREATE TABLE loans AS SELECT * FROM frame")
+        connection.execute("CREATE VIEW recent AS SELECT * FROM loans")
+    address = f"sqlite:///{place / 's.db'}"
+    engine = sa.create_engine(address)
+    FRAME.to_sql("loans", engine, index=False)
+    engine.dispose()
+    return {
+        "parquet": (place / "p.parquet", None),
+        "csv": (place / "p.csv", None),
+        "csv.gz": (place / "p.csv.gz", None),
+        "folder": (place / "folder", None),
+        "pattern": (str(place / "folder/*/p.parquet"), None),
+        "duckdb": (place / "d.duckdb", "loans"),
+        "view": (place / "d.duckdb", "main.recent"),
+        "sqlite": (address, "loans"),
+        "polars": (pl.from_pandas(FRAME), None),
+        "pyarrow": (pa.Table.from_pandas(FRAME), None),
+    }
+
+
+@pytest.fixture(scope="module")
+def expected():
+    with open_duckdb(FRAME, **COLUMNS) as engine:
+        return engine.survey
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_survey_is_the_same_wherever_rows_are(sources, expected, kind):
+    source, table = sources[kind]
+    with open_duckdb(source, **COLUMNS, table=table) as engine:
+        survey = engine.survey
+    assert survey.sha256 == sr.read_predictions(FRAME, **COLUMNS).sha256
+    assert survey.source == describe(source, table)
+    assert survey.file_sha256 == hash_file(source, table)
+    assert replace(survey, source=expected.source, file_sha256="") == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_memory_reads_every_kind_of_source(sources, kind):
+    source, table = sources[kind]
+    p = sr.read_predictions(source, **COLUMNS, table=table)
+    frame = sr.read_predictions(FRAME, **COLUMNS)
+    assert (p.sha256, p.row_flow, p.source) == (frame.sha256, frame.row_flow, describe(source, table))
+    assert p.file_sha256 == hash_file(source, table)
+
+
+def test_names_of_sources_tell_no_secrets(sources):
+    assert describe(sources["sqlite"][0], "loans") == "s.db: loans"
+    assert describe("postgresql://me:secret@host:5432/risk", "loans") == "risk: loans"
+    assert describe(sources["duckdb"][0], "loans") == "d.duckdb: loans"
+    with pytest.raises(sr.DataError) as refused:
+        open_duckdb("nodialect://me:secret@host/risk", **COLUMNS, table="loans")
+    assert "secret" not in str(refused.value)
+
+
+def test_the_hash_of_a_folder_is_that_of_what_sha256sum_prints(sources):
+    folder = sources["folder"][0]
+    names = [f"part={at}/p.parquet" for at in range(3)]
+    lines = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in names]
+    assert hash_file(folder) == hashlib.sha256("".join(lines).encode()).hexdigest()
+    assert hash_file(folder) == hash_file(sources["pattern"][0])
+
+
+def test_folders_named_like_columns_make_columns(sources):
+    columns = {"outcome": "y", "forecasts": ["b"], "group": "part"}
+    source = sources["folder"][0]
+    with open_duckdb(source, **columns) as engine:
+        assert [(label.label, label.rows) for label in engine.survey.groups["part"]] == [
+            ("0", 700),
+            ("1", 1),
+            ("2", 1299),
+        ]
+        assert engine.survey.sha256 == sr.read_predictions(source, **columns).sha256
+
+
+def test_rows_of_several_files_are_numbered_through(sources, tmp_path):
+    folder = sources["folder"][0]
+    for at in range(3):
+        (tmp_path / f"part={at}").mkdir()
+        frame = pd.read_parquet(folder / f"part={at}/p.parquet")
+        frame.assign(b=frame["b"].where(np.arange(len(frame)) != 0, 2.0)).to_parquet(
+            tmp_path / f"part={at}/p.parquet"
+        )
+    sentence = "`b` must lie in [0, 1]; got 2.0 at row 0 (3 of 2000 rows: 0, 700, 701)."
+    for read in (sr.read_predictions, open_duckdb):
+        with pytest.raises(sr.DataError, match=exactly(sentence)):
+            read(tmp_path, **COLUMNS)
+
+
+def test_files_of_different_types_are_read_as_the_wider_one(tmp_path):
+    pd.DataFrame({"y": [0, 1], "a": [0, 1]}).to_parquet(tmp_path / "1.parquet")
+    pd.DataFrame({"y": [0, 1], "a": [0.25, 0.75]}).to_parquet(tmp_path / "2.parquet")
+    columns = {"outcome": "y", "forecasts": ["a"]}
+    assert sr.read_predictions(tmp_path, **columns).forecasts["a"].tolist() == [0, 1, 0.25, 0.75]
+    with open_duckdb(tmp_path, **columns) as engine:
+        assert engine.survey.sha256 == sr.read_predictions(tmp_path, **columns).sha256
+
+
+def test_columns_that_differ_in_case_alone_are_told_apart(tmp_path):
+    frame = pd.DataFrame({"y": [0, 1, 1], "Y": [0.5, 0.25, 0.75]})
+    frame.to_parquet(tmp_path / "p.parquet")
+    columns = {"outcome": "y", "forecasts": ["Y"]}
+    with open_duckdb(tmp_path / "p.parquet", **columns) as engine:
+        assert engine.survey.sha256 == sr.read_predictions(frame, **columns).sha256
+
+
+@pytest.mark.parametrize(
+    ("kind", "table", "sentence"),
+    [
+        ("duckdb", None, "`table` must name the table or view of the database that is to be read."),
+        ("sqlite", None, "`table` must name the table or view of the database that is to be read."),
+        ("duckdb", "loan", "d.duckdb has no table `loan`; it has `loans`, `recent`."),
+        ("sqlite", "loan", "s.db: loan has no table `loan`; it has `loans`."),
+        (
+            "csv",
+            "loans",
+            "`table` is for a database file (.duckdb, .ddb) or the address of a database; p.csv is neither.",
+        ),
+    ],
+)
+def test_tables_that_are_not_there_are_refused(sources, kind, table, sentence):
+    for read in (sr.read_predictions, open_duckdb):
+        with pytest.raises(sr.ScoreReportError, match=exactly(sentence)):
+            read(sources[kind][0], **COLUMNS, table=table)
+
+
+def test_columns_that_a_table_does_not_have_are_refused_with_a_hint(sources):
+    for kind, name in (("duckdb", "d.duckdb: loans"), ("sqlite", "s.db: loans"), ("folder", "folder")):
+        source, table = sources[kind]
+        for read in (sr.read_predictions, open_duckdb):
+            with pytest.raises(sr.DataError, match=f"^{re.escape(name)} has no column `aa`; it has `y`, `a`"):
+                read(source, outcome="y", forecasts=["aa"], table=table)
+
+
+def test_folders_and_patterns_without_files_are_refused(tmp_path):
+    (tmp_path / "p.csv").write_text("y,a\n0,.1\n", encoding="utf-8")
+    columns = {"outcome": "y", "forecasts": ["a"]}
+    cases = [
+        (tmp_path, f"{tmp_path} holds no .parquet file."),
+        (str(tmp_path / "*.parquet"), f"{tmp_path / '*.parquet'} matches no file."),
+        (str(tmp_path / "*.csv"), "Several files must all be Parquet; got p.csv."),
+        (str(tmp_path / "p.duckdb"), f"{tmp_path / 'p.duckdb'} is not a file."),
+    ]
+    for source, sentence in cases:
+        table = "loans" if source is cases[-1][0] else None
+        for read in (sr.read_predictions, open_duckdb):
+            with pytest.raises(sr.UsageError, match=exactly(sentence)):
+                read(source, **columns, table=table)
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path):
+    path = tmp_path / "p.duckdb"
+    path.write_bytes(b"y,a\n0,.1\n" * 1000)
+    for read in (sr.read_predictions, open_duckdb):
+        with pytest.raises(
+            sr.DataError, match=r"^p\.duckdb: loans cannot be read as a DuckDB database: .+\.$"
+        ):
+            read(path, outcome="y", forecasts=["a"], table="loans")
+
+
+def test_rows_of_tables_and_folders_are_counted(sources):
+    for kind in ("parquet", "folder", "pattern", "duckdb", "view", "sqlite"):
+        source, table = sources[kind]
+        assert estimate_rows(source, table) == 2000
+
+
+def test_a_postgres_table_is_streamed(postgres_url):
+    engine = sa.create_engine(postgres_url)
+    FRAME.to_sql("loans", engine, index=False)
+    engine.dispose()
+    with open_duckdb(postgres_url, **COLUMNS, table="public.loans") as opened:
+        assert opened.survey.sha256 == sr.read_predictions(FRAME, **COLUMNS).sha256
+    p = sr.read_predictions(postgres_url, **COLUMNS, table="loans")
+    assert p.sha256 == sr.read_predictions(FRAME, **COLUMNS).sha256
