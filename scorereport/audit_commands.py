@@ -58,7 +58,7 @@ def run(
 ) -> None:
     """Read, evaluate, certify, judge, render and record one period; answer from the record if it is there."""
     from scorereport.audit.running import run_audit
-    from scorereport.terminal import show_progress
+    from scorereport.watching import show_progress
 
     with show_progress(quiet=quiet):
         outcome = run_audit(config, as_of=as_of, again=again, wait=wait, command=_name_command(config, as_of))

@@ -5,6 +5,9 @@ Everything heavy is imported inside the commands, so that `--help` answers at on
 
 from __future__ import annotations
 
+import atexit
+import gc
+import os
 import shlex
 import sys
 from importlib import import_module
@@ -16,7 +19,9 @@ import typer
 
 from scorereport.audit_commands import app as audit_app
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
+from scorereport.interrupts import Stopped, stopped_by_signals
 from scorereport.options import Request, on_predictions
+from scorereport.redacting import Redactor, find_literal_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,7 +144,7 @@ def report(  # a command takes as many options as it has
     from scorereport.clock import fixed_time, read_time
     from scorereport.configuration import read_configuration
     from scorereport.report.writing import find_templates, write_pages
-    from scorereport.terminal import show_progress
+    from scorereport.watching import show_progress
 
     if source is not None and checkpoints is not None:
         raise UsageError("Give either --checkpoints or --from: results are rendered as they are.")
@@ -230,11 +235,19 @@ def _open_signer(certificate: Path | None, outputs: list[Path]) -> Callable[[byt
 
 
 #: Options that say where and how to write, not what; with those that take a value.
-_ABOUT_WRITING = {"--output": 1, "-o": 1, "--quiet": 0, "--sign": 1, "--date": 1, "--strict": 0}
+_ABOUT_WRITING = {
+    "--output": 1,
+    "-o": 1,
+    "--quiet": 0,
+    "--sign": 1,
+    "--date": 1,
+    "--strict": 0,
+    "--temporary-folder": 1,
+}
 
 
 def _command() -> str:
-    """The command that was given, without what does not change the results."""
+    """The command that was given, without what does not change the results, and without passwords."""
     words, kept = iter(sys.argv[1:]), [_NAME]
     for word in words:
         is_short = word.startswith("-o")  # which may have its value glued on
@@ -243,7 +256,7 @@ def _command() -> str:
             kept.append(word)
         elif _ABOUT_WRITING[name] and word == name:
             next(words, None)
-    return shlex.join(kept)
+    return shlex.join(Redactor().redact(word) if find_literal_secret(word) else word for word in kept)
 
 
 def _conclude_report(made: Report, *, strict: bool) -> None:
@@ -286,7 +299,8 @@ def validate(
     from scorereport.report.writing import write_study
     from scorereport.sampling import SEED
     from scorereport.study.studying import run_study
-    from scorereport.terminal import print_study, show_progress
+    from scorereport.terminal import print_study
+    from scorereport.watching import show_progress
 
     with show_progress(quiet=quiet):
         study = run_study(cases=cases, seed=SEED if seed is None else seed)
@@ -324,7 +338,8 @@ def demo(
     """Fit models to real data, hold out rows, print their tables, and report on them."""
     from scorereport.evaluation import evaluate
     from scorereport.files import write_text
-    from scorereport.terminal import print_evaluation, show_progress
+    from scorereport.terminal import print_evaluation
+    from scorereport.watching import show_progress
 
     example = import_module(f"scorereport.{'ordinal_demo' if ordinal else 'demo'}")
     frame = example.make_demo_predictions()
@@ -359,15 +374,34 @@ def main() -> None:
     """Run the command line; a refusal is one line on stderr and its exit code."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without ↑ or ∞ still gets its numbers
+    code = _run()
+    gc.collect()  # DuckDB complains of what outlives it, such as the frames of an error
+    sys.exit(code)
+
+
+def _hush() -> None:
+    """Close standard error at the very end: DuckDB complains there of what a signal left to Python."""
+    if "duckdb" in sys.modules:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+
+def _run() -> int | str | None:
+    """The exit code of the command that was given; what went wrong is told, and forgotten."""
     try:
-        app()
+        with stopped_by_signals():
+            app()
     except ScoreReportError as error:
         typer.echo(f"scorereport: {error}", err=True)
-        sys.exit(error.exit_code)
+        return error.exit_code
     except OSError as error:
         typer.echo(f"scorereport: {error}", err=True)
-        sys.exit(ExitCode.USAGE)
-    except SystemExit as stop:  # typer makes one of an interrupt
-        if stop.code == _INTERRUPTED:
+        return ExitCode.USAGE
+    except Stopped as stop:
+        typer.echo(f"scorereport: {stop.sentence}", err=True)
+        atexit.register(_hush)
+        return stop.code
+    except SystemExit as stop:
+        if stop.code == _INTERRUPTED:  # typer makes one of an interrupt
             typer.echo("scorereport: interrupted.", err=True)
-        raise
+        return stop.code
+    return ExitCode.DONE

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from secrets import token_hex
 from typing import TYPE_CHECKING
+
+from scorereport.interrupts import check_not_stopped, undisturbed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,32 +25,25 @@ def write_bytes(path: str | Path, content: bytes) -> Path:
 
 def write_together(contents: Mapping[Path, bytes]) -> list[Path]:
     """Write all files beside their targets first, and rename them once the last of them is complete."""
-    waiting: dict[Path, Path] = {}
+    check_not_stopped()
+    waiting = {target: _name_beside(target) for target in contents}  # known before they are there
     try:
         for target, content in contents.items():
-            waiting[target] = _reserve(target)
             _fill(waiting[target], content)
-        return [waiting[target].replace(target) for target in contents]
-    except BaseException:
-        for temporary in waiting.values():
-            temporary.unlink(missing_ok=True)
-        raise
+        with undisturbed():
+            return [waiting[target].replace(target) for target in contents]
+    finally:
+        with undisturbed():
+            for temporary in waiting.values():
+                temporary.unlink(missing_ok=True)
 
 
-def _reserve(target: Path) -> Path:
-    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
-        return Path(file.name)
+def _name_beside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{token_hex(4)}")
 
 
 def _fill(temporary: Path, content: bytes) -> None:
-    with temporary.open("wb") as file:
+    with temporary.open("xb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    temporary.chmod(0o666 & ~_umask())
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

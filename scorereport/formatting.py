@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 _FEWEST_DECIMALS, _MOST_DECIMALS = 4, 7
 NOT_DEFINED = "n/d"
+#: Thousands, millions and so on, as they stand before a unit.
+_LARGE = ("", "k ", "M ", "G ")
 
 
 def format_number(value: float, decimals: int) -> str:
@@ -140,6 +142,37 @@ def format_time(text: str) -> str:
     except ValueError:
         return text
     return f"{time:%Y-%m-%d %H:%M} {time.tzname() or ''}".rstrip()
+
+
+def format_rate(rate: float, unit: str) -> str:
+    """So many things in a second, or in a minute where they are slow.
+
+    >>> format_rate(1_234_567, "rows"), format_rate(12.34, "models"), format_rate(0.05, "models")
+    ('1.23 M rows/s', '12.3 models/s', '3.0 models/min')
+    """
+    if rate < 1:
+        return f"{format_number(60 * rate, 1)} {unit}/min"
+    thousands = min(int(math.log10(float(f"{rate:.2e}")) // 3), len(_LARGE) - 1)
+    value = rate / 1000**thousands
+    decimals = 2 if value < 10 and thousands else 1 if value < 100 else 0
+    return f"{format_number(value, decimals)} {_LARGE[thousands]}{unit}/s"
+
+
+def format_duration(seconds: float) -> str:
+    """A time in its two largest units.
+
+    >>> [format_duration(seconds) for seconds in (0.4, 75, 3600, 100_000)]
+    ['0 s', '1 min 15 s', '1 h 0 min', '1 d 3 h']
+    """
+    whole = round(seconds)
+    for size, name, smaller, below in (
+        (86_400, "d", 3_600, "h"),
+        (3_600, "h", 60, "min"),
+        (60, "min", 1, "s"),
+    ):
+        if whole >= size:
+            return f"{whole // size} {name} {whole % size // smaller} {below}"
+    return f"{whole} s"
 
 
 def join_words(words: Iterable[str]) -> str:

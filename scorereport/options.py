@@ -9,10 +9,11 @@ from dataclasses import dataclass, fields
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
+from scorereport.addresses import opened
 from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -27,13 +28,23 @@ _NEEDED = {"file": "argument 'FILE'", "outcome": "option '--outcome'", "forecast
 #: Options that `evaluate` takes by another name, or not at all.
 _RENAMED = {"forecast": "forecasts", "threshold": "thresholds"}
 _OWN = ("file", "certify", "quiet")
+#: Columns beside those of the forecasts.
+_PARTS = ("outcome", "weight", "group", "cluster", "grade", "time")
+Engine = Literal["auto", "memory", "duckdb", "spark"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
     """What a command line asks of an evaluation."""
 
-    file: Annotated[Path | None, typer.Argument(help="Predictions: .csv, .csv.gz or .parquet.")] = None
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            help="Predictions: a .csv, .csv.gz or .parquet file, a folder or pattern of .parquet files, or, "
+            "with --table, a .duckdb file or the address of a database; ${NAME} in it is a variable."
+        ),
+    ] = None
+    table: Annotated[str | None, typer.Option(help="Table or view of the database that FILE is.")] = None
     outcome: Annotated[
         str | None, typer.Option(help="Column of outcomes: 0/1, True/False, two labels or classes.")
     ] = None
@@ -100,6 +111,17 @@ class Request:
         float | None,
         typer.Option(help="How near to 0 and 1 its probabilities may come (default 0)."),
     ] = None
+    engine: Annotated[
+        Engine | None,
+        typer.Option(help="What does the work: by size (auto, default), in memory, on disk, on a cluster."),
+    ] = None
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(help="Memory that the work may take, e.g. 1GB; beyond it the disk is used."),
+    ] = None
+    temporary_folder: Annotated[
+        Path | None, typer.Option(help="Folder for what does not fit into memory; emptied at the end.")
+    ] = None
     certify: Annotated[bool, typer.Option("--certify", help="Hold the numbers against R on these data.")] = (
         False
     )
@@ -114,12 +136,14 @@ class Request:
     def evaluate(self, configuration: Configuration | None = None) -> tuple[Evaluation, Certificate | None]:
         """The evaluation asked for, options before configuration, and its certificate if asked for."""
         from scorereport.evaluation import evaluate
-        from scorereport.terminal import show_progress
+        from scorereport.watching import show_progress
 
         chosen = self.choose(configuration)
-        with show_progress(quiet=self.quiet):
+        with opened(self.file or "") as source, show_progress(quiet=self.quiet):
+            if self.certify:
+                _check_certifiable(source, chosen)
             try:
-                evaluation = evaluate(self.file, **chosen)
+                evaluation = evaluate(source, **chosen)
             except DataError as error:
                 if "classes" in chosen or not _is_about_columns(error, self.forecast or ()):
                     raise
@@ -130,7 +154,7 @@ class Request:
         """What `evaluate` is asked for, options before configuration, checked before the work begins."""
         from scorereport.configuration import check_arguments
 
-        asked = {} if configuration is None else configuration.evaluation.arguments
+        asked = {} if configuration is None else configuration.arguments
         chosen = asked | self.given
         for name, option in _NEEDED.items():
             if not (self.file if name == "file" else chosen.get(_RENAMED.get(name, name))):
@@ -207,6 +231,22 @@ def read_costs(path: Path) -> list[list[float]]:
                 f"got {line!r} in line {number} of {path.name}."
             ) from error
     return costs
+
+
+def _check_certifiable(source: str, chosen: dict[str, Any]) -> None:
+    """Refuse, before the work, a certificate of more rows than R can hold."""
+    from scorereport.engines.choosing import choose_engine
+
+    engine = chosen.get("engine", "auto")
+    if engine == "auto" and chosen.get("classes") is None:
+        used = len(chosen["forecasts"]) + sum(chosen.get(part) is not None for part in _PARTS)
+        limit, table = chosen.get("memory_limit"), chosen.get("table")
+        engine = choose_engine(source, columns=used, memory_limit=limit, table=table)
+    if engine in ("duckdb", "spark"):
+        raise UsageError(
+            f"`--certify` needs all rows in memory, for R has no other way, and they are left to {engine}: "
+            "leave it out, or give --engine memory if the machine has room for them."
+        )
 
 
 def _certify(evaluation: Evaluation) -> Certificate:

@@ -36,7 +36,7 @@ def repeat(function: Callable[[int], _T], times: int, *, rows: int, what: str) -
     """
     threads = count_threads() if rows >= _ROWS_WORTH_A_THREAD else 1
     results = map(function, range(times)) if threads == 1 else _on_threads(function, times, threads)
-    return steps(results, times, what)
+    return steps(results, times, what, unit="resamples")
 
 
 def _on_threads(function: Callable[[int], _T], times: int, threads: int) -> Iterator[_T]:

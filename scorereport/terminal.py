@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from scorereport.judging import Light, count_lights
-from scorereport.progress import watched_by
 from scorereport.tables.history import describe_record, drift_table, history_table, number_table
 from scorereport.tables.overview import evaluation_tables
 from scorereport.tables.sentences import describe_all_bands, describe_data, describe_uncertainty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from scorereport.comparison import Comparison
     from scorereport.evaluation import Evaluation
@@ -32,23 +28,6 @@ if TYPE_CHECKING:
 
 #: Wider than any table: rich would rather cut a number than let the terminal wrap a line.
 _WIDTH = 1000
-
-
-@contextmanager
-def show_progress(*, quiet: bool = False) -> Iterator[None]:
-    """Show the progress of long work on standard error, if that is a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-
-        def watch(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what, completed=done, total=total)
-
-        with watched_by(watch):
-            yield
 
 
 def print_evaluation(evaluation: Evaluation, file: IO[str] | None = None) -> None:

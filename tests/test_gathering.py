@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 import sqlalchemy as sa
 
+from scorereport.audit import gathering
 from scorereport.audit.databases import settings
 from scorereport.audit.databases.database import find_database
 from scorereport.audit.databases.failures import explain
@@ -246,7 +247,7 @@ def test_a_file_that_goes_away_is_refused(tmp_path, monkeypatch):
         path.unlink(missing_ok=True)
         return path
 
-    monkeypatch.setattr(reading_rows, "find_file", find_gone)
+    monkeypatch.setattr(gathering, "find_file", find_gone)
     with pytest.raises(DataError, match=exactly("p.csv cannot be read: No such file or directory.")):
         take(tmp_path, file="p.csv")
 
@@ -276,7 +277,17 @@ def test_half_a_file_is_refused(tmp_path):
         ),
         (
             {"file": "p.csv", "table": "p"},
-            "`audit.source.file` has neither a `query` nor a `table`; these need a `database`.",
+            "`audit.source.table` is for a `database`, or for a `file` that ends in .duckdb or .ddb, which "
+            "needs one.",
+        ),
+        (
+            {"file": "p.duckdb"},
+            "`audit.source.table` is for a `database`, or for a `file` that ends in .duckdb or .ddb, which "
+            "needs one.",
+        ),
+        (
+            {"file": "p.csv", "query": "SELECT 1"},
+            "`audit.source.file` has no `query`, which needs a `database`.",
         ),
     ],
 )

@@ -759,7 +759,7 @@ def test_a_server_runs_what_is_due_once_and_stops(tmp_path: Path) -> None:
         server.let_polls_pass()
         server.set_clock("2026-10-25 02:30:00")
         server.let_polls_pass()
-        assert server.calls == [[str(path), "--as-of", "2026-10-25T03:00:00+01:00", "--quiet"]]
+        assert server.calls == [[str(path), "--as-of", "2026-10-25T03:00:00+01:00"]]
         health = read_health(server.folder)
         assert health.is_alive(at("2026-10-25 02:30"))
         assert health.audits[0].next_run == "2026-10-26T03:00:00+01:00"

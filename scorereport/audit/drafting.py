@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from scorereport.audit.gathering import Gathered
     from scorereport.audit.making import Made
     from scorereport.audit.planning import Plan
+    from scorereport.audit.referring import Referred
     from scorereport.history.records import FiledFile
     from scorereport.periods import Period
 
@@ -44,7 +45,9 @@ def draft_run(plan: Plan, period: Period, moment: datetime, *, started: str, com
     )
 
 
-def draft_audit(draft: Record, gathered: Gathered, made: Made, files: tuple[FiledFile, ...]) -> Record:
+def draft_audit(
+    draft: Record, gathered: Gathered | Referred, made: Made, files: tuple[FiledFile, ...]
+) -> Record:
     """The record of an audit whose report is made."""
     certificate, trend = made.report.certificate, made.report.trend
     return replace(
@@ -52,8 +55,8 @@ def draft_audit(draft: Record, gathered: Gathered, made: Made, files: tuple[File
         status=made.status,
         exit_code=find_exit_code(made.status),
         source=gathered.source,
-        rows=len(gathered.predictions),
-        data_sha256=gathered.predictions.sha256,
+        rows=made.report.evaluation.data.row_flow.kept,
+        data_sha256=made.report.evaluation.data.sha256,
         source_sha256=gathered.source_sha256,
         templates_sha256=made.report.provenance.templates_sha256,
         results_sha256=hashlib.sha256(made.results).hexdigest(),

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from scorereport.audit.gathering import MEMORY, Gathered
+from scorereport.audit.referring import Referred
 from scorereport.errors import ExitCode, ScoreReportError
 from scorereport.evaluation import evaluate
 from scorereport.history.records import Status
@@ -25,9 +27,15 @@ if TYPE_CHECKING:
     from scorereport.evaluation import Evaluation
     from scorereport.history.heads import Head
     from scorereport.periods import Period
-    from scorereport.predictions import ClassPredictions, Predictions
     from scorereport.reference.certificate import Certificate
     from scorereport.trend.records import Trend
+
+
+#: Why R is not asked about rows that are not in memory.
+TOO_LARGE = (
+    "R needs all rows in memory, and these are left to an engine that does not: set `evaluation.engine` to "
+    '"memory" if the machine has room for them.'
+)
 
 
 class CertificateError(ScoreReportError):
@@ -63,7 +71,7 @@ class Made:
 
 def make_audit_report(
     plan: Plan,
-    predictions: Predictions | ClassPredictions,
+    gathered: Gathered | Referred,
     period: Period,
     past: Sequence[Snapshot],
     *,
@@ -75,7 +83,8 @@ def make_audit_report(
     """Evaluate the rows of a period, and make the report that is to be filed."""
     configuration = plan.configuration
     templates = find_templates(configuration)
-    evaluation = evaluate(predictions, **configuration.evaluation.settings)
+    check_certifiable(gathered, plan.audit.certify)
+    evaluation = gathered.evaluate(evaluate, configuration.evaluation.settings)
     snapshot = take_snapshot(evaluation, period, time=time, configuration=configuration.sha256)
     report = prepare_report(
         evaluation,
@@ -111,12 +120,20 @@ def _compare(
     )
 
 
+def check_certifiable(gathered: Gathered | Referred, how: str) -> None:
+    """Refuse, before the work, to audit rows that R cannot hold where a certificate is required."""
+    if how == "required" and isinstance(gathered, Referred) and gathered.engine != MEMORY:
+        raise CertificateError(f"`audit.certify` requires a certificate, and there can be none. {TOO_LARGE}")
+
+
 def _certify(evaluation: Evaluation, how: str) -> Certificate | None:
     """The certificate of an evaluation; one that is required and cannot be had is an error."""
     if how == "off":
         return None
-    from scorereport.reference.certifying import certify
+    from scorereport.reference.certifying import certify, decline
 
+    if evaluation.predictions is None:
+        return decline(evaluation, TOO_LARGE)
     certificate = certify(evaluation)
     if how == "required" and certificate.verdict == "not certified":
         reasons = " ".join(f"{attempt.reference}: {attempt.reason}" for attempt in certificate.attempts)

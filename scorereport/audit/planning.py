@@ -189,6 +189,8 @@ def _find_missing(configuration: Configuration) -> Iterator[str]:
     audit, evaluation = configuration.audit, configuration.evaluation
     if not (audit.source.file or audit.source.query or audit.source.table):
         yield "`audit.source` is missing: name a `file`, or a `database` with a `query` or a `table`."
+    if evaluation.engine == "spark":
+        yield '`evaluation.engine` must be "auto", "memory" or "duckdb" in an audit; got "spark".'
     if evaluation.outcome is None:
         yield "`evaluation.outcome` is missing: name the column of outcomes."
     if not evaluation.forecasts:

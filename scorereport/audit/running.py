@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorereport.audit.drafting import draft_audit, draft_run
-from scorereport.audit.following import follow, tell_by_plan, tell_untold
+from scorereport.audit.following import follow, settle, tell_by_plan, tell_untold
 from scorereport.audit.gathering import Gathered, gather
 from scorereport.audit.locking import PATIENCE, held
 from scorereport.audit.making import Made, make_audit_report
@@ -23,9 +23,11 @@ from scorereport.history.appending import AlreadyRecorded
 from scorereport.history.heads import check_head
 from scorereport.history.records import Record
 from scorereport.history.store import History, open_history
+from scorereport.interrupts import undisturbed
 from scorereport.periods import Period, find_period, read_as_of
 
 if TYPE_CHECKING:
+    from scorereport.audit.referring import Referred
     from scorereport.trend.records import Snapshot
 
 
@@ -91,13 +93,24 @@ class Run:
         try:
             self.plan.make_mark()
             gathered = self._gather()
-            attempt = history.next_attempt(self.plan.name, self.period.label)
-            known = None if again else self._find_known(history, gathered)
-            if known is not None:
-                return self._answer(known, is_new=False)
-            return self._file(history, gathered, self._make(history, gathered), attempt, again=again)
+            try:
+                return self._answer_or_file(history, gathered, again=again)
+            finally:
+                gathered.close()
         except Exception as error:  # whatever goes wrong is part of the history
             return self._fail(history, error)
+
+    def _answer_or_file(self, history: History, gathered: Gathered | Referred, *, again: bool) -> Outcome:
+        attempt = history.next_attempt(self.plan.name, self.period.label)
+        known = None if again else self._find_known(history, gathered)
+        if known is not None:
+            return self._answer(known, is_new=False)
+        made = self._make(history, gathered)
+        with undisturbed():  # a record and its files belong together
+            outcome = self._file(history, gathered, made, attempt, again=again)
+            with suppress(ScoreReportError, OSError):  # it is tried once more, and told, in what follows
+                settle(self.plan, history)
+        return outcome
 
     def tell_unrecorded(self, error: ScoreReportError) -> None:
         """Take the secrets out of an error that no record will tell of, and tell people of it."""
@@ -106,7 +119,7 @@ class Run:
         draft = replace(self._draft(), reason=reason, exit_code=error.exit_code)
         tell_by_plan(self.plan, draft)
 
-    def _gather(self) -> Gathered:
+    def _gather(self) -> Gathered | Referred:
         plan = self.plan
         return gather(
             plan.audit.source,
@@ -116,12 +129,13 @@ class Run:
             folder=plan.path.parent,
             zone=plan.zone,
             expand=plan.expand,
+            work=plan.configuration.work,
         )
 
-    def _make(self, history: History, gathered: Gathered) -> Made:
+    def _make(self, history: History, gathered: Gathered | Referred) -> Made:
         return make_audit_report(
             self.plan,
-            gathered.predictions,
+            gathered,
             self.period,
             self._find_past(history),
             as_of=self.moment,
@@ -131,7 +145,7 @@ class Run:
         )
 
     def _file(
-        self, history: History, gathered: Gathered, made: Made, attempt: int, *, again: bool
+        self, history: History, gathered: Gathered | Referred, made: Made, attempt: int, *, again: bool
     ) -> Outcome:
         """Stage the files and add the record; somebody on another machine may have been faster."""
         shelf = open_shelf(self.plan)
@@ -180,15 +194,18 @@ class Run:
     def _answer(self, record: Record, *, is_new: bool) -> Outcome:
         return Outcome(record=record, is_new=is_new, files=find_files(self.plan, record))
 
-    def _find_known(self, history: History, gathered: Gathered) -> Record | None:
+    def _find_known(self, history: History, gathered: Gathered | Referred) -> Record | None:
         """The last record of the period, if it is of the same data and configuration.
 
         A failure has no data: after it there is a new record, so that the history does not end with it.
         """
         last = history.find(self.plan.name, self.period.label)
-        same = (gathered.predictions.sha256, self.plan.configuration.sha256)
-        is_known = last is not None and (last.data_sha256, last.configuration_sha256) == same
-        return last if is_known else None
+        if last is None or last.configuration_sha256 != self.plan.configuration.sha256:
+            return None
+        known, now = last.data_sha256, gathered.data_sha256
+        if not now:  # rows that were not read yet are the same if their file is
+            known, now = last.source_sha256, gathered.source_sha256
+        return last if now and known == now else None
 
     def _find_past(self, history: History) -> list[Snapshot]:
         """Snapshots of periods that ended before this one does; the last of each period."""

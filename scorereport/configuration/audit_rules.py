@@ -10,6 +10,7 @@ from scorereport.checks import check_inside, check_option, check_whole
 from scorereport.configuration.audit_tables import (
     CATCH_UP,
     CERTIFY,
+    DATABASE_FILES,
     FORMATS,
     NEWEST,
     OUTCOMES,
@@ -123,6 +124,9 @@ def _check_lists(table: AuditTable) -> Iterator[str]:
 
 def _check_source(source: SourceTable) -> Iterator[str]:
     """Rows come from one place, and SQL needs to know from which database."""
+    if source.file.lower().endswith(DATABASE_FILES):
+        yield from _check_stored(source)
+        return
     given = [key for key in ("file", "query", "table") if getattr(source, key)]
     if len(given) > 1:
         named = " and ".join(f"`{key}`" for key in given)
@@ -133,6 +137,15 @@ def _check_source(source: SourceTable) -> Iterator[str]:
         yield f"`audit.source.{given[-1]}` needs the `database` beside it."
     if source.schema and not source.table:
         yield "`audit.source.schema` needs the `table` beside it, which lies in the schema."
+
+
+def _check_stored(source: SourceTable) -> Iterator[str]:
+    """A database in a file has a table, whose name may have that of its schema before it."""
+    if not source.table:
+        yield "`audit.source.file` names a database, and needs the `table` beside it."
+    for key in ("database", "query", "schema"):
+        if getattr(source, key):
+            yield f"`audit.source.{key}` cannot stand beside a `file`, even one that is a database."
 
 
 def _check_secrets(table: AuditTable) -> Iterator[str]:

@@ -9,6 +9,8 @@ from scorereport.configuration.strict import STRICT
 
 CERTIFY = ("required", "optional", "off")
 NEWEST = ("modified", "name")
+#: Endings of files that are databases, of which a table is read.
+DATABASE_FILES = (".duckdb", ".ddb")
 CATCH_UP = ("latest", "all", "none")
 FORMATS = ("pdf", "html", "json")
 SECURITY = ("starttls", "tls", "none")
@@ -18,7 +20,7 @@ OUTCOMES = ("pass", "warn", "inconclusive", "fail", "done", "certificate failed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceTable:
-    """`[audit.source]`: a file, the newest of several, or the rows of a query or a table of a database.
+    """`[audit.source]`: a file or folder, the newest of several, or a query or a table of a database.
 
     A table lies in its schema, if that is given; a database has so many seconds for its answer.
     """

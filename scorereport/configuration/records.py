@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scorereport.configuration.audit_tables import AuditTable
@@ -43,6 +44,8 @@ SECTION_NAMES = (
 FIXED_SECTIONS = ("cover", "contents")
 #: Checklists that come with the package.
 CHECKLISTS = ("model-risk", "tripod-ai", "eu-ai-act")
+#: What may do the work of an evaluation.
+ENGINES = ("auto", "memory", "duckdb", "spark")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +147,8 @@ _COLUMNS = (
     "positive",
     "missing",
 )
+#: Keys of `[evaluation]` that say how the work is done; results do not depend on them.
+_WORK = ("engine", "memory_limit", "temporary_folder")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +156,7 @@ class EvaluationTable:
     """`[evaluation]`: what is computed of which columns; None and nothing are left to `evaluate`.
 
     `forecasts` has the columns of each model: none where they go by its name, as a list of models asks
-    for, else one for each class.
+    for, else one for each class. `engine`, `memory_limit` and `temporary_folder` say how the work is done.
     """
 
     __pydantic_config__: ClassVar = STRICT
@@ -180,6 +185,9 @@ class EvaluationTable:
     resamples: int | None = None
     seed: int | None = None
     smallest_group: int | None = None
+    engine: str | None = None
+    memory_limit: str | None = None
+    temporary_folder: str | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -199,9 +207,14 @@ class EvaluationTable:
         )
 
     @property
+    def work(self) -> dict[str, Any]:
+        """What was given of how the work is done, as `evaluate` takes it."""
+        return _given({name: getattr(self, name) for name in _WORK})
+
+    @property
     def arguments(self) -> dict[str, Any]:
-        """All that was given, as `evaluate` takes it."""
-        return self.columns | self.settings
+        """All that was given, as `evaluate` takes it; a folder is named as it stands in the file."""
+        return self.columns | self.settings | self.work
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
@@ -365,6 +378,18 @@ class Configuration:
     def sha256(self) -> str:
         """SHA-256 of the source, the same as that of the file; empty if there is none."""
         return hashlib.sha256(self.text.encode()).hexdigest() if self.text else ""
+
+    @property
+    def work(self) -> dict[str, Any]:
+        """How the work is done, as `evaluate` takes it; a folder is looked for beside the file."""
+        given = self.evaluation.work
+        place = given.get("temporary_folder")
+        return given if place is None else given | {"temporary_folder": str(Path(self.folder, place))}
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """All that was given of `[evaluation]`, as `evaluate` takes it."""
+        return self.evaluation.arguments | self.work
 
     def find(self, key: str) -> Any:
         """What stands under a key of the file, such as `model.owner`; a key that is no key is an error."""

@@ -10,7 +10,9 @@ from scorereport.configuration.audit_rules import find_broken_audit
 from scorereport.configuration.class_rules import find_broken_classes
 from scorereport.configuration.measures import MEASURES
 from scorereport.configuration.messages import attempt, suggest
-from scorereport.configuration.records import FIXED_SECTIONS, SECTION_NAMES
+from scorereport.configuration.records import ENGINES, FIXED_SECTIONS, SECTION_NAMES
+from scorereport.engines.limits import check_memory_limit
+from scorereport.errors import UsageError
 from scorereport.groups import WINDOWS
 from scorereport.scores import Direction
 
@@ -66,12 +68,21 @@ def _check_evaluation(table: EvaluationTable) -> Iterator[str]:
         "missing": lambda value, name: check_option(value, name, ("refuse", "drop")),
         "scale_bins": lambda value, name: check_whole(value, name, 1),
         "scale_limit": lambda value, name: check_inside(value, name, 0, 0.5, closed="left"),
+        "engine": lambda value, name: check_option(value, name, ENGINES),
+        "memory_limit": _check_memory,
     }
     for name, check in checks.items():
         value = getattr(table, name)
         if value is not None:
             yield from attempt(check, value, f"evaluation.{name}")
     yield from find_broken_classes(table)
+
+
+def _check_memory(limit: str, name: str) -> None:
+    try:
+        check_memory_limit(limit)
+    except UsageError as error:
+        raise UsageError(str(error).replace("`memory_limit`", f"`{name}`")) from error
 
 
 def _check_costs(interval: tuple[float, float]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from scorereport.configuration.audit_tables import CATCH_UP, CERTIFY, FORMATS, NEWEST, OUTCOMES, SECURITY
 from scorereport.configuration.measures import MEASURES
 from scorereport.configuration.messages import LIMIT_HOMES
-from scorereport.configuration.records import SECTION_NAMES, Tables
+from scorereport.configuration.records import ENGINES, SECTION_NAMES, Tables
 from scorereport.groups import WINDOWS
 
 VERSION = 1
@@ -57,6 +57,7 @@ def _describe_evaluation(keys: dict[str, Any]) -> None:
     texts = {"type": "array", "items": {"type": "string"}}
     by_model = {"type": "object", "additionalProperties": {**texts, "minItems": 2}}
     keys["window"] = {"enum": list(WINDOWS), "title": "Window"}
+    keys["engine"] = {"enum": list(ENGINES), "title": "Engine"}
     keys["forecasts"] = {"anyOf": [texts, by_model], "title": "Forecasts"}
     keys["classes"] = {
         "type": "array",

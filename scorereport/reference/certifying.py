@@ -96,6 +96,22 @@ def certify(
     return certification.run(kinds)
 
 
+def decline(evaluation: Evaluation, reason: str) -> Certificate:
+    """The certificate of an evaluation that R is not asked about, for a reason that is a sentence."""
+    return _make_certificate(
+        evaluation,
+        rows=evaluation.data.row_flow.kept,
+        sha256=evaluation.data.sha256,
+        verdict="not certified",
+        sentence=f"Not certified on these data. {_ended(reason)}",
+        reference="none",
+        software={},
+        comparisons=(),
+        left_out=("every number of this evaluation",),
+        attempts=(Attempt(reference="R", reason=reason),),
+    )
+
+
 def _check_data(evaluation: Evaluation, data: AnyPredictions | None) -> AnyPredictions:
     """The predictions that were evaluated; whether their numbers are the same R will tell."""
     predictions = evaluation.predictions if data is None else data
@@ -145,7 +161,7 @@ class _Certification:
                 attempts.append(Attempt(reference=NAMES[kind], reason=str(error), remedy=error.remedy))
             except ReferenceFailure as failure:
                 attempts.append(Attempt(reference=NAMES[kind], reason=str(failure)))
-        return self._by_record(tuple(attempts))
+        return self._certificate(**_compare_records(tuple(attempts)))
 
     def _certify_with(self, kind: str, attempts: tuple[Attempt, ...]) -> Certificate:
         if kind == PACKAGE and not are_rows(self.predictions.weight):
@@ -163,33 +179,9 @@ class _Certification:
                 attempts=attempts,
             )
 
-    def _by_record(self, attempts: tuple[Attempt, ...]) -> Certificate:
-        """Recorded answers tell of the software, not of these data."""
-        why = attempts[-1].reason if attempts else "Only recorded answers were asked for."
-        try:
-            lines, record = tuple(compare_with_record()), describe_record()
-        except OSError as error:
-            lines, record = (), f"no recorded answers ({error})"
-        has_failed = any(line.is_unexpected for line in lines)
-        told = "differs from" if has_failed else "agrees with"
-        return self._certificate(
-            verdict="failed" if has_failed else "not certified",
-            sentence=f"Not certified on these data. {_ended(why)} The engine {told} {record}, of other data.",
-            reference=record,
-            software={},
-            comparisons=lines,
-            left_out=("every number of this evaluation",),
-            attempts=attempts,
-        )
-
     def _certificate(self, **parts: Any) -> Certificate:
-        return Certificate(
-            time=timestamp(),
-            rows=len(self.predictions),
-            sha256=self.predictions.sha256,
-            results_sha256=self.evaluation.sha256,
-            **{**parts, "software": {"scorereport": version("scorereport"), **parts["software"]}},
-        )
+        rows, sha256 = len(self.predictions), self.predictions.sha256
+        return _make_certificate(self.evaluation, rows=rows, sha256=sha256, **parts)
 
     def _compare_all(self, reference: Reference) -> Iterator[Comparison]:
         """Every model, of whichever kind it is."""
@@ -203,11 +195,41 @@ class _Certification:
         if isinstance(predictions, ClassPredictions):
             yield from compare_class_models(asker, evaluation, predictions)
             return
-        for result in steps(evaluation.models, len(evaluation.models), "asking R"):
+        for result in steps(evaluation.models, len(evaluation.models), "asking R", unit="models"):
             comparer = asker.ask(result.model, predictions.outcome, predictions.forecasts[result.model])
             yield from comparer.compare(result.scores.decompositions)
             yield from compare_reported(comparer, result, evaluation, predictions)
             yield from compare_bands(comparer)
+
+
+def _compare_records(attempts: tuple[Attempt, ...]) -> dict[str, Any]:
+    """What recorded answers tell: of the software, not of these data."""
+    why = attempts[-1].reason if attempts else "Only recorded answers were asked for."
+    try:
+        lines, record = tuple(compare_with_record()), describe_record()
+    except OSError as error:
+        lines, record = (), f"no recorded answers ({error})"
+    has_failed = any(line.is_unexpected for line in lines)
+    told = "differs from" if has_failed else "agrees with"
+    return {
+        "verdict": "failed" if has_failed else "not certified",
+        "sentence": f"Not certified on these data. {_ended(why)} The engine {told} {record}, of other data.",
+        "reference": record,
+        "software": {},
+        "comparisons": lines,
+        "left_out": ("every number of this evaluation",),
+        "attempts": attempts,
+    }
+
+
+def _make_certificate(evaluation: Evaluation, *, rows: int, sha256: str, **parts: Any) -> Certificate:
+    return Certificate(
+        time=timestamp(),
+        rows=rows,
+        sha256=sha256,
+        results_sha256=evaluation.sha256,
+        **{**parts, "software": {"scorereport": version("scorereport"), **parts["software"]}},
+    )
 
 
 def _leave_out(predictions: AnyPredictions) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ def compare_class_models(
 ) -> Iterator[Comparison]:
     """Every view of every model, as if it were a binary model; their sums, and all measures of K classes."""
     results = {result.model: result for result in evaluation.class_models}
-    views = steps(make_views(predictions), count_views(predictions), "asking R")
+    views = steps(make_views(predictions), count_views(predictions), "asking R", unit="questions")
     for model, of_model in groupby(views, key=lambda view: view.model):
         result = results[model]
         for kind, of_kind in groupby(of_model, key=lambda view: view.kind):

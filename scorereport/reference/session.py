@@ -19,6 +19,7 @@ from threading import TIMEOUT_MAX, Event, Timer
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 
 from scorereport.formatting import one_line
+from scorereport.interrupts import Stopped, undisturbed
 from scorereport.processes import end_group
 from scorereport.reference.exchange import ExchangeError, Vector, read_vectors, write_vectors
 
@@ -49,17 +50,25 @@ class Session:
     """
 
     def __init__(self, program: Sequence[str], sources: Sequence[Path], *, time_limit: float) -> None:
-        try:
-            self._folder = TemporaryDirectory(prefix="scorereport-r-", ignore_cleanup_errors=True)
-        except OSError as error:
-            raise ReferenceFailure(f"There is no folder to exchange data with R in: {error}.") from error
         self._token = secrets.token_hex(16)
         self._time_limit = min(time_limit, TIMEOUT_MAX)
         self._asked = 0
         self._chatter: deque[str] = deque(maxlen=_LAST_LINES)
         try:
+            with undisturbed():  # a folder or a process that nobody knows of would stay
+                self._start([*program], list(map(str, sources)))
+        except Stopped as stop:
+            self.__exit__(type(stop))
+            raise
+
+    def _start(self, program: list[str], sources: list[str]) -> None:
+        try:
+            self._folder = TemporaryDirectory(prefix="scorereport-r-", ignore_cleanup_errors=True)
+        except OSError as error:
+            raise ReferenceFailure(f"There is no folder to exchange data with R in: {error}.") from error
+        try:
             self._process = subprocess.Popen(
-                [*program, self._folder.name, self._token, *map(str, sources)],
+                [*program, self._folder.name, self._token, *sources],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

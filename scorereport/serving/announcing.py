@@ -63,6 +63,11 @@ def announce_start(log: EventLog, duty: Duty, pid: int) -> None:
     )
 
 
+def announce_progress(log: EventLog, duty: Duty, progress: str) -> None:
+    """How far a process is that takes its time."""
+    log.write("audit.progress", audit=duty.plan.name, as_of=duty.last.last_as_of, progress=progress)
+
+
 def announce_end(log: EventLog, duty: Duty, ending: Ending) -> None:
     """A process has ended, or could not be started."""
     log.write(

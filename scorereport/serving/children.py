@@ -12,6 +12,7 @@ from time import monotonic
 from typing import IO, TYPE_CHECKING
 
 from scorereport.errors import ExitCode
+from scorereport.progress import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,9 +53,14 @@ class Ending:
 class Child:
     """A process that leads a group of its own, so that a Ctrl-C in the terminal of the server spares it."""
 
-    def __init__(self, command: Sequence[str], tell: Callable[[Ending], None]) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        tell: Callable[[Ending], None],
+        tell_progress: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._began = monotonic()
-        self._tell = tell
+        self._tell, self._tell_progress = tell, tell_progress
         self._last_lines: deque[str] = deque(maxlen=1)
         self._process = subprocess.Popen(
             command,
@@ -104,7 +110,9 @@ class Child:
         with stream:
             while line := stream.readline(_LONGEST_LINE):
                 text = line.decode(errors="replace").strip()
-                if text:
+                if text.startswith(PREFIX):
+                    self._tell_progress(text.removeprefix(PREFIX))
+                elif text:
                     self._last_lines.append(text)
 
 

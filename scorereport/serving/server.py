@@ -190,9 +190,13 @@ class Server:
 
     def _start(self, duty: Duty) -> None:
         as_of = duty.render_local(duty.start(self._clock()))
-        command = [*self._settings.start_command, str(duty.plan.path), "--as-of", as_of, "--quiet"]
+        command = [*self._settings.start_command, str(duty.plan.path), "--as-of", as_of]
         try:
-            child = Child(command, lambda ending: self._letters.put(partial(self._hear_end, duty, ending)))
+            child = Child(
+                command,
+                lambda ending: self._letters.put(partial(self._hear_end, duty, ending)),
+                lambda line: self._letters.put(partial(announcing.announce_progress, self._log, duty, line)),
+            )
         except OSError as error:
             self._hear_end(duty, Ending(exit_code=None, seconds=0.0, last_line=str(error)))
             return

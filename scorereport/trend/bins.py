@@ -1,31 +1,21 @@
-"""The bins in which forecasts of all audits are counted, and groups of them that a test compares.
-
-Bins are the same for every model and every audit, so that distributions can be added and compared without
-the forecasts themselves. They have equal width on the log-odds, where 0.001 and 0.002 are as far apart as
-0.5 and 0.67. No edge is at 0.5, which many models forecast exactly.
-"""
+"""Groups of the bins in which forecasts of all audits are counted, which a test compares."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit
+
+from scorereport.engines.tallies import EDGES, find_bins
 
 if TYPE_CHECKING:
     from scorereport.arrays import FloatArray, IntArray
 
-#: Log-odds from −9.06 to 9.06 in steps of an eighth; the first and the last bin hold all beyond.
-EDGES: FloatArray = expit((np.arange(-72, 74) - 0.5) / 8)
+__all__ = ["EDGES", "find_bins", "form_groups"]
 #: Groups that a test compares, unless forecasts are too few or too much alike.
 _GROUPS = 10
 #: Fewest cases that a group is to have in the smaller sample.
 _FEWEST = 5.0
-
-
-def find_bins(forecast: FloatArray) -> IntArray:
-    """The number of the bin of each forecast."""
-    return np.searchsorted(EDGES, forecast, side="right").astype(np.int64)
 
 
 def form_groups(counts: FloatArray, smaller: float) -> IntArray:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from scorereport.arrays import IntArray
+    from collections.abc import Sequence
+
+    from scorereport.arrays import FloatArray, IntArray
     from scorereport.sampling import Units
 
 
@@ -31,5 +33,26 @@ def effective_size(units: Units, group: IntArray) -> float:
     members = [(group == number).astype(np.float64) for number in np.unique(group)]
     if units.size <= 1 or len(members) == 1:
         return min(rows, units.size)
-    shares = [(units.mean(member), units.standard_error(member)) for member in members]
+    return _divide(rows, [(units.mean(member), units.standard_error(member)) for member in members])
+
+
+def effective_size_by_bucket(rows: float, sums: FloatArray) -> float:
+    """The same from the weights of some groups (columns) in buckets (rows), which are taken for clusters.
+
+    `rows` is the number of independent rows if there were no clusters. Rows, or clusters, were dealt out to
+    buckets at random, so that what varies between buckets is what varies between them.
+    """
+    filled = sums[sums.sum(axis=1) > 0][:, sums.sum(axis=0) > 0]
+    buckets, groups = filled.shape
+    if buckets <= 1 or groups == 1:
+        return min(rows, float(buckets))
+    total = filled.sum()
+    shares = filled.sum(axis=0) / total
+    deviations = filled - filled.sum(axis=1, keepdims=True) * shares
+    errors = np.sqrt((deviations**2).sum(axis=0) * buckets / (buckets - 1)) / total
+    return _divide(rows, list(zip(shares.tolist(), errors.tolist(), strict=True)))
+
+
+def _divide(rows: float, shares: Sequence[tuple[float, float]]) -> float:
+    """Rows over the largest design effect of shares, each with its standard error."""
     return float(rows / max(1.0, *(rows * error**2 / (share * (1 - share)) for share, error in shares)))

@@ -13,12 +13,13 @@ from scorereport.predictions import Predictions
 from scorereport.summaries import panel_of
 from scorereport.trend.bins import find_bins, form_groups
 from scorereport.trend.records import Distribution, Number, Snapshot
-from scorereport.trend.sizes import effective_size
+from scorereport.trend.sizes import effective_size, effective_size_by_bucket
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scorereport.arrays import FloatArray
+    from scorereport.engines.tallies import Tallies
     from scorereport.evaluation import Evaluation
     from scorereport.inference.components import ComponentEstimate
     from scorereport.inference.outcomes import Estimate
@@ -40,21 +41,49 @@ def take_snapshot(evaluation: Evaluation, period: Period, *, time: str, configur
     time : when it was made, in ISO format; the later of two snapshots of one period counts
     configuration : the SHA-256 of the configuration that it was made by
     """
-    panel = _panel_of(evaluation)
     data = evaluation.data
+    size, distributions = _describe_rows(evaluation)
     return Snapshot(
         period=period,
         time=time,
         rows=data.sample.rows,
-        size=effective_size(panel.units, panel.outcome.astype(np.int64)),
+        size=size,
         level=evaluation.settings.level,
         main_score=evaluation.main_score,
         numbers=tuple(_list_numbers(evaluation)),
-        distributions=tuple(_list_distributions(panel, () if data.classes is None else data.classes.labels)),
+        distributions=distributions,
         classes=data.sample.classes,
         labels=() if data.classes is None else data.classes.labels,
         clusters=data.clusters,
         configuration=configuration,
+    )
+
+
+def _describe_rows(evaluation: Evaluation) -> tuple[float, tuple[Distribution, ...]]:
+    """How many independent rows there are, and how the forecasts of each model are distributed."""
+    tallies: Tallies | None = getattr(evaluation, "tallies", None)
+    if tallies is not None:
+        size = tallies.rows if tallies.are_rows else effective_size_by_bucket(tallies.rows, tallies.outcomes)
+        return size, tuple(_read_tally(tallies, model) for model in tallies.forecasts)
+    panel, classes = _panel_of(evaluation), evaluation.data.classes
+    size = effective_size(panel.units, panel.outcome.astype(np.int64))
+    return size, tuple(_list_distributions(panel, () if classes is None else classes.labels))
+
+
+def _read_tally(tallies: Tallies, model: str) -> Distribution:
+    """The same of rows that were never in memory together, from their counts by bucket."""
+    by_bucket = tallies.forecasts[model]
+    weights = by_bucket.sum(axis=0)
+    held = np.flatnonzero(weights)
+    group = form_groups(weights, tallies.rows)
+    sums = np.stack([by_bucket[:, group == number].sum(axis=1) for number in np.unique(group)], axis=1)
+    return Distribution(
+        model=model,
+        label="",
+        bins=tuple(held.tolist()),
+        weights=tuple(weights[held].tolist()),
+        mean=tallies.means[model],
+        size=tallies.rows if tallies.are_rows else effective_size_by_bucket(tallies.rows, sums),
     )
 
 

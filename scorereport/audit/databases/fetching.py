@@ -11,25 +11,40 @@ from scorereport.columns import label_text
 from scorereport.sources import check_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
-    from sqlalchemy import Connection, Executable
+    from sqlalchemy import Connection, CursorResult, Executable, Row
 
 
 def fetch(connection: Connection, statement: Executable, columns: Sequence[str], where: str) -> pd.DataFrame:
     """The columns of all rows, with their types."""
-    import pandas as pd
-
     result = connection.execute(statement)
+    places = _find_places(result, columns, where)
+    return _make_frame(result.fetchall(), places)
+
+
+def fetch_lots(
+    connection: Connection, statement: Executable, columns: Sequence[str], where: str, size: int
+) -> Iterator[pd.DataFrame]:
+    """The same, so many rows at a time; no more are asked of the server in advance."""
+    result = connection.execute(statement, execution_options={"yield_per": size})
+    places = _find_places(result, columns, where)
+    for rows in result.partitions(size):
+        yield _make_frame(rows, places)
+
+
+def _find_places(result: CursorResult[Any], columns: Sequence[str], where: str) -> dict[str, int]:
     names = list(map(str, result.keys()))
     check_columns(columns, names, where)
-    places = [names.index(name) for name in columns]
-    rows = result.fetchall()
-    return pd.DataFrame(
-        {name: make_column([row[at] for row in rows]) for name, at in zip(columns, places, strict=True)}
-    )
+    return {name: names.index(name) for name in columns}
+
+
+def _make_frame(rows: Sequence[Row[Any]], places: dict[str, int]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame({name: make_column([row[at] for row in rows]) for name, at in places.items()})
 
 
 def make_column(values: list[Any]) -> pd.Series[Any]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from scorereport.arrays import IntArray
     from scorereport.audit.rows.reading_rows import ReadRows
+    from scorereport.audit.rows.spooling import Spooled
     from scorereport.audit.rows.window import ChosenRows
     from scorereport.periods import Period
     from scorereport.predictions import ClassPredictions, Predictions
@@ -32,7 +33,7 @@ def accept_rows(
         source=read.source,
         file_sha256=read.sha256,
         rows=_find_rows(predictions, chosen),
-        row_flow=_extend_flow(predictions.row_flow, chosen, column, period, roles),
+        row_flow=extend_flow(predictions.row_flow, chosen, column, period, roles),
     )
 
 
@@ -46,9 +47,15 @@ def _read_chosen(
         is_file_order = len(chosen.frame) == chosen.read and read.sha256
         if " at row " not in str(error) or is_file_order:
             raise
-        which = "" if len(chosen.frame) == chosen.read else f" of {period.describe()}"
-        among = f"the {counted(len(chosen.frame), 'row')}{which}"
-        raise DataError(f"{error} Rows are counted from 0 among {among}, {read.order}.") from error
+        raise DataError(
+            f"{error} {tell_counting(len(chosen.frame), chosen.read, period, read.order)}"
+        ) from error
+
+
+def tell_counting(rows: int, read: int, period: Period, order: str) -> str:
+    """How rows are counted in a refusal, if it is not from the first of the source."""
+    which = "" if rows == read else f" of {period.describe()}"
+    return f"Rows are counted from 0 among the {counted(rows, 'row')}{which}, {order}."
 
 
 def _find_rows(predictions: Predictions | ClassPredictions, chosen: ChosenRows) -> IntArray | None:
@@ -58,7 +65,9 @@ def _find_rows(predictions: Predictions | ClassPredictions, chosen: ChosenRows) 
     return None if len(chosen.rows) == chosen.read else chosen.rows
 
 
-def _extend_flow(flow: RowFlow, chosen: ChosenRows, column: str, period: Period, roles: Roles) -> RowFlow:
+def extend_flow(
+    flow: RowFlow, chosen: ChosenRows | Spooled, column: str, period: Period, roles: Roles
+) -> RowFlow:
     """The flow of rows from the source, those of other days and those without a time first."""
     counts = {
         f"missing `{column}`": chosen.without_time,

@@ -9,7 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scorereport.audit.rows.near_files import describe_no_match
-from scorereport.audit.rows.table_files import is_table, rank_by_name, rank_by_time
+from scorereport.audit.rows.table_files import (
+    ENDINGS,
+    is_table,
+    is_table_folder,
+    rank_by_name,
+    rank_by_time,
+)
+from scorereport.configuration.audit_tables import DATABASE_FILES
 from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -20,12 +27,17 @@ if TYPE_CHECKING:
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
-def find_file(pattern: str, period: Period, folder: Path, *, newest: str) -> Path:
-    """The file that `audit.source.file` names: of several that match, the newest."""
+def find_file(pattern: str, period: Period, folder: Path, *, newest: str, table: str = "") -> Path:
+    """The file, or the folder of Parquet files, that `audit.source.file` names: of several, the newest.
+
+    With a table it is the file of a database.
+    """
     filled = _fill(pattern, period)
     found = glob.glob(filled, root_dir=folder, recursive=True)
     matches = [name for name in found if os.path.isfile(folder / name)]
-    candidates = [name for name in matches if is_table(name)]
+    candidates = [name for name in matches if is_table(name, DATABASE_FILES if table else ENDINGS)]
+    if not table:
+        candidates += [name for name in found if is_table_folder(folder / name, name)]
     if not candidates:
         raise DataError(describe_no_match(filled, folder, matches))
     rank = rank_by_time if newest == "modified" else rank_by_name

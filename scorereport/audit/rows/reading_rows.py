@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scorereport.audit.rows.finding_files import find_file
 from scorereport.errors import DataError
-from scorereport.sources import hash_file, read_columns
+from scorereport.sources import describe, hash_file, read_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     import pandas as pd
 
     from scorereport.audit.databases.database import Database
-    from scorereport.configuration.audit_tables import SourceTable, WindowTable
+    from scorereport.configuration.audit_tables import WindowTable
     from scorereport.periods import Period
     from scorereport.reading import Roles
 
@@ -35,26 +35,30 @@ class ReadRows(NamedTuple):
     counts_others: bool = True
 
 
-def read_file(
-    source: SourceTable, window: WindowTable, period: Period, roles: Roles, folder: Path
-) -> ReadRows:
-    """Read the file that the configuration names for a period."""
-    path = find_file(source.file, period, folder, newest=source.newest)
-    frame, sha256 = _read_unchanged(path, roles.numbers, list_labels(roles, window.column))
+def read_file(path: Path, table: str, window: WindowTable, roles: Roles) -> ReadRows:
+    """Read a file, a folder of files, or a table of a database in a file."""
+    labels = list_labels(roles, window.column)
+    with unchanged(path) as sha256:
+        frame = read_columns(path, roles.numbers, labels, table or None)
     return ReadRows(
         frame=frame,
-        source=path.name,
+        source=describe(path, table or None),
         order="in the order of the file",
         find_times=lambda: frame[window.column],
         sha256=sha256,
     )
 
 
-def _read_unchanged(path: Path, numbers: list[str], labels: list[str]) -> tuple[pd.DataFrame, str]:
-    """The columns and the hash of a file that nobody writes while it is read."""
+@contextmanager
+def unchanged(path: Path, known: str = "") -> Iterator[str]:
+    """The hash of a file, or of a folder of files, that nobody writes while it is read in the block.
+
+    Where the hash is `known` from an earlier look, nobody wrote since then either.
+    """
     try:
-        before = hash_file(path)
-        frame = read_columns(path, numbers, labels)
+        path.stat()
+        before = known or hash_file(path)
+        yield before
         after = hash_file(path)
     except OSError as error:
         raise DataError(f"{path.name} cannot be read: {error.strerror or type(error).__name__}.") from error
@@ -63,7 +67,6 @@ def _read_unchanged(path: Path, numbers: list[str], labels: list[str]) -> tuple[
             f"{path.name} changed while it was read. Write it under another name, such as "
             f"{path.name}.tmp, and rename it once it is complete."
         )
-    return frame, before
 
 
 def read_database(database: Database, window: WindowTable, period: Period, roles: Roles) -> ReadRows:

@@ -1,4 +1,4 @@
-"""Files of predictions by their names, and which of them is the newest."""
+"""Files and folders of predictions by their names, and which of them is the newest."""
 
 from __future__ import annotations
 
@@ -6,21 +6,39 @@ import re
 from pathlib import Path
 from typing import Any
 
+from scorereport.errors import ScoreReportError
+from scorereport.sources import locate
+
 ENDINGS = (".csv", ".csv.gz", ".parquet")
+#: Where Spark and its like keep what they have not finished.
+_IN_PROGRESS = "_temporary"
 _UNFINISHED = (".tmp", ".part", "~")
 
 
-def is_table(name: str) -> bool:
+def is_table(name: str, endings: tuple[str, ...] = ENDINGS) -> bool:
     """Whether a file is one of predictions by its name, and complete."""
     last = Path(name).name.lower()
-    return last.endswith(ENDINGS) and not last.startswith(".") and not last.endswith(_UNFINISHED)
+    return last.endswith(endings) and not last.startswith(".") and not last.endswith(_UNFINISHED)
+
+
+def is_table_folder(path: Path, name: str) -> bool:
+    """Whether a folder is meant, by a slash at its end or by its name, and holds Parquet files, complete."""
+    is_meant = name.endswith("/") or is_table(name, (".parquet",))
+    return is_meant and path.is_dir() and not (path / _IN_PROGRESS).exists() and bool(_list_files(path))
+
+
+def _list_files(path: Path) -> tuple[Path, ...]:
+    try:
+        return locate(path).files if path.is_dir() else (path,)
+    except (ScoreReportError, OSError):
+        return ()
 
 
 def rank_by_time(folder: Path, name: str) -> tuple[Any, ...]:
-    """What is larger for a file that was written later; then its name decides."""
+    """What is larger for a file, or the last of a folder, that was written later; then its name decides."""
     try:
-        time = (folder / name).stat().st_mtime_ns
-    except OSError:  # it has gone since
+        time = max(file.stat().st_mtime_ns for file in _list_files(folder / name))
+    except (OSError, ValueError):  # it has gone since
         time = -1
     return time, *rank_by_name(folder, name)
 

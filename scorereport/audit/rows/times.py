@@ -17,19 +17,28 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+#: What is asked of a column of times.
+DATE_RULE = "must hold dates such as 2026-11-15"
+
 
 def local_times(column: pd.Series[Any], name: str, zone: ZoneInfo) -> NDArray[np.datetime64]:
     """Times as the clocks of the zone show them: those that name no zone as they are, NaT for missing."""
+    times, is_bad = find_times(column, zone)
+    if is_bad.any():
+        refuse_rows(column.to_numpy(), is_bad, f"`{name}` {DATE_RULE}")
+    return times
+
+
+def find_times(column: pd.Series[Any], zone: ZoneInfo) -> tuple[NDArray[np.datetime64], NDArray[np.bool_]]:
+    """The same, and which values are no times, which are NaT as well."""
     if column.dtype.kind == "M":
         aware = column.dt.tz is not None
         local = column.dt.tz_convert(zone).dt.tz_localize(None) if aware else column
-        return local.to_numpy(dtype="datetime64[us]")
+        return local.to_numpy(dtype="datetime64[us]"), np.zeros(len(column), dtype=np.bool_)
     codes, values = column.factorize()
     parsed = [_parse_time(label_text(value), zone) for value in values]
     is_bad = np.array([*(time is None for time in parsed), False])[codes]
-    if is_bad.any():
-        refuse_rows(column.to_numpy(), is_bad, f"`{name}` must hold dates such as 2026-11-15")
-    return np.array([*parsed, np.datetime64("NaT")], dtype="datetime64[us]")[codes]
+    return np.array([*parsed, np.datetime64("NaT")], dtype="datetime64[us]")[codes], is_bad
 
 
 def _parse_time(text: str, zone: ZoneInfo) -> datetime | np.datetime64 | None:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from scorereport.periods import Period
 
 
+#: What to do about rows without a time.
+WAY_OUT = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
+
+
 class ChosenRows(NamedTuple):
     """The rows of the period, where they stood, and how many were read, were others, or had no time."""
 
@@ -39,33 +43,33 @@ def choose_rows(
         return ChosenRows(frame=read.frame, rows=np.arange(len(read.frame)), read=len(read.frame))
     times = local_times(read.frame[column], column, zone)
     frame = read.frame.assign(**{column: times}) if is_time else read.frame
-    is_missing, is_inside = np.isnat(times), _is_inside(times, period)
+    is_missing, is_in = np.isnat(times), is_inside(times, period)
     if is_missing.any() and not drop:
-        way_out = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
-        refuse_rows(np.full(len(times), np.nan), is_missing, f"`{column}` must not be missing", way_out)
-    if not is_inside.any():
+        refuse_rows(np.full(len(times), np.nan), is_missing, f"`{column}` must not be missing", WAY_OUT)
+    if not is_in.any():
         known = local_times(read.find_times(), column, zone)
-        raise DataError(_describe_days(read.source, column, period, known[~np.isnat(known)]))
-    without, inside = int(is_missing.sum()), int(is_inside.sum())
+        raise DataError(describe_days(read.source, column, period, known))
+    without, inside = int(is_missing.sum()), int(is_in.sum())
     others = len(times) - without - inside if read.counts_others else 0
     return ChosenRows(
-        frame=frame[is_inside].reset_index(drop=True),
-        rows=np.flatnonzero(is_inside),
+        frame=frame[is_in].reset_index(drop=True),
+        rows=np.flatnonzero(is_in),
         read=inside + without + others,
         others=others,
         without_time=without,
     )
 
 
-def _is_inside(times: NDArray[np.datetime64], period: Period) -> NDArray[np.bool_]:
+def is_inside(times: NDArray[np.datetime64], period: Period) -> NDArray[np.bool_]:
+    """Which times are of the period."""
     start = np.datetime64("NaT" if period.start is None else period.start)
     return (np.isnat(start) | (times >= start)) & (times < np.datetime64(period.end))
 
 
-def _describe_days(source: str, column: str, period: Period, known: NDArray[np.datetime64]) -> str:
+def describe_days(source: str, column: str, period: Period, known: NDArray[np.datetime64]) -> str:
     """That there is nothing of the period, and which days there are."""
     told = f"No row of {source} has a `{column}` of {period.describe()}"
-    if not len(known):
+    days = known[~np.isnat(known)].astype("datetime64[D]")
+    if not len(days):
         return f"{told}: there are no rows at all."
-    days = known.astype("datetime64[D]")
     return f"{told}: its rows are of {days.min()} to {days.max()}."

@@ -10,28 +10,14 @@ import numpy as np
 
 from scorereport.columns import label_text
 from scorereport.engines.duck import sql
+from scorereport.engines.duck.layout import Coding, Layout
 from scorereport.engines.records import LabelCount
 from scorereport.groups import label_windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from scorereport.engines.duck.layout import Layout
     from scorereport.engines.duck.workspace import Workspace
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coding:
-    """The labels of a column in ascending order, and SQL for the place of each row's label among them.
-
-    As in memory, a label has all of its complete rows, those without weight too; `counts` leaves out labels
-    that have no others.
-    """
-
-    labels: tuple[str, ...]
-    code: str
-    counts: tuple[LabelCount, ...] = ()
-    weightless: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)

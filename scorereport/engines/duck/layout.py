@@ -7,9 +7,23 @@ from dataclasses import dataclass, field
 
 from scorereport.arrays import IntArray
 from scorereport.engines.duck import sql
-from scorereport.engines.duck.coding import Coding
 from scorereport.engines.duck.tables import Rows
+from scorereport.engines.records import LabelCount
 from scorereport.reading import Roles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coding:
+    """The labels of a column in ascending order, and SQL for the place of each row's label among them.
+
+    As in memory, a label has all of its complete rows, those without weight too; `counts` leaves out labels
+    that have no others.
+    """
+
+    labels: tuple[str, ...]
+    code: str
+    counts: tuple[LabelCount, ...] = ()
+    weightless: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -13,7 +13,7 @@ from scorereport.engines.duck import sql
 from scorereport.engines.duck.checking import check_rows
 from scorereport.engines.duck.coding import code_labels, code_windows
 from scorereport.engines.duck.hashing import hash_columns
-from scorereport.engines.duck.layout import Layout
+from scorereport.engines.duck.layout import Coding, Layout
 from scorereport.engines.duck.scanning import reduce_rows
 from scorereport.engines.records import Survey
 from scorereport.errors import DataError
@@ -21,7 +21,6 @@ from scorereport.progress import announce
 
 if TYPE_CHECKING:
     from scorereport.cases import RowFlow
-    from scorereport.engines.duck.coding import Coding
     from scorereport.engines.duck.tables import Rows
     from scorereport.engines.duck.workspace import Workspace
     from scorereport.engines.records import Batch, LabelCount, Sums

@@ -1,0 +1,53 @@
+"""Columns of a file, a folder of files or a table of a database in a file, so many rows at a time."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from scorereport.databases import columns_of, open_duckdb_table, quote_name, reading
+from scorereport.sources import check_columns, check_parquet_files, locate, stream_csv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+    from duckdb import DuckDBPyConnection
+
+#: Rows that are in memory at a time.
+LOT = 1 << 17
+
+
+@contextmanager
+def open_lots(path: Path, table: str, columns: Sequence[str]) -> Iterator[Iterator[pa.Table]]:
+    """The rows in their order, with raw values as they are stored; of CSV files they are texts."""
+    place = locate(path, table or None)
+    if place.kind == "CSV":
+        yield _read_csv(path, columns)
+    elif place.kind == "duckdb":
+        with open_duckdb_table(path, table, place.name) as (connection, relation):
+            check_columns(columns, list(columns_of(connection, relation)), place.name)
+            yield _select(connection, relation, columns)
+    else:
+        import duckdb
+
+        check_parquet_files(place, columns)
+        with reading(place.name, "Parquet"), duckdb.connect() as connection:
+            yield _select(connection, place.scan, columns)
+
+
+def _read_csv(path: Path, columns: Sequence[str]) -> Iterator[pa.Table]:
+    import pyarrow as pa
+
+    for batch in stream_csv(path, list(columns)):
+        yield pa.Table.from_batches([batch])
+
+
+def _select(connection: DuckDBPyConnection, relation: str, columns: Sequence[str]) -> Iterator[pa.Table]:
+    import pyarrow as pa
+
+    names = ", ".join(map(quote_name, columns))
+    reader = connection.sql(f"SELECT {names} FROM {relation}").to_arrow_reader(LOT)
+    for batch in reader:
+        yield pa.Table.from_batches([batch])

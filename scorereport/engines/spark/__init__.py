@@ -1,0 +1,1 @@
+"""The engine for data larger than a machine: Spark cuts rows into ranges, and digests each where it lies."""

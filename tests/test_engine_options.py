@@ -1,0 +1,318 @@
+"""How a command line and a configuration say what does the work, and where the rows are."""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from contextlib import closing
+
+import duckdb
+import pandas as pd
+import pytest
+
+from scorereport import evaluation
+from scorereport.addresses import is_address, opened
+from scorereport.cli import _command, main
+from scorereport.configuration import configuration_schema, parse_configuration
+from scorereport.errors import DataError, ExitCode, ScoreReportError, UsageError
+
+ROLES = ["--outcome", "y", "--forecast", "a"]
+FRAME = pd.DataFrame({"y": [0, 1, 0, 1, 1], "a": [0.1, 0.6, 0.4, 0.8, 0.3]})
+
+
+@pytest.fixture
+def call(monkeypatch, capsys):
+    """Call the command line in this process: exit code, standard output, standard error."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["scorereport", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return stop.value.code or 0, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What `evaluate` is asked for; it refuses to do it."""
+    found = {}
+
+    def evaluate(source, **arguments):
+        found.update(arguments, source=source)
+        raise UsageError("Enough.")
+
+    monkeypatch.setattr(evaluation, "evaluate", evaluate)
+    return found
+
+
+# ---- options ----
+
+
+@pytest.mark.parametrize("command", ["score", "report"])
+def test_options_reach_the_evaluation(call, asked, tmp_path, command):
+    code, _, error = call(
+        command,
+        "p.csv",
+        *ROLES,
+        "--engine",
+        "duckdb",
+        "--memory-limit",
+        "1GB",
+        "--temporary-folder",
+        tmp_path,
+    )
+    assert (code, error) == (ExitCode.USAGE, "scorereport: Enough.\n")
+    assert {key: str(asked[key]) for key in ("source", "engine", "memory_limit", "temporary_folder")} == {
+        "source": "p.csv",
+        "engine": "duckdb",
+        "memory_limit": "1GB",
+        "temporary_folder": str(tmp_path),
+    }
+
+
+def test_what_is_not_given_is_not_asked_for(call, asked):
+    call("score", "p.csv", *ROLES)
+    assert asked == {"source": "p.csv", "outcome": "y", "forecasts": ["a"]}
+
+
+def test_no_other_engine_is_known(call, asked):
+    code, _, error = call("score", "p.csv", *ROLES, "--engine", "postgres")
+    assert code == ExitCode.USAGE
+    assert "'postgres' is not one of 'auto', 'memory', 'duckdb', 'spark'" in error
+    assert asked == {}
+
+
+def test_options_go_before_the_configuration(call, asked, tmp_path):
+    config = tmp_path / "c.toml"
+    config.write_text(
+        '[evaluation]\noutcome = "y"\nforecasts = ["a"]\nengine = "duckdb"\nmemory_limit = "2GB"\n'
+        'temporary_folder = "work"\n'
+    )
+    call("score", "p.csv", "--config", config, "--memory-limit", "1GB")
+    assert (asked["engine"], asked["memory_limit"]) == ("duckdb", "1GB")
+    assert asked["temporary_folder"] == str(tmp_path / "work")  # beside the configuration
+
+
+def test_a_report_rendered_again_needs_no_engine(call, tmp_path):
+    code, _, error = call(
+        "report", "--from", tmp_path / "r.json", "--engine", "duckdb", "-o", tmp_path / "r.html"
+    )
+    assert (code, error) == (
+        ExitCode.USAGE,
+        "scorereport: Give either FILE with its options, or --from: results are rendered as they are.\n",
+    )
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_a_certificate_of_rows_that_r_cannot_hold_is_refused_before_the_work(call, asked, engine):
+    code, _, error = call("score", "p.csv", *ROLES, "--engine", engine, "--certify")
+    assert (code, error) == (
+        ExitCode.USAGE,
+        "scorereport: `--certify` needs all rows in memory, for R has no other way, and they are left to "
+        f"{engine}: leave it out, or give --engine memory if the machine has room for them.\n",
+    )
+    assert asked == {}
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_large_file_cannot_be_certified_unless_it_is_said_to_fit(call, tmp_path, monkeypatch):
+    FRAME.to_parquet(tmp_path / "p.parquet")
+    monkeypatch.setattr("scorereport.engines.choosing.physical_memory", lambda: 100)
+    assert "left to duckdb" in call("score", tmp_path / "p.parquet", *ROLES, "--certify")[2]
+    assert "Enough." in call("score", tmp_path / "p.parquet", *ROLES, "--certify", "--engine", "memory")[2]
+
+
+def test_the_help_lists_all_kinds_of_sources(call):
+    _, text, _ = call("score", "--help")
+    shown = " ".join(text.split())
+    for word in (
+        ".parquet",
+        ".duckdb",
+        "folder",
+        "--table",
+        "--engine",
+        "--memory-limit",
+        "--temporary-folder",
+    ):
+        assert word in shown
+
+
+# ---- addresses ----
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("postgresql+psycopg://me@host/loans", True),
+        ("sqlite:///loans.db", True),
+        ("${DATABASE}", True),
+        ("scores/2026-10.parquet", False),
+        ("C:/scores.csv", False),
+        ("a:b.csv", False),
+    ],
+)
+def test_addresses_are_told_from_paths(text, expected):
+    assert is_address(text) is expected
+
+
+def test_variables_are_put_into_an_address_and_nowhere_else(call, asked, monkeypatch):
+    monkeypatch.setenv("LOANS_PASSWORD", "p@ss/word")
+    call("score", "postgresql+psycopg://me:${LOANS_PASSWORD}@host/loans", "--table", "risk.scores", *ROLES)
+    assert asked["source"] == "postgresql+psycopg://me:p%40ss%2Fword@host/loans"
+    assert asked["table"] == "risk.scores"
+    call("score", "scores-${LOANS_PASSWORD}.csv", *ROLES)
+    assert asked["source"] == "scores-${LOANS_PASSWORD}.csv"
+
+
+def test_a_password_on_the_command_line_is_refused_and_not_repeated(call, asked):
+    code, out, error = call("score", "postgresql://me:hunter22@host/loans", "--table", "scores", *ROLES)
+    assert (code, out) == (ExitCode.USAGE, "")
+    assert error == (
+        "scorereport: `FILE` must not hold a password, because reports carry the command that made them: "
+        "write ${NAME} in its place, in single quotes, and set the environment variable NAME.\n"
+    )
+    assert asked == {}
+
+
+def test_a_variable_that_is_not_set_is_named(call, monkeypatch):
+    monkeypatch.delenv("NO_SUCH_WORD", raising=False)
+    code, _, error = call("score", "postgresql://me:${NO_SUCH_WORD}@host/loans", "--table", "t", *ROLES)
+    assert code == ExitCode.USAGE
+    assert "`FILE` needs the environment variable NO_SUCH_WORD, which is not set" in error
+
+
+@pytest.mark.parametrize("error", [DataError, ValueError])
+def test_what_goes_wrong_is_told_without_the_secret(monkeypatch, error):
+    monkeypatch.setenv("LOANS_PASSWORD", "hunter22/x")
+
+    def fail():
+        with opened("postgresql://me:${LOANS_PASSWORD}@host/loans") as address:
+            raise error(f"Nobody answers at {address} to hunter22/x")
+
+    with pytest.raises(ScoreReportError) as told:
+        fail()
+    assert "hunter22" not in str(told.value)
+    assert "Nobody answers at postgresql://***@host/loans to ***" in str(told.value)
+    assert told.value.__cause__ is None
+    assert told.value.__suppress_context__ or told.value.__context__ is None
+
+
+def test_a_path_hides_nothing():
+    def fail():
+        with opened("p.csv") as path:
+            raise ValueError(f"{path} as it is")
+
+    with pytest.raises(ValueError, match=r"^p\.csv as it is$"):
+        fail()
+
+
+@pytest.mark.parametrize(
+    ("words", "recorded"),
+    [
+        (
+            ["score", "postgresql://me:${WORD}@host/loans", "--table", "t"],
+            "scorereport score 'postgresql://me:${WORD}@host/loans' --table t",
+        ),
+        (["score", "postgresql://me:hunter22@host/loans"], "scorereport score 'postgresql://***@host/loans'"),
+        (
+            ["report", "p", "--temporary-folder", "/scratch", "--engine", "duckdb", "-o", "r.pdf"],
+            "scorereport report p --engine duckdb",
+        ),
+        (["report", "p", "--temporary-folder=/scratch"], "scorereport report p"),
+    ],
+)
+def test_the_recorded_command_has_neither_passwords_nor_what_does_not_matter(monkeypatch, words, recorded):
+    monkeypatch.setattr(sys, "argv", ["scorereport", *words])
+    assert _command() == recorded
+
+
+# ---- sources ----
+
+
+def test_tables_of_databases_and_folders_are_scored_like_files(call, tmp_path, monkeypatch):
+    monkeypatch.setenv("PLACE", str(tmp_path))
+    FRAME.to_csv(tmp_path / "p.csv", index=False)
+    (tmp_path / "parts").mkdir()
+    FRAME[:2].to_parquet(tmp_path / "parts" / "1.parquet")
+    FRAME[2:].to_parquet(tmp_path / "parts" / "2.parquet")
+    with closing(sqlite3.connect(tmp_path / "s.db")) as connection:
+        FRAME.to_sql("scored", connection, index=False)
+    with duckdb.connect(tmp_path / "d.duckdb") as connection:
+        connection.register("frame", FRAME)
+        connection.execute("CREATE TABLE scored AS SELECT * FROM frame")
+    table = ["--table", "scored"]
+    sources = {
+        "p.csv": [],
+        "parts": [],
+        "parts/*.parquet": [],
+        "d.duckdb": table,
+    }
+    told = {
+        name: call("score", tmp_path / name, *ROLES, *options, "--resamples", 0)
+        for name, options in sources.items()
+    }
+    told["sql"] = call("score", "sqlite:///${PLACE}/s.db", *ROLES, *table, "--resamples", 0)
+    tables = {name: text.partition("Mean scores")[2] for name, (_, text, _) in told.items()}
+    assert [code for code, _, _ in told.values()] == [0] * 5
+    assert tables["p.csv"]
+    assert len(set(tables.values())) == 1
+    assert str(tmp_path) not in told["sql"][1]
+
+
+# ---- configuration ----
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (
+            'engine = "postgres"',
+            '`evaluation.engine` must be one of "auto", "memory", "duckdb", "spark"; got \'postgres\'.',
+        ),
+        ("engine = 1", "`evaluation.engine` must be text; got 1. Put it in quotes."),
+        (
+            'memory_limit = "much"',
+            '`evaluation.memory_limit` must be a size such as "1GB" or "512MB"; got \'much\'.',
+        ),
+        ('memory_limit = "1KB"', "`evaluation.memory_limit` must be at least"),
+    ],
+)
+def test_keys_of_the_work_are_checked(line, told):
+    with pytest.raises(UsageError) as refusal:
+        parse_configuration(f"[evaluation]\n{line}")
+    assert f"configuration: {told}" in str(refusal.value)
+
+
+def test_keys_of_the_work_are_no_settings_of_the_results():
+    parsed = parse_configuration('[evaluation]\nengine = "duckdb"\nmemory_limit = "1GB"\nlevel = 0.9')
+    assert parsed.evaluation.settings == {"level": 0.9}
+    assert parsed.work == {"engine": "duckdb", "memory_limit": "1GB"}
+    assert parsed.arguments == {"engine": "duckdb", "memory_limit": "1GB", "level": 0.9}
+
+
+def test_editors_know_the_engines():
+    keys = configuration_schema()["$defs"]["EvaluationTable"]["properties"]
+    assert keys["engine"]["enum"] == ["auto", "memory", "duckdb", "spark"]
+    assert {"memory_limit", "temporary_folder"} <= keys.keys()
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ('file = "l.duckdb"', "`audit.source.file` names a database, and needs the `table` beside it."),
+        (
+            'file = "l.duckdb"\ntable = "t"\nquery = "SELECT 1"',
+            "`audit.source.query` cannot stand beside a `file`, even one that is a database.",
+        ),
+        (
+            'file = "l.csv"\ntable = "t"',
+            "`audit.source` must have one of `file`, `query` and `table`; got `file` and `table`.",
+        ),
+    ],
+)
+def test_a_database_in_a_file_has_a_table(lines, told):
+    with pytest.raises(UsageError) as refusal:
+        parse_configuration(f"[audit.source]\n{lines}")
+    assert told in str(refusal.value)
+    assert parse_configuration('[audit.source]\nfile = "l.duckdb"\ntable = "t"').audit.source.table == "t"
