@@ -603,3 +603,12 @@ def test_wrapped_names_fit_and_keep_their_ends(text):
 
 def test_names_are_cleaned_of_what_cannot_be_drawn():
     assert clean("two\nlines\u00ad and\ta tab \u200b模") == "two lines and a tab ‹U+6A21›"
+
+
+def test_counts_beside_a_distribution_stay_clear_of_its_bars():
+    p = (np.arange(4000) + 0.5) / 4000
+    frame = pd.DataFrame({"y": (np.random.default_rng(1).random(4000) < p).astype(int), "m": p})
+    models = sr.evaluate(frame, outcome="y", forecasts=["m"], resamples=0).models
+    texts = figures.plot_distributions(models).axes[-1].texts
+    sides = {text.get_text().split()[-1]: text.get_ha() for text in texts}
+    assert sides == {"events": "left", "non-events": "right"}

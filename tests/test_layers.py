@@ -15,7 +15,18 @@ PACKAGE = Path(scorereport.__file__).parent
 LAYERS = [
     ["errors", "arrays", "processes", "interrupts", "resources"],
     ["progress"],
-    ["checks", "clock", "files", "fonts", "formatting", "parallel", "redacting", "sampling", "schedules"],
+    [
+        "checks",
+        "clock",
+        "files",
+        "fonts",
+        "formatting",
+        "memory",
+        "parallel",
+        "redacting",
+        "sampling",
+        "schedules",
+    ],
     ["addresses", "comparison", "databases", "periods"],
     ["sources"],
     ["columns"],
@@ -144,7 +155,7 @@ INNER_LAYERS = {
     ],
     "report": [
         ["cells", "formulas", "guarding", "media", "miscalibrated", "provenance", "signing"],
-        ["class_formulas", "surroundings", "verdicts"],
+        ["class_formulas", "engine_formulas", "surroundings", "verdicts"],
         ["pdf", "render"],
         ["comparisons", "record", "results"],
         ["parts"],
@@ -153,7 +164,7 @@ INNER_LAYERS = {
         ["assembly", "choosing"],
         ["writing"],
     ],
-    "report/methods": [["entries"], ["calibrating", "grouping", "inferring", "scoring"]],
+    "report/methods": [["entries"], ["engines"], ["calibrating", "grouping", "inferring", "scoring"]],
     "report/sections": [
         ["calibration", "certificate", "checklist", "checkpoints", "class_calibration", "class_data"],
         ["class_decomposition", "class_discrimination", "class_performance", "closing", "comparison"],

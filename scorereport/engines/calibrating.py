@@ -54,6 +54,17 @@ def examine_models(engine: Engine, models: Sequence[ScoredDigest]) -> dict[str, 
     return {m.name: _examine(m, fits.get(m.name, (None, None)), notes[m.name]) for m in models}
 
 
+def shows_miscalibration(calibration: ModelCalibration, level: float) -> bool:
+    """Whether tests of calibration, adjusted for their number, reject on one side of a level.
+
+    Those of the line and of groups of forecasts; where no line fits, those of sums over all rows.
+    """
+    known = {test.name: test.p_value for test in calibration.tests if np.isfinite(test.p_value)}
+    sums = ("Unreliability",) if "Unreliability" in known else (SPIEGELHALTER.name, IN_THE_LARGE.name)
+    tried = [known[name] for name in (*sums, "Hosmer-Lemeshow") if name in known]
+    return bool(tried) and len(tried) * min(tried) <= (1 - level) / 2
+
+
 def _why_no_line(engine: Engine, model: ScoredDigest) -> str:
     survey, fit = engine.survey, model.fit
     if certain := survey.certain.get(model.name, 0):

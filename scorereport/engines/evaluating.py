@@ -10,7 +10,7 @@ import numpy as np
 from scorereport.curves.diagram import histogram_edges, quantile_of
 from scorereport.curves.murphy import kinks_of
 from scorereport.curves.thinning import even_knots
-from scorereport.engines.calibrating import draw_bands, examine_models
+from scorereport.engines.calibrating import draw_bands, examine_models, shows_miscalibration
 from scorereport.engines.comparing import compare_digests
 from scorereport.engines.grouping import compare_groups, evaluate_groups
 from scorereport.engines.marks import case_weight, mark_model
@@ -34,9 +34,9 @@ def evaluate_rows(engine: Engine, settings: Settings) -> dict[str, Any]:
     """All parts of the evaluation of binary models, by name."""
     survey, infers = engine.survey, settings.resamples > 0
     models = digest_models(engine, settings)
-    scores = {m.name: score_digest(m, infers=infers, halves=survey.halves.get(m.name, 0)) for m in models}
-    sample = describe_sample(models[0], survey.row_flow.kept, infers=infers)
     calibration = examine_models(engine, models) if infers else {}
+    scores = {model.name: _score(model, survey, calibration.get(model.name)) for model in models}
+    sample = describe_sample(models[0], survey.row_flow.kept, infers=infers)
     models = _count_late(engine, models)
     by_column = evaluate_groups(engine, settings)
     windows = by_column.pop(survey.time_name, ()) if survey.windows else ()
@@ -56,6 +56,15 @@ def evaluate_rows(engine: Engine, settings: Settings) -> dict[str, Any]:
             *describe_groups([*by_column.items(), (survey.time_name, windows)], settings),
         ),
     }
+
+
+def _score(model: ScoredDigest, survey: Survey, calibration: ModelCalibration | None) -> ModelScores:
+    return score_digest(
+        model,
+        infers=calibration is not None,
+        halves=survey.halves.get(model.name, 0),
+        is_miscalibrated=calibration is not None and shows_miscalibration(calibration, model.level),
+    )
 
 
 def digest_models(engine: Engine, settings: Settings) -> list[ScoredDigest]:

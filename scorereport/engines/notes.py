@@ -28,10 +28,13 @@ def describe_engine(engine: Engine, settings: Settings) -> Iterator[str]:
         yield "The rows have no order here, so that there is no SHA-256 of them."
     if settings.resamples == 0:
         return
+    what = "rows" if survey.clusters is None else "clusters"
     yield (
-        "Nothing is resampled: intervals are grouped jackknife intervals over buckets of rows, those of "
-        "miscalibration and discrimination take off the overfit in closed form, and bands are asymptotic."
+        f"Nothing is resampled: intervals come from a grouped jackknife over buckets of {what}, and those of "
+        "miscalibration and discrimination take off the overfit in closed form."
     )
+    if survey.clusters is None and survey.counted:
+        yield "Pointwise bands are asymptotic; the simultaneous one holds for every number of rows."
     yield (
         "Left out, because they need the rows in memory: tests of miscalibration by resampling, the "
         "simultaneous consistency band, smooth calibration errors, recalibration, the probability scale, "

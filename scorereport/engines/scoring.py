@@ -26,6 +26,8 @@ from scorereport.results import ModelScores, SampleSummary, ScoreValue
 from scorereport.uncertainty import with_prevalence
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scorereport.inference.overfit import Overfit
 
 
@@ -112,10 +114,13 @@ class ScoredDigest:
         )
 
 
-def score_digest(model: ScoredDigest, *, infers: bool, halves: int) -> ModelScores:
+def score_digest(
+    model: ScoredDigest, *, infers: bool, halves: int, is_miscalibrated: bool = False
+) -> ModelScores:
     """All scores of a model with their decompositions and AUC; with intervals if they are asked for.
 
-    `halves` counts forecasts of exactly 1/2, of which misclassification takes half an error.
+    `halves` counts forecasts of exactly 1/2, of which misclassification takes half an error. Intervals of
+    miscalibration start at 0 unless a test has shown that there is some.
     """
     parts = [model.decompose(at) for at in range(len(model.measures))]
     values = [ScoreValue(name=part.name, value=part.score, skill=part.skill) for part in parts]
@@ -127,7 +132,7 @@ def score_digest(model: ScoredDigest, *, infers: bool, halves: int) -> ModelScor
         model=model.name,
         scores=(*values, auc),
         decompositions=tuple(parts),
-        components=tuple(_bound_components(model)) if infers else (),
+        components=tuple(_bound_components(model, is_miscalibrated=is_miscalibrated)) if infers else (),
     )
 
 
@@ -185,7 +190,13 @@ def bound_rate(model: ScoredDigest, measure: str, rate: float, error: float) -> 
     )
 
 
-def _bound_components(model: ScoredDigest) -> list[ComponentEstimate]:
+def _bound_components(model: ScoredDigest, *, is_miscalibrated: bool) -> Iterator[ComponentEstimate]:
+    for bound in _bracket_components(model):
+        starts_at_0 = bound.component == "miscalibration" and not is_miscalibrated
+        yield replace(bound, lower=0.0) if starts_at_0 and np.isfinite(bound.lower) else bound
+
+
+def _bracket_components(model: ScoredDigest) -> list[ComponentEstimate]:
     note = warn_of_few_events(model.fit.events, model.fit.n, model.units.case_weight)
     law = model.buckets.law
     return [

@@ -8,7 +8,7 @@ import numpy as np
 
 from scorereport.figures.canvas import POINTS, WIDTH, Canvas, set_axis
 from scorereport.figures.describing import sentences, two
-from scorereport.figures.labels import wrap
+from scorereport.figures.labels import text_width, wrap
 from scorereport.figures.paths import step_outline
 from scorereport.figures.style import INK, MUTED, QUIET, Look, look_of, styled
 from scorereport.figures.zoom import choose_window, window_ticks
@@ -28,6 +28,9 @@ _LEFT, _RIGHT, _GAP, _HEIGHT = 3.0, 3.0, 9.0, 30.0
 _LINE, _UNDER_PANEL = 4.0, 8.5
 #: Panels share their scale unless one has a peak so many times as high as another.
 _COMPARABLE = 2.5
+#: Bars up to this height leave room for a text above them.
+_UNDER_TEXT = 0.75
+_OPPOSITE = {"left": "right", "right": "left"}
 
 
 def plot_distributions(models: Sequence[ModelResult]) -> Figure:
@@ -91,16 +94,31 @@ def _draw(axes: Axes, histogram: Histogram, look: Look, peak: float, points: flo
         (0.98, "top", INK, counted(histogram.events.sum(), "event")),
         (0.02, "bottom", MUTED, counted((histogram.n - histogram.events).sum(), "non-event")),
     )
-    ha, x = _emptier_side(histogram, axes.get_xlim())
-    for y, va, colour, text in texts:
+    side = _emptier_side(histogram, axes.get_xlim())
+    for (y, va, colour, text), height in zip(texts, (events, others), strict=True):
+        share = text_width(text, 8) / points
+        free = [
+            ha for ha in (side, _OPPOSITE[side]) if _is_free(histogram, height, axes.get_xlim(), ha, share)
+        ]
+        ha = free[0] if free else side
+        x = 0.0 if ha == "left" else 1.0
         axes.text(x, y, text, transform=axes.transAxes, ha=ha, va=va, size=8, color=colour)
 
 
-def _emptier_side(histogram: Histogram, window: tuple[float, float]) -> tuple[str, float]:
+def _is_free(
+    histogram: Histogram, height: FloatArray, window: tuple[float, float], ha: str, share: float
+) -> bool:
+    """Whether no bar reaches a text that takes so large a share of the panel, from one of its sides on."""
+    reach = share * (window[1] - window[0])
+    is_under = histogram.lower <= window[0] + reach if ha == "left" else histogram.upper >= window[1] - reach
+    return float(height[is_under].max(initial=0.0)) <= _UNDER_TEXT
+
+
+def _emptier_side(histogram: Histogram, window: tuple[float, float]) -> str:
     """Where text is less in the way: the side of the panel with fewer cases."""
     middle = (histogram.lower + histogram.upper) / 2
     is_left = middle < sum(window) / 2
-    return ("left", 0.0) if histogram.n[is_left].sum() <= histogram.n[~is_left].sum() else ("right", 1.0)
+    return "left" if histogram.n[is_left].sum() <= histogram.n[~is_left].sum() else "right"
 
 
 def describe_distributions(models: Sequence[ModelResult]) -> str:

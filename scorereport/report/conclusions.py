@@ -20,10 +20,10 @@ from scorereport.formatting import (
     join_words,
 )
 from scorereport.judging import Light
-from scorereport.report.miscalibrated import tell_ways
+from scorereport.report.miscalibrated import equals, tell_line, tell_ways
 from scorereport.results import ModelResult
 from scorereport.tables.grouped import name_test
-from scorereport.tables.table import label_of, percents_text
+from scorereport.tables.table import label_of, percents_text, tell_apart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -111,7 +111,7 @@ def _tell_skill(score: ScoreValue, constant: str) -> str:
     if isnan(score.skill):
         return ""
     interval = score.skill_interval
-    bounds = "" if interval is None else format_interval(100 * interval.lower, 100 * interval.upper, 1)
+    bounds = percents_text(interval)
     told = f" Its skill, compared with always forecasting {constant}, is {format_percent(score.skill)}"
     chance = interval is not None and interval.lower <= 0 <= interval.upper
     return (
@@ -126,6 +126,7 @@ def _conclude_calibration(
     name = evaluation.main_score
     test, part = result.scores.miscalibration_test(name), result.scores.decomposition(name)
     if test is None:
+        yield from _conclude_line(result, evaluation)
         return
     alpha, decimals = find_alpha(evaluation), common_decimals([part.miscalibration])
     mcb, score = (format_number(value, decimals) for value in (part.miscalibration, part.score))
@@ -144,6 +145,13 @@ def _conclude_calibration(
         limit = "" if isnan(upper) else f"; less overfit it may be as large as {format_number(upper, 4)}"
         text, tone = f"{result.model}: no evidence of miscalibration {measured}{limit}.", "plain"
     yield Finding(text=text, see="reliability", tone=tone)
+
+
+def _conclude_line(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> Iterator[Finding]:
+    """The same by slope and intercept, where no outcomes were drawn to test all departures at once."""
+    if isinstance(result, ModelResult) and evaluation.settings.engine != "memory" and result.calibration:
+        text, is_open = tell_line(result, find_alpha(evaluation))
+        yield Finding(text=text, see="reliability", tone="open" if is_open else "plain")
 
 
 def _tell_how(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> str:
@@ -189,7 +197,8 @@ def _conclude_discrimination(evaluation: Evaluation) -> Iterator[Finding]:
     known = [(model, area) for model, area in areas if not isnan(area.value)]  # one class only
     if known:
         told = join_words(
-            f"{model} {format_number(area.value, 3)}{_bracket(area.interval, 3)}" for model, area in known
+            f"{model} {format_number(area.value, _decimals(area))}{_bracket(area.interval, _decimals(area))}"
+            for model, area in known
         )
         yield Finding(
             text=f"AUC, how often an event gets a higher forecast than a non-event: {told}.", see="auc"
@@ -258,16 +267,16 @@ def _conclude_trend(report: Report) -> Iterator[Finding]:
         )
 
 
+def _decimals(area: ScoreValue) -> int:
+    interval = area.interval
+    return 3 if interval is None else tell_apart(interval.lower, interval.upper, 3)
+
+
 def _bracket(estimate: Estimate | None, decimals: int) -> str:
     if estimate is None:
         return ""
     interval = format_interval(estimate.lower, estimate.upper, decimals)
     return f" {interval}" if interval else ""
-
-
-def equals(text: str) -> str:
-    """A p-value as it stands behind its sign: = 0.02, or < 0.001."""
-    return text.replace("<", "< ") if text.startswith("<") else f"= {text}"
 
 
 def describe_method_line(evaluation: Evaluation) -> str:

@@ -13,7 +13,7 @@ from scorereport.formatting import (
     join_words,
 )
 from scorereport.report.formulas import SNELL_2021, VERGOUWE_2005, cite
-from scorereport.tables.table import Table, label_of
+from scorereport.tables.table import Table, label_of, tell_apart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +94,8 @@ def _describe_events(evaluation: Evaluation) -> list[str]:
     ]
     interval = sample.prevalence_interval
     if interval is not None:
-        points = format_number(100 * _half_width(interval), 1)
+        width = 100 * _half_width(interval)
+        points = format_number(width, tell_apart(0, width, 1))
         sentences.append(f"The prevalence is known to about ± {points} percentage points.")
     return sentences
 

@@ -14,29 +14,37 @@ if TYPE_CHECKING:
     from scorereport.results import ModelCalibration, ModelResult
 
 
-def calibration_tables(models: Sequence[ModelResult], level: str) -> Iterator[Table]:
+def calibration_tables(
+    models: Sequence[ModelResult], level: str, *, has_smooth: bool = True
+) -> Iterator[Table]:
     """The calibration line, errors and tests of each model, and its rating grades if there are any."""
     known = [(m.model, m.calibration) for m in models if m.calibration is not None]
     if known:
-        yield line_table(known, level)
+        yield line_table(known, level, has_smooth=has_smooth)
         yield calibration_test_table(known)
         yield from grade_tables(known)
 
 
-def line_table(known: Sequence[tuple[str, ModelCalibration]], level: str) -> Table:
-    """Slope and intercepts of the calibration line, and the mean distance to a smooth curve and in bins."""
+def line_table(
+    known: Sequence[tuple[str, ModelCalibration]], level: str, *, has_smooth: bool = True
+) -> Table:
+    """Slope and intercepts of the calibration line, and the mean distance to a smooth curve and in bins.
+
+    Smooth curves need the rows in memory; without them there is no column for their errors.
+    """
     lines = []
     for model, calibration in known:
         line = calibration.line
         estimates = (line.slope, line.intercept, line.intercept_at_slope_one)
         texts = [text for e in estimates for text in (format_number(e.value, 3), interval_text(e, 3))]
         ici = NOT_DEFINED if calibration.errors is None else format_number(calibration.errors.ici, 4)
-        lines.append((model, *texts, ici, format_number(calibration.binned.value, 4)))
-    heads = ("slope", "interval", "intercept", "interval", "at slope 1", "interval", "ICI", "ECE")
+        smooth = (ici,) if has_smooth else ()
+        lines.append((model, *texts, *smooth, format_number(calibration.binned.value, 4)))
+    heads = ("slope", "interval", "intercept", "interval", "at slope 1", "interval")
     return Table(
         caption=f"Calibration line (slope 1 and intercept 0 are ideal), with {level} intervals; mean "
-        "distance to a smooth curve (ICI) and in 10 bins (ECE, which depends on the bins)",
-        heads=("model", *heads),
+        f"distance {'to a smooth curve (ICI) and ' * has_smooth}in 10 bins (ECE, which depends on the bins)",
+        heads=("model", *heads, *(["ICI"] if has_smooth else []), "ECE"),
         rows=tuple(lines),
     )
 

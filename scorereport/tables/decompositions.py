@@ -24,15 +24,18 @@ def decomposition_table(models: Sequence[ModelScores], level: str) -> Table:
     ]
     numbers = [[d.score, d.miscalibration, d.discrimination, d.uncertainty] for _, _, d in parts]
     decimals = [common_decimals(column) for column in zip(*numbers, strict=True)]
-    has_intervals = bool(models[0].components)
+    has_intervals, has_tests = bool(models[0].components), bool(models[0].miscalibration_tests)
     rows = []
     for (m, place, part), values in zip(parts, numbers, strict=True):
         text = [format_number(value, d) for value, d in zip(values, decimals, strict=True)]
         shown = _with_intervals(text, m, place, decimals) if has_intervals else text
         rows.append((label_of(part.name), m.model, *shown))
-    intervals = ("mean", "MCB", "less overfit", "interval", "p", "DSC", "less overfit", "interval", "UNC")
+    tested = ("p",) if has_tests else ()
+    intervals = ("mean", "MCB", "less overfit", "interval", *tested, "DSC", "less overfit", "interval", "UNC")
     return Table(
-        caption=_decomposition_caption([part for _, _, part in parts], level if has_intervals else ""),
+        caption=_decomposition_caption(
+            [part for _, _, part in parts], level if has_intervals else "", has_tests=has_tests
+        ),
         heads=("score", "model", *(intervals if has_intervals else ("mean", "MCB", "DSC", "UNC"))),
         rows=tuple(rows),
         n_labels=2,
@@ -40,11 +43,12 @@ def decomposition_table(models: Sequence[ModelScores], level: str) -> Table:
     )
 
 
-def _decomposition_caption(parts: Sequence[Decomposition], level: str) -> str:
+def _decomposition_caption(parts: Sequence[Decomposition], level: str, *, has_tests: bool) -> str:
     has_gain = any(part.higher_is_better for part in parts)
     gain = " (net benefit: UNC + DSC − MCB)" if has_gain else ""
-    tested = f"; {level} intervals of the true MCB and DSC, and p of the test that MCB is 0" if level else ""
-    return f"CORP decomposition: mean = MCB − DSC + UNC{gain}{tested}"
+    intervals = f"; {level} intervals of the true MCB and DSC" if level else ""
+    tested = ", and p of the test that MCB is 0" if level and has_tests else ""
+    return f"CORP decomposition: mean = MCB − DSC + UNC{gain}{intervals}{tested}"
 
 
 def _with_intervals(
@@ -53,8 +57,8 @@ def _with_intervals(
     mean, mcb, dsc, unc = text
     components = scores.components[2 * place : 2 * place + 2]
     of_mcb, of_dsc = (_corrected(part, d) for part, d in zip(components, decimals[1:3], strict=True))
-    p_value = format_p_value(scores.miscalibration_tests[place].p_value)
-    return mean, mcb, *of_mcb, p_value, dsc, *of_dsc, unc
+    p_value = [format_p_value(test.p_value) for test in scores.miscalibration_tests[place : place + 1]]
+    return mean, mcb, *of_mcb, *p_value, dsc, *of_dsc, unc
 
 
 def _corrected(part: ComponentEstimate, decimals: int) -> tuple[str, str]:

@@ -23,12 +23,13 @@ class _Columns:
     score: str
     others: tuple[str, ...]
 
-    def heads(self, *, has_intervals: bool) -> tuple[str, ...]:
+    def heads(self, *, has_intervals: bool, has_tests: bool) -> tuple[str, ...]:
         """Heads of all numbers."""
         *inner, last = (_HEADS[name] for name in self.others)
         if not has_intervals:
             return (_HEADS[self.score], "MCB", "DSC", "UNC", *inner, last)
-        return (_HEADS[self.score], "interval", "MCB", "Holm's p", "DSC", "UNC", *inner, last, "interval")
+        tested = ("Holm's p",) if has_tests else ()
+        return (_HEADS[self.score], "interval", "MCB", *tested, "DSC", "UNC", *inner, last, "interval")
 
     def numbers(self, scores: ModelScores) -> list[float]:
         """The numbers of a model in a group, without intervals."""
@@ -36,15 +37,17 @@ class _Columns:
         components = [part.score, part.miscalibration, part.discrimination, part.uncertainty]
         return [*components, *(scores.score(name).value for name in self.others)]
 
-    def with_intervals(self, text: tuple[str, ...], scores: ModelScores) -> tuple[str, ...]:
-        """The same numbers as text, with the intervals and the p-value between them."""
+    def with_intervals(
+        self, text: tuple[str, ...], scores: ModelScores, *, has_tests: bool
+    ) -> tuple[str, ...]:
+        """The same numbers as text, with the intervals and any p-value between them."""
         score, mcb, *rest = text
         test = scores.miscalibration_test(self.score)
-        p_value = "" if test is None else format_p_value(_adjusted(test))
+        p_value = ["" if test is None else format_p_value(_adjusted(test))] if has_tests else []
         first, last = (
             interval_text(scores.score(name).interval, 4) for name in (self.score, self.others[-1])
         )
-        return score, first, mcb, p_value, *rest, last
+        return score, first, mcb, *p_value, *rest, last
 
 
 _HEADS = {
@@ -70,27 +73,25 @@ def group_table(column: str, groups: Sequence[GroupResult], level: str) -> Table
     columns = _Columns(score=score, others=_OTHERS[score])
     numbers = iter(columns_of_text([columns.numbers(m) for _, m in scored]))
     has_intervals = any(m.components for _, m in scored)
-    heads = columns.heads(has_intervals=has_intervals)
+    has_tests = any(m.miscalibration_test(score) for _, m in scored)
+    heads = columns.heads(has_intervals=has_intervals, has_tests=has_tests)
     has_events = not any(g.sample.classes for g in groups)
     rows = []
     for g in groups:
         size = _describe_size(g.sample, has_events=has_events)
         for m in g.models:
             text = next(numbers)
-            rows.append(
-                (g.label, m.model, *size, *(columns.with_intervals(text, m) if has_intervals else text))
-            )
+            if has_intervals:
+                text = columns.with_intervals(text, m, has_tests=has_tests)
+            rows.append((g.label, m.model, *size, *text))
         if not g.models:
             rows.append((g.label, "not scored", *size, *[""] * len(heads)))
     models = len(scored[0][0].models) if scored else 1
     last = "AUC" if score == "brier" else "accuracy"
     return Table(
         caption=f"By {column}: {label_of(score)} with its components, log score, {last}"
-        + (
-            f", with {level} intervals; p of the test that MCB is 0, adjusted for all groups"
-            if has_intervals
-            else ""
-        ),
+        f"{f', with {level} intervals' if has_intervals else ''}"
+        f"{'; p of the test that MCB is 0, adjusted for all groups' if has_intervals and has_tests else ''}",
         heads=(column, "model", "rows", *(("events", "prevalence") if has_events else ()), *heads),
         rows=tuple(rows),
         n_labels=2,

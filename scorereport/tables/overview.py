@@ -42,7 +42,8 @@ def _model_tables(evaluation: Evaluation, level: str) -> Iterator[Table]:
     if evaluation.settings.cost_interval is not None:
         yield bounded_table(models, ranks, level, *evaluation.settings.cost_interval)
     yield decomposition_table(models, level)
-    yield from calibration_tables(evaluation.models, level)
+    has_smooth = evaluation.settings.engine == "memory"
+    yield from calibration_tables(evaluation.models, level, has_smooth=has_smooth)
 
 
 def _class_tables(evaluation: Evaluation, level: str) -> Iterator[Table]:

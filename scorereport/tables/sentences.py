@@ -8,7 +8,7 @@ import numpy as np
 
 from scorereport.checks import name_some
 from scorereport.class_results import CLASS
-from scorereport.formatting import counted, format_count, format_level, format_percent
+from scorereport.formatting import counted, format_count, format_level, format_percent, join_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +47,8 @@ def describe_uncertainty(evaluation: Evaluation) -> str:
     settings = evaluation.settings
     if settings.resamples == 0:
         return ""
+    if settings.engine != "memory":
+        return _describe_buckets(evaluation)
     method = {"bca": "BCa", "percentile": "percentile"}[settings.interval_method]
     drawn = "rows" if evaluation.data.clusters is None else "clusters"
     return (
@@ -54,6 +56,35 @@ def describe_uncertainty(evaluation: Evaluation) -> str:
         f"{format_count(settings.resamples)} resamples of {drawn} (seed {settings.seed}); AUC and rates in "
         "closed form; MCB and DSC less the overfit of isotonic regression, so that an interval may exclude "
         "the raw value; that of MCB starts at 0 unless its test rejects on one side."
+    )
+
+
+def _describe_buckets(evaluation: Evaluation) -> str:
+    """The same of rows that were never in memory together, of which nothing is drawn."""
+    score = evaluation.models[0].scores.scores[0].interval
+    method = "grouped jackknife" if score is None else score.method
+    is_independent = evaluation.models[0].bands != ()
+    rates, lines = (
+        ("Wilson's", "likelihood") if is_independent else ("on log-odds with its errors", "buckets")
+    )
+    return (
+        f"{format_level(evaluation.settings.level)} intervals: {method}, for scores, skills, AUC and "
+        f"differences; rates {rates}; calibration lines by Wald with errors from the {lines}; MCB and DSC "
+        "less the overfit of isotonic regression in closed form, so that an interval may exclude the raw "
+        "value; that of MCB starts at 0 unless a test of calibration rejects on one side."
+        f"{_name_bands(evaluation)} Nothing is drawn at random."
+    )
+
+
+def _name_bands(evaluation: Evaluation) -> str:
+    """The methods of the bands, in a sentence; empty if there are none."""
+    bands = [band for model in evaluation.models for band in model.bands]
+    pointwise = list(dict.fromkeys(band.method for band in bands if band.coverage == "pointwise"))
+    whole = list(dict.fromkeys(band.method for band in bands if band.coverage == "simultaneous"))
+    if not bands:
+        return ""
+    return (
+        f" Bands: pointwise by asymptotic theory ({', '.join(pointwise)}), simultaneous {join_words(whole)}."
     )
 
 

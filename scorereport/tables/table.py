@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from scorereport.inference.outcomes import Estimate
 
+#: More decimals than these beyond the usual ones tell no reader anything.
+_MORE_DECIMALS = 4
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
@@ -40,7 +43,20 @@ def interval_text(estimate: Estimate | None, decimals: int) -> str:
 
 def percents_text(estimate: Estimate | None) -> str:
     """The interval of a share, in percent."""
-    return "" if estimate is None else format_interval(100 * estimate.lower, 100 * estimate.upper, 1)
+    if estimate is None:
+        return ""
+    lower, upper = 100 * estimate.lower, 100 * estimate.upper
+    return format_interval(lower, upper, tell_apart(lower, upper, 1))
+
+
+def tell_apart(lower: float, upper: float, decimals: int) -> int:
+    """So many decimals, or a few more if both ends of an interval of very many rows would look the same.
+
+    >>> tell_apart(49.97, 50.03, 1), tell_apart(49.9, 50.1, 1), tell_apart(50.0, 50.0, 1)
+    (2, 1, 1)
+    """
+    more = range(decimals, decimals + _MORE_DECIMALS)
+    return next((n for n in more if format_number(lower, n) != format_number(upper, n)), decimals)
 
 
 def label_of(name: str) -> str:

@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import format_level, join_words
-from scorereport.report.formulas import CATALOGUE
-from scorereport.report.methods.entries import Entry, capitalize, distinct, make_entry, tell_methods
+from scorereport.report.methods.entries import (
+    METHODS,
+    Entry,
+    capitalize,
+    distinct,
+    make_entry,
+    tell_methods,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,12 +29,7 @@ def describe_calibration(evaluation: Evaluation) -> Iterator[Entry]:
     of_kind = "ordinal" if evaluation.kind == "ordinal" else "class"
     yield make_entry("isotonic" if is_binary else f"{of_kind} views")
     yield make_entry("corp" if is_binary else f"{of_kind} sums")
-    components = [part for model in evaluation.results for part in model.scores.components]
-    if components:
-        drawn = distinct(part.method.partition("resampled")[2].strip(" ()") for part in components)
-        yield make_entry(
-            "overfit" if is_binary else "class overfit", *(f"O₂ by {text}." for text in drawn if text)
-        )
+    yield from _describe_overfit(evaluation)
     tests = [test for model in evaluation.results for test in model.scores.miscalibration_tests]
     if tests:
         drawn = distinct(test.method.partition(";")[0] for test in tests)
@@ -39,6 +40,22 @@ def describe_calibration(evaluation: Evaluation) -> Iterator[Entry]:
         yield from _describe_line_and_errors(known)
         yield from _describe_tests([test for found in known for test in found.tests])
         yield from _describe_grades(known)
+
+
+def _describe_overfit(evaluation: Evaluation) -> Iterator[Entry]:
+    """How components were freed of overfit: in closed form and by drawing, or in closed form alone."""
+    components = [part for model in evaluation.results for part in model.scores.components]
+    if not components:
+        return
+    if evaluation.settings.engine != "memory":
+        buckets = distinct(part.method.partition("; ")[2] for part in components)
+        yield make_entry("closed overfit", *(capitalize(f"{text}.") for text in buckets))
+        return
+    drawn = distinct(part.method.partition("resampled")[2].strip(" ()") for part in components)
+    yield make_entry(
+        "overfit" if evaluation.kind == "binary" else "class overfit",
+        *(f"O₂ by {text}." for text in drawn if text),
+    )
 
 
 def _describe_line_and_errors(known: Sequence[ModelCalibration]) -> Iterator[Entry]:
@@ -60,10 +77,12 @@ def _describe_tests(tests: Sequence[HypothesisTest]) -> Iterator[Entry]:
 
 
 def _variant(test: HypothesisTest) -> str:
-    """Under which key the catalogue has a test, which clusters and fractional weights may change."""
-    if f"{test.name} in clusters" in CATALOGUE and "cluster" in test.method:
+    """Under which key the catalogue has a test, which clusters, fractional weights and engines may change."""
+    if f"{test.name} in buckets" in METHODS and "buckets" in test.method:
+        return f"{test.name} in buckets"
+    if f"{test.name} in clusters" in METHODS and "cluster" in test.method:
         return f"{test.name} in clusters"
-    if f"{test.name} by Wald" in CATALOGUE and test.method.startswith("Wald"):
+    if f"{test.name} by Wald" in METHODS and test.method.startswith("Wald"):
         return f"{test.name} by Wald"
     return test.name
 

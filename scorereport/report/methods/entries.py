@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport.report.class_formulas import CLASS_CATALOGUE
+from scorereport.report.engine_formulas import ENGINE_CATALOGUE
 from scorereport.report.formulas import CATALOGUE
 
 if TYPE_CHECKING:
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
 
     from scorereport.inference.outcomes import Difference, HypothesisTest
 
-#: The methods of all kinds of models.
-METHODS = CATALOGUE | CLASS_CATALOGUE
+#: The methods of all kinds of models, and of all engines.
+METHODS = CATALOGUE | CLASS_CATALOGUE | ENGINE_CATALOGUE
 #: Texts by "name", "formula", "convention" and "reference".
 Entry = dict[str, str]
 

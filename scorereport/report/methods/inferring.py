@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import format_level, format_number, join_words
+from scorereport.report.methods.engines import describe_groups
 from scorereport.report.methods.entries import (
     METHODS,
     Entry,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _INTERVALS = (
     "BCa bootstrap",
     "percentile bootstrap",
+    "grouped jackknife",
     "Wilson",
     "normal on log-odds",
     "DeLong with Obuchowski",
@@ -41,9 +43,13 @@ _DIFFERENCES = {
     "AUC influence": "DeLong difference",
     "delta method": "delta method",
     "bracket": "bracket",
+    "grouped jackknife": "jackknife difference",
+    "raw value less": "jackknife bracket",
 }
 
 
+#: Beginnings of methods of components, of which overfit is taken off.
+_BRACKETS = ("bracket", "raw value less")
 _SKILL = " skill"
 _OF_PREVALENCE = "An uncertainty takes its values over the interval of the prevalence."
 
@@ -63,8 +69,9 @@ def describe_intervals(evaluation: Evaluation) -> Iterator[Entry]:
             recorded = distinct(estimate.method.removeprefix(f"{key}, ") for estimate in here)
             told = [capitalize(f"{text}.") for text in recorded if text != key]
             of_prevalence = _OF_PREVALENCE if any(e.measure == "prevalence" for e in anywhere) else ""
+            more = describe_groups(evaluation) if key == "grouped jackknife" else ""
             yield make_entry(
-                key, of_prevalence, _tell_measures(anywhere, "" if here else " in groups"), *told
+                key, of_prevalence, _tell_measures(anywhere, "" if here else " in groups"), *told, more
             )
 
 
@@ -118,7 +125,7 @@ def describe_comparisons(evaluation: Evaluation) -> Iterator[Entry]:
 def _without_bracket(differences: Iterable[Difference]) -> list[Difference]:
     """Only the errors of a bracket interval; the rest of it stands where it is first explained."""
     return [
-        replace(d, method=d.method.rpartition("; ")[2]) if d.method.startswith("bracket") else d
+        replace(d, method=d.method.rpartition("; ")[2]) if d.method.startswith(_BRACKETS) else d
         for d in differences
     ]
 

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 def describe_calibration(report: Report) -> Section:
     """The signature of the report: what forecasts promised, and what came true."""
     evaluation = report.evaluation
+    bands = [band for model in evaluation.models for band in model.bands]
     known = [(m.model, m.calibration) for m in evaluation.models if m.calibration is not None]
-    level = format_level(evaluation.settings.level)
+    level, has_smooth = format_level(evaluation.settings.level), evaluation.settings.engine == "memory"
     grades = {
         f"grades_{place}": make_table(table) for place, table in enumerate(grade_tables(known), start=1)
     }
@@ -35,7 +36,7 @@ def describe_calibration(report: Report) -> Section:
         parts=collect_parts(
             brier=make_table(_brier_table(evaluation.models)),
             reliability=_draw_diagrams(evaluation),
-            line=make_table(line_table(known, level)) if known else None,
+            line=make_table(line_table(known, level, has_smooth=has_smooth)) if known else None,
             tests=make_table(calibration_test_table(known)) if known else None,
             **grades,
         ),
@@ -43,8 +44,25 @@ def describe_calibration(report: Report) -> Section:
             "sentences": [sentence for model in evaluation.models for sentence in describe_bands(model)],
             "grades": list(grades),
             "has_band": any(model.bands for model in evaluation.models),
+            "has_outline": any(map(_is_outline, bands)),
+            "why_no_band": _explain_absence(evaluation),
             "band_level": format_level(evaluation.settings.band_level),
         },
+    )
+
+
+def _is_outline(band: Band) -> bool:
+    """Whether a band is drawn as dashed lines."""
+    return band.kind == "consistency" and band.coverage == "simultaneous"
+
+
+def _explain_absence(evaluation: Evaluation) -> str:
+    """Why there are no bands although there are intervals; empty if that is not so."""
+    if evaluation.settings.resamples == 0 or any(model.bands for model in evaluation.models):
+        return ""
+    return (
+        "There are no bands here: those that can be had without rows in memory need rows that are "
+        "independent and have whole weights."
     )
 
 

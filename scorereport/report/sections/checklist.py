@@ -32,7 +32,7 @@ def describe_checklists(report: Report, present: Sequence[str]) -> Section | Non
                     "title": names.get(checklist.name, checklist.title),
                     "source": checklist.source,
                     "lines": [
-                        _describe_line(line)
+                        _describe_line(_explain(line, report.evaluation.settings.engine))
                         for line in fill_checklist(checklist, report.configuration, present, evidence)
                     ],
                 }
@@ -40,6 +40,13 @@ def describe_checklists(report: Report, present: Sequence[str]) -> Section | Non
             ]
         },
     )
+
+
+def _explain(line: ChecklistLine, engine: str) -> ChecklistLine:
+    """Say why there is no recalibration, if it could not be tried."""
+    if engine == "memory" or "recalibration" not in line.missing_sections:
+        return line
+    return replace(line, reason=f"{line.reason}; it can be tried only on rows in memory")
 
 
 def _move_decisions(checklist: Checklist) -> Checklist:

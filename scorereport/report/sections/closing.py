@@ -11,8 +11,11 @@ from scorereport.report.parts import Section, join_software, make_facts, split_p
 if TYPE_CHECKING:
     from scorereport.report.provenance import Provenance, Revision
     from scorereport.report.record import Report
+    from scorereport.results import Settings
     from scorereport.trend.records import Trend
 
+#: How an engine sorted the rows.
+_ENGINES = {"duckdb": "DuckDB, rows sorted on disk", "spark": "Spark, rows sorted on a cluster"}
 _ROLES = {"Prepared by": "author", "Reviewed by": "reviewer", "Approved by": "approver"}
 
 
@@ -46,13 +49,24 @@ def describe_provenance(report: Report, templates_sha256: str = "") -> Section:
         "SHA-256 of the configuration": report.configuration.sha256,
         "Options that override it": ", ".join(f"`{name}`" for name in report.overridden),
         "SHA-256 of the templates": templates_sha256,
-        "Seed": str(evaluation.settings.seed),
+        **_describe_engine(evaluation.settings),
         "Computed with": join_software(evaluation.software),
         "Rendered with": join_software(report.provenance.software),
         "Machine": report.provenance.machine,
         **_describe_audit(report.trend),
     }
-    return Section(name="provenance", title="Provenance", content={"facts": make_facts(facts)})
+    return Section(
+        name="provenance",
+        title="Provenance",
+        content={"facts": make_facts(facts), "is_spark": evaluation.settings.engine == "spark"},
+    )
+
+
+def _describe_engine(settings: Settings) -> dict[str, str]:
+    """Where draws start or, if nothing is drawn, who sorted the rows."""
+    if settings.engine == "memory":
+        return {"Seed": str(settings.seed)}
+    return {"Engine": f"{_ENGINES[settings.engine]}; nothing is drawn at random"}
 
 
 def _describe_run(trace: Provenance, templates_sha256: str) -> dict[str, str]:

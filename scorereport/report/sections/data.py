@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport.figures import describe_distributions, plot_distributions
-from scorereport.formatting import counted, format_count, format_interval, format_level, format_percent
+from scorereport.formatting import counted, format_count, format_level, format_percent
 from scorereport.report.parts import Section, collect_parts, make_facts, make_figure, make_table
 from scorereport.tables.sample import forecast_table, missing_table, row_flow_table
+from scorereport.tables.table import percents_text
 
 if TYPE_CHECKING:
     from scorereport.report.record import Report
@@ -62,5 +63,5 @@ def _describe_events(sample: SampleSummary) -> str:
     interval = sample.prevalence_interval
     if interval is None:
         return share
-    bounds = format_interval(100 * interval.lower, 100 * interval.upper, 1)
+    bounds = percents_text(interval)
     return f"{share}, {format_level(interval.level)} interval {bounds} %" if bounds else share

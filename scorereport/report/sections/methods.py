@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport.formatting import counted, format_level
 from scorereport.report.class_formulas import CLASS_SYMBOLS, ORDINAL_SYMBOLS
+from scorereport.report.engine_formulas import SYMBOLS_OF_BUCKETS
 from scorereport.report.formulas import (
     SNELL_2021,
     SYMBOLS,
@@ -16,6 +17,7 @@ from scorereport.report.formulas import (
     list_works,
 )
 from scorereport.report.methods.calibrating import describe_bands, describe_calibration
+from scorereport.report.methods.engines import describe_conventions, describe_engine, describe_levels
 from scorereport.report.methods.grouping import describe_groups, describe_scale, describe_verdicts
 from scorereport.report.methods.inferring import describe_comparisons, describe_intervals
 from scorereport.report.methods.scoring import describe_decisions, describe_scores
@@ -51,26 +53,32 @@ def describe_methods(report: Report) -> Section:
 def _choose_symbols(evaluation: Evaluation) -> dict[str, str]:
     """Symbols that some formula of the report has."""
     symbols = {"binary": SYMBOLS, "multiclass": CLASS_SYMBOLS, "ordinal": CLASS_SYMBOLS | ORDINAL_SYMBOLS}
-    drawn = SYMBOLS_OF_INFERENCE if evaluation.settings.resamples > 0 else {}
-    return {**symbols[evaluation.kind], **drawn}
+    known = SYMBOLS_OF_INFERENCE if evaluation.settings.engine == "memory" else SYMBOLS_OF_BUCKETS
+    return {**symbols[evaluation.kind], **(known if evaluation.settings.resamples > 0 else {})}
 
 
 def describe_families(report: Report) -> list[dict[str, Any]]:
     """All methods that were used, in families with a title; families without any are left out."""
     evaluation, omitted = report.evaluation, report.configuration.report.omit
     families: dict[str, Iterable[Entry]] = {
+        "How the rows were read": describe_engine(evaluation),
         "Scores": describe_scores(evaluation),
         "Calibration": describe_calibration(evaluation),
         "Bands of the reliability curve": describe_bands(evaluation),
         "Discrimination and decisions": describe_decisions(evaluation, omitted),
         "Intervals": describe_intervals(evaluation),
         "Comparisons": describe_comparisons(evaluation),
-        "Subgroups and recalibration": describe_groups(evaluation, omitted),
+        _name_groups(evaluation): describe_groups(evaluation, omitted),
         "Probability scale and choice": describe_scale(report),
         "Verdicts": describe_verdicts(report),
     }
     listed = [{"title": title, "methods": list(entries)} for title, entries in families.items()]
     return [family for family in listed if family["methods"]]
+
+
+def _name_groups(evaluation: Evaluation) -> str:
+    """The title of a family; rows that are not in memory cannot be recalibrated on trial."""
+    return "Subgroups and recalibration" if evaluation.settings.engine == "memory" else "Subgroups"
 
 
 def _set_type(family: dict[str, Any]) -> dict[str, Any]:
@@ -102,21 +110,37 @@ def _state_conventions(evaluation: Evaluation) -> Iterator[str]:
         yield "The decision is the likeliest class; of those that tie, the first in the stated order."
     yield "What is 0/0 is not defined (n/d), never 0; what is infinite stays ∞."
     if settings.resamples > 0:
-        yield (
-            f"Intervals have the level {format_level(settings.level)}, bands "
-            f"{format_level(settings.band_level)}. Random draws start at seed {settings.seed}, each with a "
-            "stream of its own, so that they can be repeated."
-        )
+        yield _state_levels(evaluation)
     if data.weighted:
         yield (
             "Means and sums are weighted: mean S = Σ w S / Σ w. Whole weights count as repeated rows; a row "
             "with a fractional weight was drawn once."
         )
-    if data.clusters is not None:
+    yield from _state_dependence(evaluation)
+
+
+def _state_levels(evaluation: Evaluation) -> str:
+    """The levels of intervals and bands and, if anything was drawn, where draws start."""
+    settings = evaluation.settings
+    if settings.engine != "memory":
+        return describe_levels(evaluation)
+    return (
+        f"Intervals have the level {format_level(settings.level)}, bands "
+        f"{format_level(settings.band_level)}. Random draws start at seed {settings.seed}, each with a "
+        "stream of its own, so that they can be repeated."
+    )
+
+
+def _state_dependence(evaluation: Evaluation) -> Iterator[str]:
+    """What rows that depend on each other change, and how errors are made without draws."""
+    if evaluation.settings.engine != "memory":
+        yield from describe_conventions(evaluation)
+        return
+    if evaluation.data.clusters is not None:
         yield (
-            f"Rows depend on each other within {counted(data.clusters, 'cluster')}, which are drawn whole; "
-            "standard errors are those of sums over clusters, and z is a quantile of t with one degree of "
-            "freedom less than there are clusters, but for AUC and calibration line."
+            f"Rows depend on each other within {counted(evaluation.data.clusters, 'cluster')}, which are "
+            "drawn whole; standard errors are those of sums over clusters, and z is a quantile of t with one "
+            "degree of freedom less than there are clusters, but for AUC and calibration line."
         )
     if any("HAC" in d.method for d in evaluation.comparisons.differences):
         yield (

@@ -35,7 +35,10 @@ def describe_trend_section(report: Report) -> Section | None:
             trend=_draw(report, trend, level),
             forecast_drift=make_table(forecast_drift_table(trend, level)),
         ),
-        content=_describe(trend, kind=report.evaluation.kind),
+        content={
+            **_describe(trend, kind=report.evaluation.kind),
+            "is_closed": report.evaluation.settings.engine != "memory",
+        },
     )
 
 

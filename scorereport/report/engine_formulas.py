@@ -1,0 +1,93 @@
+"""The catalogue of methods for rows that are never in memory together, as formulas in plain text.
+
+As in `formulas`, whoever changes a kernel changes its formula here too.
+"""
+
+from __future__ import annotations
+
+from scorereport.engines.jackknife import EFRON_TIBSHIRANI
+from scorereport.inference.calibration import SPIEGELHALTER_1986, VAN_CALSTER_2019
+from scorereport.inference.differences import OBUCHOWSKI
+from scorereport.report.formulas import Formula
+from scorereport.scores.references import DIMITRIADIS_2021
+
+SHAO_WU_1989 = "Shao, Wu (1989), Ann. Stat. 17, doi:10.1214/aos/1176347263"
+
+#: Symbols of intervals for which nothing is drawn.
+SYMBOLS_OF_BUCKETS = {
+    "ℓ, z": "the level of an interval or band, and its two-sided normal quantile",
+    "se, sd": "standard error and standard deviation",
+    "G, −g": "the number of buckets, and what is left without the g-th of them",
+}
+
+#: Methods by the key under which the section asks for them.
+ENGINE_CATALOGUE = {
+    "duckdb": Formula(
+        name="Rows sorted on disk (DuckDB)",
+        formula="fit(A and B) = pool(fit(A), fit(B)), if all forecasts of A lie below all of B",
+        convention="DuckDB sorted the rows of each model by forecast, on disk where memory did not suffice, "
+        "and they were read once in that order, a stretch at a time; equal forecasts never part. Each "
+        "stretch was pooled into blocks, and blocks of neighbouring stretches were pooled again: that gives "
+        "the isotonic fit of all rows, exactly.",
+        reference=DIMITRIADIS_2021,
+    ),
+    "spark": Formula(
+        name="Rows sorted on a cluster (Spark)",
+        formula="fit(A and B) = pool(fit(A), fit(B)), if all forecasts of A lie below all of B",
+        convention="Spark dealt the rows of each model out to its workers by ranges of forecasts; equal "
+        "forecasts never part. Each worker sorted and read its rows once and pooled them into blocks, and "
+        "blocks of neighbouring ranges were pooled again: that gives the isotonic fit of all rows, exactly.",
+        reference=DIMITRIADIS_2021,
+    ),
+    "grouped jackknife": Formula(
+        name="Grouped jackknife over buckets",
+        formula="T ± z se, se² = (G − 1)/G Σ (T₋g − mean T₋g)², T₋g the number T from all buckets but the "
+        "g-th",
+        convention="A hash deals out rows, or whole clusters, to buckets as if at random but the same in "
+        "every run, and for all models alike; sums by bucket come from the one reading. z is a quantile of t "
+        "with G − 1 degrees of freedom. For the AUC se² = G/(G − 1) Σ u², u = Σ (V − AUC)/n₁ over the events "
+        "of a bucket + Σ (V − AUC)/n₀ over its non-events, V the share of the other class that a case is "
+        "ordered rightly against, n₁ and n₀ all events and non-events; its interval is cut to [0, 1].",
+        reference=f"{EFRON_TIBSHIRANI}; {SHAO_WU_1989}; {OBUCHOWSKI}",
+    ),
+    "jackknife difference": Formula(
+        name="Difference of scores or AUCs",
+        formula="D = T of the first − T of the second, D ± z se(D), test by D / se(D)",
+        convention="Paired: se by the grouped jackknife of D, for the same rows are in the same bucket "
+        "whatever the model; of AUCs by the differences of u. Negative favours the first model where lower "
+        "is better.",
+        reference=EFRON_TIBSHIRANI,
+    ),
+    "jackknife bracket": Formula(
+        name="Difference of MCB or DSC",
+        formula="D − ΔO ± z se(D), test by (D − ΔO) / se(D), ΔO the first fit’s overfit less the second’s",
+        convention="Paired as above, with both fits and the prevalence held; O in closed form. If both "
+        "models order the cases alike, ΔO is 0.",
+        reference=f"{DIMITRIADIS_2021}; {EFRON_TIBSHIRANI}",
+    ),
+    "closed overfit": Formula(
+        name="MCB and DSC less overfit, with intervals",
+        formula="C − O ± z se, cut at 0; less overfit: max(0, C − O)",
+        convention="C is the raw MCB or DSC, and se by the grouped jackknife with the fit and the prevalence "
+        "held. The fit ŷ follows chance, which makes both too large; O estimates this overfit in closed form "
+        "alone. O = Σ w g(ŷ) / n over the blocks of the fit, w = 1 if a block has one distinct forecast, "
+        "else 1.5; g(ŷ) = ŷ(1 − ŷ) for Brier, 1/2 for log, in general ŷ(1 − ŷ)/2 times the slope of "
+        "S(p, 0) − S(p, 1) there. Misclassification has no such slope: O is 0 for it, and its intervals lie "
+        "somewhat too high. For DSC O is less by g(ȳ)/n, the overfit of ȳ, and not below 0. An interval "
+        "may exclude the raw value; that of MCB starts at 0 unless the test of slope and intercept, or "
+        "Hosmer and Lemeshow’s, rejects on one side, adjusted for their number; in groups always.",
+        reference=f"{DIMITRIADIS_2021}; {EFRON_TIBSHIRANI}",
+    ),
+    "Spiegelhalter's z in buckets": Formula(
+        name="Spiegelhalter’s z",
+        formula="z = Σ d / √Σ (Σ d)², d = (y − p)(1 − 2p), the inner sums over buckets",
+        convention="It sees forecasts that are too extreme or too timid, and is blind to some shifts.",
+        reference=SPIEGELHALTER_1986,
+    ),
+    "Calibration in the large in buckets": Formula(
+        name="Calibration in the large",
+        formula="z = Σ d / √Σ (Σ d)², d = y − p, the inner sums over buckets",
+        convention="z > 0 if forecasts are too low on average.",
+        reference=VAN_CALSTER_2019,
+    ),
+}

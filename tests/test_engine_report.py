@@ -1,0 +1,497 @@
+"""Reports on rows that were never in memory together: every word on methods is true of them."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import astuple, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from engine_tools import ArrayEngine
+from scipy.special import expit, logit
+
+import scorereport as sr
+from scorereport.configuration import SECTION_NAMES, parse_configuration
+from scorereport.engines.evaluating import digest_models, evaluate_rows
+from scorereport.engines.records import MOST_DISTINCT
+from scorereport.engines.scoring import score_digest
+from scorereport.engines.tallies import tally_forecasts
+from scorereport.errors import UsageError
+from scorereport.evaluation import Evaluation
+from scorereport.fonts import covers
+from scorereport.inference.mean_errors import NormalOrT
+from scorereport.judging import Light, judge
+from scorereport.periods import Period
+from scorereport.reference.certifying import decline
+from scorereport.report.assembly import describe_report
+from scorereport.report.conclusions import conclude
+from scorereport.report.engine_formulas import ENGINE_CATALOGUE, SYMBOLS_OF_BUCKETS
+from scorereport.report.methods.engines import describe_engine
+from scorereport.report.notebook import render_notebook
+from scorereport.report.precision import describe_size
+from scorereport.report.provenance import Provenance
+from scorereport.report.record import make_report
+from scorereport.report.render import render_html
+from scorereport.report.sections.calibration import describe_calibration
+from scorereport.report.sections.checklist import describe_checklists
+from scorereport.report.sections.closing import describe_provenance
+from scorereport.report.sections.methods import describe_methods
+from scorereport.results import Settings
+from scorereport.tables.grouped import group_table
+from scorereport.tables.overview import evaluation_tables
+from scorereport.tables.sentences import describe_uncertainty
+from scorereport.tables.table import percents_text
+from scorereport.terminal import print_evaluation
+from scorereport.trend.drifting import find_drift
+from scorereport.trend.snapshots import take_snapshot
+
+TIME = "2026-11-15T07:30:12+00:00"
+TOO_LARGE = "R cannot hold rows that do not fit into memory."
+#: Words that tell of what this engine does not do.
+FOREIGN = re.compile(
+    r"bootstrap|BCa|resampl|draws\b|\bseed\b|drawn from"
+    r"|test that MCB is 0|\bICI\b|smooth curve|sup-t|HAC|\bfolds\b"
+    r"|Diebold|DeLong interval|dashed|probability scale|O₂|B, \*",
+    re.IGNORECASE,
+)
+#: The notes of an evaluation say what was left out, a work has its title, and a checklist its items.
+ALLOWED = (
+    "Left out, because they need the rows in memory",
+    "Nothing is resampled",
+    "An Introduction to the Bootstrap",
+    "Everything needed to repeat the evaluation",
+    "resampled consistency band",
+    "resampled confidence band",
+)
+LIMITS = """
+[limits]
+groups = true
+set_by = "The committee"
+brier = 0.5
+brier_miscalibration = 0.1
+roc_auc_skill = 0.2
+calibration_slope = {min = 0.1, max = 3}
+prevalence = {min = 0.1, max = 0.9}
+[checklist]
+lists = ["tripod-ai", "model-risk"]
+"""
+
+
+def make_frame(rows=1500, seed=5):
+    rng = np.random.default_rng(seed)
+    truth = rng.beta(2, 3, rows).clip(0.02, 0.98)
+    return pd.DataFrame(
+        {
+            "y": (rng.random(rows) < truth).astype(int),
+            "a": truth,
+            "b": expit(2 * logit(truth) + 0.5).round(2).clip(0.01, 0.99),
+            "site": rng.choice(["north", "south"], rows),
+            "person": np.arange(rows) // 3,
+            "weight": rng.choice([0.5, 1.25], rows),
+            "day": pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(rows) // 20, unit="D"),
+        }
+    )
+
+
+def evaluate(frame, *, engine="duckdb", settings=None, forecasts=("a", "b"), **columns):
+    """What an engine that reads rows once makes of a frame."""
+    predictions = sr.read_predictions(frame, outcome="y", forecasts=list(forecasts), **columns)
+    asked = replace(settings or Settings(cost_interval=(0.2, 0.6)), engine=engine)
+    parts = evaluate_rows(ArrayEngine(predictions), asked)
+    return Evaluation(settings=asked, software={"scorereport": "1", engine: "2"}, **parts)
+
+
+def report_on(evaluation, text="", *, certificate=None):
+    configuration = parse_configuration(text) if text else None
+    return make_report(
+        evaluation, Provenance(time=TIME), configuration=configuration, certificate=certificate
+    )
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    return evaluate(make_frame(), group="site", time="day")
+
+
+@pytest.fixture(scope="module")
+def clustered():
+    return evaluate(make_frame(), cluster="person", group="site")
+
+
+@pytest.fixture(scope="module")
+def described(evaluation):
+    certificate = decline(evaluation, TOO_LARGE)
+    return describe_report(report_on(evaluation, LIMITS, certificate=certificate))
+
+
+@pytest.fixture(scope="module")
+def page(described):
+    return render_html("report.html", described)
+
+
+def entries_of(evaluation):
+    content = describe_methods(report_on(evaluation)).content
+    methods = [method for family in content["families"] for method in family["methods"]]
+    return {
+        m["name"]: {key: text.replace("\N{NO-BREAK SPACE}", " ") for key, text in m.items()} for m in methods
+    }
+
+
+def read_texts(found):
+    """All texts of nested dictionaries and lists, but those of pictures."""
+    if isinstance(found, str):
+        yield found
+    elif isinstance(found, dict):
+        for key, value in found.items():
+            yield from () if key == "src" else read_texts(value)
+    elif isinstance(found, list | tuple):
+        for value in found:
+            yield from read_texts(value)
+
+
+def assert_nothing_foreign(texts):
+    said = [text for text in texts if FOREIGN.search(text)]
+    assert [text for text in said if not any(allowed in text for allowed in ALLOWED)] == []
+
+
+def test_no_word_of_the_report_tells_of_draws(described, page):
+    assert_nothing_foreign(read_texts(described))
+    texts = re.sub(r"<[^>]+>", "\n", re.sub(r'(?s)<style>.*?</style>|src="[^"]*"', "", page)).splitlines()
+    assert_nothing_foreign(texts)
+
+
+def test_terminal_and_notebook_tell_the_methods(evaluation):
+    out = io.StringIO()
+    print_evaluation(evaluation, out)
+    assert_nothing_foreign(out.getvalue().splitlines())
+    told = describe_uncertainty(evaluation)
+    how = evaluation.models[0].scores.scores[0].interval.method
+    assert f"95 % intervals: {how}, for scores, skills, AUC and differences; rates Wilson's;" in told
+    assert "in closed form, so that an interval may exclude the raw value" in told
+    assert "Bands: pointwise by asymptotic theory (continuous), simultaneous honest." in told
+    assert told.endswith("Nothing is drawn at random.")
+    assert told in out.getvalue().replace("\n", " ")
+    assert told.replace("'", "&#39;") in render_notebook(evaluation)
+
+
+def test_uncertainty_of_clusters_names_no_bands_and_no_likelihood(clustered):
+    told = describe_uncertainty(clustered)
+    assert re.search(r"grouped jackknife, \d+ buckets of clusters", told)
+    assert "on log-odds with its errors" in told
+    assert "errors from the buckets" in told
+    assert "Bands" not in told
+
+
+def test_sections_with_nothing_to_show_are_not_there(described):
+    names = [section["name"] for section in described["sections"]]
+    assert {"recalibration", "scale", "retention"}.isdisjoint(names)
+    assert {"calibration", "comparison", "groups", "time", "certificate", "limitations"} <= set(names)
+    by_name = {section["name"]: section for section in described["sections"]}
+    assert list(by_name["comparison"]["parts"]) == ["differences"]
+    numbers = [part["name"] for section in described["sections"] for part in section["parts"].values()]
+    tables = [name for name in numbers if name.startswith("Table")]
+    assert tables == [f"Table {number}" for number in range(1, len(tables) + 1)]
+    assert all(
+        part["bodies"] for s in described["sections"] for part in s["parts"].values() if "bodies" in part
+    )
+
+
+def test_no_reference_of_the_page_leads_nowhere(page):
+    places = set(re.findall(r'id="([^"]+)"', page))
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= places
+    assert "n/d" not in re.sub(r"(?s)<h2.*?Methods.*?</section>", "", page).replace("(n/d)", "")
+
+
+def test_the_certificate_says_why_there_is_none(page):
+    assert "No other software has computed the numbers of this report on these data" in page
+    assert TOO_LARGE in page
+
+
+def test_tables_have_no_columns_of_what_is_not_known(evaluation):
+    heads = {table.caption.partition(" ")[0]: table.heads for table in evaluation_tables(evaluation)}
+    assert "ICI" not in heads["Calibration"]
+    assert heads["Calibration"][-1] == "ECE"
+    assert "p" not in heads["CORP"]
+    assert "less overfit" in heads["CORP"]
+    assert not any(
+        "ICI" in table.caption or "MCB is 0" in table.caption for table in evaluation_tables(evaluation)
+    )
+    for table in evaluation_tables(evaluation):
+        assert all(len(row) == len(table.heads) for row in table.rows)
+        assert all(any(row[place] for row in table.rows) for place in range(len(table.heads)))
+    grouped = group_table("site", evaluation.groups, "95 %")
+    assert "Holm's p" not in grouped.heads
+    assert grouped.caption.endswith("with 95 % intervals")
+
+
+def test_methods_name_the_engine_and_every_interval(evaluation):
+    entries = entries_of(evaluation)
+    of_engine = entries["Rows sorted on disk (DuckDB)"]
+    assert "sorted the rows of each model by forecast, on disk" in of_engine["convention"]
+    assert "relative difference 1e−12" in of_engine["convention"]
+    assert "approximate" not in of_engine["convention"]
+    jackknife = entries["Grouped jackknife over buckets"]
+    assert re.search(r"skills\. 39\d buckets of rows\. In groups", jackknife["convention"])
+    assert "In groups and periods at most 100 buckets." in jackknife["convention"]
+    assert jackknife["reference"].startswith("Efron, Tibshirani (1993); Shao, Wu (1989)")
+    assert "Pointwise consistency band, 90 % (continuous)" in entries
+    assert "Simultaneous confidence band, 90 % (honest)" in entries
+    assert "Wilson interval of a rate" in entries
+    assert {"Difference of scores or AUCs", "Difference of MCB or DSC"} <= entries.keys()
+    assert entries["MCB and DSC less overfit, with intervals"]["formula"].startswith("C − O ± z se")
+    families = [family["title"] for family in describe_methods(report_on(evaluation)).content["families"]]
+    assert families[0] == "How the rows were read"
+    assert "Subgroups" in families
+
+
+def test_methods_of_clusters_sum_over_buckets(clustered):
+    entries = entries_of(clustered)
+    assert entries["Spiegelhalter’s z"]["formula"].endswith("the inner sums over buckets")
+    assert entries["Calibration in the large"]["formula"].endswith("the inner sums over buckets")
+    assert entries["Unreliability"]["formula"].startswith("χ² = dᵀV⁻¹d")
+    assert "buckets of clusters" in entries["Calibration line"]["convention"]
+    assert not any("band" in name for name in entries)
+    section = describe_methods(report_on(clustered))
+    assert "Intervals have the level 95 %." in section.content["conventions"]
+    assert any("dealt out to buckets whole" in text for text in section.content["conventions"])
+    assert_nothing_foreign(read_texts(dict(section.content)))
+
+
+def test_spark_is_told_as_spark(evaluation):
+    spark = replace(evaluation, settings=replace(evaluation.settings, engine="spark"))
+    assert "Rows sorted on a cluster (Spark)" in entries_of(spark)
+    provenance = describe_provenance(report_on(spark))
+    facts = {fact["label"]: fact["text"] for fact in provenance.content["facts"]}
+    assert facts["Engine"] == "Spark, rows sorted on a cluster; nothing is drawn at random"
+    assert "Seed" not in facts
+    assert provenance.content["is_spark"]
+
+
+def test_what_is_approximate_is_told_where_forecasts_are_many(evaluation):
+    model = evaluation.models[0]
+    many = replace(model, forecasts=replace(model.forecasts, n_distinct=MOST_DISTINCT + 1))
+    entry = next(describe_engine(replace(evaluation, models=(many,))))
+    assert "Of more than 65,536 distinct forecasts the density f in a continuous band" in entry["convention"]
+    assert "nothing else here is approximate" in entry["convention"]
+
+
+def test_bands_of_the_diagram_are_told_as_drawn(evaluation, clustered, page):
+    content = describe_calibration(report_on(evaluation)).content
+    assert content["has_band"]
+    assert not content["has_outline"]
+    assert "simultaneous confidence band, which is not drawn" in page
+    assert "b: the diagonal leaves the 90 % simultaneous confidence band (honest)." in content["sentences"]
+    without = describe_calibration(report_on(clustered))
+    assert without.content["why_no_band"].startswith("There are no bands here")
+    assert without.parts["reliability"]["caption"].startswith("CORP reliability diagrams. Thick segments")
+
+
+def test_findings_judge_calibration_by_the_line(evaluation):
+    found = {f.text.partition(" ")[0]: f for f in conclude(report_on(evaluation)) if f.see == "reliability"}
+    calibrated, steep = found["a:"], found["There"]
+    assert calibrated.text.startswith(
+        "a: no evidence against slope and intercept of calibration (test of slope"
+    )
+    assert "less overfit" in calibrated.text
+    assert calibrated.tone == "plain"
+    assert steep.text.startswith(
+        "There is evidence that b is miscalibrated (test of slope and intercept, p < 0.001"
+    )
+    assert "its forecasts are" in steep.text
+    assert steep.tone == "open"
+
+
+def test_findings_heed_the_band_where_the_line_sees_nothing(evaluation):
+    first, second = evaluation.models
+    bands = replace(evaluation, models=(replace(first, bands=second.bands),))
+    finding = next(f for f in conclude(report_on(bands)) if f.see == "reliability")
+    assert finding.text.endswith(", but the diagonal leaves the 90 % simultaneous confidence band (honest).")
+    assert finding.tone == "open"
+
+
+def test_findings_where_no_line_fits():
+    frame = make_frame(400).assign(a=lambda f: np.where(f.y == 1, 1.0, f.a))
+    report = report_on(
+        evaluate(frame, forecasts=("a",)), "[limits]\ncalibration_slope = {min = 0.5, max = 2}"
+    )
+    finding = next(f for f in conclude(report) if f.see == "reliability")
+    assert finding.text.startswith("a: the test of slope and intercept cannot tell (miscalibration")
+    (judgement,) = report.judgements
+    assert judgement.verdict is Light.INCONCLUSIVE
+    assert "cannot be judged" in judgement.sentence
+    assert "exactly 0 or 1 and have infinite log-odds" in judgement.sentence
+
+
+def test_limits_are_judged_as_before(evaluation):
+    judgements = judge(evaluation, parse_configuration(LIMITS).limits)
+    assert {j.measure for j in judgements} == {
+        *("brier", "brier_miscalibration", "roc_auc_skill", "calibration_slope", "prevalence")
+    }
+    assert all(j.verdict is Light.PASS and np.isfinite([j.lower, j.upper]).all() for j in judgements)
+    assert {j.group for j in judgements} == {"", "site = north", "site = south"}
+
+
+def test_a_limit_on_the_line_needs_intervals():
+    none = evaluate(make_frame(300), settings=Settings(resamples=0))
+    with pytest.raises(UsageError, match=r"`limits\.calibration_slope` needs the calibration line"):
+        report_on(none, "[limits]\ncalibration_slope = {min = 0.5, max = 2}")
+
+
+def test_a_report_without_intervals():
+    none = evaluate(make_frame(300), settings=Settings(resamples=0), group="site", engine="spark")
+    entries = entries_of(none)
+    assert "Rows sorted on a cluster (Spark)" in entries
+    assert not any("jackknife" in name for name in entries)
+    assert not any("random" in text for text in describe_methods(report_on(none)).content["conventions"])
+    assert describe_uncertainty(none) == ""
+    assert not describe_calibration(report_on(none)).content["why_no_band"]
+
+
+def test_checklists_say_why_nothing_was_recalibrated(evaluation):
+    section = describe_checklists(report_on(evaluation, LIMITS), ["methods", "performance"])
+    lines = {line["number"]: line for line in section.content["lists"][1]["lines"]}
+    assert lines["19"]["reason"] == (
+        "the report has no section recalibration; it can be tried only on rows in memory"
+    )
+    assert_nothing_foreign(read_texts(dict(section.content)))
+
+
+def test_a_document_of_an_engine_is_read_back(evaluation, tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text(evaluation.to_json())
+    again = Evaluation.from_json(path)
+    assert again.settings.engine == "duckdb"
+    assert entries_of(again) == entries_of(evaluation)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        make_frame(60).assign(y=1),
+        make_frame(60).assign(a=0.4, b=0.5),
+        make_frame(12),
+        make_frame(120).assign(site=lambda f: [f"s{row // 2}" for row in range(len(f))]),
+    ],
+    ids=["one outcome", "one forecast", "few rows", "many groups"],
+)
+def test_odd_data_make_a_page(frame):
+    odd = evaluate(frame, group="site", settings=Settings(smallest_group=2), positive=1)
+    described = describe_report(report_on(odd))
+    assert_nothing_foreign(read_texts(described))
+    assert render_html("report.html", described)
+
+
+def test_an_audit_is_compared_without_predictions():
+    snapshots = [take_snapshot_of(month, seed) for month, seed in ((1, 5), (2, 6))]
+    trend = find_drift(snapshots[1][1], [snapshots[0][1]], audits=12, alpha=0.05, looks=12)
+    assert {drift.measure for drift in trend.drifts} == {
+        *("prevalence", "brier", "brier_miscalibration", "forecasts")
+    }
+    others = [name for name in SECTION_NAMES if name not in {"trend", "checklist"}]
+    configuration = parse_configuration(f"[report]\nomit = {others}")
+    report = make_report(snapshots[1][0], Provenance(time=TIME), configuration=configuration, trend=trend)
+    told = render_html("report.html", describe_report(report))
+    assert "Miscalibration is less the overfit of the fit, in closed form; of audits whose rows were" in told
+    assert "by that of two estimates which" not in told
+
+
+def take_snapshot_of(month, seed):
+    """An evaluation of 600 rows, as those of a month, and its snapshot."""
+    frame = make_frame(600, seed)
+    audited = evaluate(frame, forecasts=("a",), settings=Settings())
+    engine = ArrayEngine(sr.read_predictions(frame, outcome="y", forecasts=["a"]))
+    object.__setattr__(audited, "_tallies", tally_forecasts(engine))
+    period = Period(label=f"2026-0{month}", start=f"2026-0{month}-01", end=f"2026-0{month + 1}-01")
+    return audited, take_snapshot(audited, period, time=f"2026-0{month + 1}-01T00:00:00+00:00")
+
+
+# ---- The formulas: a few lines that do what the text says, against the engine ----
+
+
+@pytest.fixture(scope="module")
+def buckets():
+    """Rows with their buckets, and the digests of both models."""
+    frame = make_frame(700)
+    engine = ArrayEngine(sr.read_predictions(frame, outcome="y", forecasts=["a", "b"]))
+    digests = digest_models(engine, replace(Settings(), engine="duckdb"))
+    return frame, engine.bucket, digests
+
+
+def leave_one_out(values, bucket):
+    """(G − 1)/G Σ (T₋g − mean T₋g)² of a mean T."""
+    left = np.array([values[bucket != g].mean() for g in np.unique(bucket)])
+    return np.sqrt((len(left) - 1) / len(left) * ((left - left.mean()) ** 2).sum()), len(left)
+
+
+def test_formula_of_the_grouped_jackknife(buckets):
+    frame, bucket, (first, second) = buckets
+    score = (frame.a - frame.y).to_numpy() ** 2
+    error, size = leave_one_out(score, bucket)
+    assert ENGINE_CATALOGUE["grouped jackknife"].formula.startswith(
+        "T ± z se, se² = (G − 1)/G Σ (T₋g − mean T₋g)²"
+    )
+    assert first.buckets.error(lambda without: without.mean("score", 0)) == pytest.approx(error, rel=1e-9)
+    assert first.buckets.law == NormalOrT(size - 1)
+    difference, _ = leave_one_out(score - (frame.b - frame.y).to_numpy() ** 2, bucket)
+    other = second.buckets
+    paired = first.buckets.error(lambda w: w.mean("score", 0) - other.without.mean("score", 0))
+    assert paired == pytest.approx(difference, rel=1e-9)
+
+
+def test_formula_of_the_error_of_the_auc(buckets):
+    frame, bucket, (first, _) = buckets
+    a, y = frame.a.to_numpy(), frame.y.to_numpy() == 1
+    wins = (a[y][:, None] > a[~y]) + 0.5 * (a[y][:, None] == a[~y])
+    share = np.empty(len(a))
+    share[y], share[~y] = wins.mean(axis=1), wins.mean(axis=0)
+    auc = wins.mean()
+    moved = (share - auc) / np.where(y, y.sum(), (~y).sum())
+    u = np.bincount(bucket, weights=moved)[np.unique(bucket)]
+    np.testing.assert_allclose(first.buckets.auc_influence, u, atol=1e-12)
+    assert first.fit.auc == pytest.approx(auc, rel=1e-12)
+
+
+def test_formula_of_the_closed_overfit(buckets):
+    frame, bucket, (first, _) = buckets
+    blocks = first.digest.blocks
+    rate, w = blocks.mean, np.where(blocks.x_min == blocks.x_max, 1.0, 1.5)
+    overfit = (w * rate * (1 - rate)).sum() / len(frame)
+    fitted = np.interp(frame.a, *blocks.corners)
+    gain = ((frame.a - frame.y) ** 2 - (fitted - frame.y) ** 2).to_numpy()
+    error, size = leave_one_out(gain, bucket)
+    known = score_digest(first, infers=True, halves=0).component("brier", "miscalibration")
+    assert known.overfit_resampled == known.overfit_closed == pytest.approx(overfit, rel=1e-9)
+    assert known.standard_error == pytest.approx(error, rel=1e-9)
+    assert known.corrected == pytest.approx(max(0, gain.mean() - overfit))
+    reach = NormalOrT(size - 1).critical_value(0.95) * error
+    assert known.upper == pytest.approx(gain.mean() - overfit + reach)
+
+
+def test_catalogue_of_engines_can_be_printed():
+    texts = [text for formula in ENGINE_CATALOGUE.values() for text in astuple(formula)]
+    texts += [*SYMBOLS_OF_BUCKETS, *SYMBOLS_OF_BUCKETS.values()]
+    assert all(covers(character) for character in set("".join(texts)) - {" "})
+    assert all("--" not in text and " - " not in text for text in texts)
+
+
+def test_intervals_of_very_many_rows_do_not_look_empty(evaluation):
+    sample = evaluation.data.sample
+    narrow = replace(sample.prevalence_interval, lower=0.39971, upper=0.40032)
+    many = replace(
+        evaluation, data=replace(evaluation.data, sample=replace(sample, prevalence_interval=narrow))
+    )
+    assert percents_text(narrow) == "[39.97, 40.03]"
+    assert "The prevalence is known to about ± 0.03 percentage points." in describe_size(many)
+
+
+def test_an_area_is_told_with_as_many_decimals_as_its_interval_needs(evaluation):
+    first, *others = evaluation.models
+    *scores, area = first.scores.scores
+    close = replace(area, value=0.83331, interval=replace(area.interval, lower=0.83312, upper=0.8334))
+    told = replace(first, scores=replace(first.scores, scores=(*scores, close)))
+    found = [
+        f.text for f in conclude(report_on(replace(evaluation, models=(told, *others)))) if f.see == "auc"
+    ]
+    assert "a 0.8333 [0.8331, 0.8334]" in found[0]
