@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scorereport.groups import compare_groups, evaluate_all_groups
+from scorereport.inference.fits import Fits
 from scorereport.inference.grades import grade_tests
 from scorereport.inference.scaling import scale_forecast
 from scorereport.notes import describe_groups, describe_rows_and_models
@@ -17,14 +18,16 @@ from scorereport.summaries import (
     decide,
     describe_forecasts,
     describe_sample,
-    fit_panel,
     panel_of,
     score_fit,
 )
 from scorereport.uncertainty import compare, draw_bands, examine_calibration, infer, recalibrate
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scorereport.arrays import IntArray
+    from scorereport.inference.measures import Measure
     from scorereport.inference.panel import Panel
     from scorereport.predictions import Predictions
     from scorereport.reliability.fit import Corp
@@ -34,20 +37,19 @@ if TYPE_CHECKING:
 def evaluate_binary(predictions: Predictions, settings: Settings) -> dict[str, Any]:
     """All parts of the evaluation of binary models, by name."""
     panel = panel_of(predictions)
-    fits = fit_panel(panel)
+    fits = Fits(panel)
     measures = choose_measures(settings)
-    sample = describe_sample(len(predictions), next(iter(fits.values())))
-    scores = {name: score_fit(name, fit, measures) for name, fit in fits.items()}
+    sample, scores = _score_models(len(predictions), fits, measures)
     comparisons = Comparisons()
     if settings.resamples > 0:
         inferred = infer(panel, fits, sample, scores, measures, settings)
         sample, scores = inferred.sample, inferred.models
-        comparisons = compare(panel, fits, inferred.overfits, settings)
+        comparisons = compare(panel, inferred, settings)
     by_column, windows = evaluate_all_groups(predictions, settings, partial(_score_rows, predictions))
     return {
         "data": _describe_data(predictions, panel, sample),
         "models": tuple(
-            _describe_model(predictions, panel, fits[name], scores[name], settings) for name in fits
+            _describe_model(predictions, panel, fits, scores[name], settings) for name in panel.forecasts
         ),
         "comparisons": comparisons,
         "groups": tuple(group for found in by_column.values() for group in found),
@@ -60,17 +62,28 @@ def evaluate_binary(predictions: Predictions, settings: Settings) -> dict[str, A
     }
 
 
+def _score_models(
+    rows: int, fits: Mapping[str, Corp], measures: list[Measure]
+) -> tuple[SampleSummary, dict[str, ModelScores]]:
+    """Describe the sample and score the models, one after the other."""
+    scores = {}
+    for name in fits:
+        fit = fits[name]
+        sample, scores[name] = describe_sample(rows, fit), score_fit(name, fit, measures)
+        del fit  # of many rows there is room for one
+    return sample, scores
+
+
 def _score_rows(
     predictions: Predictions, rows: IntArray, settings: Settings | None
 ) -> tuple[SampleSummary, tuple[ModelScores, ...]]:
     """Count the cases of some rows and, if there are settings, score them."""
     panel = panel_of(predictions, rows)
-    fits = fit_panel(panel)
-    sample = describe_sample(len(rows), next(iter(fits.values())))
+    fits = Fits(panel)
     if settings is None:
-        return sample, ()
+        return describe_sample(len(rows), next(iter(fits.values()))), ()
     measures = choose_measures(settings)
-    models = {name: score_fit(name, fit, measures) for name, fit in fits.items()}
+    sample, models = _score_models(len(rows), fits, measures)
     if settings.resamples > 0:
         inferred = infer(panel, fits, sample, models, measures, settings)
         sample, models = inferred.sample, inferred.models
@@ -78,18 +91,14 @@ def _score_rows(
 
 
 def _describe_model(
-    predictions: Predictions, panel: Panel, fit: Corp, scores: ModelScores, settings: Settings
+    predictions: Predictions, panel: Panel, fits: Mapping[str, Corp], scores: ModelScores, settings: Settings
 ) -> ModelResult:
     infers = settings.resamples > 0
     return ModelResult(
         model=scores.model,
-        forecasts=describe_forecasts(fit),
         scores=scores,
-        murphy=fit.murphy(),
-        curves=collect_curves(fit, settings.curve_points),
-        bands=draw_bands(fit, settings) if infers else (),
+        **_describe_fit(fits[scores.model], settings),
         calibration=_calibrate(predictions, panel, scores.model, settings) if infers else None,
-        thresholds=decide(fit, settings),
         recalibration=recalibrate(panel, scores.model, settings) if infers else (),
         scale=scale_forecast(
             panel,
@@ -101,6 +110,17 @@ def _describe_model(
             seed=settings.seed,
         ),
     )
+
+
+def _describe_fit(fit: Corp, settings: Settings) -> dict[str, Any]:
+    """What is read from the fit of a model, which is not needed beyond."""
+    return {
+        "forecasts": describe_forecasts(fit),
+        "murphy": fit.murphy(),
+        "curves": collect_curves(fit, settings.curve_points),
+        "bands": draw_bands(fit, settings) if settings.resamples > 0 else (),
+        "thresholds": decide(fit, settings),
+    }
 
 
 def _calibrate(predictions: Predictions, panel: Panel, model: str, settings: Settings) -> ModelCalibration:

@@ -120,12 +120,12 @@ class Cases:
         yield from self.forecasts.items()
 
 
-def _bytes_of(values: NDArray[Any]) -> bytes:
+def _bytes_of(values: NDArray[Any]) -> bytes | memoryview:
     if values.dtype == object:
         return b"".join(label.encode() + b"\0" for label in values.tolist())
     if values.dtype.kind == "M":
         return values.astype("datetime64[ns]").astype("<i8").tobytes()
-    return values.astype("<f8", copy=False).tobytes()
+    return np.ascontiguousarray(values, dtype="<f8").data.cast("B")
 
 
 def _texts(labels: Any) -> NDArray[Any]:

@@ -85,12 +85,12 @@ class Units:
     @cached_property
     def row_weight(self) -> FloatArray:
         """The weight of each row."""
-        return np.ones(self.rows) if self.weight is None else self.weight
+        return np.broadcast_to(1.0, self.rows) if self.weight is None else self.weight
 
     @cached_property
     def total(self) -> float:
         """Sum of all weights."""
-        return float(self.row_weight.sum())
+        return float(self.rows if self.weight is None else self.weight.sum())
 
     @property
     def size(self) -> float:
@@ -107,7 +107,8 @@ class Units:
 
     def mean(self, values: FloatArray) -> float:
         """Weighted mean of one value per row."""
-        return float((self.row_weight * values).sum() / self.total)
+        weighted = values if self.weight is None else self.weight * values
+        return float(weighted.sum() / self.total)
 
     def standard_error(self, values: FloatArray) -> float:
         """Standard error of the weighted mean of `values`; NaN if there was one draw only.
@@ -117,16 +118,19 @@ class Units:
         """
         if self.size <= 1:
             return np.nan
-        spread = float((self._deviation_sums(values) ** 2 * self._repeats).sum())
+        squares = self._deviation_sums(values)
+        np.square(squares, out=squares)
+        spread = float(self._repeat(squares).sum())
         return float(np.sqrt(spread * self.size / (self.size - 1)) / self.total)
 
     def acceleration(self, values: FloatArray) -> float:
         """A sixth of the skewness of a mean, which BCa intervals need; 0 where nothing varies."""
-        deviations, repeats = self._deviation_sums(values), self._repeats
-        if np.abs(deviations).max() <= _ROUNDING * np.abs(values * self.row_weight).max():
+        deviations = self._deviation_sums(values)
+        weighted = values if self.weight is None else values * self.weight
+        if np.abs(deviations).max() <= _ROUNDING * np.abs(weighted).max():
             return 0.0
-        spread = float((deviations**2 * repeats).sum())
-        return float((deviations**3 * repeats).sum() / (6 * spread**1.5))
+        spread = float(self._repeat(deviations**2).sum())
+        return float(self._repeat(deviations**3).sum() / (6 * spread**1.5))
 
     def draw(self, rng: np.random.Generator) -> FloatArray:
         """Draw as many units as there are, with replacement: how much each row then weighs."""
@@ -154,9 +158,11 @@ class Units:
             return np.bincount(self.cluster, weights=deviation * self.row_weight).astype(np.float64)
         return deviation if self.are_repeated_rows else deviation * self.row_weight
 
-    @property
-    def _repeats(self) -> FloatArray | float:
-        return self.row_weight if self.cluster is None and self.are_repeated_rows else 1.0
+    def _repeat(self, values: FloatArray) -> FloatArray:
+        """Values of each unit, those of repeated rows as often as they were drawn."""
+        if self.weight is None or self.cluster is not None or not self.are_repeated_rows:
+            return values
+        return values * self.weight
 
 
 def are_counts(weight: FloatArray | None) -> bool:

@@ -41,11 +41,12 @@ def roc_hull(fit: Fitted) -> RocCurve:
 def _roc(fit: Fitted, blocks: Blocks) -> RocCurve:
     fit.require_events("An ROC curve")
     events, non_events = blocks.events.astype(np.float64), (blocks.n - blocks.events).astype(np.float64)
+    auc = area_under_roc(events, non_events)  # first, as it takes room
     return RocCurve(
         threshold=read_only(np.append(np.inf, blocks.x_min[::-1])),
         fpr=_rate_from_the_top(non_events),
         tpr=_rate_from_the_top(events),
-        auc=area_under_roc(events, non_events),
+        auc=auc,
     )
 
 

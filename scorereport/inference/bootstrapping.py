@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -33,6 +33,7 @@ from scorereport.inference.measures import (
 )
 from scorereport.inference.outcomes import Estimate
 from scorereport.inference.panel import Panel, Rows, make_panel
+from scorereport.inference.resampling import are_many_alike, resample_sums
 from scorereport.parallel import repeat
 from scorereport.sampling import SEED, stream
 from scorereport.scores.ranking import area_under_roc
@@ -203,11 +204,18 @@ def bootstrap_panel(
     panel: Panel, measures: Sequence[Measure], *, resamples: int, seed: int, whole: bool
 ) -> Bootstrap:
     """Bootstrap mean scores, skills and uncertainties and, if `whole`, AUC and calibration line too."""
-    parts: list[Part] = [_LinearSums(panel, measures)]
-    if whole:
-        parts += [_Auc(panel), _Lines(panel)]
+    scores = _LinearSums(panel, measures)
     named = {measure.label: measure for measure in measures}
-    return bootstrap_parts(panel, parts, named, resamples=resamples, seed=seed)
+    if whole:
+        parts: list[Part] = [scores, _Auc(panel), _Lines(panel)]
+        return bootstrap_parts(panel, parts, named, resamples=resamples, seed=seed)
+    if not are_many_alike(panel):
+        return bootstrap_parts(panel, [scores], named, resamples=resamples, seed=seed)
+    sums = resample_sums(
+        scores.score, len(panel.outcome), resamples=resamples, seed=seed, what="bootstrapping"
+    )
+    statistics = tuple(scores.finish(sums.drawn, sums.observed))
+    return Bootstrap(panel=panel, measures=named, statistics=statistics, resamples=resamples, seed=seed)
 
 
 def bootstrap_parts(
@@ -233,22 +241,38 @@ class _LinearSums:
     def __init__(self, panel: Panel, measures: Sequence[Measure]) -> None:
         self.panel, self.measures = panel, measures
         self.keys = [(model, measure) for model in panel.forecasts for measure in measures]
-        self.rows = np.ones((2 + len(self.keys), len(panel.outcome)))
-        self.rows[1] = panel.outcome
-        for row, (model, measure) in zip(self.rows[2:], self.keys, strict=True):
-            row[:] = measure.score(panel.outcome, panel.forecasts[model])
-        self.is_finite = np.array([np.isfinite(row).all() for row in self.rows])
-        self.rows[~self.is_finite] = 0.0
+
+    def score(self, rows: slice) -> FloatArray:
+        """What is summed, for some rows: 1, outcomes, and each score of each model."""
+        y = self.panel.outcome[rows]
+        columns = np.ones((2 + len(self.keys), len(y)))
+        columns[1] = y
+        for column, (model, measure) in zip(columns[2:], self.keys, strict=True):
+            column[:] = measure.score(y, self.panel.forecasts[model][rows])
+        return columns
+
+    @cached_property
+    def _columns(self) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """All of it, with 0 for scores that are infinite somewhere, and which are not."""
+        columns = self.score(slice(None))
+        are_finite = np.array([np.isfinite(column).all() for column in columns])
+        columns[~are_finite] = 0.0
+        return columns, are_finite
 
     def values(self, weight: FloatArray) -> FloatArray:
         """Weighted sums: of nothing but the weight, of outcomes, of each score."""
-        return np.einsum("ji,i->j", self.rows, weight)  # no BLAS: its sums depend on its threads
+        return np.einsum("ji,i->j", self._columns[0], weight)  # no BLAS: its sums depend on its threads
 
-    def finish(self, sums: FloatArray) -> Iterator[Statistic]:
-        """Prevalence, and for each measure uncertainty and every model's score and skill."""
-        totals = np.vstack([self.values(self.panel.units.row_weight), sums])
+    def finish(self, sums: FloatArray, observed: FloatArray | None = None) -> Iterator[Statistic]:
+        """Prevalence, and for each measure uncertainty and every model's score and skill.
+
+        Those of the sample may have been summed elsewhere.
+        """
+        if observed is None:
+            observed = np.where(self._columns[1], self.values(self.panel.units.row_weight.copy()), np.inf)
+        totals = np.vstack([observed, sums])
         means = totals[:, 1:] / totals[:, :1]
-        means[:, ~self.is_finite[1:]] = np.inf
+        means[:, ~np.isfinite(observed[1:])] = np.inf
         prevalence = means[:, 0]
         yield make_statistic("", PREVALENCE, prevalence, lambda: self.panel.outcome)
         for measure in self.measures:
@@ -256,11 +280,12 @@ class _LinearSums:
             at_constant = partial(self._score_of_constant, measure, prevalence[0])
             yield make_statistic("", f"{measure.label}{UNCERTAINTY}", reference, at_constant)
         for column, (model, measure) in enumerate(self.keys, start=1):
-            yield from self._of_model(model, measure, prevalence, means[:, column], self.rows[column + 1])
+            yield from self._of_model(model, measure, prevalence, means[:, column])
 
     def _of_model(
-        self, model: str, measure: Measure, prevalence: FloatArray, mean: FloatArray, scores: FloatArray
+        self, model: str, measure: Measure, prevalence: FloatArray, mean: FloatArray
     ) -> Iterator[Statistic]:
+        scores = partial(self._scores_of, model, measure)
         reference = expected_score(measure, prevalence, prevalence)
         way = reference - expected_score(measure, prevalence, None)
         skill = np.divide(reference - mean, way, out=np.full(len(way), np.nan), where=way != 0)
@@ -268,10 +293,13 @@ class _LinearSums:
         def skill_influence() -> FloatArray:
             y = self.panel.outcome
             constant = self._score_of_constant(measure, prevalence[0])
-            return ((constant - scores) - skill[0] * (constant - measure.score(y, y))) / way[0]
+            return ((constant - scores()) - skill[0] * (constant - measure.score(y, y))) / way[0]
 
-        yield make_statistic(model, measure.label, mean, lambda: scores)
+        yield make_statistic(model, measure.label, mean, scores)
         yield make_statistic(model, f"{measure.label} skill", skill, skill_influence)
+
+    def _scores_of(self, model: str, measure: Measure) -> FloatArray:
+        return measure.score(self.panel.outcome, self.panel.forecasts[model])
 
     def _score_of_constant(self, measure: Measure, constant: float) -> FloatArray:
         y = self.panel.outcome

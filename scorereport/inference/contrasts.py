@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scorereport.checks import check_inside, check_whole
 from scorereport.inference.components import (
     COMPONENTS,
-    CaseLosses,
+    Losses,
     case_losses,
     component_difference,
     describe_bracket,
@@ -42,7 +42,7 @@ class ScoredModel:
     """A model's losses under one score, case by case, and how much its isotonic fit overfits."""
 
     name: str
-    losses: CaseLosses
+    losses: Losses
     overfit: Overfit
 
 
@@ -85,13 +85,14 @@ def contrast_components(
     first: ScoredModel, second: ScoredModel, panel: Rows, choice: ErrorChoice
 ) -> tuple[Difference, Difference]:
     """Differences in miscalibration and in discrimination of two models scored on the same cases."""
-    mcb, dsc = (_contrast(first, second, component, panel, choice) for component in COMPONENTS)
+    mcb, dsc = (contrast_component(first, second, component, panel, choice) for component in COMPONENTS)
     return mcb, dsc
 
 
-def _contrast(
+def contrast_component(
     first: ScoredModel, second: ScoredModel, component: str, panel: Rows, choice: ErrorChoice
 ) -> Difference:
+    """The difference of two models in one component."""
     law, units, measure = law_of(panel, choice), panel.units, first.losses.measure
     bracket = component_difference(
         first.losses,

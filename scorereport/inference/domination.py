@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from scorereport.arrays import FloatArray, read_only
+from scorereport.arrays import FloatArray, IntArray, read_only
 from scorereport.checks import check_inside, check_whole
 from scorereport.errors import UsageError
 from scorereport.formatting import format_level
 from scorereport.inference.panel import make_panel
+from scorereport.inference.resampling import are_many_alike, stretches
 from scorereport.parallel import repeat
-from scorereport.sampling import SEED, stream
+from scorereport.sampling import SEED, Units, stream
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 #: Elementary scores lie in [0, 2]; differences this small are rounding.
 _ROUNDING = 1e-12
+_TWO = np.uint64(2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -116,8 +118,9 @@ def murphy_difference(
 def _with_band(
     panel: Panel, theta: FloatArray, names: tuple[str, str], level: float, resamples: int, seed: int
 ) -> MurphyDifference:
-    measured, _ = _moments(_Cells.of(panel, theta), panel.units.row_weight)
-    pointwise, simultaneous = _half_widths(panel, theta, level, resamples, seed)
+    sample = _Counted.of(panel, theta) if are_many_alike(panel) else _Sample.of(panel, theta)
+    measured, _ = _moments(sample.cells, sample.weight)
+    pointwise, simultaneous = _half_widths(sample, panel, level, resamples, seed)
     dominant = _dominant(panel)
     told = np.where(measured + simultaneous < 0, -1, 0) + np.where(measured - simultaneous > 0, 1, 0)
     return MurphyDifference(
@@ -141,9 +144,24 @@ def _with_band(
 
 def _costs(panel: Panel, points: int) -> FloatArray:
     """Half of the costs evenly on [0, 1], half evenly among the distinct forecasts."""
-    knots = np.unique(np.concatenate(list(panel.forecasts.values())))
-    chosen = np.linspace(0, len(knots) - 1, min(points // 2, len(knots))).round().astype(np.intp)
-    return np.unique(np.append(np.linspace(0, 1, points - points // 2), knots[chosen]))
+    knots = np.concatenate(list(panel.forecasts.values()))
+    knots.sort()
+    is_first = np.append(True, knots[1:] != knots[:-1])
+    distinct = int(np.count_nonzero(is_first))
+    chosen = np.linspace(0, distinct - 1, min(points // 2, distinct)).round().astype(np.intp)
+    return np.unique(np.append(np.linspace(0, 1, points - points // 2), knots[_places(is_first, chosen)]))
+
+
+def _places(chosen: NDArray[np.bool_], numbers: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Where the places with these numbers, counted among those that are chosen, stand among all."""
+    parts = stretches(len(chosen))
+    before = np.cumsum([0, *(np.count_nonzero(chosen[part]) for part in parts)])
+    part = np.searchsorted(before, numbers, side="right") - 1
+    found = [
+        parts[at].start + np.flatnonzero(chosen[parts[at]])[numbers[part == at] - before[at]]
+        for at in np.unique(part).tolist()
+    ]
+    return np.concatenate(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -168,8 +186,35 @@ class _Cells:
     def of(cls, panel: Panel, theta: FloatArray) -> _Cells:
         first, second = (_cell(p, theta) for p in panel.forecasts.values())
         rows = np.flatnonzero(first != second)
-        first, second = first[rows], second[rows]
-        table = (2 * (first > second) + (panel.outcome[rows] == 1)) * (2 * len(theta) + 1)
+        return cls._where_different(theta, rows, first[rows], second[rows], panel.outcome[rows] == 1)
+
+    @classmethod
+    def count_rows(cls, panel: Panel, theta: FloatArray) -> tuple[_Cells, IntArray]:
+        """The cells of one row of each kind, and how many rows of it there are; last, of all that agree."""
+        size, n = 2 * len(theta) + 1, len(panel.outcome)
+        counts = np.zeros(2 * size**2, dtype=np.int64)
+        for part in stretches(n):
+            first, second = (_cell(p[part], theta) for p in panel.forecasts.values())
+            kind = (first * size + second) * 2 + (panel.outcome[part] == 1)
+            counts += np.bincount(kind, minlength=len(counts))
+        pair, happened = np.divmod(np.flatnonzero(counts), 2)
+        first, second = np.divmod(pair, size)
+        differ = np.flatnonzero(first != second)
+        n_of_kind = counts[np.flatnonzero(counts)[differ]]
+        rows = np.arange(len(differ))
+        cells = cls._where_different(theta, rows, first[differ], second[differ], happened[differ] == 1)
+        return cells, np.append(n_of_kind, n - n_of_kind.sum())
+
+    @classmethod
+    def _where_different(
+        cls,
+        theta: FloatArray,
+        rows: NDArray[np.intp],
+        first: NDArray[np.intp],
+        second: NDArray[np.intp],
+        happened: NDArray[np.bool_],
+    ) -> _Cells:
+        table = (2 * (first > second) + happened) * (2 * len(theta) + 1)
         lower, upper = np.minimum(first, second), np.maximum(first, second)
         return cls(theta=theta, rows=rows, lower=table + lower, upper=table + upper)
 
@@ -219,20 +264,64 @@ def _sum_of_squares(t: FloatArray, lower: FloatArray, upper: FloatArray) -> Floa
     return across_costs + below_tie + above_tie
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Sample:
+    """Rows in their cells, with their weights."""
+
+    cells: _Cells
+    units: Units
+
+    @classmethod
+    def of(cls, panel: Panel, theta: FloatArray) -> _Sample:
+        return cls(cells=_Cells.of(panel, theta), units=panel.units)
+
+    @property
+    def weight(self) -> FloatArray:
+        """The weight of each row."""
+        return self.units.row_weight
+
+    def draw(self, rng: np.random.Generator) -> FloatArray:
+        """Weights in a resample."""
+        return self.units.draw(rng)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Counted:
+    """Many rows, alike but for their cells: how many of each kind a resample has is all that counts."""
+
+    cells: _Cells
+    counts: IntArray
+
+    @classmethod
+    def of(cls, panel: Panel, theta: FloatArray) -> _Counted:
+        cells, counts = _Cells.count_rows(panel, theta)
+        return cls(cells=cells, counts=counts)
+
+    @property
+    def weight(self) -> FloatArray:
+        """The number of rows of each kind."""
+        return self.counts.astype(np.float64)
+
+    def draw(self, rng: np.random.Generator) -> FloatArray:
+        """Numbers in a resample, by their multinomial law."""
+        n = int(self.counts.sum())
+        return rng.multinomial(n, self.counts / n).astype(np.float64)
+
+
 def _half_widths(
-    panel: Panel, theta: FloatArray, level: float, resamples: int, seed: int
+    sample: _Sample | _Counted, panel: Panel, level: float, resamples: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
     """Pointwise and simultaneous half widths of the band."""
+    cells, theta = sample.cells, sample.cells.theta
     if panel.units.size <= 1:
         return np.full(len(theta), np.nan), np.full(len(theta), np.nan)
-    cells = _Cells.of(panel, theta)
 
     def draw(number: int) -> tuple[FloatArray, FloatArray]:
-        return _moments(cells, panel.units.draw(stream(seed, number)))
+        return _moments(cells, sample.draw(stream(seed, number)))
 
     drawn = repeat(draw, resamples, rows=len(panel.outcome), what="drawing Murphy curves")
     mean, square = np.moveaxis(np.array(list(drawn)), 1, 0)
-    measured, measured_square = _moments(cells, panel.units.row_weight)
+    measured, measured_square = _moments(cells, sample.weight)
     spread, row = mean.std(axis=0, ddof=1), _worth_of_one_row(panel, theta)
     variance = np.maximum(measured_square - measured**2, _ROUNDING)
     own_spread = np.hypot(spread * np.sqrt(np.maximum(square - mean**2, 0) / variance), row)
@@ -261,12 +350,51 @@ def _worth_of_one_row(panel: Panel, theta: FloatArray) -> FloatArray:
 
 def _dominant(panel: Panel) -> str:
     """Who is nowhere worse: the curves are straight between forecasts, so their limits there decide."""
-    theta = np.unique(np.concatenate([[0.0, 1.0], *panel.forecasts.values()]))
-    limits = np.concatenate(_limits(panel, theta))
-    first_is, second_is = bool((limits <= _ROUNDING).all()), bool((limits >= -_ROUNDING).all())
+    if panel.weight is None:
+        highest, lowest = _extreme_limits(panel)
+    else:
+        theta = np.unique(np.concatenate([[0.0, 1.0], *panel.forecasts.values()]))
+        limits = np.concatenate(_limits(panel, theta))
+        highest, lowest = limits.max(), limits.min()
+    first_is, second_is = bool(highest <= _ROUNDING), bool(lowest >= -_ROUNDING)
     return {(True, False): "first", (False, True): "second", (True, True): "both"}.get(
         (first_is, second_is), "neither"
     )
+
+
+def _extreme_limits(panel: Panel) -> tuple[float, float]:
+    """The highest and the lowest limit of the difference, of rows without weights."""
+    keys, n = _sort_together(panel), len(panel.outcome)
+    highest = lowest = 0.0  # as at costs of 0 and 1
+    total = np.zeros((2, 1))  # others and events up to here, of the first model less of the second
+    for part in stretches(len(keys)):
+        theta, code = (keys[part] >> _TWO).view(np.float64), keys[part].astype(np.int64) & 3
+        moved = (1 - (code & 2)) * ((code & 1) == [[0], [1]])
+        upto = np.concatenate([total, total + np.cumsum(moved, axis=1)], axis=1)
+        others, events = upto / n
+        around = keys[max(part.start - 1, 0) : part.stop + 1] >> _TWO
+        changes = np.append(around[1:] != around[:-1], True)  # of forecasts, after each
+        is_last = changes[bool(part.start) :][: len(theta)]
+        is_first = changes[: len(theta)] if part.start else np.append(True, is_last[:-1])
+        for chosen, at in ((is_first, slice(None, -1)), (is_last, slice(1, None))):
+            t = theta[chosen]
+            limit = 2 * ((1 - t) * events[at][chosen] - t * others[at][chosen])
+            highest, lowest = max(highest, limit.max(initial=0.0)), min(lowest, limit.min(initial=0.0))
+        total = upto[:, -1:]
+    return highest, lowest
+
+
+def _sort_together(panel: Panel) -> NDArray[np.uint64]:
+    """The forecasts of both models in order, with whose they are and what happened in bits that are free."""
+    n, happened = len(panel.outcome), panel.outcome == 1
+    keys = np.empty(2 * n, dtype=np.uint64)
+    for model, p in enumerate(panel.forecasts.values()):
+        part = keys[model * n : (model + 1) * n]
+        np.left_shift(p.view(np.uint64), _TWO, out=part)
+        part |= happened
+        part |= np.uint64(2 * model)
+    keys.sort()
+    return keys
 
 
 def _limits(panel: Panel, theta: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -13,7 +13,11 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
+from scorereport.inference.resampling import stretches
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike
 
     from scorereport.arrays import FloatArray
@@ -44,10 +48,14 @@ def fit_line(
     spread = float(np.sqrt(_mean((logit_p - centre) ** 2, weight)))
     if not spread > _EQUAL * np.abs(logit_p).max():
         return np.nan, np.nan
-    columns = np.stack([np.ones_like(logit_p), (logit_p - centre) / spread])
     level = float(logit(_mean(y, weight)))
+
+    def columns_of(rows: slice) -> FloatArray:
+        x = logit_p[rows]
+        return np.stack([np.ones_like(x), (x - centre) / spread])
+
     for near in ((start[0] + start[1] * centre, start[1] * spread), (level, 0.0)):
-        middle, slope = _climb(columns, np.zeros_like(logit_p), y, weight, near)
+        middle, slope = _climb(columns_of, None, y, weight, near)
         if np.isfinite(middle) or np.isinf(level):
             break
     return float(middle - slope / spread * centre), float(slope / spread)
@@ -64,7 +72,7 @@ def fit_offset(logit_p: FloatArray, y: FloatArray, weight: FloatArray, start: fl
     lower, upper = level - logit_p.max() - 1, level - logit_p.min() + 1
     if not np.isfinite([lower, upper]).all():
         return np.nan
-    (intercept,) = _climb(np.ones((1, len(logit_p))), logit_p, y, weight, (start,))
+    (intercept,) = _climb(_ones_of, logit_p, y, weight, (start,))
     if np.isfinite(intercept):
         return float(intercept)
 
@@ -111,7 +119,11 @@ def influence(columns: FloatArray, log_odds: FloatArray, y: FloatArray, weight: 
 
 def information(columns: FloatArray, log_odds: FloatArray, weight: FloatArray) -> FloatArray:
     """Fisher information of the coefficients, whose inverse is their covariance."""
-    mean = expit(log_odds)
+    parts = stretches(len(log_odds))
+    return np.sum([_information(columns[:, p], expit(log_odds[p]), weight[p]) for p in parts], axis=0)
+
+
+def _information(columns: FloatArray, mean: FloatArray, weight: FloatArray) -> FloatArray:
     return gram(columns, weight * mean * (1 - mean))
 
 
@@ -137,29 +149,51 @@ def invert(matrix: FloatArray) -> FloatArray:
 @np.errstate(all="ignore")
 def log_likelihood(log_odds: FloatArray, y: FloatArray, weight: FloatArray) -> float:
     """Logarithm of the probability of what happened."""
-    return -float((weight * np.logaddexp(0, (1 - 2 * y) * log_odds)).sum())
+    parts = stretches(len(y))
+    return -float(sum((weight[p] * np.logaddexp(0, (1 - 2 * y[p]) * log_odds[p])).sum() for p in parts))
 
 
 @np.errstate(all="ignore")
 def _climb(
-    columns: FloatArray, offset: FloatArray, y: FloatArray, weight: FloatArray, start: ArrayLike
+    columns_of: Callable[[slice], FloatArray],
+    offset: FloatArray | None,
+    y: FloatArray,
+    weight: FloatArray,
+    start: ArrayLike,
 ) -> FloatArray:
     """Maximise the logistic likelihood by Newton's method; a step that lowers it is halved."""
-    at, step, before = np.array(start, dtype=np.float64), np.zeros(len(columns)), -np.inf
-    sign = 2 * y - 1
+    at = np.array(start, dtype=np.float64)
+    step, before = np.zeros(len(at)), -np.inf
     for _ in range(_MOST_STEPS):
-        probability = expit(sign * (combine(at, columns) + offset))  # of what happened
-        likelihood = float((weight * np.log(probability)).sum())
+        found = [
+            _derive(columns_of(p), None if offset is None else offset[p], y[p], weight[p], at)
+            for p in stretches(len(y))
+        ]
+        likelihood, slopes, curvature = (sum(part) for part in zip(*found, strict=True))
         if likelihood < before - _ROUNDING * abs(before):
             step = step / 2
             at = at - step
             continue
-        slopes = (columns * (weight * sign * (1 - probability))).sum(axis=1)
-        step, before = _solve(gram(columns, weight * probability * (1 - probability)), slopes), likelihood
+        step, before = _solve(curvature, slopes), likelihood
         at = at + step
         if (np.abs(step) <= _LAST_STEP * (1 + np.abs(at))).all():
             return at
-    return np.full(len(columns), np.nan)
+    return np.full(len(at), np.nan)
+
+
+def _derive(
+    columns: FloatArray, offset: FloatArray | None, y: FloatArray, weight: FloatArray, at: FloatArray
+) -> tuple[float, FloatArray, FloatArray]:
+    """The likelihood of some rows, how it rises, and how it bends."""
+    sign, log_odds = 2 * y - 1, combine(at, columns)
+    probability = expit(sign * (log_odds if offset is None else log_odds + offset))  # of what happened
+    likelihood = float((weight * np.log(probability)).sum())
+    slopes = (columns * (weight * sign * (1 - probability))).sum(axis=1)
+    return likelihood, slopes, gram(columns, weight * probability * (1 - probability))
+
+
+def _ones_of(rows: slice) -> FloatArray:
+    return np.ones((1, rows.stop - rows.start))
 
 
 def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
 from scorereport.inference.resampling import MANY_ROWS, stretches
+from scorereport.memory import give_back_memory
 from scorereport.parallel import repeat
 from scorereport.sampling import stream
 
@@ -93,7 +94,11 @@ def draw_excess(
         return score(drawn), fit.n, fit.events
 
     rows = len(simulation.distinct)
+    if rows > MANY_ROWS:  # what all draws share is made by one, else each thread would make it
+        draw(0)
     of_hypothesis, n, events = zip(*repeat(draw, draws, rows=rows, what="drawing outcomes"), strict=True)
+    if rows > MANY_ROWS:
+        give_back_memory()
     return np.array(of_hypothesis) - np.column_stack([_mean_scores_of_fits(m, n, events) for m in measures])
 
 
@@ -118,16 +123,16 @@ def _make_scorer(
     simulation: Simulation, measures: Sequence[Measure], *, redraw_cases: bool
 ) -> Callable[[Redraw], list[float]]:
     """The function that gives the mean score, under each measure, of what is drawn."""
-    both = (_scores_of_both_outcomes(measure, simulation.probability) for measure in measures)
+    p, n = simulation.probability, simulation.distinct.n
     if redraw_cases:
-        return partial(_score_cases, list(both))
-    are_many = len(simulation.distinct) > MANY_ROWS
-    fixed, added = [], []
-    n = simulation.distinct.n
-    for without, of_event in both:  # what no draw changes is summed up once
-        fixed.append((without * n).sum())
-        added.append(of_event.astype(np.float32) if are_many else of_event)  # of many, digits beyond cancel
-    return partial(_score_outcomes, np.array(fixed), added, float(n.sum()))
+        return partial(_score_cases, [_scores_of_both_outcomes(measure, p) for measure in measures])
+    precision = np.float32 if len(p) > MANY_ROWS else np.float64  # in sums of many, digits beyond cancel
+    fixed, added = np.zeros(len(measures)), [np.empty(len(p), dtype=precision) for _ in measures]
+    for part in stretches(len(p)):
+        for place, measure in enumerate(measures):
+            without, added[place][part] = _scores_of_both_outcomes(measure, p[part])
+            fixed[place] += (without * n[part]).sum()  # no draw changes it
+    return partial(_score_outcomes, fixed, added, float(n.sum()))
 
 
 def _score_outcomes(fixed: FloatArray, added: Sequence[NDArray[Any]], n: float, drawn: Redraw) -> list[float]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scorereport.arrays import FloatArray, IntArray
+from scorereport.arrays import FloatArray, IntArray, read_only
 from scorereport.checks import (
     check_clusters,
     check_outcome,
@@ -23,6 +23,8 @@ from scorereport.errors import UsageError
 from scorereport.sampling import Units
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike
 
 
@@ -62,14 +64,51 @@ class Rows:
     def in_canonical_order(self) -> Self:
         """The rows that have a weight, in canonical order, never to be changed."""
         columns = [column for p in self.forecasts.values() for column in np.atleast_2d(p.T)]
-        keys = [self.weight, self.cluster, self.outcome, *reversed(columns), self.time]
-        order = np.lexsort([key for key in keys if key is not None])
-        ordered = self.select(order if self.weight is None else order[self.weight[order] > 0])
-        arrays = (ordered.outcome, *ordered.forecasts.values(), ordered.weight, ordered.cluster, ordered.time)
-        for array in arrays:
-            if array is not None:
-                array.flags.writeable = False
-        return ordered
+        keys = [self.time, *columns, self.outcome, self.cluster, self.weight]
+        given = [key for key in keys if key is not None]
+        if (self.weight is None or self.weight.all()) and are_ordered(given):
+            return self._frozen()
+        order = order_by(given)
+        return self.select(order if self.weight is None else order[self.weight[order] > 0])._frozen()
+
+    def _frozen(self) -> Self:
+        """The same rows, seen through arrays that cannot be written to."""
+        return type(self)(
+            outcome=read_only(self.outcome),
+            forecasts={name: read_only(p) for name, p in self.forecasts.items()},
+            weight=None if self.weight is None else read_only(self.weight),
+            cluster=None if self.cluster is None else read_only(self.cluster),
+            time=None if self.time is None else read_only(self.time),
+            counted=self.units.are_repeated_rows,
+        )
+
+
+def are_ordered(keys: Sequence[NDArray[Any]]) -> bool:
+    """Whether rows stand in the order of the first key and, where that is the same, of the next."""
+    key = keys[0]
+    if (key[1:] < key[:-1]).any():
+        return False
+    tied = np.flatnonzero(key[1:] == key[:-1])
+    for key in keys[1:]:
+        before, after = key[tied], key[tied + 1]
+        if (after < before).any():
+            return False
+        tied = tied[after == before]
+    return True
+
+
+def order_by(keys: Sequence[NDArray[Any]]) -> NDArray[np.intp]:
+    """The order of rows by the first key and, where that is the same, by the next."""
+    order = np.argsort(keys[0])
+    first = keys[0][order]
+    is_tied = np.zeros(len(order) + 1, dtype=bool)
+    np.equal(first[1:], first[:-1], out=is_tied[1:-1])
+    del first
+    tied = np.flatnonzero(is_tied[1:] | is_tied[:-1])
+    if len(tied) and len(keys) > 1:
+        rows = order[tied]
+        order[tied] = rows[np.lexsort([key[rows] for key in reversed(keys)])]
+    return order
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -101,7 +140,7 @@ def make_panel(
     if not forecasts:
         raise UsageError("`forecasts` must name at least one forecast.")
     outcome = check_outcome(y_true)
-    checked = {name: check_probability(p, name) + 0.0 for name, p in forecasts.items()}  # no -0
+    checked = {name: _without_minus(check_probability(p, name)) for name, p in forecasts.items()}
     check_same_length(("y_true", outcome), *checked.items())
     panel = Panel(
         outcome=outcome,
@@ -112,3 +151,8 @@ def make_panel(
         counted=counted,
     )
     return panel.in_canonical_order()
+
+
+def _without_minus(p: FloatArray) -> FloatArray:
+    """Probabilities with 0 for -0, which is ordered like it but is not the same."""
+    return p + 0.0 if np.signbit(p).any() else p

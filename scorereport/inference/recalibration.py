@@ -26,6 +26,7 @@ from scorereport.inference.mean_errors import choose_errors
 from scorereport.inference.measures import resolve_measure
 from scorereport.inference.outcomes import Difference, adjust_by_holm
 from scorereport.inference.panel import Panel, make_panel
+from scorereport.inference.resampling import are_many_alike
 from scorereport.reliability.fit import corp
 from scorereport.sampling import SEED, stream
 
@@ -70,7 +71,7 @@ class _Dealt(NamedTuple):
     """The cases of a panel and the fold of each; repeated rows may be in several folds."""
 
     panel: Panel
-    fold: IntArray
+    fold: NDArray[np.integer]
 
 
 def try_recalibration(
@@ -166,12 +167,23 @@ def _deal(panel: Panel, folds: int, rng: np.random.Generator) -> _Dealt:
     """Deal what was drawn independently into folds of equal size."""
     if panel.cluster is not None:
         return _Dealt(panel, (rng.permutation(int(panel.units.size)) % folds)[panel.cluster])
+    if are_many_alike(panel):
+        return _Dealt(panel, _deal_in_order(panel.only, folds, rng))
     if panel.units.are_repeated_rows and panel.units.total < _MOST_CASES:
         return _deal_repeated(panel, folds, rng)
     shuffled = np.lexsort([rng.random(len(panel.only)), panel.only])  # outcomes must not order ties
     fold = np.empty(len(shuffled), dtype=np.int64)
     fold[shuffled] = _shuffle_turns(-(-len(fold) // folds), folds, rng).ravel()[: len(fold)]
     return _Dealt(panel, fold)
+
+
+def _deal_in_order(p: FloatArray, folds: int, rng: np.random.Generator) -> NDArray[np.integer]:
+    """The folds of ascending forecasts; those that are the same are dealt in random order."""
+    fold = _shuffle_turns(-(-len(p) // folds), folds, rng).ravel()[: len(p)]
+    is_same = np.append(False, np.append(p[1:] == p[:-1], False))
+    tied = np.flatnonzero(is_same[1:] | is_same[:-1])
+    fold[tied[np.lexsort([rng.random(len(tied)), p[tied]])]] = fold[tied]
+    return fold
 
 
 def _shuffle_turns(turns: int, folds: int, rng: np.random.Generator) -> NDArray[np.int32]:

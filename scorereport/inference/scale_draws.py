@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from scorereport.arrays import FloatArray
 from scorereport.inference.class_draws import ClassLaw
 from scorereport.reliability.blocks import isotonic_starts
 from scorereport.reliability.fit import corp
+from scorereport.scores.means import power_mean
 from scorereport.scores.probability import ROBUSTNESS
 from scorereport.scores.scale import Bins, equal_count_bins
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from scorereport.arrays import FloatArray, IntArray
+    from scorereport.arrays import IntArray
     from scorereport.inference.class_draws import Truth
 
 
@@ -37,6 +39,11 @@ class Forecast(ClassLaw):
     """Class probabilities, as given and pulled inside a limit, with the classes that came."""
 
     limit: float = 0.0
+
+    @property
+    def cases(self) -> int:
+        """Number of rows, each taken for a case."""
+        return len(self.outcome)
 
     @cached_property
     def table(self) -> FloatArray:
@@ -60,10 +67,26 @@ class Forecast(ClassLaw):
         return Forecast(given=p, limit=self.limit, outcome=self.outcome, units=self.units)
 
     @cached_property
-    def powers(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def powers(self) -> Powers:
         """Each probability, its power -2/3 and its logarithm; of probability 0 these are not used."""
         known = np.where(self.table > 0, self.table, 1.0)
         return self.table, known**ROBUSTNESS, np.log(known)
+
+    def power_means(self, target: Target, exponents: Sequence[float]) -> FloatArray:
+        """Generalised means of the probabilities that were given to what came of a target."""
+        p, weight = target.given_to_came
+        return np.array([power_mean(p, m, weight) for m in exponents])
+
+    def smallest_of(self, target: Target) -> tuple[FloatArray, FloatArray, float]:
+        """The probabilities of what came, ascending, how many cases each counts for, and all together."""
+        p, weight = target.given_to_came
+        order = np.argsort(p, kind="stable")
+        weight = weight[order] / self.units.case_weight
+        return p[order], weight, float(weight.sum())
+
+
+#: Of each row and class: the probability, its power -2/3 and its logarithm.
+Powers = tuple[FloatArray, FloatArray, FloatArray]
 
 
 class _Chosen(NamedTuple):
@@ -119,7 +142,7 @@ class Target:
         self.width = came[:, chosen].shape[1]
         self.came, self.probability = came[:, chosen].ravel(), forecast.table[:, chosen].ravel()
         self.weight = self.pair_weight(forecast.units.row_weight)
-        self.n_bins = min(n_bins, len(self.probability))
+        self.n_bins = min(n_bins, forecast.cases * self.width)
         self.sample = corp(self.came, self.probability, self._given_weight, cluster=self._cluster).sample
         self.bins = (self._cut(), self._fit())
 
@@ -180,16 +203,28 @@ class Target:
         By Hill's estimator from the 2√n smallest probabilities of what came, of a quarter of them at most; ∞
         where these are equal or 0.
         """
-        p, weight = self.probability[self.came], self.weight[self.came]
-        order = np.argsort(p, kind="stable")
-        p, weight = p[order], weight[order] / self.forecast.units.case_weight
+        p, weight, total = self.forecast.smallest_of(self)
         if not (len(p) and p[0] > 0):
             return np.inf
-        total = weight.sum()
         last = int(np.searchsorted(np.cumsum(weight), min(2 * np.sqrt(total), total / 4)))
         excess = ROBUSTNESS * (np.log(p[:last]) - np.log(p[min(last, len(p) - 1)]))
         mean = (weight[:last] * excess).sum() / weight[:last].sum() if last else 0.0
         return 1 / float(mean) if mean > 0 else np.inf
+
+    @property
+    def given_to_came(self) -> tuple[FloatArray, FloatArray]:
+        """The probabilities of what came, and their weights."""
+        return self.probability[self.came], self.weight[self.came]
+
+    def power_means(self, exponents: Sequence[float]) -> FloatArray:
+        """Generalised means of the probabilities of what came."""
+        return self.forecast.power_means(self, exponents)
+
+    def geometric_means(self, kind: int) -> FloatArray:
+        """Geometric mean of the probabilities of what came, in each bin of a kind."""
+        chosen = slice(None) if self.label is None else slice(self.label, self.label + 1)
+        logs = self.forecast.powers[2][:, chosen].ravel()
+        return self.bins[kind].geometric_means(self.probability, self.weight * self.came, logs)
 
     @cached_property
     def _counts(self) -> FloatArray:

@@ -14,6 +14,7 @@ from scorereport.formatting import counted
 from scorereport.inference.class_panel import make_class_panel
 from scorereport.inference.panel import make_panel
 from scorereport.inference.scale_draws import Forecast, Marks, Resampled, Target, source_marks, stack
+from scorereport.inference.scale_groups import group_forecast, is_groupable
 from scorereport.inference.scale_intervals import (
     EXPONENTS,
     Drawn,
@@ -139,7 +140,7 @@ def scale_forecast(
     """The scale of event and non-event together, then of each, each with both kinds of bins."""
     request = _ask(n_bins, limit, level, resamples, seed)
     targets = [(None, ""), (1, labels[1]), (0, labels[0])]
-    return _scale(_of_event(panel, model, limit), targets, request)
+    return _scale(_read_event(panel, model, request), targets, request)
 
 
 def _ask(n_bins: int, limit: float, level: float, resamples: int, seed: int) -> ScaleRequest:
@@ -151,6 +152,14 @@ def _ask(n_bins: int, limit: float, level: float, resamples: int, seed: int) -> 
 def _of_classes(panel: ClassPanel, model: str, limit: float) -> Forecast:
     given = panel.forecasts[model]
     return Forecast(given=given, limit=limit, outcome=panel.outcome, units=panel.units)
+
+
+def _read_event(panel: Panel, model: str, request: ScaleRequest) -> Forecast:
+    """The forecast of an event; of many rows, in groups."""
+    if not is_groupable(panel):
+        return _of_event(panel, model, request.limit)
+    exponents = [*EXPONENTS, *_SPECTRUM.tolist()]
+    return group_forecast(panel.outcome, panel.forecasts[model], request.limit, request.n_bins, exponents)
 
 
 def _of_event(panel: Panel, model: str, limit: float) -> Forecast:
@@ -197,7 +206,7 @@ def _measure(
 
 def _draw(forecast: Forecast, targets: Sequence[Target], request: ScaleRequest) -> list[list[Drawn]]:
     """Marks of all resamples and all draws, for each target and kind of bins."""
-    units, rows = forecast.units, forecast.given.size
+    units, rows = forecast.units, forecast.cases * forecast.given.shape[1]
 
     def resample(number: int) -> list[list[Resampled]]:
         weight = units.draw(stream(request.seed, number))
@@ -238,9 +247,8 @@ def _describe(target: Target, name: str, kind: int, drawn: Drawn, request: Scale
     bins, came = target.bins[kind], target.came
     n, events = bins.sums(target.weight), bins.sums(target.weight * came)
     source = event_shares(events, n)
-    p, weight = target.probability[came], target.weight[came]
     marks = Marks(
-        np.array([power_mean(p, m, weight) for m in EXPONENTS]),
+        target.power_means(EXPONENTS),
         np.array([power_mean(source, m, events) for m in EXPONENTS]),
     )
     decisiveness, accuracy, robustness = estimate_marks(marks, drawn, target, request)
@@ -253,12 +261,12 @@ def _describe(target: Target, name: str, kind: int, drawn: Drawn, request: Scale
         robustness=robustness,
         n=read_only(n),
         events=read_only(events),
-        model=read_only(bins.geometric_means(target.probability, target.weight * came)),
+        model=read_only(target.geometric_means(kind)),
         source=read_only(source),
         limit=float(request.limit),
         **judge_angle(marks, drawn, decisiveness.divergence, request, is_overall=target.label is None),
         spectrum_exponent=read_only(_SPECTRUM.copy()),
-        spectrum_model=read_only(np.array([power_mean(p, m, weight) for m in _SPECTRUM])),
+        spectrum_model=read_only(target.power_means(_SPECTRUM.tolist())),
         spectrum_source=read_only(np.array([power_mean(source, m, events) for m in _SPECTRUM])),
         note=_explain(target, kind, request),
     )

@@ -85,8 +85,14 @@ class Blocks:
 
 def distinct_forecasts(cases: Cases, *, binary: bool) -> Blocks:
     """One block for each distinct forecast of cases in canonical order."""
-    x = cases.y_prob
-    return _sum_cases(cases, np.flatnonzero(x[1:] != x[:-1]) + 1, binary=binary)
+    y, x = cases.y_true, cases.y_prob
+    if not binary or cases.weight is not None:
+        return _sum_cases(cases, np.flatnonzero(x[1:] != x[:-1]) + 1, binary=binary)
+    is_first = np.append(True, x[1:] != x[:-1])
+    start = np.flatnonzero(is_first)
+    events = np.add.reduceat(y != 0, start, dtype=np.int64)
+    value = x if len(start) == len(x) else x[start]  # held once, though it is both ends
+    return Blocks(x_min=value, x_max=value, n=np.diff(start, append=len(x)), events=events)
 
 
 def pool_cases(cases: Cases, *, binary: bool) -> Blocks:
@@ -255,7 +261,7 @@ def sum_between(values: CountArray, cuts: NDArray[np.intp]) -> CountArray:
     """Sums of the values from cut to cut."""
     if values.dtype.kind == "f":
         return np.add.reduceat(values, starts_of(cuts))
-    running = np.cumsum(values)  # exact for integers, and faster than reduceat
+    running = np.cumsum(values, dtype=values.dtype)  # exact for integers, and faster than reduceat
     sums: NDArray[Any] = running[lasts_of(cuts, len(values))]
     sums[1:] -= sums[:-1].copy()
     return sums

@@ -90,7 +90,8 @@ def corp(
     else:
         cases, codes = order_clustered(given, codes)
     blocks = pool_cases(cases, binary=binary)
-    forecasts = read_only(given.y_prob.copy())
+    is_kept = not given.y_prob.flags.writeable  # by a panel, say, for several fits
+    forecasts = given.y_prob if is_kept else read_only(given.y_prob.copy())
     return Corp(y_prob=forecasts, cases=cases, blocks=blocks, functional=functional, cluster=codes)
 
 

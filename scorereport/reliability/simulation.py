@@ -34,6 +34,7 @@ _Bits = TypeVar("_Bits", bound=np.unsignedinteger[Any])
 _MANY_TIES = 8
 #: Distinct forecasts that are drawn together: 2^15, as a bit of 16 is for the outcome.
 _BITS = 15
+_LARGEST_INT32 = np.iinfo(np.int32).max
 #: A difference of sums this much smaller than they are is rounding.
 _ROUNDING = 1e-12
 
@@ -116,16 +117,15 @@ class Simulation(ABC):
 class _CaseSimulation(Simulation):
     """Few ties: one random number for each case."""
 
-    @cached_property
-    def _forecast_of_case(self) -> NDArray[np.int64] | None:
-        if len(self.distinct) == self._n:
-            return None
-        return np.repeat(np.arange(len(self.distinct)), self.distinct.n.astype(np.int64))
+    @property
+    def _has_ties(self) -> bool:
+        return len(self.distinct) < self._n
 
     @cached_property
     def _probability_of_case(self) -> FloatArray:
-        case = self._forecast_of_case
-        return self.probability if case is None else self.probability[case]
+        if not self._has_ties:
+            return self.probability
+        return np.repeat(self.probability, self.distinct.n.astype(np.int64))
 
     @cached_property
     def _n(self) -> int:
@@ -137,13 +137,13 @@ class _CaseSimulation(Simulation):
 
     def redraw_outcomes(self, rng: np.random.Generator) -> Redraw:
         happens = self._chances.draw(rng)
-        if self._forecast_of_case is None:
+        if not self._has_ties:
             return Redraw(None, None, happens)
-        return Redraw(None, self.distinct.n, np.add.reduceat(happens, self._first_of_ties, dtype=np.int64))
+        return Redraw(None, self._ties.n, self._ties.count(happens))
 
     @cached_property
-    def _first_of_ties(self) -> NDArray[Any]:
-        return np.cumsum(self.distinct.n) - self.distinct.n
+    def _ties(self) -> _Ties:
+        return _Ties.of(self.distinct.n)
 
     def redraw_cases(self, rng: np.random.Generator) -> Redraw:
         """Draw how many cases each piece gets, and then, piece by piece, which."""
@@ -167,6 +167,35 @@ class _CaseSimulation(Simulation):
         return np.array([piece.cases for piece in self._pieces]) / self._n
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Ties:
+    """Which cases are the first with their forecast, and where the cases of each shared forecast lie."""
+
+    n: NDArray[Any]
+    is_first: NDArray[np.bool_]
+    shared: NDArray[np.intp]
+    edges: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, n: CountArray) -> _Ties:
+        """The ties of so many cases with each forecast."""
+        start, shared = np.cumsum(n) - n, np.flatnonzero(n > 1)
+        is_first = np.zeros(int(n.sum()), dtype=np.bool_)
+        is_first[start] = True
+        edges = np.column_stack([start[shared], start[shared] + n[shared]]).ravel()
+        edges = edges[edges < len(is_first)].astype(np.intp)
+        small = (
+            n.astype(np.int32) if len(is_first) <= _LARGEST_INT32 else n
+        )  # each draw sums it up
+        return cls(n=small, is_first=is_first, shared=shared, edges=edges)
+
+    def count(self, happens: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """Number of events with each forecast."""
+        events = happens[self.is_first].astype(np.int32)
+        events[self.shared] = np.add.reduceat(happens, self.edges, dtype=np.int32)[::2]
+        return events
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Chances:
     """Probabilities of events, and how many of 2^16 patterns of bits are events for sure."""
@@ -177,7 +206,8 @@ class _Chances:
     @classmethod
     def of(cls, probability: FloatArray) -> _Chances:
         """What is sure of each probability; a pattern is always left open, as 2^16 takes 17 bits."""
-        return cls(probability, np.minimum(np.ldexp(probability, 16), 2**16 - 1).astype(np.uint16))
+        scaled = np.ldexp(probability, 16)
+        return cls(probability, np.minimum(scaled, 2**16 - 1, out=scaled).astype(np.uint16))
 
     def draw(self, rng: np.random.Generator, at: NDArray[np.uint16] | None = None) -> NDArray[np.bool_]:
         """Draw an outcome with each probability, or with those at some places.

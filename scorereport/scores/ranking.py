@@ -45,8 +45,12 @@ def area_under_roc(events: FloatArray, non_events: FloatArray) -> float:
     pairs = events.sum() * non_events.sum()
     if pairs == 0:
         return np.nan
-    non_events_below = np.cumsum(non_events) - non_events
-    return float((events * (non_events_below + non_events / 2)).sum() / pairs)
+    below = np.cumsum(non_events)  # in place from here on: there may be many
+    below -= non_events
+    non_events /= 2
+    below += non_events
+    below *= events
+    return float(below.sum() / pairs)
 
 
 def _near_one(weights: FloatArray) -> FloatArray:

@@ -118,10 +118,13 @@ class Bins:
         of_cells = np.bincount(cell, values, self.n_cells).astype(np.float64)
         return of_cells if self.share is None else np.einsum("c,cb->b", of_cells, self.share)
 
-    def geometric_means(self, probability: FloatArray, weight: FloatArray) -> FloatArray:
-        """Geometric mean of the probabilities in each bin; NaN where none has a weight."""
+    def geometric_means(
+        self, probability: FloatArray, weight: FloatArray, logs: FloatArray | None = None
+    ) -> FloatArray:
+        """Geometric mean of the probabilities in each bin, whose logs may be known; NaN where none weighs."""
         is_zero = probability == 0
-        logs = np.log(np.where(is_zero, 1.0, probability))
+        if logs is None:
+            logs = np.log(np.where(is_zero, 1.0, probability))
         total = self.sums(weight)
         mean = np.divide(self.sums(weight * logs), total, out=np.full(len(total), np.nan), where=total > 0)
         return np.where(self.sums(weight * is_zero) > 0, 0.0, np.exp(mean))
@@ -134,7 +137,7 @@ def equal_count_bins(probability: FloatArray, weight: FloatArray, n_bins: int) -
     """
     values, place = np.unique(probability, return_inverse=True)
     end = np.cumsum(np.bincount(place, weight, len(values)))
-    start, edge = np.append(0.0, end[:-1]), np.cumsum([0.0, *_split_evenly(end[-1], n_bins)])
+    start, edge = np.append(0.0, end[:-1]), np.cumsum([0.0, *split_evenly(end[-1], n_bins)])
     edge[-1] = end[-1]
     first, last = np.searchsorted(edge, start, "right") - 1, np.searchsorted(edge, end, "left") - 1
     alone = last > first
@@ -166,7 +169,7 @@ def _pairs(
     return came.ravel(), table.ravel(), np.repeat(weight, table.shape[1])
 
 
-def _split_evenly(total: float, n_bins: int) -> FloatArray:
+def split_evenly(total: float, n_bins: int) -> FloatArray:
     """Sizes as even as whole numbers allow, the larger ones first; exactly even for a fractional total."""
     if total != np.floor(total):
         return np.full(n_bins, total / n_bins)

@@ -1,0 +1,42 @@
+"""The fits of all forecasts of a panel; of many rows one is made after the other, and none is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scorereport.inference.resampling import MANY_ROWS
+from scorereport.memory import give_back_memory
+from scorereport.reliability.fit import Corp, corp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scorereport.inference.panel import Panel
+
+
+class Fits(Mapping[str, Corp]):
+    """A CORP fit for each forecast, made when it is asked for and kept if rows are not many."""
+
+    def __init__(self, panel: Panel) -> None:
+        self._panel = panel
+        self._kept: dict[str, Corp] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._panel.forecasts)
+
+    def __len__(self) -> int:
+        return len(self._panel.forecasts)
+
+    def __getitem__(self, name: str) -> Corp:
+        if name in self._kept:
+            return self._kept[name]
+        panel = self._panel
+        fit = corp(panel.outcome, panel.forecasts[name], panel.weight, cluster=panel.cluster)
+        fit = replace(fit, counted=panel.units.are_repeated_rows)
+        if len(panel.outcome) <= MANY_ROWS:
+            self._kept[name] = fit
+        else:
+            give_back_memory()
+        return fit

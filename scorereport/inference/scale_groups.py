@@ -1,0 +1,242 @@
+"""The forecast of an event in a large sample as groups of neighbours, for the draws of its probability scale.
+
+Bins, blocks, counts and means are those of all cases, to rounding. A draw only has to know how many cases
+of a group it takes: within a group probabilities differ by less than a thousandth part of their spread, and
+where they are smallest and a power of them is steep every case is a group of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from scorereport.arrays import FloatArray
+from scorereport.checks import Cases
+from scorereport.inference.scale_draws import Forecast, Powers
+from scorereport.parallel import repeat
+from scorereport.reliability.blocks import pool_cases
+from scorereport.reliability.ordering import order_cases
+from scorereport.sampling import Units
+from scorereport.scores.means import power_mean
+from scorereport.scores.probability import ROBUSTNESS
+from scorereport.scores.scale import split_evenly
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from scorereport.arrays import IntArray
+    from scorereport.inference.panel import Panel
+    from scorereport.inference.scale_draws import Target
+
+#: Up to this many rows each is drawn by itself.
+MOST_ROWS = 100_000
+#: Groups of equal size in the middle, cases that are groups of their own at either end, and by how much
+#: groups grow from there on.
+_GROUPS, _ALONE, _GROWTH = 4000, 256, 1.05
+#: Rows whose powers are computed in one go.
+_STRETCH = 1 << 17
+
+
+class Came(NamedTuple):
+    """Probabilities that were given to what came: how many, the smallest in order, and means of all."""
+
+    n: int
+    smallest: FloatArray
+    means: dict[float, float]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GroupedForecast(Forecast):
+    """Groups of cases with the same outcome as rows with counts; probabilities are means of a group.
+
+    `place` is where both probabilities of a row stand among those of all rows.
+    """
+
+    place: FloatArray
+    means: Powers
+    of_labels: tuple[Came, Came]
+
+    @property
+    def table(self) -> FloatArray:
+        """The probabilities by which rows are ordered, the same for all in a group."""
+        return self.place
+
+    @property
+    def cases(self) -> int:
+        """Number of cases."""
+        return sum(came.n for came in self.of_labels)
+
+    @property
+    def powers(self) -> Powers:
+        """Means of each probability, of its power -2/3 and of its logarithm over the cases of a row."""
+        return self.means
+
+    def power_means(self, target: Target, exponents: Sequence[float]) -> FloatArray:
+        """Generalised means over all cases; those of both labels together follow from those of each."""
+        labels = self._labels_of(target)
+        n = np.array([float(came.n) for came in labels])
+        return np.array([power_mean(np.array([c.means[m] for c in labels]), m, n) for m in exponents])
+
+    def smallest_of(self, target: Target) -> tuple[FloatArray, FloatArray, float]:
+        """The smallest probabilities of what came, one for each case, and how many cases there are."""
+        labels = self._labels_of(target)
+        smallest = np.sort(np.concatenate([came.smallest for came in labels]))
+        return smallest, np.ones(len(smallest)), float(sum(came.n for came in labels))
+
+    def _labels_of(self, target: Target) -> tuple[Came, ...]:
+        return self.of_labels if target.label is None else (self.of_labels[target.label],)
+
+
+def is_groupable(panel: Panel) -> bool:
+    """Whether rows are many, and all alike, so that only their number in a group counts."""
+    return len(panel.outcome) > MOST_ROWS and panel.weight is None and panel.cluster is None
+
+
+def group_forecast(
+    outcome: FloatArray, forecast: FloatArray, limit: float, n_bins: int, exponents: Sequence[float]
+) -> GroupedForecast:
+    """Group the cases such that no bin and no block of any target is cut."""
+    came, p, _ = order_cases(Cases(outcome, forecast, None), binary=True)
+    given = (1 - p, p) if limit == 0 else (np.clip(part, limit, 1 - limit) for part in (1 - p, p))
+    pairs = _Pairs(came == 1, *given)
+    del came
+    edges = _edges(pairs, n_bins)
+    start = _cut(pairs, edges)
+    n = np.diff(start, append=len(forecast))
+    middle = np.add.reduceat(p, start) / n
+    events = np.add.reduceat(pairs.came, start, dtype=np.int64)
+    counts = np.column_stack([n - events, events])
+    group, label = np.nonzero(counts)
+    return GroupedForecast(
+        given=np.column_stack([1 - middle, middle])[group],
+        place=_places(pairs, start, n, edges)[group],
+        limit=limit,
+        outcome=label,
+        units=Units(rows=len(group), weight=counts[group, label].astype(np.float64), counted=True),
+        means=_mean_powers(pairs, start, counts, (group, label)),
+        of_labels=_describe_came(pairs, exponents),
+    )
+
+
+class _Pairs(NamedTuple):
+    """Whether events came, and the probabilities of either label inside the limit, of events ascending."""
+
+    came: NDArray[np.bool_]
+    other: FloatArray
+    event: FloatArray
+
+
+# Where groups start
+
+
+def _edges(pairs: _Pairs, n_bins: int) -> FloatArray:
+    """Probabilities of either label at which groups start: with bins and blocks, and between neighbours."""
+    came, of_other, of_event = pairs
+    edges = [
+        np.array([0.0]),
+        of_event[_spread(len(came))],
+        _starts(~came, of_other, n_bins),
+        _starts(came, of_event, n_bins),
+        _starts(np.append(~came, came), np.append(of_other, of_event), n_bins),
+    ]
+    return np.unique(np.concatenate(edges))
+
+
+def _starts(came: NDArray[Any], p: FloatArray, n_bins: int) -> FloatArray:
+    """Probabilities at which bins or blocks start, or at which zeros or ties that bins share end."""
+    cases = order_cases(Cases(came, p, None), binary=True)
+    x = cases.y_prob
+    inner = x[np.cumsum(split_evenly(len(x), n_bins))[:-1].astype(np.intp)]
+    after = np.searchsorted(x, np.append(inner, 0.0), side="right")
+    return np.concatenate([pool_cases(cases, binary=True).x_min, inner, x[after[after < len(x)]]])
+
+
+def _cut(pairs: _Pairs, edges: FloatArray) -> NDArray[np.intp]:
+    """Where groups start if probabilities of neither label cross an edge."""
+    n = len(pairs.came)
+    of_other = n - np.searchsorted(pairs.other[::-1], edges)
+    start = np.unique(np.append(np.searchsorted(pairs.event, edges), of_other))
+    return start[start < n]
+
+
+def _places(pairs: _Pairs, start: NDArray[np.intp], n: IntArray, edges: FloatArray) -> FloatArray:
+    """For both labels the mean of all probabilities, of either label, between the same edges."""
+    between = [np.searchsorted(edges, p[start], side="right") - 1 for p in (pairs.other, pairs.event)]
+    sums = [np.add.reduceat(p, start) for p in (pairs.other, pairs.event)]
+    cases = np.bincount(np.concatenate(between), np.append(n, n), len(edges))
+    total = np.bincount(np.concatenate(between), np.concatenate(sums), len(edges))
+    mean = np.divide(total, cases, out=edges.copy(), where=cases > 0)
+    mean = np.clip(mean, edges, np.append(np.nextafter(edges[1:], 0.0), 1.0))  # whatever the rounding
+    return np.column_stack([mean[at] for at in between])
+
+
+def _spread(n: int) -> NDArray[np.intp]:
+    """Places evenly among n in the middle, and ever closer towards both ends."""
+    size = n / _GROUPS
+    steps = np.log(max(size / (_GROWTH - 1) / _ALONE, 1.0)) / np.log(_GROWTH)
+    near = np.append(np.arange(_ALONE), _ALONE * _GROWTH ** np.arange(int(steps) + 1)).astype(np.intp)
+    near = near[near < n]
+    return np.unique(np.concatenate([near, n - 1 - near, np.arange(0, n, max(int(size), 1))]))
+
+
+# What they hold
+
+
+def _mean_powers(
+    pairs: _Pairs,
+    start: NDArray[np.intp],
+    counts: NDArray[np.int64],
+    rows: tuple[NDArray[np.intp], NDArray[np.intp]],
+) -> Powers:
+    """Means of the powers of both probabilities over the cases of each group and outcome."""
+    functions: tuple[Callable[[FloatArray], FloatArray], ...] = (
+        lambda p: p,
+        lambda p: np.where(p > 0, p, 1.0) ** ROBUSTNESS,
+        lambda p: np.log(np.where(p > 0, p, 1.0)),
+    )
+    found = []
+    for function in functions:
+        columns = []
+        for p in (pairs.other, pairs.event):
+            value = function(p)
+            whole, of_events = (np.add.reduceat(v, start) for v in (value, value * pairs.came))
+            columns.append((np.column_stack([whole - of_events, of_events]) / np.maximum(counts, 1))[rows])
+        found.append(np.column_stack(columns))
+    return found[0], found[1], found[2]
+
+
+def _describe_came(pairs: _Pairs, exponents: Sequence[float]) -> tuple[Came, Came]:
+    few = int(2 * np.sqrt(len(pairs.came))) + 2  # no estimate of a tail asks for more
+    return (
+        _describe_label(pairs.other[~pairs.came][::-1], few, exponents),
+        _describe_label(pairs.event[pairs.came], few, exponents),
+    )
+
+
+def _describe_label(p: FloatArray, few: int, exponents: Sequence[float]) -> Came:
+    """Ascending probabilities in a few numbers."""
+    means = dict(zip(exponents, _power_means(p, exponents), strict=True))
+    return Came(n=len(p), smallest=p[:few].copy(), means=means)
+
+
+def _power_means(p: FloatArray, exponents: Sequence[float]) -> list[float]:
+    """(Σ p^m / n)^(1/m) of ascending p, geometric at m = 0: powers relative to the largest lie in [0, 1]."""
+    if len(p) == 0 or p[0] == 0:
+        return [power_mean(p, m, np.ones(len(p))) for m in exponents]
+    lowest, highest = np.log(p[0]), np.log(p[-1])
+
+    def add_up(number: int) -> FloatArray:
+        logs = np.log(p[number * _STRETCH : (number + 1) * _STRETCH])
+        scaled = ((m * (logs - (highest if m > 0 else lowest)), m) for m in exponents)
+        return np.array([(np.exp(power) if m else logs).sum() for power, m in scaled])
+
+    parts = list(repeat(add_up, -(-len(p) // _STRETCH), rows=len(p), what="raising probabilities to powers"))
+    means = np.sum(parts, axis=0) / len(p)
+    return [
+        float(np.exp(mean if m == 0 else (highest if m > 0 else lowest) + np.log(mean) / m))
+        for mean, m in zip(means.tolist(), exponents, strict=True)
+    ]
