@@ -77,7 +77,6 @@ INNER_LAYERS = {
         ["bands"],
         ["fit"],
     ],
-    "curves": [["diagram", "roc", "murphy", "decision", "retention", "thresholds"], ["thinning"]],
     "inference": [
         ["class_draws", "measures", "outcomes", "panel"],
         [

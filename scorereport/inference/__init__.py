@@ -19,12 +19,12 @@ from scorereport.inference.differences import compare_models, delong_test, score
 from scorereport.inference.domination import MurphyDifference, murphy_difference
 from scorereport.inference.grades import GradeTest, grade_test, grade_tests
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
+from scorereport.inference.lines import CalibrationLine
 from scorereport.inference.miscalibration import component_intervals, miscalibration_test
 from scorereport.inference.outcomes import Difference, Estimate, HypothesisTest
 from scorereport.inference.ranks import Rank, rank_models
 from scorereport.inference.recalibration import RecalibrationTrial, try_recalibration
 from scorereport.inference.regression import (
-    CalibrationLine,
     calibration_line,
     line_tests,
     unreliability_test,

@@ -6,6 +6,7 @@ the law of drawing rows with replacement.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -63,5 +64,5 @@ def resample_sums(
             np.einsum("ji,i->j", columns, weight.astype(np.float64), out=row)  # BLAS would depend on threads
         return sums
 
-    observed, *drawn = sum(repeat(add_up, len(parts), rows=n, what=what))
-    return ResampledSums(observed, np.array(drawn))
+    sums = reduce(np.add, repeat(add_up, len(parts), rows=n, what=what))
+    return ResampledSums(sums[0], sums[1:])

@@ -124,7 +124,7 @@ def _count(label: str, code: int, rows: Sequence[Any], *, counted: bool) -> Labe
     return LabelCount(
         label=label,
         code=code,
-        rows=sum(row["rows"] for row in rows),
+        rows=sum(row["all"] for row in rows),
         total=number(fsum(row["total"] for row in rows)),
         events=number(fsum(row["events"] for row in rows)),
     )
