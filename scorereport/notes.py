@@ -32,7 +32,7 @@ def describe_rows_and_models(predictions: Predictions, settings: Settings) -> It
         yield "All outcomes are the same: AUC and skill are not defined."
     elif settings.resamples > 0:
         units = Units(rows=len(outcome), weight=weight, counted=are_counts(predictions.weight))
-        yield from _describe_few_events(float((weight * outcome).sum()), units)
+        yield from describe_few_events(float((weight * outcome).sum()), units.total, units.case_weight)
     if settings.resamples > 0:
         yield from describe_dependence(predictions)
         yield from _describe_left_out(predictions)
@@ -40,7 +40,8 @@ def describe_rows_and_models(predictions: Predictions, settings: Settings) -> It
     for name, forecast in predictions.forecasts.items():
         is_refuted = np.abs(forecast[counts] - outcome) == 1
         if is_refuted.any():
-            yield _describe_refuted(name, rows[counts][is_refuted])
+            refuted = rows[counts][is_refuted]
+            yield describe_refuted(name, len(refuted), refuted)
     yield from describe_groups_without_weight(predictions, settings)
 
 
@@ -86,10 +87,14 @@ def describe_dependence(predictions: Cases) -> Iterator[str]:
             "time; all other intervals, bands and tests take rows as independent."
         )
     if predictions.cluster is not None:
-        clusters = len(np.unique(predictions.cluster))
-        if clusters < FEW_UNITS:
-            few = f"Only {counted(clusters, 'cluster')}"
-            yield f"{few}: with fewer than {FEW_UNITS} cluster errors are too small."
+        yield from describe_few_clusters(len(np.unique(predictions.cluster)))
+
+
+def describe_few_clusters(clusters: int) -> Iterator[str]:
+    """A warning where clusters are few."""
+    if clusters < FEW_UNITS:
+        few = f"Only {counted(clusters, 'cluster')}"
+        yield f"{few}: with fewer than {FEW_UNITS} cluster errors are too small."
 
 
 def _describe_left_out(predictions: Predictions) -> Iterator[str]:
@@ -104,17 +109,20 @@ def _describe_left_out(predictions: Predictions) -> Iterator[str]:
         yield "The tests by grade take rows as independent."
 
 
-def _describe_few_events(events: float, units: Units) -> Iterator[str]:
-    warning = warn_of_few_events(events, units.total, units.case_weight)
+def describe_few_events(events: float, total: float, case_weight: float) -> Iterator[str]:
+    """A warning where events or non-events are few."""
+    warning = warn_of_few_events(events, total, case_weight)
     if warning:
         yield warning.replace("this interval says", "intervals say")
 
 
-def _describe_refuted(model: str, rows: IntArray) -> str:
-    cases = "1 case was" if len(rows) == 1 else f"{len(rows)} cases were"
+def describe_refuted(model: str, count: int, rows: Sequence[int] | IntArray) -> str:
+    """How many forecasts were certain and wrong, and where some of them are, if that is known."""
+    cases = "1 case was" if count == 1 else f"{count} cases were"
+    where = f" (row {name_some(rows)})" if len(rows) else ""
     return (
         f"{model}: the log score is infinite, because {cases} called impossible and happened, "
-        f"or certain and did not (row {name_some(rows)})."
+        f"or certain and did not{where}."
     )
 
 
@@ -128,4 +136,9 @@ def describe_groups_without_weight(predictions: Cases, settings: Settings) -> It
     for column, labels in columns:
         for label, members in rows_by_label(labels):
             if not has_weight(predictions, members):
-                yield f"{column} = {label} is left out: its {len(members)} rows have no weight."
+                yield describe_weightless(column, label, len(members))
+
+
+def describe_weightless(column: str, label: str, rows: int) -> str:
+    """Why a group is left out."""
+    return f"{column} = {label} is left out: its {rows} rows have no weight."

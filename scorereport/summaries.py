@@ -142,9 +142,12 @@ def describe_forecasts(fit: Corp) -> ForecastSummary:
 def _counted(fit: Corp) -> Blocks:
     """Distinct forecasts with counts of cases, which fractional weights are after division only."""
     units, distinct = fit.sample.units, fit.distinct
-    if units.are_repeated_rows:
-        return distinct
-    return replace(distinct, n=np.round(distinct.n / units.case_weight, _DIGITS))
+    return distinct if units.are_repeated_rows else count_cases(distinct, units.case_weight)
+
+
+def count_cases(distinct: Blocks, case_weight: float) -> Blocks:
+    """Sums of weights as counts of cases, as near as rounding lets them be."""
+    return replace(distinct, n=np.round(distinct.n / case_weight, _DIGITS))
 
 
 def decide(fit: Fitted, settings: Settings) -> tuple[ThresholdResult, ...]:

@@ -65,7 +65,6 @@ class ArrayEngine:
             groups={name: counts[name] for name in p.groups},
             windows=counts[p.time_name] if p.time is not None else (),
             time_name=p.time_name,
-            weight_name=p.weight_name,
             refuted={n: self._refuted(x) for n, x in forecasts.items()},
             halves={n: int((x == 0.5).sum()) for n, x in forecasts.items()},
             certain={n: int(((x == 0) | (x == 1)).sum()) for n, x in forecasts.items()},
@@ -84,6 +83,7 @@ class ArrayEngine:
                 rows=int((self.all_labels[name] == label).sum()),
                 total=weight[rows].sum().item(),
                 events=(weight * (self.y == 1))[rows].sum().item(),
+                squares=(weight**2)[rows].sum().item(),
             )
             for label, rows in rows_by_label(self.labels[name])
         )

@@ -332,7 +332,7 @@ def test_fractional_weights_widen_the_groups():
 def test_an_event_that_was_impossible_is_infinite():
     test = hosmer_lemeshow_test([1, 0, 1, 0], [0.0, 0.0, 0.5, 0.5], groups=2)
     assert (test.statistic, test.p_value, test.degrees_of_freedom) == (np.inf, 0.0, 2)
-    assert test.note.endswith("In 1 rows happened what had probability 0, which alone refutes calibration.")
+    assert test.note.endswith("In 1 row happened what had probability 0, which alone refutes calibration.")
 
 
 def test_certain_and_true_forecasts_do_not_count():

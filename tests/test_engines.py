@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import scorereport as sr
+from scorereport.engines import digest as digests
 from scorereport.engines import evaluating
 from scorereport.engines.digest import SUMS
 from scorereport.engines.digesting import digest_stretch
-from scorereport.engines.jackknife import influence_error, sum_by_bucket
+from scorereport.engines.jackknife import auc_error, sum_by_bucket
 from scorereport.engines.marks import cell_starts, mark_model
 from scorereport.engines.records import BUCKETS, Before, Marks, Stretch
 from scorereport.engines.stretches import compress, cut_at_ties, join
@@ -153,6 +154,25 @@ def test_pairs_beyond_64_bits_are_counted_exactly():
     )
     digest = digest_stretch(stretch, marks_of(stretch, buckets=1), Before())
     assert digest.pairs == 2 * n * n > 2**63
+
+
+@pytest.mark.parametrize("weight", [10**6, 2**45])
+def test_pairs_of_many_heavy_rows_are_counted_exactly(weight):
+    rng = np.random.default_rng(9)
+    x = rng.random(3000).round(2)
+    y, counts = rng.random(3000) < x, rng.integers(weight // 2, weight, 3000)
+    stretch = stretch_of(x, y, weight=counts)
+    whole = digest_stretch(stretch, marks_of(stretch, buckets=1), Before())
+    parts = fold(cut_at_ties(cut(stretch, 400), 400), marks_of(stretch, buckets=1))
+    by_value = {}
+    for forecast, event, times in zip(x.tolist(), y.tolist(), counts.tolist(), strict=True):
+        by_value.setdefault(forecast, [0, 0])[event] += times
+    below = pairs = 0
+    for forecast in sorted(by_value):
+        others, events = by_value[forecast]
+        pairs += events * (2 * below + others)
+        below += others
+    assert whole.pairs == parts.pairs == pairs
 
 
 @pytest.mark.parametrize("digits", [2, 17])
@@ -365,8 +385,26 @@ def test_the_error_of_a_mean_is_that_of_the_buckets():
     by_rows = loss.std() / n**0.5
     assert buckets.error(lambda without: without.mean("score", 0)) == pytest.approx(by_rows, rel=0.15)
     auc = sr.inference.auc_interval(y, x)
-    assert influence_error(buckets.auc_influence) == pytest.approx(auc.standard_error, rel=0.15)
+    for independent in (True, False):
+        error = auc_error(buckets.auc_influence, buckets.holds, independent=independent)
+        assert error == pytest.approx(auc.standard_error, rel=0.15)
     assert buckets.auc == pytest.approx(auc.value, rel=1e-12)
+
+
+def test_many_blocks_are_counted_in_fewer_buckets(monkeypatch):
+    rng = np.random.default_rng(7)
+    x = np.linspace(0.01, 0.99, 300).repeat(40)
+    stretch = stretch_of(x, rng.random(len(x)) < x, rng.integers(0, BUCKETS, len(x)))
+    full = fold(cut_at_ties(cut(stretch, 1000), 1000), marks_of(stretch))
+    monkeypatch.setattr(digests, "_MOST_COUNTS", 2000)
+    few = fold(cut_at_ties(cut(stretch, 1000), 1000), marks_of(stretch))
+    assert few.blocks.equals(full.blocks)
+    assert few.block_counts.shape[1] < full.block_counts.shape[1] == BUCKETS
+    np.testing.assert_array_equal(few.block_counts.sum(axis=1), full.block_counts.sum(axis=1))
+    measures = [resolve_measure(name, {}) for name in SCORES]
+    one, other = sum_by_bucket(few, measures), sum_by_bucket(full, measures)
+    assert len(one.n) == few.block_counts.shape[1]
+    np.testing.assert_allclose(one.recalibrated.sum(axis=0), other.recalibrated.sum(axis=0))
 
 
 def test_jackknife_intervals_cover():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -10,9 +10,16 @@ from scipy.special import logit, ndtr
 
 from scorereport.engines.records import BUCKETS
 from scorereport.engines.scanning import fit_logistic
+from scorereport.formatting import counted
 from scorereport.inference.binning import expected_calibration_error
-from scorereport.inference.calibration import IN_THE_LARGE, SPIEGELHALTER, hosmer_lemeshow_test
+from scorereport.inference.calibration import (
+    IN_THE_LARGE,
+    SPIEGELHALTER,
+    hosmer_lemeshow_test,
+    note_impossible,
+)
 from scorereport.inference.lines import (
+    NO_ERROR,
     LineFit,
     LineSample,
     describe_line,
@@ -35,9 +42,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scorereport.arrays import FloatArray
-    from scorereport.engines.records import Engine
+    from scorereport.engines.records import Engine, Survey
     from scorereport.engines.scanning import Starts, StreamedFit
     from scorereport.engines.scoring import ScoredDigest
+    from scorereport.engines.views import DigestedFit
     from scorereport.reliability.bands import Band
     from scorereport.reliability.sample import Sample
     from scorereport.results import Settings
@@ -48,10 +56,19 @@ _CASES_FOR_DISCRETE = 8
 
 def examine_models(engine: Engine, models: Sequence[ScoredDigest]) -> dict[str, ModelCalibration]:
     """Line, tests and binned error of each model; lines are fitted to all rows by the same scans."""
-    notes = {model.name: _why_no_line(engine, model) for model in models}
-    starts: Starts = {model.name: _start(model) for model in models if not notes[model.name]}
-    fits = fit_logistic(engine, starts, BUCKETS) if starts else {}
-    return {m.name: _examine(m, fits.get(m.name, (None, None)), notes[m.name]) for m in models}
+    notes = {model.name: _why_no_fit(engine, model) for model in models}
+    starts: Starts = {}
+    for model in models:
+        joint, offset = _start(model)
+        starts |= {(model.name, "joint"): joint} if not any(notes[model.name]) else {}
+        starts |= {(model.name, "offset"): offset} if not notes[model.name][1] else {}
+    fits = fit_logistic(engine, starts, BUCKETS)
+    return {
+        m.name: _examine(
+            m, (fits.get((m.name, "joint")), fits.get((m.name, "offset"))), notes[m.name], engine.survey
+        )
+        for m in models
+    }
 
 
 def shows_miscalibration(calibration: ModelCalibration, level: float) -> bool:
@@ -65,16 +82,32 @@ def shows_miscalibration(calibration: ModelCalibration, level: float) -> bool:
     return bool(tried) and len(tried) * min(tried) <= (1 - level) / 2
 
 
-def _why_no_line(engine: Engine, model: ScoredDigest) -> str:
+def _why_no_fit(engine: Engine, model: ScoredDigest) -> tuple[str, str]:
+    """Why there is no slope, and why there is no intercept at slope 1; empty where there is one."""
     survey, fit = engine.survey, model.fit
     if certain := survey.certain.get(model.name, 0):
         share = f"{certain} of {survey.rows} forecasts"
-        return f"{share} are exactly 0 or 1 and have infinite log-odds: no line fits."
+        note = f"{share} are exactly 0 or 1 and have infinite log-odds: no line fits."
+        return note, note
     if fit.events in (0, fit.n):
-        return f"All outcomes are {int(fit.events > 0)}: no line fits."
+        note = f"All outcomes are {int(fit.events > 0)}: no line fits."
+        return note, note
     if model.digest.n_distinct == 1:
-        return "All forecasts are the same: the slope is not defined."
-    return ""
+        return "All forecasts are the same: the slope is not defined.", ""
+    if _separates(fit):
+        return "The forecasts separate events from non-events: the slope is infinite.", ""
+    return "", ""
+
+
+def _separates(fit: DigestedFit) -> bool:
+    """Whether events and non-events share one forecast at most, the others all on their side of it.
+
+    Events all below non-events are seen if they share none; else the fit is tried, and does not converge.
+    """
+    blocks = fit.blocks
+    mixed = (blocks.events > 0) & (blocks.events < blocks.n)
+    rises = mixed.sum() <= 1 and bool((blocks.x_min == blocks.x_max)[mixed].all())
+    return rises or fit.digest.pairs == 0
 
 
 def _start(model: ScoredDigest) -> tuple[FloatArray, FloatArray]:
@@ -93,22 +126,27 @@ def as_rows(cells: Blocks) -> tuple[FloatArray, FloatArray, FloatArray]:
     return y[used], np.tile(cells.x_min, 2)[used], weight[used]
 
 
-def _examine(model: ScoredDigest, fits: Sequence[StreamedFit | None], note: str) -> ModelCalibration:
+def _examine(
+    model: ScoredDigest, fits: Sequence[StreamedFit | None], notes: Sequence[str], survey: Survey
+) -> ModelCalibration:
     sample = _describe_sample(model)
-    joint, offset = (_as_fit(model, fit, size, note) for fit, size in zip(fits, (2, 1), strict=True))
+    joint, offset = (_as_fit(model, *given) for given in zip(fits, (2, 1), notes, strict=True))
+    impossible = note_impossible(survey.refuted.get(model.name, (0, ()))[0])
     law = NormalOrT() if model.units.are_independent else model.buckets.law
     quantile = law.critical_value(model.level)
     limits = wald_limits(joint, quantile), wald_limits(offset, quantile)
     y, p, weight = as_rows(model.fit.mean_cells)
     tests = [
-        _test_sum(model, "spiegelhalter"),
-        _test_sum(model, "large"),
+        _test_sum(model, "spiegelhalter", impossible),
+        _test_sum(model, "large", impossible),
         examine_slope(sample, joint),
         examine_intercept(sample, offset),
         _test_unreliability(model, sample, joint, fits[0]),
     ]
     if model.units.are_independent:
-        tests.append(hosmer_lemeshow_test(y, p, sample_weight=weight))
+        by_groups = hosmer_lemeshow_test(y, p, sample_weight=weight)
+        note = by_groups.note.replace(note_impossible(int((p == 1 - y).sum())), impossible)
+        tests.append(replace(by_groups, note=note))
     return ModelCalibration(
         line=describe_line(sample, joint, offset, limits, how="Wald interval", level=model.level),
         tests=tuple(tests),
@@ -121,7 +159,7 @@ def _describe_sample(model: ScoredDigest) -> LineSample:
     errors = (
         "errors from the likelihood"
         if model.units.are_independent
-        else f"sandwich errors over {len(model.buckets.n)} buckets of {model.units.what}"
+        else f"sandwich errors over {counted(len(model.buckets.n), 'bucket')} of {model.units.what}"
     )
     return LineSample(n=float(model.fit.n), events=float(model.fit.events), errors=errors)
 
@@ -130,11 +168,15 @@ def _as_fit(model: ScoredDigest, fit: StreamedFit | None, size: int, note: str) 
     if fit is None:
         return no_fit(size, note or "The fit did not converge.")
     inverse = invert(fit.information)
-    if not model.units.are_independent:
-        moved = fit.bucket_scores @ inverse
-        buckets = len(model.buckets.n)
-        inverse = moved.T @ moved * buckets / max(buckets - 1, 1)
-    return LineFit(value=fit.value, covariance=inverse)
+    if model.units.are_independent:
+        return LineFit(value=fit.value, covariance=inverse)
+    buckets = len(model.buckets.n)
+    moved = fit.bucket_scores @ inverse
+    covariance = moved.T @ moved * buckets / max(buckets - 1, 1)
+    if buckets < 2 or np.sqrt(np.diag(covariance)).min() <= NO_ERROR:
+        why = f"The {counted(buckets, 'bucket')} do not vary enough to give standard errors."
+        return LineFit(value=fit.value, covariance=np.full_like(covariance, np.nan), note=why)
+    return LineFit(value=fit.value, covariance=covariance)
 
 
 def _test_unreliability(
@@ -145,24 +187,31 @@ def _test_unreliability(
         statistic, note = np.nan, joint.note
     elif has_likelihood:
         statistic, note = likelihood_ratio(sample, fit.log_likelihood - fit.of_forecasts)
+    elif joint.note:
+        statistic, note = np.nan, joint.note
+    elif len(model.buckets.n) < 3 or np.linalg.matrix_rank(joint.covariance) < 2:
+        few = counted(len(model.buckets.n), "bucket")
+        statistic, note = np.nan, f"{few} are too few to test two parameters."
     else:
         statistic, note = joint_wald(joint), ""
     return describe_unreliability(sample, statistic, note, has_likelihood=has_likelihood)
 
 
-def _test_sum(model: ScoredDigest, name: str) -> HypothesisTest:
+def _test_sum(model: ScoredDigest, name: str, impossible: str) -> HypothesisTest:
     """Spiegelhalter's z, or calibration in the large, from sums over all rows."""
     buckets, described = model.buckets, {"spiegelhalter": SPIEGELHALTER, "large": IN_THE_LARGE}[name]
     sums = buckets.spiegelhalter if name == "spiegelhalter" else buckets.events - buckets.forecast
     under_null = float(model.digest.variances[1 if name == "spiegelhalter" else 0])
     independent = model.units.are_independent
-    variance = under_null if independent else float((sums**2).sum())
+    variance = under_null if independent else float((sums**2).sum()) if len(sums) > 1 else np.nan
     z = float(sums.sum() / variance**0.5) if variance > 0 else np.nan
     how = (
         "variance under the null hypothesis"
         if independent
-        else f"variance from the sums over {len(sums)} buckets of {model.units.what}"
+        else f"variance from the sums over {counted(len(sums), 'bucket')} of {model.units.what}"
     )
+    none = "One bucket has no variance" if np.isnan(variance) else "The forecasts leave the sum no variance"
+    why = "" if variance > 0 else f"{none} to compare it with."
     return HypothesisTest(
         name=described.name,
         statistic=z,
@@ -171,7 +220,7 @@ def _test_sum(model: ScoredDigest, name: str) -> HypothesisTest:
         method=f"two-sided normal test, {how}",
         reference=described.reference,
         n=float(model.fit.n),
-        note="" if variance > 0 else "The forecasts leave the sum no variance to compare it with.",
+        note=" ".join(filter(None, (why, impossible))),
     )
 
 

@@ -40,11 +40,11 @@ def choose_engine(
     table : the table of a database
     """
     check_option(engine, "engine", ENGINES)
+    limit = physical_memory() // 2 if memory_limit is None else check_memory_limit(memory_limit)
     if engine != "auto":
         return engine
     if is_spark(source):
         return "spark"
-    limit = physical_memory() // 2 if memory_limit is None else check_memory_limit(memory_limit)
     return "duckdb" if estimate_memory(source, columns, table) > limit else "memory"
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.engines.jackknife import EFRON_TIBSHIRANI, influence_error
+from scorereport.engines.jackknife import EFRON_TIBSHIRANI, auc_error
 from scorereport.engines.scoring import gain_of
 from scorereport.inference.components import COMPONENTS, bound_difference, no_difference, overfit_difference
 from scorereport.inference.differences import AUC
@@ -76,7 +76,8 @@ def _compare_aucs(pair: Pair) -> Difference:
     value = values[0] - values[1]
     error = np.nan
     if np.isfinite(value):
-        error = influence_error(first.buckets.auc_influence - second.buckets.auc_influence)
+        influence = first.buckets.auc_influence - second.buckets.auc_influence
+        error = auc_error(influence, first.buckets.holds, independent=first.units.are_independent)
     test = wald_test(value, error, first.level, first.buckets.law)
     return _difference(
         pair,

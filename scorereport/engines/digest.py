@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from scorereport.reliability.blocks import Blocks, pool
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+#: Counts by block and bucket are kept in as many buckets as leave no more of them than this.
+_MOST_COUNTS = 4_000_000
+_FEWER_BUCKETS = (100, 25, 5)
 #: Sums over rows that every digest has, before those of its measures.
 SUMS = ("n", "events", "forecast", "spiegelhalter", "events_win", "non_events_win")
 
@@ -104,7 +107,7 @@ class Digest:
         blocks = pool(joined)
         return Digest(
             blocks=blocks,
-            block_counts=_merge_counts(joined, blocks, self.block_counts, other.block_counts),
+            block_counts=limit_buckets(_merge_counts(joined, blocks, self.block_counts, other.block_counts)),
             bucket_sums=self.bucket_sums + other.bucket_sums,
             infinite=self.infinite + other.infinite,
             variances=self.variances + other.variances,
@@ -120,10 +123,28 @@ class Digest:
         )
 
 
-def _merge_counts(joined: Blocks, blocks: Blocks, left: CountArray, right: CountArray) -> CountArray:
+def _merge_counts(joined: Blocks, blocks: Blocks, left: CountArray, right: CountArray) -> NDArray[Any]:
     """Counts by bucket of pooled blocks, from those of the blocks that were pooled."""
-    first = np.searchsorted(joined.x_min, blocks.x_min)
-    return np.add.reduceat(np.concatenate([left, right]), first, axis=0)
+    buckets = min(left.shape[1], right.shape[1])
+    counts = np.concatenate([fold_buckets(left, buckets), fold_buckets(right, buckets)])
+    return np.add.reduceat(counts, np.searchsorted(joined.x_min, blocks.x_min), axis=0)
+
+
+def limit_buckets(counts: NDArray[Any]) -> NDArray[Any]:
+    """Counts by block and bucket, of fewer buckets where blocks are so many that they would fill memory."""
+    blocks, buckets, _ = counts.shape
+    fewer = [b for b in _FEWER_BUCKETS if b < buckets and buckets % b == 0]
+    while fewer and blocks * buckets > _MOST_COUNTS:
+        buckets = fewer.pop(0)
+    return fold_buckets(counts, buckets)
+
+
+def fold_buckets(counts: NDArray[Any], buckets: int) -> NDArray[Any]:
+    """The same counts in fewer buckets: those whose numbers leave the same remainder become one."""
+    *before, now, columns = counts.shape
+    if now == buckets:
+        return counts
+    return np.asarray(counts.reshape(*before, now // buckets, buckets, columns).sum(axis=-3))
 
 
 def _join_few(left: Blocks | None, right: Blocks | None, most: int) -> Blocks | None:

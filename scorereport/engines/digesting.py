@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport.curves.thinning import largest_jumps
-from scorereport.engines.digest import SUMS, Digest
+from scorereport.engines.digest import SUMS, Digest, limit_buckets
 from scorereport.engines.records import BUCKETS
 from scorereport.engines.rows import table_rows
 from scorereport.inference.measures import resolve_measure
@@ -71,7 +71,7 @@ def _count_blocks(rows: Rows, blocks: Blocks, marks: Marks) -> NDArray[Any]:
     size, weight = 2 * buckets * len(blocks), stretch.weight
     by_outcome = np.bincount(cell, weights=weight, minlength=size).reshape(len(blocks), 2, buckets)
     counts = by_outcome if weight is None else by_outcome.astype(weight.dtype)
-    return np.stack([counts.sum(axis=1), counts[:, 1]], axis=-1)
+    return limit_buckets(np.stack([counts.sum(axis=1), counts[:, 1]], axis=-1))
 
 
 def _count_all(blocks: Blocks) -> NDArray[Any]:

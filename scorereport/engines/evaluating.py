@@ -16,11 +16,11 @@ from scorereport.engines.grouping import compare_groups, evaluate_groups
 from scorereport.engines.marks import case_weight, mark_model
 from scorereport.engines.notes import describe_engine, describe_rows
 from scorereport.engines.scanning import count_at
-from scorereport.engines.scoring import ScoredDigest, Units, describe_sample, score_digest
+from scorereport.engines.scoring import ScoredDigest, describe_sample, score_digest, units_of
 from scorereport.notes import describe_groups
 from scorereport.reliability.decomposition import MurphyDecomposition
 from scorereport.results import Comparisons, DataSummary, ForecastSummary, ModelResult, Quantile
-from scorereport.summaries import QUANTILES, choose_measures, collect_curves, decide
+from scorereport.summaries import QUANTILES, choose_measures, collect_curves, count_cases, decide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,18 +76,11 @@ def digest_models(engine: Engine, settings: Settings) -> list[ScoredDigest]:
             name=name,
             digest=engine.digest(name, marks),
             measures=measures,
-            units=units_of(survey),
+            units=units_of(survey, survey),
             level=settings.level,
         )
         for name in survey.models
     ]
-
-
-def units_of(survey: Survey) -> Units:
-    """How the rows of a survey were drawn."""
-    return Units(
-        clustered=survey.clusters is not None, counted=survey.counted, case_weight=case_weight(survey)
-    )
 
 
 def _count_late(engine: Engine, models: Sequence[ScoredDigest]) -> list[ScoredDigest]:
@@ -127,7 +120,7 @@ def _describe_model(
 
 def _describe_forecasts(model: ScoredDigest, survey: Survey) -> ForecastSummary:
     digest, cells = model.digest, model.fit.distinct
-    counted = replace(cells, n=cells.n / case_weight(survey)) if not survey.counted else cells
+    counted = cells if survey.counted else count_cases(cells, case_weight(survey))
     return ForecastSummary(
         forecast_type=model.fit.forecast_type,
         n_distinct=digest.n_distinct,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.engines.marks import case_weight, mark_group
-from scorereport.engines.scoring import ScoredDigest, Units, describe_sample, score_digest
+from scorereport.engines.marks import mark_group
+from scorereport.engines.scoring import ScoredDigest, describe_sample, score_digest, units_of
 from scorereport.groups import (
     MOST_GROUPS_WITH_INTERVALS,
     adjust_heterogeneity,
@@ -18,9 +18,7 @@ from scorereport.summaries import choose_measures
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from scorereport.engines.digest import Digest
     from scorereport.engines.records import Engine, LabelCount
-    from scorereport.inference.measures import Measure
     from scorereport.results import ModelScores, Settings
 
 
@@ -45,13 +43,16 @@ def _evaluate_column(
     }
     scored: dict[int, list[ModelScores]] = {code: [] for code in marks}
     samples: dict[int, SampleSummary] = {}
+    by_code = {label.code: label for label in labels}
     for model in engine.survey.models if marks else ():
+        halves = engine.survey.halves.get(model, 0)
         for code, digest in engine.digest_groups(model, column, marks).items():
-            group = _score_group(engine, model, digest, measures, settings)
-            halves = engine.survey.halves.get(model, 0)
+            units = units_of(engine.survey, by_code[code])
+            group = ScoredDigest(
+                name=model, digest=digest, measures=measures, units=units, level=settings.level
+            )
             scored[code].append(score_digest(group, infers=infers, halves=halves))
-            label = next(one for one in labels if one.code == code)
-            samples[code] = describe_sample(group, label.rows, infers=infers)
+            samples[code] = describe_sample(group, by_code[code].rows, infers=infers)
     small = f"Fewer than {settings.smallest_group} rows: counted, not scored."
     return tuple(
         GroupResult(
@@ -63,16 +64,6 @@ def _evaluate_column(
         )
         for label in labels
     )
-
-
-def _score_group(
-    engine: Engine, model: str, digest: Digest, measures: list[Measure], settings: Settings
-) -> ScoredDigest:
-    survey = engine.survey
-    units = Units(
-        clustered=survey.clusters is not None, counted=survey.counted, case_weight=case_weight(survey)
-    )
-    return ScoredDigest(name=model, digest=digest, measures=measures, units=units, level=settings.level)
 
 
 def _count_label(label: LabelCount) -> SampleSummary:

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.arrays import FloatArray
-from scorereport.engines.digest import SUMS
+from scorereport.engines.digest import SUMS, fold_buckets
 from scorereport.inference.mean_errors import NormalOrT
 from scorereport.inference.measures import expected_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
     from scorereport.engines.digest import Digest
     from scorereport.inference.measures import Measure
@@ -71,11 +73,15 @@ class Buckets:
 
     @cached_property
     def auc_influence(self) -> FloatArray:
-        """How much the rows of each bucket move the AUC, all of them together by 0."""
+        """How much the events, and the non-events, of each bucket move the AUC: two rows that sum to 0."""
         others = self.n - self.events
-        return (self.events_win - self.auc * self.events) / self.events.sum() + (
-            self.non_events_win - self.auc * others
-        ) / others.sum()
+        of_events = (self.events_win - self.auc * self.events) / self.events.sum()
+        return np.stack([of_events, (self.non_events_win - self.auc * others) / others.sum()])
+
+    @property
+    def holds(self) -> NDArray[np.bool_]:
+        """Which buckets hold events, and which hold non-events."""
+        return np.stack([self.events > 0, self.n > self.events])
 
 
 class Without:
@@ -86,34 +92,46 @@ class Without:
 
     def __getattr__(self, name: str) -> FloatArray:
         sums: FloatArray = getattr(self._buckets, name)
-        return sums.sum(axis=0) - sums
+        total = sums.sum(axis=0)
+        left = total - sums
+        return np.where(np.abs(left) <= _ROUNDING * np.abs(total), 0.0, left)
 
     @property
     def prevalence(self) -> FloatArray:
         """Share of events."""
-        return np.asarray(self.events / self.n)
+        return np.clip(self.events / self.n, 0, 1)
 
     def mean(self, name: str, measure: int) -> FloatArray:
         """The mean of one column of some sums."""
         return np.asarray(getattr(self, name)[:, measure] / self.n)
 
 
-def influence_error(influence: FloatArray) -> float:
-    """Standard error of an estimate from how much each bucket moves it."""
-    size = len(influence)
-    return float(np.sqrt((influence**2).sum() * size / (size - 1))) if size > 1 else np.nan
+def auc_error(influence: FloatArray, holds: NDArray[np.bool_], *, independent: bool) -> float:
+    """Standard error of an AUC, or of a difference of two, from how much each bucket moves it.
+
+    Events and non-events that were drawn apart vary apart, each class over the buckets that hold it; NaN if
+    a class is in one bucket only, which cannot tell how much it varies.
+    """
+    sizes = holds.sum(axis=1)
+    if sizes.min() < 2:
+        return np.nan
+    if not independent:
+        size = influence.shape[1]
+        return float(np.sqrt((influence.sum(axis=0) ** 2).sum() * size / (size - 1)))
+    return float(np.sqrt(((influence**2).sum(axis=1) * sizes / (sizes - 1)).sum()))
 
 
 def sum_by_bucket(digest: Digest, measures: list[Measure]) -> Buckets:
     """The sums of a digest, and those of its recalibrated forecasts and of the prevalence."""
-    used = digest.bucket_sums[:, SUMS.index("n")] > 0
-    sums = dict(zip(SUMS, digest.bucket_sums[used].T, strict=False))
+    by_bucket = fold_buckets(digest.bucket_sums, digest.block_counts.shape[1])
+    used = by_bucket[:, SUMS.index("n")] > 0
+    sums = dict(zip(SUMS, by_bucket[used].T, strict=False))
     counts = digest.block_counts[:, used].astype(np.float64)
     n, events = counts[..., 0], counts[..., 1]
     rate, prevalence = digest.blocks.mean, sums["events"].sum() / sums["n"].sum()
     return Buckets(
         **sums,
-        score=digest.bucket_sums[used, len(SUMS) :],
+        score=by_bucket[used, len(SUMS) :],
         recalibrated=np.column_stack([_score_at(m, rate, n, events) for m in measures]),
         constant=np.column_stack(
             [_score_at(m, np.array([prevalence]), sums["n"][None], sums["events"][None]) for m in measures]

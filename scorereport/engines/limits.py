@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
+from pathlib import Path
 
 from scorereport.errors import UsageError
 
@@ -13,6 +15,8 @@ _POWERS = {"b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _LEAST = 100_000_000
 #: Where the machine does not tell.
 _USUAL = 8 << 30
+#: Where Linux says what a container may take: a number, or "max".
+_OF_CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def check_memory_limit(limit: str | None) -> int:
@@ -33,9 +37,25 @@ def check_memory_limit(limit: str | None) -> int:
     return size
 
 
+def check_temporary_folder(folder: str | Path | None) -> Path:
+    """A folder that exists; that of the system unless given."""
+    place = Path(tempfile.gettempdir() if folder is None else folder)
+    if not place.is_dir():
+        raise UsageError(f"`temporary_folder` must be a folder that exists; got {str(folder)!r}.")
+    return place
+
+
 def physical_memory() -> int:
-    """Bytes of memory that this machine has."""
+    """Bytes of memory that this machine has, or this container may take."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
-        return _USUAL
+        machine = _USUAL
+    return min([machine, *filter(None, map(_read_limit, _OF_CONTAINERS))])
+
+
+def _read_limit(file: str) -> int | None:
+    try:
+        return int(Path(file).read_text())
+    except (OSError, ValueError):
+        return None

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 SMOOTH_CELLS = 16_384
 #: Fewer buckets do for a group; there may be many groups, and each holds counts by block and bucket.
 GROUP_BUCKETS = 100
+#: A sum of fractions that is this near to the total reaches it.
+_ROUNDING = 1e-12
 #: Groups of Hosmer and Lemeshow.
 TENTHS = 10
 
@@ -75,25 +77,30 @@ def _mark_ranks(survey: Survey) -> FloatArray:
     total, case = survey.total, case_weight(survey)
     at = np.array([level * (total / case - 1) for level in QUANTILES])
     quantiles = np.concatenate([np.floor(at), np.ceil(at)]) * case
-    starts = [cell_starts(total, cells) for cells in (TENTHS, count_cells(total), SMOOTH_CELLS)]
-    ranks = np.concatenate([quantiles, *(np.append(start, start - 1) for start in starts)])
-    return np.unique(np.clip(ranks, 0, total - 1))
+    starts = [cell_starts(total, cells, case) for cells in (TENTHS, count_cells(total / case), SMOOTH_CELLS)]
+    ranks = np.concatenate([quantiles, *(np.append(start, start - case) for start in starts)])
+    return np.unique(np.clip(ranks, 0, total - case if survey.counted else total * (1 - _ROUNDING)))
 
 
-def count_cells(total: float) -> int:
+def count_cells(cases: float) -> int:
     """Cells of the honest band, 6 n^(1/3)."""
-    return ceil(6 * int(total) ** (1 / 3))
+    return ceil(6 * int(cases) ** (1 / 3))
 
 
-def cell_starts(total: float, cells: int) -> FloatArray:
-    """The first case that may start each cell of equal count, but the first cell."""
-    shares = np.arange(1, cells) * total
-    return (-(-shares // cells)).astype(np.float64)  # rounded up, exact for whole numbers
+def cell_starts(total: float, cells: int, case: float = 1) -> FloatArray:
+    """The first case that may start each cell of equal count, but the first cell.
+
+    For whole numbers it is exact; cases of another weight are counted first.
+    """
+    if isinstance(total, int):
+        return np.array([-(-k * total // cells) for k in range(1, cells)], dtype=np.float64)
+    return np.ceil(np.arange(1, cells) * (total / case / cells)) * case
 
 
-def case_weight(survey: Survey) -> float:
+def case_weight(counts: Survey | LabelCount) -> float:
     """What a case weighs, Σw²/Σw: 1 if weights are counts."""
-    return 1.0 if survey.counted else survey.squares / survey.total
+    is_whole = isinstance(counts.total, int)
+    return 1.0 if is_whole or not counts.squares else counts.squares / counts.total
 
 
 def _top(survey: Survey) -> float:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.checks import name_some
 from scorereport.engines.marks import case_weight
-from scorereport.formatting import counted
-from scorereport.inference.components import warn_of_few_events
-from scorereport.inference.mean_errors import FEW_UNITS
+from scorereport.notes import (
+    describe_few_clusters,
+    describe_few_events,
+    describe_refuted,
+    describe_weightless,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,23 +49,20 @@ def describe_rows(survey: Survey, settings: Settings) -> Iterator[str]:
     if survey.events in (0, survey.total):
         yield "All outcomes are the same: AUC and skill are not defined."
     elif settings.resamples > 0:
-        warning = warn_of_few_events(survey.events, survey.total, case_weight(survey))
-        yield from [warning.replace("this interval says", "intervals say")] if warning else []
+        yield from describe_few_events(survey.events, survey.total, case_weight(survey))
     if settings.resamples > 0:
         yield from _describe_dependence(survey)
     for model, (count, rows) in survey.refuted.items():
-        yield from [_describe_refuted(model, count, rows)] if count else []
+        yield from [describe_refuted(model, count, rows)] if count else []
     for column, label, size in survey.weightless:
-        yield f"{column} = {label} is left out: its {size} rows have no weight."
+        yield describe_weightless(column, label, size)
 
 
 def _describe_dependence(survey: Survey) -> Iterator[str]:
     if survey.windows and survey.clusters is None:
         yield "Rows are taken as independent, in time as well."
-    if survey.clusters is not None and survey.clusters < FEW_UNITS:
-        few = f"Only {counted(survey.clusters, 'cluster')}"
-        yield f"{few}: with fewer than {FEW_UNITS} cluster errors are too small."
     if survey.clusters is not None:
+        yield from describe_few_clusters(survey.clusters)
         yield "The Hosmer-Lemeshow test and all bands are left out: they need independent rows."
     elif not survey.counted:
         yield "The Hosmer-Lemeshow test and all bands are left out: they need whole weights."
@@ -74,12 +73,3 @@ def _describe_dependence(survey: Survey) -> Iterator[str]:
         )
     if survey.has_grade:
         yield "The tests by grade are left out: they need the rows in memory."
-
-
-def _describe_refuted(model: str, count: int, rows: tuple[int, ...]) -> str:
-    cases = "1 case was" if count == 1 else f"{count} cases were"
-    where = f" (row {name_some(rows)})" if rows else ""
-    return (
-        f"{model}: the log score is infinite, because {cases} called impossible and happened, "
-        f"or certain and did not{where}."
-    )

@@ -97,13 +97,17 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelCount:
-    """A label of a group column: its code in batches, and the rows, weight and events that it has."""
+    """A label of a group column: its code in batches, and the rows that it has.
+
+    `total`, `events` and `squares` are sums of weights, of those of events, and of their squares.
+    """
 
     label: str
     code: int
     rows: int
     total: int | float
     events: int | float
+    squares: int | float = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +138,6 @@ class Survey:
     groups: Mapping[str, tuple[LabelCount, ...]] = field(default_factory=dict)
     windows: tuple[LabelCount, ...] = ()
     time_name: str = "time"
-    weight_name: str = "weight"
     refuted: Mapping[str, tuple[int, tuple[int, ...]]] = field(default_factory=dict)
     halves: Mapping[str, int] = field(default_factory=dict)
     certain: Mapping[str, int] = field(default_factory=dict)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from scorereport.arrays import CountArray, FloatArray
     from scorereport.engines.records import Before, Marks, Stretch
 
+#: Sums of products below this are exact in 64 bits.
+_FITS = 2.0**62
+
 
 class Rows:
     """Rows with ties or weights, summed up by distinct forecast."""
@@ -70,8 +73,9 @@ class Rows:
         below = 2 * (self.n_below - self.events_below) + non_events
         if self.n.dtype.kind == "f":
             return float((self.events * below).sum())
-        high, low = np.divmod(below, 1 << 31)  # products of two counts may leave int64
-        return int((self.events * high).sum()) * (1 << 31) + int((self.events * low).sum())
+        if float(self.events.sum()) * float(below[-1]) < _FITS:
+            return int((self.events * below).sum())
+        return int((self.events.astype(object) * below.astype(object)).sum())  # beyond 64 bits
 
     def sum_murphy(self, prevalence: float) -> FloatArray:
         """Sums of Murphy's reliability and resolution over distinct forecasts."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 #: A step of Newton's method so small was the last that counts, for the next would be its square.
 _LAST_STEP = 1e-8
 _MOST_SCANS = 30
+#: Slopes and intercepts beyond this are on their way to infinity.
+_FAR = 1e6
 
 
 def count_at(engine: Engine, values: Mapping[str, FloatArray]) -> dict[str, Knots]:
@@ -77,32 +79,40 @@ class StreamedFit:
     of_forecasts: float
 
 
-#: Of each model, where each of its fits starts: at an intercept and a slope, or at an intercept alone.
-Starts = dict[str, tuple[FloatArray, ...]]
+#: Where each fit starts, by model and what is fitted: at an intercept and a slope, or an intercept alone.
+Starts = dict[tuple[str, str], FloatArray]
 
 
-def fit_logistic(engine: Engine, starts: Starts, buckets: int) -> dict[str, tuple[StreamedFit | None, ...]]:
-    """Fit logistic regressions of outcomes on log-odds, all by the same scans; None where one diverges."""
-    at = {model: [np.array(start) for start in fits] for model, fits in starts.items()}
+def fit_logistic(engine: Engine, starts: Starts, buckets: int) -> dict[tuple[str, str], StreamedFit]:
+    """Fit logistic regressions of outcomes on log-odds, all by the same scans; who diverges is missing.
+
+    A fit that has settled, or will not, is left out of the next scan.
+    """
+    at, settled = dict(starts), {}
     for scan in range(1, _MOST_SCANS + 1):
+        if not at:
+            break
         sums = engine.reduce(_likelihood_sums(at, buckets), f"fitting calibration lines, scan {scan}")
-        found = _collect(at, sums)
-        steps = {model: [_step(fit) for fit in fits] for model, fits in found.items()}
-        if all(_is_last(step, value) for m in at for step, value in zip(steps[m], at[m], strict=True)):
-            return {model: tuple(_settle(fit) for fit in fits) for model, fits in found.items()}
-        at = {m: [value + step for value, step in zip(at[m], steps[m], strict=True)] for m in at}
-    return {model: tuple(None for _ in fits) for model, fits in at.items()}
+        for key, fit in _collect(at, sums).items():
+            step = _step(fit)
+            at[key] = fit.value + step
+            if not np.isfinite(step).all() or np.abs(at[key]).max() > _FAR:
+                del at[key]
+            elif (np.abs(step) <= _LAST_STEP * (1 + np.abs(fit.value))).all():
+                settled[key] = replace(fit, value=at.pop(key))
+    return settled
 
 
-def _likelihood_sums(at: Mapping[str, list[FloatArray]], buckets: int) -> Callable[[Batch], Sums]:
+def _likelihood_sums(at: Starts, buckets: int) -> Callable[[Batch], Sums]:
+    fits = dict(at)
+
     def sums(batch: Batch) -> Sums:
         weight = np.ones(len(batch)) if batch.weight is None else batch.weight
-        found: list[NDArray[np.float64]] = []
-        for model, fits in at.items():
-            x = logit(batch.forecasts[model])
-            for value in fits:
-                found += _sums_of_fit(x, batch, weight, value, buckets)
-        return tuple(found)
+        log_odds = {model: logit(batch.forecasts[model]) for model, _ in fits}
+        found = (
+            _sums_of_fit(log_odds[model], batch, weight, value, buckets) for (model, _), value in fits.items()
+        )
+        return tuple(part for parts in found for part in parts)
 
     return sums
 
@@ -124,23 +134,19 @@ def _sums_of_fit(
     return [np.array([likelihood, of_forecasts]), information, scores.astype(np.float64)]
 
 
-def _collect(at: Mapping[str, list[FloatArray]], sums: Sums) -> dict[str, list[StreamedFit]]:
-    given = iter(sums)
-    found: dict[str, list[StreamedFit]] = {}
-    for model, fits in at.items():
-        found[model] = []
-        for value in fits:
-            likelihoods, information, scores = next(given), next(given), next(given)
-            found[model].append(
-                StreamedFit(
-                    value=value,
-                    information=information,
-                    bucket_scores=scores,
-                    log_likelihood=float(likelihoods[0]),
-                    of_forecasts=float(likelihoods[1]),
-                )
-            )
-    return found
+def _collect(at: Starts, sums: Sums) -> dict[tuple[str, str], StreamedFit]:
+    """The sums of each fit, three by three."""
+    found = zip(sums[::3], sums[1::3], sums[2::3], strict=True)
+    return {
+        key: StreamedFit(
+            value=value,
+            information=information,
+            bucket_scores=scores,
+            log_likelihood=float(likelihoods[0]),
+            of_forecasts=float(likelihoods[1]),
+        )
+        for (key, value), (likelihoods, information, scores) in zip(at.items(), found, strict=True)
+    }
 
 
 def _step(fit: StreamedFit) -> FloatArray:
@@ -148,16 +154,3 @@ def _step(fit: StreamedFit) -> FloatArray:
         return np.asarray(np.linalg.solve(fit.information, fit.bucket_scores.sum(axis=0)))
     except np.linalg.LinAlgError:
         return np.full(len(fit.value), np.nan)
-
-
-def _is_last(step: FloatArray, value: FloatArray) -> bool:
-    """Whether nothing moves any more, or never will."""
-    return not np.isfinite(step).all() or bool((np.abs(step) <= _LAST_STEP * (1 + np.abs(value))).all())
-
-
-def _settle(fit: StreamedFit) -> StreamedFit | None:
-    """The fit after its last step, whose other sums are as good as those before it."""
-    step = _step(fit)
-    if not np.isfinite(step).all():
-        return None
-    return replace(fit, value=fit.value + step)

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.engines.digest import SUMS, Digest, Knots
-from scorereport.engines.jackknife import Buckets, influence_error, skills_without, sum_by_bucket
+from scorereport.engines.jackknife import Buckets, auc_error, skills_without, sum_by_bucket
+from scorereport.engines.marks import case_weight
 from scorereport.engines.views import DigestedFit
+from scorereport.formatting import counted
 from scorereport.inference.components import (
     COMPONENTS,
     ComponentEstimate,
     bound_component,
     warn_of_few_events,
 )
+from scorereport.inference.delong import score_bounds
 from scorereport.inference.measures import Measure
 from scorereport.inference.outcomes import Estimate
 from scorereport.inference.overfit import closed_overfit
@@ -28,6 +31,7 @@ from scorereport.uncertainty import with_prevalence
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from scorereport.engines.records import LabelCount, Survey
     from scorereport.inference.overfit import Overfit
 
 
@@ -48,6 +52,13 @@ class Units:
     def what(self) -> str:
         """What is dealt out, in a word."""
         return "clusters" if self.clustered else "rows"
+
+
+def units_of(survey: Survey, counts: Survey | LabelCount) -> Units:
+    """How the rows of a survey, or those of a label of it, were drawn."""
+    return Units(
+        clustered=survey.clusters is not None, counted=survey.counted, case_weight=case_weight(counts)
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,7 +85,7 @@ class ScoredDigest:
     @property
     def method(self) -> str:
         """How intervals are made."""
-        return f"grouped jackknife, {len(self.buckets.n)} buckets of {self.units.what}"
+        return f"grouped jackknife, {counted(len(self.buckets.n), 'bucket')} of {self.units.what}"
 
     @cached_property
     def means(self) -> list[float]:
@@ -101,6 +112,8 @@ class ScoredDigest:
         """A number with the interval that its error gives."""
         reach = self.buckets.law.critical_value(self.level) * error
         why = "" if np.isfinite(value) else "The score is infinite: there is no interval."
+        if np.isfinite(value) and np.isnan(error):
+            why = "Without some bucket it is not defined: there is no interval."
         return Estimate(
             measure=measure,
             value=value,
@@ -109,7 +122,7 @@ class ScoredDigest:
             upper=value + reach,
             level=self.level,
             method=self.method,
-            n=self.fit.n,
+            n=float(self.fit.n),
             note=note or why,
         )
 
@@ -149,10 +162,7 @@ def _with_intervals(model: ScoredDigest, value: ScoreValue, at: int, halves: int
 
 
 def _with_auc_interval(model: ScoredDigest, value: ScoreValue) -> ScoreValue:
-    note = "" if np.isfinite(value.value) else "The AUC needs both outcomes."
-    influence = model.buckets.auc_influence if np.isfinite(value.value) else np.empty(0)
-    interval = model.estimate(value.name, value.value, influence_error(influence), note)
-    interval = replace(interval, lower=_cut(interval.lower), upper=_cut(interval.upper))
+    interval = _bound_auc(model, value.value)
     skill = replace(
         interval,
         measure="roc_auc skill",
@@ -162,6 +172,23 @@ def _with_auc_interval(model: ScoredDigest, value: ScoreValue) -> ScoreValue:
         upper=2 * interval.upper - 1,
     )
     return replace(value, interval=interval, skill_interval=skill)
+
+
+def _bound_auc(model: ScoredDigest, auc: float) -> Estimate:
+    """The interval of the AUC; where buckets cannot tell how much it varies, after Newcombe."""
+    if not np.isfinite(auc):
+        return model.estimate("roc_auc", auc, np.nan, "The AUC needs both outcomes.")
+    buckets = model.buckets
+    error = auc_error(buckets.auc_influence, buckets.holds, independent=model.units.are_independent)
+    if auc not in {0, 1} and error > 0:
+        interval = model.estimate("roc_auc", auc, error)
+        return replace(interval, lower=_cut(interval.lower), upper=_cut(interval.upper))
+    drawn = buckets.holds.sum(axis=1) if model.units.clustered else np.array([model.fit.events, model.fit.n])
+    events, others = drawn if model.units.clustered else (drawn[0], drawn[1] - drawn[0])
+    cases = model.units.case_weight if not model.units.clustered else 1.0
+    lower, upper = score_bounds(auc, (float(events / cases), float(others / cases)), model.level)
+    note = "The buckets cannot tell how much the AUC varies: bounds after Newcombe."
+    return replace(model.estimate("roc_auc", auc, error, note), lower=lower, upper=upper)
 
 
 def _cut(bound: float) -> float:

@@ -103,7 +103,8 @@ class DigestedFit:
         sums = _interleave(at, beyond)[
             _interleave(knots.n_at, _beyond(knots.n_below, knots.n_at, self.n)) > 0
         ]
-        x = np.clip(sums / cells.n, cells.x_min, np.append(cells.x_min[1:], self.digest.x_max))
+        means = np.clip(sums / cells.n, cells.x_min, np.append(cells.x_min[1:], self.digest.x_max))
+        x = np.where(np.isin(cells.x_min, knots.x), cells.x_min, means)  # a mark stays where it is
         return Blocks(x_min=x, x_max=x, n=cells.n, events=cells.events)
 
 

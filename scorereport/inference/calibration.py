@@ -206,10 +206,14 @@ def _why_no_variance(panel: Panel, variance: float) -> str:
     return ""
 
 
+def note_impossible(count: int) -> str:
+    """Say how often happened what the forecast held to be impossible; empty if it never did."""
+    rows = "1 row" if count == 1 else f"{count} rows"
+    return f"In {rows} happened what had probability 0, which alone refutes calibration." * (count > 0)
+
+
 def _note_impossible(panel: Panel) -> str:
-    """Say how often happened what the forecast held to be impossible."""
-    count = int(np.count_nonzero(panel.only == 1 - panel.outcome))
-    return f"In {count} rows happened what had probability 0, which alone refutes calibration." * (count > 0)
+    return note_impossible(int(np.count_nonzero(panel.only == 1 - panel.outcome)))
 
 
 # Groups

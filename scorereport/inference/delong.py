@@ -72,7 +72,7 @@ def estimate_auc(panel: Panel, level: float, scale: str = "plain") -> Estimate:
     if np.isnan(value):
         lower = upper = np.nan
     elif value in {0, 1} or np.isnan(error):
-        lower, upper = _score_bounds(value, _draws_by_class(panel), level)
+        lower, upper = score_bounds(value, _draws_by_class(panel), level)
     else:
         lower, upper = _normal_bounds(value, error, level, scale)
     return Estimate(
@@ -209,7 +209,7 @@ def _normal_bounds(value: float, error: float, level: float, scale: str) -> tupl
     return float(expit(logit(value) - half_width)), float(expit(logit(value) + half_width))
 
 
-def _score_bounds(value: float, draws: tuple[float, float], level: float) -> tuple[float, float]:
+def score_bounds(value: float, draws: tuple[float, float], level: float) -> tuple[float, float]:
     """Newcombe's interval (his method 5): all AUCs whose own standard error reaches the value."""
     z = float(ndtri((1 + level) / 2))
     return _lower_score_bound(value, draws, z), 1 - _lower_score_bound(1 - value, draws, z)

@@ -12,6 +12,8 @@ from scorereport.inference.outcomes import Estimate, HypothesisTest
 
 COX_1958 = "Cox (1958), Biometrika 45, doi:10.1093/biomet/45.3-4.562"
 HARRELL_2015 = "Harrell (2015), Regression Modeling Strategies, doi:10.1007/978-3-319-19425-7"
+#: A sandwich error below this is rounding: the sums over its clusters are 0.
+NO_ERROR = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from scorereport.errors import UsageError
 from scorereport.sampling import Units
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -67,20 +67,25 @@ class Rows:
         keys = [self.time, *columns, self.outcome, self.cluster, self.weight]
         given = [key for key in keys if key is not None]
         if (self.weight is None or self.weight.all()) and are_ordered(given):
-            return self._frozen()
+            return self._frozen(_own)
         order = order_by(given)
-        return self.select(order if self.weight is None else order[self.weight[order] > 0])._frozen()
+        return self.select(order if self.weight is None else order[self.weight[order] > 0])._frozen(read_only)
 
-    def _frozen(self) -> Self:
-        """The same rows, seen through arrays that cannot be written to."""
+    def _frozen(self, freeze: Callable[[NDArray[Any]], NDArray[Any]]) -> Self:
+        """The same rows in arrays that cannot be written to."""
         return type(self)(
-            outcome=read_only(self.outcome),
-            forecasts={name: read_only(p) for name, p in self.forecasts.items()},
-            weight=None if self.weight is None else read_only(self.weight),
-            cluster=None if self.cluster is None else read_only(self.cluster),
-            time=None if self.time is None else read_only(self.time),
+            outcome=freeze(self.outcome),
+            forecasts={name: freeze(p) for name, p in self.forecasts.items()},
+            weight=None if self.weight is None else freeze(self.weight),
+            cluster=None if self.cluster is None else freeze(self.cluster),
+            time=None if self.time is None else freeze(self.time),
             counted=self.units.are_repeated_rows,
         )
+
+
+def _own(array: NDArray[Any]) -> NDArray[Any]:
+    """The array if nobody can write to it, else a copy: its maker may yet change it."""
+    return read_only(array.copy()) if array.flags.writeable else array
 
 
 def are_ordered(keys: Sequence[NDArray[Any]]) -> bool:

@@ -15,6 +15,7 @@ from scipy.special import logit, ndtri
 from scorereport.checks import check_inside, check_option
 from scorereport.errors import UsageError
 from scorereport.inference.lines import (
+    NO_ERROR,
     CalibrationLine,
     Limits,
     LineFit,
@@ -52,8 +53,6 @@ if TYPE_CHECKING:
 INTERVALS = ("wald", "profile")
 #: A profile is looked for this many doublings of the first step away.
 _MOST_STEPS = 60
-#: A sandwich error below this is rounding: the sums over its clusters are 0.
-_NO_ERROR = 1e-12
 
 
 # Estimates
@@ -197,7 +196,7 @@ def _correct(panel: Panel, fit: LineFit) -> LineFit:
     draws, what = panel.units.size, panel.units.describes
     if not _is_robust(panel):
         return fit
-    if draws < 2 or fit.standard_error.min() <= _NO_ERROR:
+    if draws < 2 or fit.standard_error.min() <= NO_ERROR:
         note = f"The {draws:g} {what} do not vary enough to give standard errors."
         return LineFit(value=fit.value, covariance=np.full_like(fit.covariance, np.nan), note=note)
     return LineFit(value=fit.value, covariance=fit.covariance * draws / (draws - 1))
