@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scorereport.arrays import FloatArray, IntArray, read_only
+from scorereport.arrays import FloatArray, IntArray, fix
 from scorereport.checks import check_same_length, check_weight
 from scorereport.columns import label_text
 from scorereport.errors import DataError
@@ -142,4 +142,4 @@ def _dates(values: Any, name: str) -> NDArray[np.datetime64]:
 
 def _own(array: NDArray[Any]) -> NDArray[Any]:
     """A copy that nobody else can change."""
-    return read_only(array.copy())
+    return fix(array.copy())

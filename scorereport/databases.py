@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from scorereport.errors import DataError
 from scorereport.redacting import Redactor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 #: Rows that are in memory at a time where a table is streamed.
 LOT = 1 << 16
+_WILD = re.compile(r"[*?\[]")
 
 
 def quote_name(name: str) -> str:
@@ -33,12 +35,20 @@ def quote_text(text: str) -> str:
 
 def scan_parquet(files: Sequence[Path], *, hive: bool = False) -> str:
     """SQL that scans Parquet files one after the other; if `hive`, folders like `region=01` make columns."""
-    names = ", ".join(quote_text(str(file)) for file in files)
+    names = ", ".join(quote_text(_literally(file)) for file in files)
     by_name = "true" if len(files) > 1 else "false"
     return (
         f"read_parquet([{names}], union_by_name={by_name}, hive_partitioning={str(hive).lower()}, "
         f"hive_types_autocast=false, binary_as_string=true)"
     )
+
+
+def _literally(file: Path) -> str:
+    """A path in which DuckDB finds no pattern, so that it cannot read other files that match."""
+    name = file.as_posix()
+    if _WILD.search(name) and "\\" in name:  # to DuckDB this ends a folder's name
+        raise DataError(f"{file} cannot be read: rename it without a backslash, or without *, ? and [.")
+    return _WILD.sub(r"[\g<0>]", name)
 
 
 def columns_of(connection: DuckDBPyConnection, relation: str) -> dict[str, str]:
@@ -54,7 +64,11 @@ def reading(name: str, what: str) -> Iterator[None]:
 
     try:
         yield
-    except duckdb.Error as error:
+    except (duckdb.Error, OSError) as error:
+        if (
+            isinstance(error, OSError) and error.errno is not None
+        ):  # Arrow's, which hand DuckDB's on, have none
+            raise
         raise DataError(f"{name} cannot be read as {what}: {_first_line(error)}") from error
 
 
@@ -72,24 +86,35 @@ def _select(connection: DuckDBPyConnection, relation: str, columns: Sequence[str
 
 
 @contextmanager
-def open_duckdb_table(path: Path, table: str, name: str) -> Iterator[tuple[DuckDBPyConnection, str]]:
+def open_duckdb_table(
+    path: Path, table: str, name: str, settings: Mapping[str, str | int] | None = None
+) -> Iterator[tuple[DuckDBPyConnection, str]]:
     """A connection to a DuckDB file that cannot change it, and the table as SQL names it."""
     import duckdb
 
     with reading(name, "a DuckDB database"):
-        connection = duckdb.connect(path, read_only=True)
+        connection = duckdb.connect(path, read_only=True, config=dict(settings or {}))
     try:
-        _check_duckdb_table(connection, table, path.name)
-        yield connection, ".".join(map(quote_name, table.split(".")))
+        with reading(name, "a table"):
+            relation = _find_duckdb_table(connection, table, path.name)
+        yield connection, relation
     finally:
         connection.close()
 
 
-def _check_duckdb_table(connection: DuckDBPyConnection, table: str, where: str) -> None:
+def _find_duckdb_table(connection: DuckDBPyConnection, table: str, where: str) -> str:
+    """The table as SQL names it: that of the main schema, else the only one of that name, or full name."""
     found = connection.execute(
-        "SELECT table_name, table_schema || '.' || table_name FROM information_schema.tables ORDER BY ALL"
+        "SELECT table_name, table_schema FROM information_schema.tables ORDER BY ALL"
     ).fetchall()
-    check_table(table, [name for pair in found for name in pair], [name for name, _ in found], where)
+    full = {(name, schema): f"{schema}.{name}" for name, schema in found}
+    fitting = [key for key in full if table in (key[0], full[key])]
+    check_table(table, [table] if fitting else [], [name for name, _ in found], where)
+    name, schema = (table, "main") if (table, "main") in fitting else fitting[0]
+    if len(fitting) > 1 and (name, schema) != (table, "main"):
+        shown = ", ".join(f"`{full[key]}`" for key in fitting)
+        raise DataError(f"{where} has {len(fitting)} tables `{table}`; name one of {shown}.")
+    return f"{quote_name(schema)}.{quote_name(name)}"
 
 
 def read_duckdb_table(path: Path, table: str, name: str, columns: Sequence[str]) -> pd.DataFrame:
@@ -112,7 +137,7 @@ def count_sql_rows(address: str, table: str) -> int:
 
     with open_sql(address) as engine:
         sql_columns(engine, table, table)
-        schema, name = _split(table)
+        schema, name = _split(engine, table)
         with engine.connect() as connection:
             query = select(func.count()).select_from(sql_table(name, schema=schema))
             return int(connection.execute(query).scalar_one())
@@ -152,7 +177,7 @@ def sql_columns(engine: Engine, table: str, where: str) -> list[str]:
     """Names of the columns of a table or view."""
     from sqlalchemy import inspect
 
-    schema, name = _split(table)
+    schema, name = _split(engine, table)
     found = inspect(engine)
     known = [*found.get_table_names(schema), *found.get_view_names(schema)]
     check_table(name, known, sorted(known), where)
@@ -166,7 +191,7 @@ def stream_sql(
     from sqlalchemy import column, select
     from sqlalchemy import table as sql_table
 
-    schema, name = _split(table)
+    schema, name = _split(engine, table)
     query: Any = select(*map(column, columns)).select_from(sql_table(name, schema=schema))
     with engine.connect() as connection:
         result = connection.execution_options(stream_results=True, yield_per=rows).execute(query)
@@ -174,9 +199,12 @@ def stream_sql(
             yield dict(zip(columns, map(list, zip(*lot, strict=True)), strict=True))
 
 
-def _split(table: str) -> tuple[str | None, str]:
+def _split(engine: Engine, table: str) -> tuple[str | None, str]:
+    """Schema and name of a table, whose name may have a point in it."""
+    from sqlalchemy import inspect
+
     schema, _, name = table.rpartition(".")
-    return schema or None, name
+    return (None, table) if not schema or inspect(engine).has_table(table) else (schema, name)
 
 
 def read_sql_table(engine: Engine, table: str, columns: Sequence[str]) -> pd.DataFrame:

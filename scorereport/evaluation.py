@@ -27,6 +27,7 @@ from scorereport.classes.evaluating import evaluate_classes
 from scorereport.curves.retention import DEFAULT_FRACTIONS
 from scorereport.engines.choosing import choose_engine
 from scorereport.engines.evaluating import evaluate_rows
+from scorereport.engines.limits import check_temporary_folder
 from scorereport.engines.opening import open_engine
 from scorereport.engines.tallies import tally_forecasts
 from scorereport.errors import UsageError
@@ -325,6 +326,7 @@ def evaluate(  # noqa: PLR0913  # every setting has its name
     logit  0.0925    0.3375                0.0      0.093      1.0
     """
     chosen = _choose(data, engine, columns, memory_limit)
+    check_temporary_folder(temporary_folder)
     settings = Settings(
         engine=chosen,
         cost_interval=None if cost_interval is None else _check_costs(cost_interval),

@@ -83,7 +83,7 @@ def read_predictions(  # noqa: PLR0913  # each part that a column may play has i
     check_option(missing, "missing", ("refuse", "drop"))
     labels = None if classes is None else check_class_names(classes)
     check_forecasts(forecasts)
-    _check_kind(labels, forecasts, positive=positive, grade=grade, ordered=ordered, normalize=normalize)
+    check_kind(labels, forecasts, positive=positive, grade=grade, ordered=ordered, normalize=normalize)
     columns_of = _columns_of(forecasts, labels)
     roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time)
     columns = _clean(
@@ -173,7 +173,7 @@ def check_forecasts(forecasts: Forecasts) -> None:
             raise UsageError(f"`{name}` is asked for {times} times; a column has one role.")
 
 
-def _check_kind(
+def check_kind(
     classes: tuple[str, ...] | None,
     forecasts: Forecasts,
     *,

@@ -28,6 +28,7 @@ from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from threading import Event
 
     import pandas as pd
     import pyarrow as pa
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 MISSING_WORDS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
 
 _COLUMNS_NAMED = 12
+#: Bytes that are hashed at a time.
+_CHUNK = 1 << 20
 _ENDINGS = {".csv": "CSV", ".csv.gz": "CSV", ".parquet": "Parquet"}
 #: Files of these endings are databases, of which a table is read.
 _DATABASES = (".duckdb", ".ddb")
@@ -97,7 +100,9 @@ def _read_stored(source: Any, table: str, place: Place, columns: list[str]) -> p
     if place.kind == "duckdb":
         path = place.files[0]
         with open_duckdb_table(path, table, place.name) as (connection, relation):
-            check_columns(columns, list(columns_of(connection, relation)), place.name)
+            with reading(place.name, "a table"):
+                there = list(columns_of(connection, relation))
+            check_columns(columns, there, place.name)
         return read_duckdb_table(path, table, place.name, columns)
     check_parquet_files(place, columns)
     with reading(place.name, "Parquet"):
@@ -133,6 +138,8 @@ def is_address(source: Any) -> bool:
 def locate(source: Any, table: str | None = None) -> Place:
     """Find out what a source is; whatever it is must be there."""
     is_path = isinstance(source, (str, Path))
+    if isinstance(source, str) and not source.strip():
+        raise UsageError(f"Predictions must be a DataFrame or a file; got {source!r}.")
     if is_address(source) or (is_path and Path(source).suffix.lower() in _DATABASES):
         return _locate_database(source, table)
     if table is not None:
@@ -189,24 +196,28 @@ def _several(name: str, files: list[Path], folder: Path, if_none: str) -> Place:
     return Place(kind="folder", name=name, files=tuple(files), folder=folder)
 
 
-def hash_file(source: Any, table: str | None = None) -> str:
+def hash_file(source: Any, table: str | None = None, *, is_over: Event | None = None) -> str:
     """SHA-256 of a file, as `sha256sum` prints it; empty for what is none.
 
     Of several files it is that of the lines that `sha256sum` prints for them, with their paths below the
-    folder, or below the part of a pattern without wildcards, in ascending order.
+    folder, or below the part of a pattern without wildcards, in ascending order. Once `is_over` is set
+    nobody waits for the result, and the rest is not read.
     """
     if not isinstance(source, (str, Path)):
         return ""
     if Path(source).is_file():
-        return _hash(Path(source))
+        return _hash(Path(source), is_over)
     place = locate(source, table)
-    lines = (f"{_hash(file)}  {file.relative_to(place.folder).as_posix()}\n" for file in place.files)
+    lines = (f"{_hash(file, is_over)}  {file.relative_to(place.folder).as_posix()}\n" for file in place.files)
     return hashlib.sha256("".join(lines).encode()).hexdigest() if place.files else ""
 
 
-def _hash(path: Path) -> str:
+def _hash(path: Path, is_over: Event | None) -> str:
+    digest = hashlib.sha256()
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while (chunk := file.read(_CHUNK)) and not (is_over and is_over.is_set()):
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 def check_file(path: Path) -> Path:

@@ -177,6 +177,145 @@ def test_columns_that_differ_in_case_alone_are_told_apart(tmp_path):
         assert engine.survey.sha256 == sr.read_predictions(frame, **columns).sha256
 
 
+@pytest.mark.parametrize("name", ["d[12]", "d*", "d?", "d[!x]", "[[]", "d[12]/p", "d]{1}"])
+def test_names_that_look_like_patterns_are_read_literally(tmp_path, name):
+    path = tmp_path / f"{name}.parquet"
+    path.parent.mkdir(exist_ok=True)
+    frame = FRAME[["y", "b"]]
+    frame.to_parquet(path)
+    (tmp_path / "d1").mkdir()
+    for other in ("d1", "d2", "[", "d1/p"):
+        frame.assign(b=0.5).to_parquet(tmp_path / f"{other}.parquet")
+    columns = {"outcome": "y", "forecasts": ["b"]}
+    with open_duckdb(path, **columns) as engine:
+        assert engine.survey.sha256 == sr.read_predictions(frame, **columns).sha256
+
+
+def test_folders_that_look_like_patterns_are_read_literally(tmp_path):
+    columns, frame = {"outcome": "y", "forecasts": ["b"]}, FRAME[["y", "b"]]
+    for folder, rows in (("f[1]", frame), ("f1", frame.assign(b=0.5))):
+        (tmp_path / folder).mkdir()
+        rows.iloc[:900].to_parquet(tmp_path / folder / "1.parquet")
+        rows.iloc[900:].to_parquet(tmp_path / folder / "2.parquet")
+    expected = sr.read_predictions(frame, **columns).sha256
+    assert sr.read_predictions(tmp_path / "f[1]", **columns).sha256 == expected
+    with open_duckdb(tmp_path / "f[1]", **columns) as engine:
+        assert engine.survey.sha256 == expected
+
+
+def test_a_backslash_beside_what_looks_like_a_pattern_is_refused(tmp_path):
+    path = tmp_path / "d\\[1].parquet"
+    FRAME.to_parquet(path)
+    sentence = f"{path} cannot be read: rename it without a backslash, or without *, ? and [."
+    with pytest.raises(sr.DataError, match=exactly(sentence)):
+        open_duckdb(path, **COLUMNS)
+
+
+@pytest.mark.parametrize("name", ["file_row_number", "File_Index", "filename"])
+def test_columns_named_like_those_of_duckdb_do_not_hide_them(tmp_path, name):
+    FRAME.assign(**{name: 7}).to_parquet(tmp_path / "1.parquet")
+    FRAME.assign(**{name: 7}).to_parquet(tmp_path / "2.parquet")
+    twice = pd.concat([FRAME, FRAME])
+    for source, frame in ((tmp_path / "1.parquet", FRAME), (tmp_path, twice)):
+        columns = COLUMNS | {"cluster": None}
+        buckets = []
+        for rows in (source, frame):
+            with open_duckdb(rows, **columns) as engine:
+                buckets.append(engine.reduce(lambda b: (np.bincount(b.bucket, minlength=400),), "")[0])
+                sha256 = engine.survey.sha256
+            assert sha256 == sr.read_predictions(frame, **columns).sha256
+        assert buckets[0].tolist() == buckets[1].tolist()
+
+
+@pytest.fixture(scope="module")
+def odd_tables(tmp_path_factory):
+    path = tmp_path_factory.mktemp("odd") / "d.duckdb"
+    with duckdb.connect(path) as connection:
+        connection.execute('CREATE TABLE "a.b" AS SELECT i % 2 AS y, i / 500000 AS x FROM range(500000) t(i)')
+        connection.execute("CREATE SCHEMA s; CREATE SCHEMA r")
+        for name in ("s.only", "s.both", "r.both"):
+            connection.execute(f'CREATE TABLE {name} AS FROM "a.b" LIMIT 10')
+        text = "CASE WHEN x < 0.9 THEN x::VARCHAR ELSE 'q' END"
+        connection.execute(f'CREATE VIEW broken AS SELECT y, CAST({text} AS DOUBLE) AS x FROM "a.b"')
+        connection.execute('CREATE VIEW sorted AS SELECT y, x FROM "a.b" ORDER BY md5(x::VARCHAR)')
+        connection.execute('CREATE TABLE gone AS FROM "a.b" LIMIT 1; CREATE VIEW lost AS FROM gone')
+        connection.execute("DROP TABLE gone")
+    return path
+
+
+@pytest.mark.parametrize(("table", "rows"), [("a.b", 500_000), ("only", 10), ("s.only", 10), ("r.both", 10)])
+def test_tables_may_have_points_in_their_names_and_be_in_schemas(odd_tables, table, rows):
+    columns = {"outcome": "y", "forecasts": ["x"], "table": table}
+    assert sr.read_predictions(odd_tables, **columns).row_flow.read == rows
+    with open_duckdb(odd_tables, **columns) as engine:
+        assert engine.survey.rows == rows
+
+
+def test_a_table_of_sqlite_may_have_a_point_in_its_name(tmp_path):
+    address = f"sqlite:///{tmp_path / 's.db'}"
+    engine = sa.create_engine(address)
+    FRAME.to_sql("a.b", engine, index=False)
+    engine.dispose()
+    assert sr.read_predictions(address, **COLUMNS, table="a.b").row_flow.read == len(FRAME)
+    assert estimate_rows(address, "a.b") == len(FRAME)
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ("both", "d.duckdb has 2 tables `both`; name one of `r.both`, `s.both`."),
+        (
+            "broken",
+            "d.duckdb: broken cannot be read as a table: "
+            "Conversion Error: Could not convert string 'q' to DOUBLE.",
+        ),
+    ],
+)
+def test_tables_that_cannot_be_read_are_told_in_a_sentence(odd_tables, table, sentence):
+    for read in (sr.read_predictions, open_duckdb):
+        with pytest.raises(sr.DataError, match=exactly(sentence)):
+            read(odd_tables, outcome="y", forecasts=["x"], table=table)
+
+
+def test_a_view_of_a_table_that_is_gone_is_told_in_a_sentence(odd_tables):
+    for read in (sr.read_predictions, open_duckdb):
+        with pytest.raises(
+            sr.DataError, match=r"^d\.duckdb: lost cannot be read as a table: Catalog Error: "
+        ):
+            read(odd_tables, outcome="y", forecasts=["x"], table="lost")
+
+
+def test_a_view_that_sorts_keeps_to_the_limits_of_the_work(odd_tables, tmp_path, monkeypatch):
+    seen, connect = [], duckdb.connect
+
+    def watch(*arguments, **options):
+        connection = connect(*arguments, **options)
+        names = ("memory_limit", "threads", "temp_directory")
+        settings = ", ".join(f"current_setting('{name}')" for name in names)
+        seen.append(connection.execute(f"SELECT {settings}").fetchone())
+        return connection
+
+    monkeypatch.setattr(duckdb, "connect", watch)
+    columns = {"outcome": "y", "forecasts": ["x"], "table": "sorted"}
+    limits = {"memory_limit": "200MB", "temporary_folder": tmp_path}
+    with open_duckdb(odd_tables, **columns, **limits) as engine:
+        folder = engine.folder
+    (limit, threads, spilled), (limit_there, threads_there, spilled_there) = seen
+    assert (limit_there, threads_there) == (limit, threads)
+    assert limit.startswith("190")  # MiB
+    assert (spilled, spilled_there) == (str(folder / "sorting"), str(folder / "source"))
+
+
+def test_an_empty_name_is_not_the_current_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    FRAME.to_parquet(tmp_path / "p.parquet")
+    for read in (sr.read_predictions, open_duckdb):
+        with pytest.raises(
+            sr.UsageError, match=exactly("Predictions must be a DataFrame or a file; got ''.")
+        ):
+            read("", **COLUMNS)
+
+
 @pytest.mark.parametrize(
     ("kind", "table", "sentence"),
     [

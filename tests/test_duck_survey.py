@@ -206,6 +206,57 @@ def test_forecasts_of_any_number_type_are_widened_exactly(tmp_path, dtype):
         assert engine.survey.sha256 == sr.read_predictions(frame, **NAMED).sha256
 
 
+@pytest.mark.parametrize("zeros", [[-0.0, 0.0], [0.0, -0.0]])
+def test_zeros_of_both_signs_are_one_label(written, zeros, monkeypatch):
+    monkeypatch.setattr("scorereport.engines.duck.tables._LOT", 2)
+    source = written(FRAME.assign(g=[1.5, *zeros, 1.5], c=[*zeros, *reversed(zeros)]))
+    columns = NAMED | {"group": "g", "cluster": "c"}
+    expected = sr.read_predictions(source, **columns)
+    with open_duckdb(source, **columns) as engine:
+        assert engine.survey.sha256 == expected.sha256
+        assert [label.label for label in engine.survey.groups["g"]] == sorted(set(expected.groups["g"]))
+        assert engine.survey.clusters == len(set(expected.cluster))
+        codes = engine.reduce(lambda batch: (np.bincount(batch.groups["g"], minlength=3),), "")[0]
+    assert codes[codes > 0].tolist() == [len(rows) for _, rows in rows_by_label(expected.groups["g"])]
+
+
+def test_an_outcome_may_be_infinite(tmp_path):
+    frame = FRAME.assign(y=[0.0, np.inf, 0.0, np.inf])
+    frame.to_parquet(tmp_path / "p.parquet")
+    with open_duckdb(tmp_path / "p.parquet", **NAMED, positive="inf") as engine:
+        assert engine.survey.events == 2
+        assert engine.survey.sha256 == sr.read_predictions(frame, **NAMED, positive="inf").sha256
+
+
+@pytest.mark.parametrize(("size", "word"), [(1e-300, "small"), (1e200, "large")])
+def test_weights_whose_squares_are_no_numbers_are_refused(written, size, word):
+    sentence = (
+        f"`w` must not be so {word} that its squares cannot be added; "
+        "multiply all weights by the same number, which changes no result."
+    )
+    with pytest.raises(sr.DataError, match=exactly(sentence)):
+        open_duckdb(written(FRAME.assign(w=[size, size, size, size * 2])), **NAMED, weight="w")
+
+
+@pytest.mark.parametrize(("largest", "counted"), [(2.0**53 - 8, True), (2.0**53 - 7, False)])
+def test_whole_weights_count_only_while_their_sum_is_exact(written, largest, counted):
+    with open_duckdb(written(FRAME.assign(w=[1.0, largest, 3.0, 3.0])), **NAMED, weight="w") as engine:
+        assert engine.survey.counted is counted
+        assert engine.survey.total == largest + 7
+
+
+def test_a_file_whose_statistics_lie_is_refused(tmp_path):
+    path, x = tmp_path / "p.parquet", np.random.default_rng(1).random(100)
+    frame = pd.DataFrame({"y": np.arange(100) % 2, "x": x})
+    frame.to_parquet(path, compression=None, engine="pyarrow", index=False)
+    raw = path.read_bytes()
+    middle = np.sort(x)[50]  # no extreme, so it is not among the statistics
+    path.write_bytes(raw.replace(middle.tobytes(), np.float64(1e9).tobytes()))
+    sentence = "p.parquet is damaged: `x` holds values that the file says it does not hold."
+    with pytest.raises(sr.DataError, match=exactly(sentence)):
+        open_duckdb(path, outcome="y", forecasts=["x"])
+
+
 def many_rows(n=3000):
     """Rows with every role, missing values, labels that are written in several ways, odd column names."""
     rng = np.random.default_rng(5)
@@ -266,8 +317,9 @@ def test_the_survey_counts_what_memory_counts(written, weight):
         assert survey.certain[name] == np.count_nonzero(((x == 0) | (x == 1)) & (w > 0))
 
 
-def test_labels_and_windows_are_those_of_memory(written):
-    source = written(many_rows())
+@pytest.mark.parametrize("over", [1, 3])
+def test_labels_and_windows_are_those_of_memory(written, over):
+    source = written(many_rows().assign(n=lambda frame: frame["n"] / over))
     p = sr.read_predictions(source, **ALL)
     for window in (None, "week"):
         with open_duckdb(source, **ALL, window=window) as engine:
@@ -280,11 +332,13 @@ def test_labels_and_windows_are_those_of_memory(written):
 
 def assert_same_labels(found, labels, p):
     expected = [
-        (label, len(rows), p.weight[rows].sum(), (p.weight * p.outcome)[rows].sum())
+        (label, len(rows), *(of[rows].sum() for of in (p.weight, p.weight * p.outcome, p.weight**2)))
         for label, rows in rows_by_label(labels)
         if p.weight[rows].any()
     ]
-    assert [(each.label, each.rows, each.total, each.events) for each in found] == expected
+    counts = [(each.label, each.rows, each.total, each.events, each.squares) for each in found]
+    assert [count[:2] for count in counts] == [count[:2] for count in expected]
+    np.testing.assert_allclose([c[2:] for c in counts], [c[2:] for c in expected], rtol=1e-13)
     assert len({each.code for each in found}) == len(found)
 
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
+from threading import Event
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import scorereport as sr
 from scorereport.engines.choosing import choose_engine, estimate_rows
 from scorereport.engines.duck.engine import open_duckdb
+from scorereport.engines.duck.workspace import Workspace
 from scorereport.engines.limits import check_memory_limit, physical_memory
+from scorereport.sources import hash_file
 
 NAMED = {"outcome": "y", "forecasts": ["x"]}
 
@@ -140,6 +145,58 @@ def test_limits_are_read_with_their_units():
     assert check_memory_limit("1GiB") == 1 << 30
     assert check_memory_limit("200000000 B") == 200_000_000
     assert check_memory_limit(None) == physical_memory() // 4
+
+
+def test_a_container_may_have_less_memory_than_its_machine(tmp_path, monkeypatch):
+    machine = physical_memory()
+    files = [tmp_path / "memory.max", tmp_path / "limit_in_bytes"]
+    monkeypatch.setattr("scorereport.engines.limits._OF_CONTAINERS", tuple(map(str, files)))
+    for texts, memory in ((("max\n", "300000000\n"), 300_000_000), (("200000000\n", "1" * 20), 200_000_000)):
+        for file, text in zip(files, texts, strict=True):
+            file.write_text(text)
+        assert physical_memory() == memory < machine
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb", "spark"])
+def test_limits_are_checked_whichever_engine_is_asked_for(predictions, engine):
+    sentence = '`memory_limit` must be a size such as "1GB" or "512MB"; got \'abc\'.'
+    with pytest.raises(sr.UsageError, match=exactly(sentence)):
+        sr.evaluate(predictions, **NAMED, engine=engine, memory_limit="abc")
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb", "spark"])
+@pytest.mark.parametrize("options", [{"ordered": True}, {"normalize": True}, {"forecasts": {"x": ["x"]}}])
+def test_what_belongs_to_several_classes_is_refused_by_each_engine(predictions, engine, options):
+    sentence = "`classes` must name the classes, in the order of their columns, where a model has several."
+    with pytest.raises(sr.UsageError, match=exactly(sentence)):
+        sr.evaluate(predictions, engine=engine, **(NAMED | options))
+
+
+def test_spark_refuses_a_table_of_a_database(tmp_path):
+    sentence = (
+        "`table` is for databases, which Spark does not read here; got 'loans'. Choose "
+        'engine "memory" or "duckdb", or hand over a Spark DataFrame of the table.'
+    )
+    with pytest.raises(sr.UsageError, match=exactly(sentence)):
+        sr.evaluate(tmp_path / "d.duckdb", **NAMED, table="loans", engine="spark")
+
+
+def test_errors_of_duckdb_are_told_in_a_sentence(place):
+    workspace = Workspace(None, place)
+    with pytest.raises(
+        sr.DataError, match=r"^DuckDB cannot work on these rows: Conversion Error: Could not "
+    ):
+        workspace.row("SELECT CAST('q' || i AS DOUBLE) AS n FROM range(1000000) t(i)")
+    with pytest.raises(sr.DataError, match=r"^DuckDB cannot work on these rows: Catalog Error: .* nothing "):
+        workspace.fill("nothing", [pa.table({"a": [1]})])
+    workspace.close()
+
+
+def test_a_source_that_is_refused_is_hashed_no_further(predictions):
+    is_over = Event()
+    assert hash_file(predictions, is_over=is_over) == hash_file(predictions)
+    is_over.set()
+    assert hash_file(predictions, is_over=is_over) == hashlib.sha256().hexdigest()
 
 
 def test_the_temporary_folder_must_exist(predictions, tmp_path):

@@ -238,10 +238,10 @@ INNER_LAYERS = {
     "engines": [
         ["digest", "limits"],
         ["choosing", "jackknife", "records", "views"],
-        ["marks", "rows", "scanning", "scoring", "stretches", "tallies"],
-        ["calibrating", "comparing", "digesting", "grouping", "notes"],
-        ["duck", "evaluating", "spark"],
-        ["opening"],
+        ["marks", "rows", "scanning", "stretches", "tallies"],
+        ["digesting", "notes", "scoring"],
+        ["calibrating", "comparing", "duck", "grouping", "spark"],
+        ["evaluating", "opening"],
     ],
     "engines/duck": [
         ["converting", "ranges", "working", "workspace"],

@@ -26,7 +26,7 @@ def open_engine(
     **columns: Any,
 ) -> AbstractContextManager[Engine]:
     """Open the engine of the settings on some data, and survey them."""
-    _check_kind(**columns)
+    check_kind(**columns)
     named: dict[str, Any] = {name: value for name, value in columns.items() if name not in _OF_CLASSES}
     named |= {"window": settings.window, "temporary_folder": temporary_folder}
     if settings.engine == "spark":
@@ -35,8 +35,8 @@ def open_engine(
         table = named.pop("table", None)
         if table is not None:
             raise UsageError(
-                f'`table` is for engines "memory" and "duckdb"; Spark takes the name of a table of its own as '
-                f"the data; got {table!r}."
+                f"`table` is for databases, which Spark does not read here; got {table!r}. Choose "
+                f'engine "memory" or "duckdb", or hand over a Spark DataFrame of the table.'
             )
         return cast("AbstractContextManager[Engine]", open_spark(data, **named))
     from scorereport.engines.duck.engine import open_duckdb
@@ -44,12 +44,12 @@ def open_engine(
     return cast("AbstractContextManager[Engine]", open_duckdb(data, memory_limit=memory_limit, **named))
 
 
-def _check_kind(
+def check_kind(
     *, forecasts: Any = (), ordered: bool = False, normalize: bool = False, positive: object = None, **_: Any
 ) -> None:
     """Refuse what belongs to several classes, in the words of `read_predictions`."""
     from scorereport import reading
 
-    reading._check_kind(  # one rule, in one place
+    reading.check_kind(  # one rule, in one place
         None, forecasts, positive=positive, grade=None, ordered=ordered, normalize=normalize
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scorereport.arrays import FloatArray, IntArray, read_only
+from scorereport.arrays import FloatArray, IntArray, fix, own
 from scorereport.checks import (
     check_clusters,
     check_outcome,
@@ -67,9 +67,9 @@ class Rows:
         keys = [self.time, *columns, self.outcome, self.cluster, self.weight]
         given = [key for key in keys if key is not None]
         if (self.weight is None or self.weight.all()) and are_ordered(given):
-            return self._frozen(_own)
+            return self._frozen(own)
         order = order_by(given)
-        return self.select(order if self.weight is None else order[self.weight[order] > 0])._frozen(read_only)
+        return self.select(order if self.weight is None else order[self.weight[order] > 0])._frozen(fix)
 
     def _frozen(self, freeze: Callable[[NDArray[Any]], NDArray[Any]]) -> Self:
         """The same rows in arrays that cannot be written to."""
@@ -81,11 +81,6 @@ class Rows:
             time=None if self.time is None else freeze(self.time),
             counted=self.units.are_repeated_rows,
         )
-
-
-def _own(array: NDArray[Any]) -> NDArray[Any]:
-    """The array if nobody can write to it, else a copy: its maker may yet change it."""
-    return read_only(array.copy()) if array.flags.writeable else array
 
 
 def are_ordered(keys: Sequence[NDArray[Any]]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.arrays import FloatArray, IntArray, read_only
+from scorereport.arrays import FloatArray, IntArray, own
 from scorereport.checks import (
     Cases,
     check_binary,
@@ -90,8 +90,7 @@ def corp(
     else:
         cases, codes = order_clustered(given, codes)
     blocks = pool_cases(cases, binary=binary)
-    is_kept = not given.y_prob.flags.writeable  # by a panel, say, for several fits
-    forecasts = given.y_prob if is_kept else read_only(given.y_prob.copy())
+    forecasts = own(given.y_prob)  # that of a panel is held once for several fits
     return Corp(y_prob=forecasts, cases=cases, blocks=blocks, functional=functional, cluster=codes)
 
 

@@ -184,9 +184,7 @@ class _Ties:
         is_first[start] = True
         edges = np.column_stack([start[shared], start[shared] + n[shared]]).ravel()
         edges = edges[edges < len(is_first)].astype(np.intp)
-        small = (
-            n.astype(np.int32) if len(is_first) <= _LARGEST_INT32 else n
-        )  # each draw sums it up
+        small = n.astype(np.int32) if len(is_first) <= _LARGEST_INT32 else n  # each draw sums it up
         return cls(n=small, is_first=is_first, shared=shared, edges=edges)
 
     def count(self, happens: NDArray[np.bool_]) -> NDArray[np.int32]:

@@ -1,58 +1,113 @@
-"""`make bench`: run all benchmarks, print their ratios, write them for machines."""
+"""`make bench`: run all benchmarks, or some by name; print ratios, write them for machines and readers."""
 
 from __future__ import annotations
 
-import json
-import platform
+import argparse
 import sys
-from dataclasses import asdict
-from itertools import chain
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from scorereport.files import write_text
 from validation.benchmarks.audits import compare_audits
 from validation.benchmarks.bands import compare_bands
 from validation.benchmarks.certificate import compare_certificate
 from validation.benchmarks.classes import compare_classes
 from validation.benchmarks.engine import compare_engine
-from validation.benchmarks.measure import Comparison
+from validation.benchmarks.large import compare_large
+from validation.benchmarks.measure import Comparison, Result, Skipped
+from validation.benchmarks.memory import compare_memory
+from validation.benchmarks.page import render_peers, write_page
+from validation.benchmarks.peers import compare_peers, read_cells
+from validation.benchmarks.record import merge_results
 from validation.benchmarks.report import compare_reports
+from validation.benchmarks.samples import VARIABLE, data_folder, is_rehearsal
 from validation.benchmarks.start import compare_start
 
-RESULTS = Path(__file__).parent / "results" / "latest.json"
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Benchmark = Callable[[], Iterator[Result]]
+NAMES = (
+    "engine",
+    "start",
+    "bands",
+    "classes",
+    "audits",
+    "certificate",
+    "report",
+    "memory",
+    "large",
+    "peers",
+)
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run, print and write; the exit code is 1 if a limit is broken."""
+    options = _parse(arguments)
+    with data_folder(options.data) as folder:
+        are_met = [_run(name, folder) for name in options.names or NAMES]
+    if not is_rehearsal():
+        write_page()
+    return int(not all(are_met))
+
+
+def _run(name: str, folder: Path) -> bool:
+    """Run one benchmark, and tell whether it kept all limits."""
     results = []
-    benchmarks = (
-        compare_engine,
-        compare_start,
-        compare_bands,
-        compare_classes,
-        compare_audits,
-        compare_certificate,
-        compare_reports,
-    )
-    for result in chain.from_iterable(compare() for compare in benchmarks):
+    for result in _benchmarks(folder)[name]():
+        print(describe_result(result), flush=True)
         results.append(result)
-        if isinstance(result, Comparison):
-            sign, verdict = "≥" if result.at_least else "≤", "met" if result.is_met else "BROKEN"
-            print(
-                f"{result.name:72} {result.ratio:8.2f}   limit {sign} {result.limit:<4g} {verdict}"
-                f"   ({result.ours:.3g} {result.unit})",
-                flush=True,
-            )
-        else:
-            print(f"{result.name:72} skipped: {result.reason}", flush=True)
-    records = [
-        {"kind": type(r).__name__, **asdict(r)} | ({"is_met": r.is_met} if isinstance(r, Comparison) else {})
-        for r in results
-    ]
-    RESULTS.parent.mkdir(exist_ok=True)
-    machine = {"python": platform.python_version(), "machine": platform.machine()}
-    write_text(RESULTS, json.dumps({"machine": machine, "results": records}, indent=2) + "\n")
-    return int(any(isinstance(r, Comparison) and not r.is_met for r in results))
+    merge_results(name, results)
+    if name == "peers" and not is_rehearsal():
+        print(render_peers(read_cells()))
+    return all(result.is_met for result in results if isinstance(result, Comparison))
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m validation.benchmarks",
+        description=f"{__doc__} With the variable {VARIABLE} at most so many rows are drawn, to try "
+        "everything quickly; the page for readers is left alone then.",
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"benchmarks to run: {', '.join(NAMES)}; all unless given"
+    )
+    parser.add_argument(
+        "--data", type=Path, metavar="FOLDER", help="where large samples are kept between runs"
+    )
+    options = parser.parse_args(arguments)
+    unknown = sorted(set(options.names) - set(NAMES))
+    if unknown:
+        parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(NAMES)}")
+    return options
+
+
+def _benchmarks(folder: Path) -> dict[str, Benchmark]:
+    return {
+        "engine": compare_engine,
+        "start": compare_start,
+        "bands": compare_bands,
+        "classes": compare_classes,
+        "audits": compare_audits,
+        "certificate": compare_certificate,
+        "report": compare_reports,
+        "memory": compare_memory,
+        "large": partial(compare_large, folder),
+        "peers": partial(compare_peers, folder),
+    }
+
+
+def describe_result(result: Result) -> str:
+    """A line for the terminal."""
+    if isinstance(result, Skipped):
+        return f"{result.name:72} skipped: {result.reason}"
+    per_row = "" if result.nanoseconds is None else f", {result.nanoseconds:.3g} ns a row"
+    taken = f"({result.ours:.3g} {result.unit}{per_row})"
+    if not isinstance(result, Comparison):
+        return f"{result.name:72} {'':8}   {taken}"
+    sign, verdict = "≥" if result.at_least else "≤", "met" if result.is_met else "BROKEN"
+    return f"{result.name:72} {result.ratio:8.2f}   limit {sign} {result.limit:<4g} {verdict}   {taken}"
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ class _Sums:
     rows: int = 0
     total: int = 0
     events: int = 0
+    squares: int = 0
 
     def add(self, row: dict[str, Any]) -> None:
         self.keys.append(row["key"])
@@ -36,6 +37,7 @@ class _Sums:
         self.rows += row["rows"]
         self.total += int(row["total"])
         self.events += int(row["events"])
+        self.squares += int(row["squares"])
 
 
 def code_labels(workspace: Workspace, layout: Layout, column: str) -> Coding:
@@ -64,7 +66,8 @@ def _count_by(workspace: Workspace, layout: Layout, raw: str) -> Any:
     return workspace.table(
         f"SELECT raw, CAST(raw AS VARCHAR) AS key, * EXCLUDE (raw) FROM (SELECT {raw} AS raw, "
         f"count(*) AS kept, count(*) {counts} AS rows, sum({weight}) AS total, "
-        f"sum({weight} * {layout.outcome}) AS events "
+        f"sum({weight} * {layout.outcome}) AS events, "
+        f"sum(CAST({weight} AS HUGEINT) * {weight}) AS squares "
         f"FROM {layout.rows.relation}{sql.where(layout.kept)} GROUP BY raw)"
     )
 
@@ -81,7 +84,9 @@ def _make(
         labels=tuple(labels),
         code=_make_code(workspace, keys, name, key),
         counts=tuple(
-            LabelCount(label=label, code=code, rows=of.kept, total=of.total, events=of.events)
+            LabelCount(
+                label=label, code=code, rows=of.kept, total=of.total, events=of.events, squares=of.squares
+            )
             for code, (label, of) in enumerate((label, sums[label]) for label in labels)
             if of.rows
         ),

@@ -48,6 +48,7 @@ class Converter:
         self.rows = 0
         self.bad: dict[str, Bad] = {}
         self.shown: dict[str, object] = {}
+        self._zeros: dict[str, str] = {}
 
     def convert(self, lot: Mapping[str, Any]) -> pa.Table:
         """A lot, whose columns are Arrow arrays or lists, as columns c0, c1, ... in the order of checks."""
@@ -87,10 +88,16 @@ class Converter:
         import pyarrow as pa
 
         codes, raw = _distinct(values, name)
-        texts = [label_text(value) for value in raw]
+        texts = [self._label_text(name, value) for value in raw]
         if name == self._roles.outcome and len(self.shown) < _MOST_SHOWN:
             self.shown = dict(zip(texts, raw, strict=True)) | self.shown
         return pa.array(texts, type=pa.string()).take(pa.array(codes, mask=codes < 0))
+
+    def _label_text(self, name: str, value: object) -> str:
+        """A label as text; as 0 and -0 are the same number they are the same label, that which came first."""
+        text = label_text(value)
+        is_zero = isinstance(value, (float, np.floating)) and value == 0
+        return self._zeros.setdefault(name, text) if is_zero else text
 
     def _remember(self, name: str, items: Sequence[object], is_bad: Sequence[bool]) -> None:
         places = np.flatnonzero(is_bad).tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Self
 
 from scorereport.checks import check_option
@@ -103,23 +103,24 @@ def open_duckdb(  # noqa: PLR0913  # each part that a column may play has its na
             raise UsageError("`window` needs a column of times; name it as `time`.")
     columns_of = {str(name): (str(name),) for name in forecasts}
     roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time)
-    workspace = Workspace(memory_limit, temporary_folder)
+    workspace, is_over = Workspace(memory_limit, temporary_folder), Event()
     try:
         rows = open_rows(workspace, source, table, roles)
-        wait_for_hash = _begin_hash(source, table)
+        wait_for_hash = _begin_hash(source, table, is_over)
         layout, survey = survey_rows(
             workspace, rows, roles, positive=positive, drop=missing == "drop", window=window
         )
         return DuckEngine(workspace, layout, replace(survey, file_sha256=wait_for_hash()))
     except BaseException:
+        is_over.set()
         workspace.close()
         raise
 
 
-def _begin_hash(source: Any, table: str | None) -> Callable[[], str]:
-    """Hash the file while rows are surveyed, on a thread that nobody waits for if they are refused."""
+def _begin_hash(source: Any, table: str | None, is_over: Event) -> Callable[[], str]:
+    """Hash the file while rows are surveyed, on a thread that ends early if they are refused."""
     found: list[str] = []
-    worker = Thread(target=lambda: found.append(hash_file(source, table)), daemon=True)
+    worker = Thread(target=lambda: found.append(hash_file(source, table, is_over=is_over)), daemon=True)
     worker.start()
 
     def wait() -> str:

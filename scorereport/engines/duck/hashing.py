@@ -10,13 +10,14 @@ import numpy as np
 from scorereport.columns import label_text
 from scorereport.engines.duck import sql
 from scorereport.engines.duck.ranges import BINS, count_bins
+from scorereport.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import pyarrow as pa
 
-    from scorereport.arrays import IntArray
+    from scorereport.arrays import FloatArray, IntArray
     from scorereport.engines.duck.layout import Layout
     from scorereport.engines.duck.workspace import Workspace
 
@@ -35,9 +36,21 @@ def hash_columns(workspace: Workspace, layout: Layout) -> tuple[str, dict[str, I
         query = f"SELECT {column} AS a FROM {layout.rows.relation}{clause}"
         for batch in workspace.batches(query, _BATCH_ROWS):
             digest.update(to_bytes(batch.column(0)))
-            if name in bins and to_bytes is _bytes_of_numbers:
-                bins[name] += count_bins(batch.column(0).to_numpy())
+            if to_bytes is _bytes_of_numbers:
+                x = batch.column(0).to_numpy()
+                _check_bounds(x, name, layout)
+                if name in bins:
+                    bins[name] += count_bins(x)
     return digest.hexdigest(), bins
+
+
+def _check_bounds(x: FloatArray, name: str, layout: Layout) -> None:
+    """What was inside its bounds by the statistics of a file must be so row by row."""
+    highest = np.finfo(np.float64).max if name == layout.roles.weight else 1
+    if not (x.min() >= 0 and x.max() <= highest):
+        raise DataError(
+            f"{layout.rows.name} is damaged: `{name}` holds values that the file says it does not hold."
+        )
 
 
 def _columns(layout: Layout) -> Iterator[tuple[str, str, Bytes]]:

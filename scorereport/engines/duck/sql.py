@@ -59,7 +59,7 @@ def literal(value: Any) -> str:
     plain = value.item() if isinstance(value, np.generic) else value
     if isinstance(plain, str):
         return quote_text(plain)
-    return f"{plain!r}::DOUBLE" if isinstance(plain, float) else str(plain)
+    return f"'{plain!r}'::DOUBLE" if isinstance(plain, float) else str(plain)
 
 
 def label(rows: Rows, name: str) -> str:

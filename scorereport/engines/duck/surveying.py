@@ -62,12 +62,14 @@ def _weigh(workspace: Workspace, layout: Layout, flow: RowFlow) -> Layout:
     w = layout.weight
     found = workspace.row(
         f"SELECT count(*) FILTER ({w} = 0) AS zeros, "
-        f"count(*) FILTER ({w} <> floor({w}) OR {w} >= {_FLOATS_ARE_EXACT}) AS fractions "
+        f"count(*) FILTER ({w} <> floor({w}) OR {w} >= {_FLOATS_ARE_EXACT}) AS fractions, "
+        f"sum(CAST(least({w}, {_FLOATS_ARE_EXACT}) AS HUGEINT)) AS total "
         f"FROM {layout.rows.relation}{sql.where(layout.kept)}"
     )
     if found["zeros"] == flow.kept:
         raise DataError(f"`{layout.roles.weight}` must not be all zero; got 0 in all {flow.kept} rows.")
-    return replace(layout, has_zeros=found["zeros"] > 0, counted=found["fractions"] == 0)
+    counted = found["fractions"] == 0 and int(found["total"]) < _FLOATS_ARE_EXACT
+    return replace(layout, has_zeros=found["zeros"] > 0, counted=counted)
 
 
 def _make_survey(workspace: Workspace, layout: Layout, flow: RowFlow) -> Survey:
@@ -92,7 +94,6 @@ def _make_survey(workspace: Workspace, layout: Layout, flow: RowFlow) -> Survey:
         groups={name: layout.codings[name].counts for name in roles.groups},
         windows=() if windows is None else windows.counts,
         time_name="time" if roles.time is None else roles.time,
-        weight_name="weight" if roles.weight is None else roles.weight,
         refuted={
             name: (count, _find_refuted(workspace, layout, name)) for name, count in refuted.items() if count
         },
@@ -145,24 +146,39 @@ def _with_fractions(workspace: Workspace, layout: Layout, survey: Survey) -> Sur
 
     def add(batch: Batch) -> Sums:
         w = np.ones(len(batch)) if batch.weight is None else batch.weight
-        sums: list[Any] = [np.array([w.sum(), (w * batch.y).sum(), (w * w).sum()])]
+        with np.errstate(over="ignore", under="ignore"):  # what comes of it is refused below
+            added = (w, w * batch.y, w * w)
+        sums: list[Any] = [np.array([values.sum() for values in added])]
         for column, size in sizes.items():
             codes = batch.groups[column]
-            sums.append(np.bincount(codes, weights=w, minlength=size))
-            sums.append(np.bincount(codes, weights=w * batch.y, minlength=size))
+            sums.append(np.array([np.bincount(codes, weights=values, minlength=size) for values in added]))
         return tuple(sums)
 
     (total, events, squares), *by_label = reduce_rows(workspace, layout, survey.rows, add, "adding weights")
-    pairs = dict(zip(sizes, zip(by_label[::2], by_label[1::2], strict=True), strict=True))
+    _check_squares(squares, layout)
+    of_column = dict(zip(sizes, by_label, strict=True))
     return replace(
         survey,
         total=float(total),
         events=float(events),
         squares=float(squares),
-        groups={column: _with_sums(of, *pairs[column]) for column, of in survey.groups.items()},
-        windows=_with_sums(survey.windows, *pairs[survey.time_name]) if survey.windows else (),
+        groups={column: _with_sums(of, of_column[column]) for column, of in survey.groups.items()},
+        windows=_with_sums(survey.windows, of_column[survey.time_name]) if survey.windows else (),
     )
 
 
-def _with_sums(counts: tuple[LabelCount, ...], total: Any, events: Any) -> tuple[LabelCount, ...]:
-    return tuple(replace(c, total=float(total[c.code]), events=float(events[c.code])) for c in counts)
+def _check_squares(squares: float, layout: Layout) -> None:
+    """Weights whose squares are numbers too: how much the weights vary is told by them."""
+    if not 0 < squares < np.inf:
+        size = "small" if squares == 0 else "large"
+        raise DataError(
+            f"`{layout.roles.weight}` must not be so {size} that its squares cannot be added; "
+            "multiply all weights by the same number, which changes no result."
+        )
+
+
+def _with_sums(counts: tuple[LabelCount, ...], sums: Any) -> tuple[LabelCount, ...]:
+    total, events, squares = sums.tolist()
+    return tuple(
+        replace(c, total=total[c.code], events=events[c.code], squares=squares[c.code]) for c in counts
+    )

@@ -10,7 +10,15 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from scorereport.checks import refuse_longdouble
-from scorereport.databases import columns_of, open_duckdb_table, open_sql, quote_name, sql_columns, stream_sql
+from scorereport.databases import (
+    columns_of,
+    open_duckdb_table,
+    open_sql,
+    quote_name,
+    reading,
+    sql_columns,
+    stream_sql,
+)
 from scorereport.engines.duck.converting import Bad, Converter, columns_in_order
 from scorereport.errors import DataError
 from scorereport.progress import report
@@ -30,9 +38,12 @@ if TYPE_CHECKING:
 
 _WHOLE = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "", "BIG")}
 _WHOLE = _WHOLE - {"INT", "UINT"} | {"INTEGER", "UINTEGER"}
-_NUMBERS = {*_WHOLE, "FLOAT", "DOUBLE", "BOOLEAN"}
+_FLOATS = {"FLOAT", "DOUBLE"}
+_NUMBERS = {*_WHOLE, *_FLOATS, "BOOLEAN"}
 _LABELS = {*_NUMBERS, "VARCHAR"}
 _TIMES = {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"}
+#: What DuckDB calls its own columns of a file; a source's columns of these names would hide them.
+_OWN_NAMES = {"file_row_number", "file_index", "filename"}
 #: Rows that are written at a time.
 _LOT = 1 << 17
 
@@ -61,7 +72,7 @@ def open_rows(workspace: Workspace, source: Any, table: str | None, roles: Roles
     if place.kind in ("Parquet", "folder"):
         types = _parquet_types(place, [*roles.numbers, *roles.labels])
         if _can_be_scanned(types, roles):
-            return _scan(place, types, roles)
+            return _scan(workspace, place, types, roles)
     rows = _copy(workspace, place, source, table or "", roles)
     if rows.count == 0:
         raise DataError(f"{place.name} holds no rows.")
@@ -77,14 +88,16 @@ def _parquet_types(place: Place, columns: Sequence[str]) -> dict[str, str]:
 def _schema(path: Path) -> pa.Schema:
     import pyarrow.parquet as pq
 
-    return _read(path, pq.read_schema)
+    with _reading_parquet(path):
+        return pq.read_schema(path)
 
 
-def _read(path: Path, read: Callable[[Path], Any]) -> Any:
+@contextmanager
+def _reading_parquet(path: Path) -> Iterator[None]:
     import pyarrow as pa
 
     try:
-        return read(path)
+        yield
     except (pa.ArrowInvalid, OSError) as error:
         told = str(error).splitlines()[0].rstrip(".")
         raise DataError(f"{path.name} cannot be read as Parquet: {told}.") from error
@@ -92,9 +105,8 @@ def _read(path: Path, read: Callable[[Path], Any]) -> Any:
 
 def _can_be_scanned(types: Mapping[str, str], roles: Roles) -> bool:
     """Whether all columns have types that need no parsing, and names that SQL can tell apart."""
-    if len({name.lower() for name in types}) < len(types) or not {*roles.numbers, *roles.labels} <= set(
-        types
-    ):
+    names = {name.lower() for name in types}
+    if len(names) < len(types) or names & _OWN_NAMES or not {*roles.numbers, *roles.labels} <= set(types):
         return False
     return (
         all(types[name] in _NUMBERS for name in roles.numbers)
@@ -103,10 +115,13 @@ def _can_be_scanned(types: Mapping[str, str], roles: Roles) -> bool:
     )
 
 
-def _scan(place: Place, types: Mapping[str, str], roles: Roles) -> Rows:
+def _scan(workspace: Workspace, place: Place, types: Mapping[str, str], roles: Roles) -> Rows:
     import pyarrow.parquet as pq
 
-    counts = [_read(file, pq.read_metadata).num_rows for file in place.files]
+    counts = []
+    for file in place.files:
+        with _reading_parquet(file):
+            counts.append(pq.read_metadata(file).num_rows)
     if sum(counts) == 0:
         raise DataError(f"{place.name} holds no rows.")
     number = "file_row_number"
@@ -114,7 +129,9 @@ def _scan(place: Place, types: Mapping[str, str], roles: Roles) -> Rows:
         starts = ", ".join(map(str, accumulate(counts[:-1], initial=0)))
         number = f"(file_row_number + list_extract([{starts}]::BIGINT[], file_index::BIGINT + 1))"
     columns = _short_names(roles)
-    renamed = ", ".join(f"{quote_name(name)} AS {short}" for name, short in columns.items())
+    labels = [name for name in (roles.outcome, *roles.texts) if types[name] in _FLOATS]
+    values = {name: _with_one_zero(workspace, place.scan, name, number) for name in labels}
+    renamed = ", ".join(f"{values.get(name, quote_name(name))} AS {short}" for name, short in columns.items())
     return Rows(
         name=place.name,
         relation=f"(SELECT {renamed}, {number} AS row_number FROM {place.scan})",
@@ -123,6 +140,16 @@ def _scan(place: Place, types: Mapping[str, str], roles: Roles) -> Rows:
         columns=columns,
         types={name: types[name] for name in columns},
     )
+
+
+def _with_one_zero(workspace: Workspace, scan: str, name: str, number: str) -> str:
+    """A column of labels in which 0 and -0 are the same: the one that came first, as in memory."""
+    column = quote_name(name)
+    source = f"FROM {scan} WHERE {column} = 0"
+    if not workspace.row(f"SELECT count(*) AS n {source} AND signbit({column})")["n"]:
+        return column
+    first = workspace.row(f"SELECT arg_min({column}, {number}) AS first {source}")["first"]
+    return f"CASE WHEN {column} = 0 THEN '{first}'::DOUBLE ELSE {column} END"
 
 
 def _short_names(roles: Roles) -> dict[str, str]:
@@ -137,7 +164,8 @@ def _copy(workspace: Workspace, place: Place, source: Any, table: str, roles: Ro
     types = kinds if roles.time is None else kinds | {roles.time: "TIMESTAMP"}
     fields = ", ".join(f"{short} {types[name]}" for name, short in columns.items())
     workspace.execute(f"CREATE TABLE source_rows ({fields})")
-    with _open_lots(place, source, table, [*roles.numbers, *roles.labels]) as lots:
+    wanted, settings = [*roles.numbers, *roles.labels], workspace.settings("source")
+    with _open_lots(place, source, table, wanted, settings) as lots:
         workspace.fill("source_rows", _gather(lots, converter, place.name))
     return Rows(
         name=place.name,
@@ -167,21 +195,25 @@ def _gather(lots: Lots, converter: Converter, name: str) -> Iterator[pa.Table]:
 
 
 @contextmanager
-def _open_lots(place: Place, source: Any, table: str, columns: list[str]) -> Iterator[Lots]:
-    """The rows of a source in lots of raw columns."""
+def _open_lots(
+    place: Place, source: Any, table: str, columns: list[str], settings: Mapping[str, str | int]
+) -> Iterator[Lots]:
+    """The rows of a source in lots of raw columns; DuckDB sorts there, if a view does, by our settings."""
     if place.kind == "sql":
         with open_sql(str(source)) as engine:
             check_columns(columns, sql_columns(engine, table, place.name), place.name)
             yield stream_sql(engine, table, columns)
     elif place.kind == "duckdb":
-        with open_duckdb_table(place.files[0], table, place.name) as (connection, relation):
-            check_columns(columns, list(columns_of(connection, relation)), place.name)
-            yield _select_lots(connection, relation, columns)
+        with open_duckdb_table(place.files[0], table, place.name, settings) as (connection, relation):
+            with reading(place.name, "a table"):
+                there = list(columns_of(connection, relation))
+            check_columns(columns, there, place.name)
+            yield _select_lots(connection, relation, columns, place.name, "a table")
     elif place.kind == "folder":
         import duckdb
 
-        with duckdb.connect() as connection:
-            yield _select_lots(connection, place.scan, columns)
+        with duckdb.connect(config=dict(settings)) as connection:
+            yield _select_lots(connection, place.scan, columns, place.name, "Parquet")
     else:
         read: dict[str, Callable[[], Lots]] = {
             "CSV": partial(_csv_lots, place.files[:1], columns),
@@ -191,10 +223,11 @@ def _open_lots(place: Place, source: Any, table: str, columns: list[str]) -> Ite
         yield read[place.kind]()
 
 
-def _select_lots(connection: Any, relation: str, columns: list[str]) -> Lots:
+def _select_lots(connection: Any, relation: str, columns: list[str], name: str, what: str) -> Lots:
     names = ", ".join(map(quote_name, columns))
-    reader = connection.sql(f"SELECT {names} FROM {relation}").to_arrow_reader(_LOT)
-    return (dict(zip(columns, batch.columns, strict=True)) for batch in reader)
+    with reading(name, what):
+        for batch in connection.sql(f"SELECT {names} FROM {relation}").to_arrow_reader(_LOT):
+            yield dict(zip(columns, batch.columns, strict=True))
 
 
 def _csv_lots(files: Sequence[Path], columns: list[str]) -> Lots:
@@ -204,7 +237,7 @@ def _csv_lots(files: Sequence[Path], columns: list[str]) -> Lots:
 def _parquet_lots(files: Sequence[Path], columns: list[str]) -> Lots:
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(files[0]) as file:
+    with _reading_parquet(files[0]), pq.ParquetFile(files[0]) as file:
         for batch in file.iter_batches(_LOT, columns=columns):
             yield {name: batch.column(name) for name in columns}
 

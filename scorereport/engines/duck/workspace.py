@@ -10,12 +10,12 @@ from queue import Empty, Full, Queue
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from scorereport.engines.limits import check_memory_limit
+from scorereport.engines.limits import check_memory_limit, check_temporary_folder
 from scorereport.errors import DataError, UsageError
 from scorereport.parallel import count_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pyarrow as pa
     from duckdb import DuckDBPyConnection
@@ -33,11 +33,28 @@ class Workspace:
         self.limit = check_memory_limit(memory_limit)
         self.folder = _make_folder(temporary_folder)
         try:
-            self.connection = _connect(self.folder, self.limit)
+            self.connection = self._connect()
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
         self._finalizer = weakref.finalize(self, _remove, self.connection, self.folder)
+
+    def _connect(self) -> DuckDBPyConnection:
+        import duckdb
+
+        try:
+            return duckdb.connect(self.folder / "rows.duckdb", config=dict(self.settings("sorting")))
+        except duckdb.Error as error:
+            raise self._explain(error) from error
+
+    def settings(self, name: str) -> Mapping[str, str | int]:
+        """How DuckDB has to work, here and where it reads a source: all that it spills is in our folder."""
+        return {
+            "memory_limit": f"{self.limit // 1000}KB",
+            "temp_directory": str(self.folder / name),
+            "threads": count_threads(),
+            "autoinstall_known_extensions": "false",
+        }
 
     def execute(self, statement: str) -> None:
         """Run a statement that has no result."""
@@ -83,14 +100,17 @@ class Workspace:
             cursor.close()
 
     def _explain(self, error: BaseException) -> BaseException:
+        """What went wrong in one sentence; Arrow hands DuckDB's errors on as its own, by their text."""
         import duckdb
 
         told = str(error).splitlines()[0].rstrip(".") if str(error) else ""
-        if isinstance(error, duckdb.OutOfMemoryException):
+        if isinstance(error, duckdb.OutOfMemoryException) or told.startswith("Out of Memory"):
             megabytes = self.limit // 1_000_000
             return UsageError(f"`memory_limit` of {megabytes} MB is too small for this work: {told}.")
         if isinstance(error, duckdb.IOException):
             return DataError(f"DuckDB cannot read or write: {told}.")
+        if isinstance(error, (duckdb.Error, OSError)):
+            return DataError(f"DuckDB cannot work on these rows: {told}.")
         return error
 
     def lots(self, query: str, rows: int) -> Iterator[pa.RecordBatch]:
@@ -109,6 +129,8 @@ class Workspace:
 
     def fill(self, name: str, lots: Iterable[pa.Table]) -> None:
         """Append lots to a table, in their order."""
+        import duckdb
+
         cursor = self.connection.cursor()
         try:
             cursor.execute("BEGIN")
@@ -117,6 +139,8 @@ class Workspace:
                 cursor.execute(f"INSERT INTO {name} SELECT * FROM lot")
                 cursor.unregister("lot")
             cursor.execute("COMMIT")
+        except duckdb.Error as error:
+            raise self._explain(error) from error
         finally:
             cursor.close()
 
@@ -152,24 +176,14 @@ def _produce(
 
 
 def _make_folder(below: str | Path | None) -> Path:
-    place = Path(tempfile.gettempdir() if below is None else below)
-    if not place.is_dir():
-        raise UsageError(f"`temporary_folder` must be a folder that exists; got {str(below)!r}.")
-    return Path(tempfile.mkdtemp(prefix="scorereport-", dir=place))
-
-
-def _connect(folder: Path, limit: int) -> DuckDBPyConnection:
-    import duckdb
-
-    return duckdb.connect(
-        folder / "rows.duckdb",
-        config={
-            "memory_limit": f"{limit // 1000}KB",
-            "temp_directory": str(folder / "sorting"),
-            "threads": count_threads(),
-            "autoinstall_known_extensions": False,
-        },
-    )
+    place = check_temporary_folder(below)
+    try:
+        return Path(tempfile.mkdtemp(prefix="scorereport-", dir=place))
+    except OSError as error:
+        told = error.strerror or str(error)
+        raise UsageError(
+            f"`temporary_folder` must be a folder that can be written to; got {str(place)!r}: {told}."
+        ) from error
 
 
 def _remove(connection: DuckDBPyConnection, folder: Path) -> None:

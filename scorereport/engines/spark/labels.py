@@ -88,13 +88,14 @@ def _count_keys(kept: DataFrame, layout: Layout, short: str) -> list[Any]:
         "rows": sum_if(layout.counts),
         "total": sum_if(layout.counts, weight),
         "events": sum_if(layout.counts & is_event, weight),
+        "squares": sum_if(layout.counts, weight * weight),
     }
     parts = [F.spark_partition_id().alias("partition")] if layout.weighted else []
     found = kept.groupBy(F.col(short).alias("key"), *parts)
     counted = found.agg(*(column.alias(name) for name, column in sums.items()))
     if layout.weighted:
         whole = [F.sum(name).alias(name) for name in ("all", "rows")]
-        weights = [add_ascending(name).alias(name) for name in ("total", "events")]
+        weights = [add_ascending(name).alias(name) for name in ("total", "events", "squares")]
         counted = counted.groupBy("key").agg(*whole, *weights)
     return collect(counted.limit(_MOST_LABELS + 1))
 
@@ -127,4 +128,5 @@ def _count(label: str, code: int, rows: Sequence[Any], *, counted: bool) -> Labe
         rows=sum(row["all"] for row in rows),
         total=number(fsum(row["total"] for row in rows)),
         events=number(fsum(row["events"] for row in rows)),
+        squares=number(fsum(row["squares"] for row in rows)),
     )

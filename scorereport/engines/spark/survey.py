@@ -105,7 +105,6 @@ def _describe(
         groups={column: labels[column].counts for column in roles.groups},
         windows=() if roles.time is None else labels[roles.time].counts,
         time_name="time" if roles.time is None else roles.time,
-        weight_name="weight" if roles.weight is None else roles.weight,
         refuted={model: (rows, ()) for model, rows in refuted.items() if rows},
         halves=totals_by_model(layout, totals, "halves"),
         certain=totals_by_model(layout, totals, "certain"),

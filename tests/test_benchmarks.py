@@ -1,0 +1,231 @@
+"""What surrounds the benchmarks: processes with limits, samples, the record and the page; no times."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import scorereport as sr
+from validation.benchmarks import __main__ as command
+from validation.benchmarks import large_work, peer_work, peers, samples
+from validation.benchmarks.apart import Failure, Run, must, run_apart, run_work
+from validation.benchmarks.large import compare_large, fit_exponent
+from validation.benchmarks.measure import Comparison, Skipped, Told, most_held
+from validation.benchmarks.page import find_deviation, render_page, render_peers
+from validation.benchmarks.record import merge_results, read_results
+
+MET = Comparison(name="fast", ours=2.0, other=4.0, ratio=0.5, limit=1, rows=1_000_000_000)
+BROKEN = Comparison(name="slow", ours=9.0, other=3.0, ratio=3.0, limit=1.6)
+CELL = peers.Cell(work="decompose", package="scorereport", version="1", rows=10_000)
+OURS = replace(CELL, seconds=0.5, held=120_000_000, parts=(0.01, 0.08, 0.25))
+THEIRS = replace(CELL, package="scores", seconds=2.5, held=900_000_000, parts=(0.01, 0.08, 0.2503))
+FAILED = replace(CELL, package="scikit-learn", failure="memory", reason="MemoryError: no room")
+
+
+def _python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+class TestApart:
+    def test_tells_what_a_process_says_on_its_last_line(self):
+        run = run_apart(_python('print(\'noise\'); print(\'{"seconds": 2, "held": 3, "n": 4}\')'), seconds=60)
+        assert run == Run(seconds=2, held=3, said={"n": 4})
+
+    def test_a_process_that_takes_too_long_is_ended(self):
+        run = run_apart(_python("import time; time.sleep(60)"), seconds=0.2)
+        assert run == Failure(kind="time", reason="It was not ready after 0.2 s.")
+
+    def test_memory_is_limited(self):
+        run = run_apart(_python("bytearray(2_000_000_000)"), seconds=60, memory=1_000_000_000)
+        assert run == Failure(kind="memory", reason="MemoryError")
+
+    def test_an_error_is_quoted_whatever_follows_it(self):
+        late = "import atexit, sys; atexit.register(lambda: print('leaked a type', file=sys.stderr))"
+        run = run_apart(_python(f"{late}; raise ValueError('no such thing')"), seconds=60)
+        assert run == Failure(kind="error", reason="ValueError: no such thing")
+        with pytest.raises(RuntimeError, match="no such thing"):
+            must(run)
+
+    def test_the_most_a_process_held_is_at_least_its_arrays(self):
+        before = most_held()
+        held = np.ones(20_000_000)
+        assert most_held() >= max(before, held.nbytes)
+
+
+class TestSamples:
+    def test_small_samples_begin_large_ones(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(samples, "PIECE", 1000)
+        small, large = (pq.read_table(samples.write_rows(tmp_path, n)) for n in (700, 2500))
+        assert large.num_rows == 2500
+        assert large.slice(0, 700).equals(small)
+
+    def test_files_for_packages_hold_the_same_rows(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(samples, "PIECE", 1000)
+        table = pq.read_table(samples.write_rows(tmp_path, 2500))
+        y, x = (np.fromfile(path) for path in samples.write_arrays(tmp_path, 2500))
+        np.testing.assert_array_equal(x, table["forecast"].to_numpy())
+        np.testing.assert_array_equal(y, table["outcome"].to_numpy())
+
+    def test_a_sample_that_is_there_is_kept(self, tmp_path):
+        path = tmp_path / "rows-10.parquet"
+        path.write_text("there")
+        assert samples.write_rows(tmp_path, 10).read_text() == "there"
+
+    def test_without_disk_all_is_skipped_with_a_reason(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(samples, "DISK", 1e18)
+        (result,) = compare_large(tmp_path)
+        assert isinstance(result, Skipped)
+        assert "GB of disk are free" in result.reason
+        assert [type(result) for result in peers.compare_peers(tmp_path)] == [Skipped]
+
+    def test_the_number_of_rows_can_be_set(self, monkeypatch):
+        monkeypatch.delenv(samples.VARIABLE, raising=False)
+        assert samples.largest_size() == 100_000_000
+        assert not samples.is_rehearsal()
+        monkeypatch.setenv(samples.VARIABLE, "1e5")
+        assert samples.largest_size() == 100_000
+        assert samples.is_rehearsal()
+
+
+class TestWork:
+    @pytest.fixture
+    def rows(self, tmp_path):
+        return samples.write_rows(tmp_path, 3000)
+
+    @pytest.fixture
+    def parts(self):
+        ((y, x),) = samples.draw_pieces(3000)
+        found = sr.corp(y, x).decompose("brier")
+        return found.miscalibration, found.discrimination, found.uncertainty
+
+    def test_the_engine_decomposes_exactly(self, rows, parts):
+        np.testing.assert_allclose(large_work.decompose(str(rows))["parts"], parts, rtol=1e-12)
+        assert large_work.check(str(rows))["blocks"] == large_work.decompose(str(rows))["blocks"]
+
+    def test_a_difference_of_blocks_stops_the_benchmark(self, rows, monkeypatch):
+        fit = sr.corp([0, 1], [0.2, 0.8])
+        monkeypatch.setattr(large_work.sr, "corp", lambda *_: fit)
+        with pytest.raises(AssertionError, match="`x_min` of the blocks differs between DuckDB and memory"):
+            large_work.check(str(rows))
+
+    def test_all_rows_are_sorted(self, rows):
+        assert large_work.sort(str(rows)) == {"rows": 3000}
+
+    @pytest.mark.parametrize("package", sorted(peer_work.PACKAGES))
+    def test_packages_find_the_same_parts(self, package, parts):
+        pytest.importorskip({"scikit-learn": "sklearn"}.get(package, package.replace("-", "_")))
+        ((y, x),) = samples.draw_pieces(3000)
+        for work in peer_work.PACKAGES[package]().values():
+            np.testing.assert_allclose(work(y, x), parts, atol=1e-12)
+
+    def test_work_in_a_process_of_its_own_tells_time_and_memory(self, tmp_path, parts):
+        paths = samples.write_arrays(tmp_path, 3000)
+        run = must(run_work("peer_work", "scorereport", "decompose", 3000, *paths, seconds=120))
+        assert run.seconds > 0
+        assert run.held > 20_000_000
+        assert run.said["parts"] == list(parts)
+
+
+class TestPeers:
+    def test_after_a_failure_larger_sizes_are_not_tried(self, tmp_path, monkeypatch):
+        asked = []
+
+        def run(*task):
+            asked.append(task[-1])
+            if task[-1] > 10:
+                return Failure(kind="time", reason="It was not ready after 1 s.")
+            return Run(seconds=1.0, held=1, said={"parts": [0.1, 0.2, 0.3]})
+
+        monkeypatch.setattr(peers, "_run", run)
+        cells = list(peers.climb("decompose", "scikit-learn", tmp_path, (10, 100, 1000, 10_000)))
+        assert asked == [10, 100]
+        assert [cell.failure for cell in cells] == ["", "time", "larger", "larger"]
+        assert cells[0].parts == (0.1, 0.2, 0.3)
+        assert cells[2].reason == "Not tried: it failed at fewer rows (time)."
+
+    def test_a_package_that_is_absent_is_never_asked(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(peers, "_run", None)
+        cells = list(peers.climb("decompose", "no-such-package", tmp_path, (10, 100)))
+        assert [cell.failure for cell in cells] == ["absent", "absent"]
+
+    def test_packages_are_held_against_ours(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(peers, "measure_peers", lambda _: [OURS, THEIRS, FAILED])
+        monkeypatch.delenv(samples.VARIABLE, raising=False)
+        monkeypatch.setattr(peers, "RESULTS", tmp_path / "results" / "peers.json")
+        theirs, failed = peers.compare_peers(tmp_path)
+        assert theirs.ratio == 5
+        assert theirs.is_met
+        assert failed.reason == "MemoryError: no room"
+        assert peers.read_cells() == [OURS, THEIRS, FAILED]
+
+    def test_the_table_states_who_fails_where(self):
+        text = render_peers([OURS, THEIRS, FAILED])
+        assert "| scorereport 1 | 0.500 s, 120 MB |" in text
+        assert "| scikit-learn 1 | out of memory |" in text
+        assert "- scikit-learn fails at 10,000 rows, out of memory: “MemoryError: no room”." in text
+
+    def test_the_table_states_how_far_packages_are_from_ours(self):
+        assert find_deviation(THEIRS, [OURS, THEIRS]) == pytest.approx(0.0003)
+        assert "the largest difference is 0.0003." in render_peers([OURS, THEIRS])
+
+
+class TestRecord:
+    def test_results_of_other_benchmarks_are_kept(self, tmp_path):
+        path = tmp_path / "results" / "latest.json"
+        merge_results("large", [BROKEN], path)
+        merge_results("bands", [MET], path)
+        merge_results("large", [MET, Told(name="told", ours=1.0), Skipped(name="no", reason="none")], path)
+        found = read_results(path)
+        assert [(r["benchmark"], r["name"]) for r in found] == [
+            ("bands", "fast"),
+            ("large", "fast"),
+            ("large", "told"),
+            ("large", "no"),
+        ]
+        assert found[0]["is_met"] is True
+        assert found[0]["nanoseconds"] == 2
+        assert json.loads(path.read_text())["machine"]["processors"] >= 1
+
+    def test_a_page_without_results_says_so(self):
+        text = render_page({}, [], [])
+        assert "Nothing was measured yet." in text
+        assert text.count("Not measured yet.") == 6
+
+    def test_a_broken_limit_is_bold(self, tmp_path):
+        path = tmp_path / "results" / "latest.json"
+        merge_results("large", [MET, BROKEN], path)
+        text = render_page({}, read_results(path), [])
+        assert "| fast | 0.50 | ≤ 1 | 2.00 s | 2.0 ns |" in text
+        assert "| slow | **3.00** | ≤ 1.6 | 9.00 s |  |" in text
+
+
+class TestCommand:
+    def test_some_benchmarks_run_by_name(self, tmp_path, monkeypatch, capsys):
+        merged = []
+        monkeypatch.setenv(samples.VARIABLE, "1000")
+        monkeypatch.setattr(command, "_benchmarks", lambda _: {"large": lambda: iter([MET, BROKEN])})
+        monkeypatch.setattr(command, "merge_results", lambda *given: merged.append(given))
+        assert command.main(["large", "--data", str(tmp_path)]) == 1
+        assert merged == [("large", [MET, BROKEN])]
+        first, second = capsys.readouterr().out.splitlines()
+        assert " ".join(first.split()) == "fast 0.50 limit ≤ 1 met (2 s, 2 ns a row)"
+        assert "BROKEN" in second
+
+    def test_an_unknown_name_is_refused(self, capsys):
+        with pytest.raises(SystemExit):
+            command.main(["everything"])
+        assert "there is no benchmark 'everything'; there are engine, " in capsys.readouterr().err
+
+    def test_every_name_has_a_benchmark(self, tmp_path):
+        assert tuple(command._benchmarks(tmp_path)) == command.NAMES
+
+
+def test_the_exponent_of_n_log_n_is_a_little_more_than_one():
+    sizes = [10**6, 10**7, 10**8]
+    assert fit_exponent(sizes, [n * np.log(n) for n in sizes]) == pytest.approx(1.0625, abs=0.001)
+    assert fit_exponent(sizes, [3 * n**2 for n in sizes]) == 2

@@ -1,0 +1,103 @@
+"""Rows for the large benchmarks: the same everywhere, written in pieces, small samples begin large ones."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from validation.benchmarks.machine import physical_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scorereport.arrays import FloatArray
+
+SEED = 2021
+PIECE = 1_000_000
+LARGEST = 100_000_000
+#: Takes the place of `LARGEST`, to try everything quickly.
+VARIABLE = "SCOREREPORT_BENCH_ROWS"
+#: Free disk and memory that the largest size needs; smaller ones need their share.
+DISK, MEMORY = 6e9, 4e9
+
+
+def largest_size() -> int:
+    """Rows of the largest sample."""
+    return int(float(os.environ.get(VARIABLE) or LARGEST))
+
+
+def is_rehearsal() -> bool:
+    """Whether sizes are smaller than those whose results are kept."""
+    return largest_size() != LARGEST
+
+
+@contextmanager
+def data_folder(kept: Path | None) -> Iterator[Path]:
+    """A folder for samples: one that is kept, or one that goes."""
+    if kept is not None:
+        kept.mkdir(parents=True, exist_ok=True)
+        yield kept
+        return
+    with tempfile.TemporaryDirectory(prefix="scorereport-bench-") as folder:
+        yield Path(folder)
+
+
+def why_not(folder: Path | None) -> str:
+    """Why this machine cannot take the largest sample; empty if it can."""
+    share = largest_size() / LARGEST
+    place = tempfile.gettempdir() if folder is None else folder
+    free = shutil.disk_usage(place if Path(place).exists() else Path(place).parent).free
+    if free < DISK * share:
+        return f"{free / 1e9:.1f} GB of disk are free in {place}, of {DISK * share / 1e9:.1f} needed"
+    if not Path("/proc/self/status").exists():
+        return "there is no /proc to ask for the memory held"
+    memory = physical_memory()
+    if memory < MEMORY * share:
+        return f"the machine has {memory / 1e9:.1f} GB of memory, of {MEMORY * share / 1e9:.1f} needed"
+    return ""
+
+
+def draw_pieces(n: int) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Outcomes and forecasts of n rows, uniform and calibrated, a million at a time."""
+    for number, start in enumerate(range(0, n, PIECE)):
+        rng = np.random.default_rng([SEED, number])
+        x, u = rng.random(PIECE), rng.random(PIECE)
+        piece = slice(0, n - start)
+        yield (u < x).astype(np.float64)[piece], x[piece]
+
+
+def write_rows(folder: Path, n: int) -> Path:
+    """A Parquet file of n rows, unless it is there: `outcome`, one byte, and `forecast`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = folder / f"rows-{n}.parquet"
+    if path.exists():
+        return path
+    schema = pa.schema({"outcome": pa.uint8(), "forecast": pa.float64()})
+    unfinished = path.with_suffix(".part")
+    with pq.ParquetWriter(unfinished, schema) as writer:
+        for y, x in draw_pieces(n):
+            writer.write_table(pa.table([y.astype(np.uint8), x], schema=schema))
+    return unfinished.replace(path)
+
+
+def write_arrays(folder: Path, n: int) -> tuple[Path, Path]:
+    """Files with the bytes of n outcomes and n forecasts, both double, unless they are there."""
+    paths = folder / f"outcome-{n}.bin", folder / f"forecast-{n}.bin"
+    if all(path.exists() for path in paths):
+        return paths
+    unfinished = [path.with_suffix(".part") for path in paths]
+    with unfinished[0].open("wb") as outcomes, unfinished[1].open("wb") as forecasts:
+        for y, x in draw_pieces(n):
+            y.tofile(outcomes)
+            x.tofile(forecasts)
+    for part, path in zip(unfinished, paths, strict=True):
+        part.replace(path)
+    return paths
