@@ -26,7 +26,7 @@ def open_engine(
     **columns: Any,
 ) -> AbstractContextManager[Engine]:
     """Open the engine of the settings on some data, and survey them."""
-    check_kind(**columns)
+    _check_kind(**columns)
     named: dict[str, Any] = {name: value for name, value in columns.items() if name not in _OF_CLASSES}
     named |= {"window": settings.window, "temporary_folder": temporary_folder}
     if settings.engine == "spark":
@@ -44,7 +44,7 @@ def open_engine(
     return cast("AbstractContextManager[Engine]", open_duckdb(data, memory_limit=memory_limit, **named))
 
 
-def check_kind(
+def _check_kind(
     *, forecasts: Any = (), ordered: bool = False, normalize: bool = False, positive: object = None, **_: Any
 ) -> None:
     """Refuse what belongs to several classes, in the words of `read_predictions`."""
