@@ -27,7 +27,9 @@ from scorereport.inference.measures import resolve_measure
 from scorereport.inference.outcomes import Difference, adjust_by_holm
 from scorereport.inference.panel import Panel, make_panel
 from scorereport.inference.resampling import are_many_alike
+from scorereport.reliability.blocks import pool_cases
 from scorereport.reliability.fit import corp
+from scorereport.reliability.ordering import order_cases
 from scorereport.sampling import SEED, stream
 
 if TYPE_CHECKING:
@@ -265,7 +267,8 @@ def _stretch_log_odds(cases: Cases, p: FloatArray) -> FloatArray:
 
 
 def _fit_isotonic(cases: Cases, p: FloatArray) -> FloatArray:
-    return corp(*cases).recalibrate(p)
+    blocks = pool_cases(order_cases(cases, binary=True), binary=True)  # all of the fit that is needed
+    return np.interp(p, *blocks.corners)
 
 
 _METHODS: dict[str, Method] = {
@@ -279,7 +282,9 @@ def _with_finite_log_odds(cases: Cases) -> tuple[FloatArray, FloatArray, FloatAr
     """Log-odds, outcomes and weights of cases that are not forecast with certainty."""
     y, p, weight = cases
     is_finite = ~_is_certain(p)
-    weight = np.ones(len(y)) if weight is None else weight
+    weight = np.broadcast_to(1.0, len(y)) if weight is None else weight
+    if is_finite.all():
+        return logit(p), y, weight
     return logit(p[is_finite]), y[is_finite], weight[is_finite]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from scorereport.checks import Cases
 from scorereport.errors import UsageError
 from scorereport.reliability.ordering import CACHED
 from scorereport.scores.registry import REGISTRY, Direction, Kind, Propriety, get_score
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport.arrays import CountArray, FloatArray
-    from scorereport.checks import Cases
     from scorereport.reliability.blocks import Blocks
     from scorereport.scores.registry import Score
 
@@ -131,20 +131,28 @@ def mean_score(
     In parts, what is computed of a part stays in the cache of the processor, and nothing of the size of
     the data is made. They are cut where numpy's pairwise summation cuts: the sum is the same to the last bit.
     """
-    y, p, weight = cases
-
-    def add(start: int, end: int) -> tuple[float, float]:
-        if largest_part is not None and end - start > largest_part:
-            middle = start + (end - start) // 16 * 8
-            (left, left_infinite), (right, right_infinite) = add(start, middle), add(middle, end)
-            return left + right, left_infinite + right_infinite
-        part = slice(start, end)
-        scores, of_part = np.asarray(function(y[part], p[part])), None if weight is None else weight[part]
-        total = float((scores if of_part is None else scores * of_part).sum())
-        return total, 0.0 if np.isfinite(total) else _total(of_part, np.isinf(scores))
-
-    total, infinite = add(0, len(y))
+    y, _, weight = cases
+    total, infinite = _sum_scores(function, cases, len(y) if largest_part is None else largest_part)
     return total / (len(y) if weight is None else float(weight.sum())), infinite
+
+
+def _sum_scores(
+    function: Callable[[FloatArray, FloatArray], FloatArray], cases: Cases, largest_part: int
+) -> tuple[float, float]:
+    """Sum of scores, and the weight of infinite ones, of each half by itself until it is small enough."""
+    y, p, weight = cases
+    if len(y) > largest_part:
+        middle = len(y) // 16 * 8
+        below, above = (
+            Cases(y[half], p[half], None if weight is None else weight[half])
+            for half in (slice(middle), slice(middle, None))
+        )
+        left, left_infinite = _sum_scores(function, below, largest_part)
+        right, right_infinite = _sum_scores(function, above, largest_part)
+        return left + right, left_infinite + right_infinite
+    scores = np.asarray(function(y, p))
+    total = float((scores if weight is None else scores * weight).sum())
+    return total, 0.0 if np.isfinite(total) else _total(weight, np.isinf(scores))
 
 
 def decompose_real(cases: Cases, blocks: Blocks) -> Decomposition:
