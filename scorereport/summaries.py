@@ -108,14 +108,14 @@ def score_fit(name: str, fit: Corp, measures: Iterable[Measure]) -> ModelScores:
 def collect_curves(fit: Fitted, points: int, knots: FloatArray | None = None) -> ModelCurves:
     """All curves of a fit, with about so many points each, or at knots that were chosen before."""
     kinks = kinks_of(fit)
-    regret = regret_curve(fit, choose_knots(fit, points) if knots is None else knots)
+    regret = regret_curve(fit, theta=choose_knots(fit, points) if knots is None else knots)
     of_murphy = choose_knots(fit, points, kinks) if knots is None else np.union1d(knots, kinks)
     return ModelCurves(
         reliability=reliability_curve(fit),
         histogram=forecast_histogram(fit),
         roc=thin_roc(roc_curve(fit), points),
         roc_hull=roc_hull(fit),
-        murphy=murphy_curves(fit, of_murphy),
+        murphy=murphy_curves(fit, theta=of_murphy),
         regret=regret,
         decision=decision_curve(fit, thresholds=regret.theta[regret.theta < 1]),
     )

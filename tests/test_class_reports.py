@@ -673,7 +673,8 @@ def test_hostile_names_are_shown_and_do_nothing(hostile):
     evaluation, page = hostile
     assert_page_is_sound(page)
     assert "<img src=x" not in page
-    assert "49" not in re.sub(r"[\d.,]*\d49|49\d[\d.,]*|\d*\.\d*", "", words_of(page))
+    without_hashes = re.sub(r"\b[0-9a-f]{40,}\b", "", words_of(page))
+    assert "49" not in re.sub(r"[\d.,]*\d49|49\d[\d.,]*|\d*\.\d*", "", without_hashes)
     words = words_of(page)
     for name in (
         f"{HOSTILE} a",

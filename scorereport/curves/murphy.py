@@ -72,7 +72,7 @@ class MurphyCurves:
     uncertainty: MurphyCurve
 
 
-def murphy_curves(fit: Fitted, theta: FloatArray | None = None) -> MurphyCurves:
+def murphy_curves(fit: Fitted, *, theta: FloatArray | None = None) -> MurphyCurves:
     """Decompose the mean elementary score at every θ: knots at all forecasts, fits and the mean outcome.
 
     Only some knots may be asked for; between others the curves then are not what the lines show.
@@ -100,7 +100,7 @@ def murphy_curves(fit: Fitted, theta: FloatArray | None = None) -> MurphyCurves:
     )
 
 
-def regret_curve(fit: Fitted, theta: FloatArray | None = None) -> RegretCurve:
+def regret_curve(fit: Fitted, *, theta: FloatArray | None = None) -> RegretCurve:
     """Mean regret at every cost: half the elementary score, knots at all forecasts or at those asked for."""
     fit.require_events("A regret curve")
     knots = theta if theta is not None else all_knots(fit)
