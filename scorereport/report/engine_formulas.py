@@ -43,8 +43,8 @@ ENGINE_CATALOGUE = {
         name="Grouped jackknife over buckets",
         formula="T ± z se, se² = (G − 1)/G Σ (T₋g − mean T₋g)², T₋g the number T from all buckets but the "
         "g-th",
-        convention="A hash deals out rows, or whole clusters, to buckets as if at random but the same in every "
-        "run, and for all models alike; sums by bucket come from the one reading. z is a quantile of t "
+        convention="A hash deals out rows, or whole clusters, to buckets as if at random but the same in "
+        "every run, and for all models alike; sums by bucket come from the one reading. z is a quantile of t "
         "with G − 1 degrees of freedom. For the AUC se² = Σ k/(k − 1) Σ u² over both classes, u the sum "
         "of (V − AUC)/m over the cases of a class in one of the k buckets that hold it, V the share of "
         "the other class that a case is ordered rightly against, m all cases of the class; with "
