@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scorereport.arrays import CountArray, FloatArray, IntArray
 from scorereport.reliability.blocks import (
     Blocks,
+    Sums,
     isotonic_edges,
     isotonic_starts,
     lasts_of,
@@ -34,6 +35,8 @@ _Bits = TypeVar("_Bits", bound=np.unsignedinteger[Any])
 _MANY_TIES = 8
 #: Distinct forecasts that are drawn together: 2^15, as a bit of 16 is for the outcome.
 _BITS = 15
+#: With more runs of equal outcomes than this, pooling in whole numbers beats scipy's.
+_LONG = 20_000
 _LARGEST_INT32 = np.iinfo(np.int32).max
 #: A difference of sums this much smaller than they are is rounding.
 _ROUNDING = 1e-12
@@ -56,7 +59,7 @@ class Redraw(NamedTuple):
 
     def _fit_cases(self) -> Refit:
         sums = sums_of_outcomes(self.events)
-        edges, events = sums.at(isotonic_edges(sums))
+        edges, events = sums.at(isotonic_edges(sums) if len(sums.n) > _LONG else _edges_in_floats(sums))
         return Refit(start=edges[:-1], last=edges[1:] - 1, n=np.diff(edges), events=np.diff(events))
 
     def _fit_counts(self, counts: CountArray) -> Refit:
@@ -70,6 +73,12 @@ class Redraw(NamedTuple):
             n=np.add.reduceat(n, block),
             events=np.add.reduceat(events, block),
         )
+
+
+def _edges_in_floats(sums: Sums) -> NDArray[np.intp]:
+    """Edges of blocks by scipy alone: neighbours of equal means, which it may leave apart, harm no curve."""
+    n = np.diff(sums.n)
+    return np.append(isotonic_starts(n, np.diff(sums.events)), len(n))
 
 
 class Refit(NamedTuple):
