@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from scorereport.errors import DataError as DataError
     from scorereport.errors import ScoreReportError as ScoreReportError
     from scorereport.errors import UsageError as UsageError
+    from scorereport.evaluating import evaluate as evaluate
     from scorereport.evaluation import Evaluation as Evaluation
-    from scorereport.evaluation import evaluate as evaluate
     from scorereport.predictions import ClassPredictions as ClassPredictions
     from scorereport.predictions import Predictions as Predictions
     from scorereport.reading import read_predictions as read_predictions
@@ -43,7 +43,7 @@ _HOMES = {
     "UsageError": "errors",
     "certify": "reference.certifying",
     "corp": "reliability.fit",
-    "evaluate": "evaluation",
+    "evaluate": "evaluating",
     "read_predictions": "reading",
     "select": "selection.selecting",
     "skill": "scores.skills",

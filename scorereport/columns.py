@@ -9,7 +9,7 @@ import numpy as np
 
 from scorereport.checks import name_some, refuse_longdouble, refuse_rows
 from scorereport.errors import DataError
-from scorereport.sources import MISSING_WORDS
+from scorereport.sources.csv_files import MISSING_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from scorereport.cases import Cases
     from scorereport.inference.outcomes import HypothesisTest
     from scorereport.results import ModelScores, SampleSummary, Settings
+    from scorereport.roles import Roles
 
     #: Counts the cases of some rows and, if there are settings, scores them.
     ScoreRows = Callable[[IntArray, Settings | None], tuple[SampleSummary, tuple[ModelScores, ...]]]
@@ -223,9 +224,9 @@ def _label(time: NDArray[np.datetime64], window: str) -> NDArray[Any]:
     return stamps.strftime(WINDOWS[window]).to_numpy(dtype=object)
 
 
-def check_window(window: str | None, predictions: Cases) -> None:
+def check_window(window: str | None, columns: Cases | Roles) -> None:
     """A window needs times."""
     if window is not None:
         check_option(window, "window", WINDOWS)
-        if predictions.time is None:
+        if columns.time is None:
             raise UsageError("`window` needs a column of times; name it as `time`.")

@@ -135,7 +135,7 @@ class Request:
 
     def evaluate(self, configuration: Configuration | None = None) -> tuple[Evaluation, Certificate | None]:
         """The evaluation asked for, options before configuration, and its certificate if asked for."""
-        from scorereport.evaluation import evaluate
+        from scorereport.evaluating import evaluate
         from scorereport.watching import show_progress
 
         chosen = self.choose(configuration)

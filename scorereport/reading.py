@@ -5,28 +5,29 @@ Rows are counted from 0, the first row below a header.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scorereport.cases import DroppedRows, MissingValues, RowFlow
 from scorereport.checks import SUM_TOLERANCE, check_option, refuse_rows
 from scorereport.columns import bounded_numbers, class_indices, dates, label_text, label_texts, outcome_values
-from scorereport.errors import DataError, UsageError
+from scorereport.errors import DataError
 from scorereport.memory import give_back_memory
 from scorereport.predictions import ClassPredictions, Predictions, Rescaled, check_class_names
-from scorereport.sources import describe, hash_file, read_columns
+from scorereport.roles import Roles, check_forecasts, check_kind, columns_of_models
+from scorereport.sources.hashing import hash_file
+from scorereport.sources.places import describe
+from scorereport.sources.reading_columns import read_columns
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import pandas as pd
     from numpy.typing import NDArray
 
     from scorereport.arrays import FloatArray, IntArray
-
-    #: A column for each model or, of K classes, the columns of each model.
-    Forecasts = Sequence[str] | Mapping[str, Sequence[str]]
+    from scorereport.roles import Forecasts
 
 
 def read_predictions(  # noqa: PLR0913  # each part that a column may play has its name
@@ -84,134 +85,38 @@ def read_predictions(  # noqa: PLR0913  # each part that a column may play has i
     labels = None if classes is None else check_class_names(classes)
     check_forecasts(forecasts)
     check_kind(labels, forecasts, positive=positive, grade=grade, ordered=ordered, normalize=normalize)
-    columns_of = _columns_of(forecasts, labels)
+    columns_of = columns_of_models(forecasts, labels)
     roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time)
-    columns = _clean(
-        read_columns(source, roles.numbers, roles.labels, table),
-        roles,
-        labels,
-        positive=positive,
-        normalize=normalize,
-    )
-    give_back_memory()  # raw columns, which are gone, were as large as clean ones
+    columns = _read_clean(source, table, roles, labels, positive=positive, normalize=normalize)
     rows, row_flow = _complete_rows(columns, drop=missing == "drop")
     if row_flow.dropped:
         columns = {name: values[rows] for name, values in columns.items()}
-    shared: dict[str, Any] = {
-        **_collect(columns, roles),
-        "row_flow": row_flow,
-        "rows": rows if row_flow.dropped else None,
-        "source": describe(source, table),
-        "file_sha256": hash_file(source, table),
-    }
+    shared = _collect(columns, roles, rows, row_flow)
+    shared |= {"source": describe(source, table), "file_sha256": hash_file(source, table)}
     if labels is None:
         forecast = {name: columns[name] for name in columns_of}
         event = "1" if positive is None else label_text(positive)
         return Predictions(outcome=columns[roles.outcome], forecasts=forecast, positive=event, **shared)
     tables, rescaled = _make_tables(columns, columns_of, rows, normalize=normalize)
-    return ClassPredictions(
-        outcome=columns[roles.outcome].astype(np.int64),
-        forecasts=tables,
-        classes=labels,
-        ordered=ordered,
-        rescaled=rescaled,
-        **shared,
-    )
+    shared |= {"classes": labels, "ordered": ordered, "rescaled": rescaled}
+    return ClassPredictions(outcome=columns[roles.outcome].astype(np.int64), forecasts=tables, **shared)
 
 
-class Roles(NamedTuple):
-    """Which column plays which part; `forecasts` are the columns of all models."""
-
-    outcome: str
-    forecasts: tuple[str, ...]
-    weight: str | None
-    groups: tuple[str, ...]
-    cluster: str | None
-    grade: str | None
-    time: str | None
-
-    @classmethod
-    def of(
-        cls,
-        outcome: str,
-        columns_of: Mapping[str, Sequence[str]],
-        weight: str | None,
-        group: str | Sequence[str] | None,
-        cluster: str | None,
-        grade: str | None,
-        time: str | None,
-    ) -> Roles:
-        """Roles from what a caller names; a name that is a number is read as its text."""
-        groups = [group] if isinstance(group, (str, int)) else list(group or [])
-        others = (None if name is None else str(name) for name in (cluster, grade, time))
-        weight = None if weight is None else str(weight)
-        forecasts = tuple(column for columns in columns_of.values() for column in columns)
-        return cls(str(outcome), forecasts, weight, tuple(map(str, groups)), *others)
-
-    @property
-    def numbers(self) -> list[str]:
-        """Columns that must hold numbers."""
-        return [*self.forecasts, *([self.weight] if self.weight is not None else [])]
-
-    @property
-    def labels(self) -> list[str]:
-        """Columns whose text must be kept as it is."""
-        return [self.outcome, *self.texts, *([self.time] if self.time is not None else [])]
-
-    @property
-    def texts(self) -> list[str]:
-        """Columns of labels: subgroups, clusters and grades."""
-        return [*self.groups, *(name for name in (self.cluster, self.grade) if name is not None)]
-
-
-def check_forecasts(forecasts: Forecasts) -> None:
-    """At least one model, each once."""
-    if isinstance(forecasts, str) or len(forecasts) == 0:
-        raise UsageError(f"`forecasts` must be a list of at least one column; got {forecasts!r}.")
-    for name, times in Counter(map(str, forecasts)).items():
-        if times > 1:
-            raise UsageError(f"`{name}` is asked for {times} times; a column has one role.")
-
-
-def check_kind(
+def _read_clean(
+    source: Any,
+    table: str | None,
+    roles: Roles,
     classes: tuple[str, ...] | None,
-    forecasts: Forecasts,
     *,
     positive: object,
-    grade: str | None,
-    ordered: bool,
     normalize: bool,
-) -> None:
-    """Refuse what belongs to the other kind of predictions."""
-    if classes is None and (isinstance(forecasts, Mapping) or ordered or normalize):
-        raise UsageError(
-            "`classes` must name the classes, in the order of their columns, where a model has several."
-        )
-    for name, flag in (("ordered", ordered), ("normalize", normalize)):
-        if not isinstance(flag, (bool, np.bool_)):
-            raise UsageError(f"`{name}` must be True or False; got {flag!r}.")
-    if classes is not None and positive is not None:
-        raise UsageError("`positive` is for two outcomes; `classes` names all of them.")
-    if classes is not None and grade is not None:
-        raise UsageError("`grade` is for rating grades of a binary outcome, not for classes.")
-
-
-def _columns_of(forecasts: Forecasts, classes: tuple[str, ...] | None) -> dict[str, tuple[str, ...]]:
-    """The columns of each model: one for an event, else one for each class."""
-    if classes is None:
-        return {str(name): (str(name),) for name in forecasts}
-    if not isinstance(forecasts, Mapping):
-        return {str(model): tuple(f"{model}_{label}" for label in classes) for model in forecasts}
-    named = {}
-    for model, columns in forecasts.items():
-        if isinstance(columns, str) or len(columns) != len(classes):
-            got = repr(columns) if isinstance(columns, str) else len(columns)
-            raise UsageError(
-                f"`forecasts` must name a column for each of the {len(classes)} classes; "
-                f"got {got} for {model}."
-            )
-        named[str(model)] = tuple(map(str, columns))
-    return named
+) -> dict[str, NDArray[Any]]:
+    """All columns of a source as clean arrays; its raw ones, which are as large, are gone by then."""
+    raw = read_columns(source, roles.numbers, roles.labels, table)
+    columns = _clean(raw, roles, classes, positive=positive, normalize=normalize)
+    del raw
+    give_back_memory()
+    return columns
 
 
 def _clean(
@@ -234,8 +139,10 @@ def _clean(
     return columns
 
 
-def _collect(columns: dict[str, NDArray[Any]], roles: Roles) -> dict[str, Any]:
-    """The columns beside outcomes and forecasts, with their names."""
+def _collect(
+    columns: dict[str, NDArray[Any]], roles: Roles, rows: IntArray, row_flow: RowFlow
+) -> dict[str, Any]:
+    """The columns beside outcomes and forecasts, with their names, and which rows they are."""
     return {
         "weight": None if roles.weight is None else columns[roles.weight],
         "groups": {name: columns[name] for name in roles.groups},
@@ -245,6 +152,8 @@ def _collect(columns: dict[str, NDArray[Any]], roles: Roles) -> dict[str, Any]:
         "outcome_name": roles.outcome,
         "time_name": "time" if roles.time is None else roles.time,
         "weight_name": "weight" if roles.weight is None else roles.weight,
+        "row_flow": row_flow,
+        "rows": rows if row_flow.dropped else None,
     }
 
 

@@ -37,7 +37,7 @@ from scorereport.summaries import choose_measures
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from scorereport.inference.bootstrapping import Bootstrap
+    from scorereport.inference.bootstrap_results import Bootstrap
     from scorereport.inference.domination import MurphyDifference
     from scorereport.inference.mean_errors import ErrorChoice
     from scorereport.inference.measures import Measure

@@ -12,9 +12,9 @@ import scorereport as sr
 from scorereport.classes.measures import order_of_tables
 from scorereport.configuration import parse_configuration
 from scorereport.fonts import covers
-from scorereport.report.class_formulas import CLASS_CATALOGUE, CLASS_SCORES, CLASS_SYMBOLS
 from scorereport.report.conclusions import conclude
-from scorereport.report.formulas import CATALOGUE
+from scorereport.report.formulas.catalogue import CATALOGUE
+from scorereport.report.formulas.classes import CLASS_CATALOGUE, CLASS_SCORES, CLASS_SYMBOLS
 from scorereport.report.precision import describe_size, precision_table
 from scorereport.report.provenance import Provenance
 from scorereport.report.record import make_report

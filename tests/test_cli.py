@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
-from scorereport import evaluation
+from scorereport import evaluating
 from scorereport.cli import main
 from scorereport.errors import ExitCode
 from scorereport.terminal import print_evaluation
@@ -179,7 +179,7 @@ def test_what_is_not_given_is_left_to_the_function(call, long, monkeypatch):
         seen.update(options)
         return original(file, **{**options, "resamples": 0})
 
-    monkeypatch.setattr(evaluation, "evaluate", evaluate)
+    monkeypatch.setattr(evaluating, "evaluate", evaluate)
     assert call("score", long, *REQUIRED)[0] == 0
     assert set(seen) == {"outcome", "positive", "forecasts"}
 
@@ -192,7 +192,7 @@ def test_an_interrupt_is_one_line_and_its_exit_code(call, long, monkeypatch, com
     def interrupted(*_, **__):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(evaluation, "evaluate", interrupted)
+    monkeypatch.setattr(evaluating, "evaluate", interrupted)
     arguments = [long, *REQUIRED] if command == "score" else []
     assert call(command, *arguments) == (130, "", "scorereport: interrupted.\n")
 
@@ -634,7 +634,7 @@ def test_import_loads_nothing_heavy():
 @pytest.fixture
 def demo(call, tmp_path, monkeypatch):
     """The demo, with few draws."""
-    monkeypatch.setattr(evaluation, "evaluate", partial(sr.evaluate, resamples=20))
+    monkeypatch.setattr(evaluating, "evaluate", partial(sr.evaluate, resamples=20))
     saved = tmp_path / "predictions.csv"
     done = call("demo", "--save", saved)
     monkeypatch.undo()

@@ -16,7 +16,7 @@ from statsmodels.stats.multitest import multipletests
 
 import scorereport as sr
 from scorereport.arrays import bits_equal
-from scorereport.inference import domination
+from scorereport.inference import murphy_cells, murphy_limits, murphy_sentences
 from scorereport.inference.delong import auc_influence, auc_interval, placements
 from scorereport.inference.differences import compare_models, delong_test, score_difference
 from scorereport.inference.domination import murphy_difference
@@ -627,7 +627,7 @@ def test_limits_at_all_knots_are_those_of_the_curves():
     panel = make_panel(Y, {"first": P, "second": Q})
     theta = np.unique(np.concatenate([[0, 1], P, Q]))
     limits = [sr.curves.murphy_curves(sr.corp(Y, p)).score.limits(theta)[1:] for p in (P, Q)]
-    for found, first, second in zip(domination._limits(panel, theta), *limits, strict=True):
+    for found, first, second in zip(murphy_limits._limits(panel, theta), *limits, strict=True):
         np.testing.assert_allclose(found, first - second, rtol=0, atol=1e-14)
 
 
@@ -691,7 +691,7 @@ def test_both_models_may_be_told_to_be_better():
 
 def test_ranges_of_costs_in_words():
     theta = np.array([0.0, 0.25, 0.5, 1.0])
-    say = lambda *chosen: domination._range(theta, np.array(chosen, dtype=bool))  # noqa: E731
+    say = lambda *chosen: murphy_sentences._range(theta, np.array(chosen, dtype=bool))  # noqa: E731
     assert say(0, 0, 0, 0) == ""
     assert say(0, 1, 0, 0) == "cost 0.25"
     assert say(0, 1, 1, 0) == "costs between 0.25 and 0.5"
@@ -740,7 +740,7 @@ def test_one_resample_is_the_curve_of_the_drawn_rows(digits):
     panel = make_panel(d["y"], {"first": d["p"], "second": d["q"]}, cluster=d["cluster"])
     theta = np.linspace(0, 1, 21).round(2)
     weight = panel.units.draw(stream(7, 3))
-    mean, square = domination._moments(domination._Cells.of(panel, theta), weight)
+    mean, square = murphy_cells.average_differences(murphy_cells.Cells.of(panel, theta), weight)
     for position, cost in enumerate(theta):
         first, second = (sr.scores.elementary(panel.outcome, p, theta=cost) for p in panel.forecasts.values())
         expected = [(weight * (first - second) ** power).sum() / weight.sum() for power in (1, 2)]

@@ -15,7 +15,8 @@ import sqlalchemy as sa
 import scorereport as sr
 from scorereport.engines.choosing import estimate_rows
 from scorereport.engines.duck.engine import open_duckdb
-from scorereport.sources import describe, hash_file
+from scorereport.sources.hashing import hash_file
+from scorereport.sources.places import describe
 
 COLUMNS = {
     "outcome": "y",

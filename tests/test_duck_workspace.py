@@ -21,7 +21,7 @@ from scorereport.engines.choosing import choose_engine, estimate_rows
 from scorereport.engines.duck.engine import open_duckdb
 from scorereport.engines.duck.workspace import Workspace
 from scorereport.engines.limits import check_memory_limit, physical_memory
-from scorereport.sources import hash_file
+from scorereport.sources.hashing import hash_file
 
 NAMED = {"outcome": "y", "forecasts": ["x"]}
 

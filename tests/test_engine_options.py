@@ -10,9 +10,10 @@ import duckdb
 import pandas as pd
 import pytest
 
-from scorereport import evaluation
+from scorereport import evaluating
 from scorereport.addresses import is_address, opened
-from scorereport.cli import _command, main
+from scorereport.cli import main
+from scorereport.commands.invocation import describe_command
 from scorereport.configuration import configuration_schema, parse_configuration
 from scorereport.errors import DataError, ExitCode, ScoreReportError, UsageError
 
@@ -42,7 +43,7 @@ def asked(monkeypatch):
         found.update(arguments, source=source)
         raise UsageError("Enough.")
 
-    monkeypatch.setattr(evaluation, "evaluate", evaluate)
+    monkeypatch.setattr(evaluating, "evaluate", evaluate)
     return found
 
 
@@ -224,7 +225,7 @@ def test_a_path_hides_nothing():
 )
 def test_the_recorded_command_has_neither_passwords_nor_what_does_not_matter(monkeypatch, words, recorded):
     monkeypatch.setattr(sys, "argv", ["scorereport", *words])
-    assert _command() == recorded
+    assert describe_command() == recorded
 
 
 # ---- sources ----

@@ -27,7 +27,7 @@ from scorereport.periods import Period
 from scorereport.reference.certifying import decline
 from scorereport.report.assembly import describe_report
 from scorereport.report.conclusions import conclude
-from scorereport.report.engine_formulas import ENGINE_CATALOGUE, SYMBOLS_OF_BUCKETS
+from scorereport.report.formulas.engines import ENGINE_CATALOGUE, SYMBOLS_OF_BUCKETS
 from scorereport.report.methods.engines import describe_engine
 from scorereport.report.notebook import render_notebook
 from scorereport.report.precision import describe_size

@@ -75,11 +75,14 @@ def test_an_impatient_second_signal_does_not_disturb_the_tidying_up():
 @needs_signals
 def test_a_signal_that_is_ignored_stays_so():
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under nohup
+    went_on = False
     try:
         with stopped_by_signals():
             raise_signals(signal.SIGHUP)
+            went_on = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+    assert went_on
 
 
 def test_what_must_not_be_disturbed_is_done_first():

@@ -25,11 +25,11 @@ from scorereport.configuration.audit_tables import SourceTable, WindowTable
 from scorereport.engines.duck.engine import open_duckdb
 from scorereport.engines.tallies import tally_forecasts
 from scorereport.errors import DataError, ExitCode
-from scorereport.evaluation import evaluate
+from scorereport.evaluating import evaluate
 from scorereport.history.records import Status
 from scorereport.periods import Period
 from scorereport.reference.certifying import decline
-from scorereport.sources import hash_file
+from scorereport.sources.hashing import hash_file
 from scorereport.trend.snapshots import take_snapshot
 
 OCTOBER = Period(label="2026-10", start="2026-10-01", end="2026-11-01")

@@ -24,20 +24,14 @@ from scorereport.arrays import bits_equal
 from scorereport.inference import fits, overfit, resampling, scale_groups
 from scorereport.inference.bootstrapping import bootstrap, bootstrap_panel
 from scorereport.inference.components import FittedLosses, case_losses
-from scorereport.inference.domination import (
-    _costs,
-    _Counted,
-    _dominant,
-    _extreme_limits,
-    _moments,
-    _places,
-    _Sample,
-    _sort_together,
-    murphy_difference,
-)
+from scorereport.inference.domination import murphy_difference
 from scorereport.inference.fits import Fits
 from scorereport.inference.logistic import fit_line, fit_offset, information
 from scorereport.inference.measures import resolve_measure
+from scorereport.inference.murphy_bands import CountedSample, RowSample
+from scorereport.inference.murphy_cells import average_differences
+from scorereport.inference.murphy_costs import _places, choose_costs
+from scorereport.inference.murphy_limits import _extreme_limits, _sort_together, find_dominant
 from scorereport.inference.overfit import estimate_overfit
 from scorereport.inference.panel import are_ordered, make_panel, order_by
 from scorereport.inference.recalibration import _deal, _deal_in_order
@@ -394,7 +388,7 @@ def test_the_order_of_many_rows_leaves_no_trace():
 @pytest.mark.usefixtures("few_are_many")
 def test_joint_cells_count_every_row_once():
     panel, theta = draw_panel(700, digits=1), np.array([0.0, 0.15, 0.3, 0.6, 1.0])
-    sample, counted = _Sample.of(panel, theta), _Counted.of(panel, theta)
+    sample, counted = RowSample.of(panel, theta), CountedSample.of(panel, theta)
     plain = Counter(zip(sample.cells.lower.tolist(), sample.cells.upper.tolist(), strict=True))
     kinds = zip(counted.cells.lower.tolist(), counted.cells.upper.tolist(), strict=True)
     assert dict(zip(kinds, counted.counts[:-1].tolist(), strict=True)) == plain
@@ -407,9 +401,12 @@ def test_joint_cells_count_every_row_once():
 @pytest.mark.usefixtures("few_are_many")
 def test_moments_of_joint_cells_are_those_of_rows(digits):
     panel = draw_panel(700, digits=digits)
-    theta = _costs(panel, 60)
+    theta = choose_costs(panel, 60)
     for one, other in zip(
-        *(_moments(s.cells, s.weight) for s in (_Sample.of(panel, theta), _Counted.of(panel, theta))),
+        *(
+            average_differences(s.cells, s.weight)
+            for s in (RowSample.of(panel, theta), CountedSample.of(panel, theta))
+        ),
         strict=True,
     ):
         np.testing.assert_allclose(other, one, rtol=0, atol=1e-15)
@@ -418,7 +415,7 @@ def test_moments_of_joint_cells_are_those_of_rows(digits):
 @pytest.mark.usefixtures("few_are_many")
 def test_kinds_of_rows_are_drawn_by_the_multinomial_law():
     panel = draw_panel(700, digits=1)
-    counted = _Counted.of(panel, np.array([0.0, 0.35, 0.7, 1.0]))
+    counted = CountedSample.of(panel, np.array([0.0, 0.35, 0.7, 1.0]))
     drawn = np.array([counted.draw(stream(1, number)) for number in range(3000)])
     n, expected = 700, counted.counts.astype(float)
     assert (drawn.sum(axis=1) == n).all()
@@ -508,7 +505,7 @@ def test_who_dominates_is_told_alike_with_weights_of_1(first, second, dominant, 
     set_stretch(monkeypatch, rows)
     for weight in (None, np.ones(3)):
         panel = make_panel([0, 0, 1], {"a": first, "b": second}, sample_weight=weight)
-        assert _dominant(panel) == dominant
+        assert find_dominant(panel) == dominant
 
 
 @pytest.mark.parametrize("rows", [1, 3, 8, 1000])
@@ -527,7 +524,7 @@ def test_costs_are_even_and_among_distinct_forecasts(rows, digits, monkeypatch):
     panel = draw_panel(90, digits=digits)
     distinct = np.unique(np.concatenate(list(panel.forecasts.values())))
     chosen = np.linspace(0, len(distinct) - 1, min(15, len(distinct))).round().astype(int)
-    assert bits_equal(_costs(panel, 30), np.union1d(np.linspace(0, 1, 15), distinct[chosen]))
+    assert bits_equal(choose_costs(panel, 30), np.union1d(np.linspace(0, 1, 15), distinct[chosen]))
 
 
 # Fits and losses

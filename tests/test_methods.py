@@ -40,14 +40,10 @@ from scorereport.inference.outcomes import holm
 from scorereport.inference.rates import rate_interval
 from scorereport.reference.certificate import Certificate
 from scorereport.reliability.chernoff import chernoff_quantile
-from scorereport.report.formulas import (
-    CATALOGUE,
-    SCORES,
-    SYMBOLS,
-    SYMBOLS_OF_INFERENCE,
-    cite,
-    list_works,
-)
+from scorereport.report.formulas.catalogue import CATALOGUE
+from scorereport.report.formulas.citing import cite, list_works
+from scorereport.report.formulas.scores import SCORES
+from scorereport.report.formulas.symbols import SYMBOLS, SYMBOLS_OF_INFERENCE
 from scorereport.report.provenance import Provenance
 from scorereport.report.record import make_report
 from scorereport.report.render import render_html

@@ -138,7 +138,7 @@ def test_an_open_verdict_counts_under_strict(call, write, tmp_path):
     ids=lambda value: " ".join(value)[-30:] if isinstance(value, list) else "",
 )
 def test_wrong_options_are_refused_before_the_work(call, tmp_path, monkeypatch, arguments, told):
-    monkeypatch.setattr("scorereport.evaluation.evaluate", None)
+    monkeypatch.setattr("scorereport.evaluating.evaluate", None)
     before = sorted(tmp_path.iterdir())
     code, error = call(*arguments)
     assert code == ExitCode.USAGE
@@ -377,7 +377,7 @@ def test_options_of_classes_come_before_the_configuration(call, write, tmp_path)
     ids=["binary", "unordered", "option", "no classes", "stranger", "groups", "outcome", "columns"],
 )
 def test_what_does_not_fit_classes_is_refused_before_the_work(call, write, monkeypatch, text, options, told):
-    monkeypatch.setattr("scorereport.evaluation.evaluate", None)
+    monkeypatch.setattr("scorereport.evaluating.evaluate", None)
     code, error = call("grades.csv", "--config", write("k.toml", text), *options, "-o", "r.json")
     assert (code, error) == (ExitCode.USAGE, f"scorereport: {told}\n")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,8 @@ from scorereport.audit.rows.times import local_times
 from scorereport.errors import DataError, UsageError
 from scorereport.interrupts import undisturbed
 from scorereport.periods import Period
-from scorereport.reading import Roles
-from scorereport.sources import describe
+from scorereport.roles import Roles
+from scorereport.sources.places import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport.audit.databases.database import Database
+    from scorereport.audit.databases.table_names import TableName
     from scorereport.cases import RowFlow
 
 
@@ -100,13 +102,16 @@ def copy_file(path: Path, table: str, choice: Choice, below: str | None) -> tupl
 def copy_database(database: Database, choice: Choice, below: str | None) -> Copy:
     """Copy rows of a table or a query: no connection lasts as long as the work on them."""
     roles, column, table = choice.roles, choice.column, database.table
-
-    def find_edges() -> NDArray[np.datetime64]:
-        return local_times(database.read_edges(table, column), column, choice.zone)  # type: ignore[arg-type]
-
     lots = read_tables(database, roles.numbers, list_labels(roles, column), column, choice.period)
-    of_table = {"counts_others": False, "find_edges": find_edges} if table else {}
-    return _copy(lots, choice, below, database.source, "in the order in which it gave them", **of_table)
+    options: dict[str, Any] = {}
+    if table:
+        options = {"counts_others": False, "find_edges": partial(_find_edges, database, table, choice)}
+    return _copy(lots, choice, below, database.source, "in the order in which it gave them", **options)
+
+
+def _find_edges(database: Database, table: TableName, choice: Choice) -> NDArray[np.datetime64]:
+    """The first and the last time of a table."""
+    return local_times(database.read_edges(table, choice.column), choice.column, choice.zone)
 
 
 def _copy(

@@ -16,7 +16,7 @@ from scorereport.errors import UsageError
 from scorereport.files import write_together
 from scorereport.history.checking_files import STAGING
 from scorereport.history.records import FiledFile
-from scorereport.sources import hash_file
+from scorereport.sources.hashing import hash_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

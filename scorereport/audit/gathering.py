@@ -16,8 +16,9 @@ from scorereport.configuration.audit_tables import DATABASE_FILES
 from scorereport.engines.choosing import choose_engine
 from scorereport.errors import UsageError
 from scorereport.predictions import ClassPredictions, Predictions, check_class_names
-from scorereport.reading import Roles, _columns_of
-from scorereport.sources import describe, hash_file
+from scorereport.roles import Roles, columns_of_models
+from scorereport.sources.hashing import hash_file
+from scorereport.sources.places import describe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -162,4 +163,4 @@ def _find_roles(columns: Mapping[str, Any]) -> Roles:
     classes = columns.get("classes")
     labels = None if classes is None else check_class_names(classes)
     parts = {part: columns.get(part) for part in _PARTS}
-    return Roles.of(columns["outcome"], _columns_of(columns["forecasts"], labels), **parts)
+    return Roles.of(columns["outcome"], columns_of_models(columns["forecasts"], labels), **parts)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scorereport.audit.gathering import MEMORY, Gathered
 from scorereport.audit.referring import Referred
 from scorereport.errors import ExitCode, ScoreReportError
-from scorereport.evaluation import evaluate
+from scorereport.evaluating import evaluate
 from scorereport.history.records import Status
 from scorereport.judging import Light
 from scorereport.report.choosing import choose_checkpoint

@@ -30,7 +30,7 @@ from scorereport.scores.labels import confusion_table
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scorereport.inference.bootstrapping import Bootstrap
+    from scorereport.inference.bootstrap_results import Bootstrap
     from scorereport.inference.components import ComponentEstimate
     from scorereport.results import Settings
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.inference.bootstrapping import bootstrap_parts, make_statistic
+from scorereport.inference.bootstrapping import bootstrap_parts
+from scorereport.inference.replicates import make_statistic
 from scorereport.scores.skills import relative_skill
 
 if TYPE_CHECKING:
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
 
     from scorereport.arrays import FloatArray
     from scorereport.classes.measures import MeanMeasure, TableMeasure
-    from scorereport.inference.bootstrapping import Bootstrap, Part, Statistic
+    from scorereport.inference.bootstrap_results import Bootstrap
     from scorereport.inference.class_panel import ClassPanel
+    from scorereport.inference.replicates import Part, Statistic
 
 SKILL = " skill"
 

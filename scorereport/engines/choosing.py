@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from scorereport.checks import check_option
 from scorereport.engines.limits import check_memory_limit, physical_memory
 from scorereport.errors import DataError
-from scorereport.sources import is_address, locate
+from scorereport.sources.places import is_address, locate
 
 if TYPE_CHECKING:
-    from scorereport.sources import Place
+    from scorereport.sources.places import Place
 
 ENGINES = ("auto", "memory", "duckdb", "spark")
 #: What the engine in memory needs of each row: several copies of each column, and work space.
@@ -83,7 +83,7 @@ def _count_parquet(place: Place) -> int:
 
 def _estimate_csv(place: Place) -> int:
     """Rows by the size of the file, its columns being those of the header."""
-    from scorereport.sources import read_header
+    from scorereport.sources.csv_files import read_header
 
     path = place.files[0]
     size = path.stat().st_size * (_PACKED if path.name.lower().endswith(".gz") else 1)

@@ -48,8 +48,8 @@ def _check_kind(
     *, forecasts: Any = (), ordered: bool = False, normalize: bool = False, positive: object = None, **_: Any
 ) -> None:
     """Refuse what belongs to several classes, in the words of `read_predictions`."""
-    from scorereport import reading
+    from scorereport import roles
 
-    reading.check_kind(  # one rule, in one place
+    roles.check_kind(  # one rule, in one place
         None, forecasts, positive=positive, grade=None, ordered=ordered, normalize=normalize
     )

@@ -5,6 +5,7 @@ Of most stretches every row is a forecast of its own; then nothing has to be sum
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,70 +18,74 @@ from scorereport.reliability.blocks import Blocks, pool, pool_cases, sum_between
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scorereport.arrays import CountArray, FloatArray
+    from scorereport.arrays import FloatArray
     from scorereport.engines.records import Before, Marks, Stretch
 
 #: Sums of products below this are exact in 64 bits.
 _FITS = 2.0**62
 
 
-class Rows:
-    """Rows with ties or weights, summed up by distinct forecast."""
+class Rows(ABC):
+    """Rows of a stretch by distinct forecast; `x` holds these."""
 
-    def __init__(self, stretch: Stretch, before: Before, cuts: NDArray[np.intp]) -> None:
-        self.stretch, self.before, self.cuts = stretch, before, cuts
+    def __init__(self, stretch: Stretch, before: Before, x: FloatArray) -> None:
+        self.stretch, self.before, self.x = stretch, before, x
         self.y = stretch.y.astype(np.float64)
-        given = stretch.weight
-        self.weight: NDArray[Any] = np.ones(len(stretch), dtype=np.int64) if given is None else given
-        self.x = stretch.x[np.append(0, cuts)]
-        self.n: NDArray[Any] = sum_between(self.weight, cuts)
-        self.events: NDArray[Any] = sum_between(self.weight * stretch.y, cuts)
 
     @cached_property
-    def distinct(self) -> Blocks:
-        """A block for each distinct forecast."""
-        return Blocks(x_min=self.x, x_max=self.x, n=self.n, events=self.events)
+    def weight(self) -> NDArray[Any]:
+        """The weight of each row."""
+        given = self.stretch.weight
+        return np.ones(len(self.stretch), dtype=np.int64) if given is None else given
 
-    def pool(self) -> Blocks:
-        """The isotonic fit."""
-        return pool(self.distinct)
+    @property
+    @abstractmethod
+    def n(self) -> NDArray[Any]:
+        """Cases at each distinct forecast."""
 
-    @cached_property
+    @property
+    @abstractmethod
+    def events(self) -> NDArray[Any]:
+        """Events at each distinct forecast."""
+
+    @property
+    @abstractmethod
     def n_below(self) -> NDArray[Any]:
         """Cases below each distinct forecast."""
-        return np.asarray(np.cumsum(self.n) - self.n + self.before.n)
 
     @cached_property
     def events_below(self) -> NDArray[Any]:
         """Events below each distinct forecast."""
         return np.asarray(np.cumsum(self.events) - self.events + self.before.events)
 
+    @cached_property
+    def distinct(self) -> Blocks:
+        """A block for each distinct forecast."""
+        return Blocks(x_min=self.x, x_max=self.x, n=self.n, events=self.events)
+
+    @abstractmethod
+    def pool(self) -> Blocks:
+        """The isotonic fit."""
+
+    @abstractmethod
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
         """A value of each distinct forecast for each of its rows."""
-        return np.repeat(values, np.diff(self.cuts, prepend=0, append=len(self.stretch)))
 
+    @abstractmethod
     def total(self, chosen: NDArray[np.bool_]) -> float:
         """The weight of the chosen rows."""
-        return float(self.weight[chosen].sum()) if chosen.any() else 0.0
 
+    @abstractmethod
     def sum(self, values: FloatArray) -> float:
         """Weighted sum of a value per row."""
-        return float((values * self.weight).sum())
 
+    @abstractmethod
     def count_pairs(self) -> int | float:
         """Twice the pairs of an event here and a lower non-event anywhere, ties half; exact for counts."""
-        non_events = self.n - self.events
-        below = 2 * (self.n_below - self.events_below) + non_events
-        if self.n.dtype.kind == "f":
-            return float((self.events * below).sum())
-        if float(self.events.sum()) * float(below[-1]) < _FITS:
-            return int((self.events * below).sum())
-        return int((self.events.astype(object) * below.astype(object)).sum())  # beyond 64 bits
 
+    @abstractmethod
     def sum_murphy(self, prevalence: float) -> FloatArray:
         """Sums of Murphy's reliability and resolution over distinct forecasts."""
-        rate = self.events / self.n
-        return np.array([(self.n * (rate - at) ** 2).sum() for at in (self.x, prevalence)])
 
     def sum_variances(self) -> FloatArray:
         """Variances under calibration of Σ (y - x) and of Σ (1 - 2x)(y - x), if weights are counts."""
@@ -116,26 +121,73 @@ class Rows:
         return np.asarray(below[-len(places) :], dtype=np.float64)
 
 
+class SummedRows(Rows):
+    """Rows with ties or weights, summed up by distinct forecast."""
+
+    def __init__(self, stretch: Stretch, before: Before, cuts: NDArray[np.intp]) -> None:
+        super().__init__(stretch, before, stretch.x[np.append(0, cuts)])
+        self.cuts = cuts
+
+    @cached_property
+    def n(self) -> NDArray[Any]:
+        """Cases at each distinct forecast."""
+        return sum_between(self.weight, self.cuts)
+
+    @cached_property
+    def events(self) -> NDArray[Any]:
+        """Events at each distinct forecast."""
+        return sum_between(self.weight * self.stretch.y, self.cuts)
+
+    @cached_property
+    def n_below(self) -> NDArray[Any]:
+        """Cases below each distinct forecast."""
+        return np.asarray(np.cumsum(self.n) - self.n + self.before.n)
+
+    def pool(self) -> Blocks:
+        """The isotonic fit."""
+        return pool(self.distinct)
+
+    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
+        """A value of each distinct forecast for each of its rows."""
+        return np.repeat(values, np.diff(self.cuts, prepend=0, append=len(self.stretch)))
+
+    def total(self, chosen: NDArray[np.bool_]) -> float:
+        """The weight of the chosen rows."""
+        return float(self.weight[chosen].sum()) if chosen.any() else 0.0
+
+    def sum(self, values: FloatArray) -> float:
+        """Weighted sum of a value per row."""
+        return float((values * self.weight).sum())
+
+    def count_pairs(self) -> int | float:
+        """Twice the pairs of an event here and a lower non-event anywhere, ties half; exact for counts."""
+        non_events = self.n - self.events
+        below = 2 * (self.n_below - self.events_below) + non_events
+        if self.n.dtype.kind == "f":
+            return float((self.events * below).sum())
+        if float(self.events.sum()) * float(below[-1]) < _FITS:
+            return int((self.events * below).sum())
+        return int((self.events.astype(object) * below.astype(object)).sum())  # beyond 64 bits
+
+    def sum_murphy(self, prevalence: float) -> FloatArray:
+        """Sums of Murphy's reliability and resolution over distinct forecasts."""
+        rate = self.events / self.n
+        return np.array([(self.n * (rate - at) ** 2).sum() for at in (self.x, prevalence)])
+
+
 class SingleRows(Rows):
     """Rows without ties and weights: each is a forecast of its own."""
 
     def __init__(self, stretch: Stretch, before: Before) -> None:
-        self.stretch, self.before = stretch, before
-        self.y = stretch.y.astype(np.float64)
-        self.x = stretch.x
-
-    @cached_property
-    def weight(self) -> CountArray:  # type: ignore[override]
-        """One for each row."""
-        return np.ones(len(self.stretch), dtype=np.int64)
+        super().__init__(stretch, before, stretch.x)
 
     @property
-    def n(self) -> CountArray:  # type: ignore[override]
+    def n(self) -> NDArray[Any]:
         """One for each forecast."""
         return self.weight
 
     @cached_property
-    def events(self) -> CountArray:  # type: ignore[override]
+    def events(self) -> NDArray[Any]:
         """Whether there was an event."""
         return self.stretch.y.astype(np.int64)
 
@@ -179,4 +231,4 @@ def table_rows(stretch: Stretch, before: Before) -> Rows:
     cuts = np.flatnonzero(stretch.x[1:] != stretch.x[:-1]) + 1
     if stretch.weight is None and len(cuts) == len(stretch) - 1:
         return SingleRows(stretch, before)
-    return Rows(stretch, before, cuts)
+    return SummedRows(stretch, before, cuts)

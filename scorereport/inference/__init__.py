@@ -6,7 +6,8 @@
 """
 
 from scorereport.inference.binning import BinnedError, expected_calibration_error
-from scorereport.inference.bootstrapping import Bootstrap, bootstrap
+from scorereport.inference.bootstrap_results import Bootstrap
+from scorereport.inference.bootstrapping import bootstrap
 from scorereport.inference.calibration import (
     hosmer_lemeshow_test,
     mean_calibration_test,

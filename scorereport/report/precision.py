@@ -12,7 +12,8 @@ from scorereport.formatting import (
     format_number,
     join_words,
 )
-from scorereport.report.formulas import SNELL_2021, VERGOUWE_2005, cite
+from scorereport.report.formulas.citing import cite
+from scorereport.report.formulas.works import SNELL_2021, VERGOUWE_2005
 from scorereport.tables.table import Table, label_of, tell_apart
 
 if TYPE_CHECKING:

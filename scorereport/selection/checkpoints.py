@@ -15,7 +15,7 @@ from scorereport.predictions import ClassPredictions, check_class_names
 from scorereport.reading import read_predictions
 from scorereport.scores.registry import REGISTRY, Kind, Score, get_score
 from scorereport.selection.tracks import SCORES, Checkpoints, make_track, order_checkpoints
-from scorereport.sources import read_columns
+from scorereport.sources.reading_columns import read_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,7 +14,8 @@ from scorereport.formatting import counted, join_words
 from scorereport.scores.registry import REGISTRY
 from scorereport.selection.records import ACCURACY, F1, Choice, Correlation, Selection, Stop, values_of
 from scorereport.selection.tracks import Checkpoints, Track, parse_numbers
-from scorereport.sources import describe, hash_file
+from scorereport.sources.hashing import hash_file
+from scorereport.sources.places import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

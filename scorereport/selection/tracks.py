@@ -15,7 +15,7 @@ from scorereport.checks import name_some, refuse_rows
 from scorereport.columns import label_texts
 from scorereport.errors import DataError, UsageError
 from scorereport.scores.registry import REGISTRY, Direction
-from scorereport.sources import read_columns
+from scorereport.sources.reading_columns import read_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

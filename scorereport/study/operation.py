@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from scorereport import demo
 from scorereport.comparison import Comparison, Verdict
 from scorereport.errors import ExitCode
-from scorereport.evaluation import Evaluation, evaluate
+from scorereport.evaluating import evaluate
+from scorereport.evaluation import Evaluation
 from scorereport.report.writing import write_report
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport.columns import label_text
-from scorereport.sources import check_columns
+from scorereport.sources.column_names import check_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport.audit.databases.table_names import quote
 from scorereport.errors import DataError
-from scorereport.sources import check_columns
+from scorereport.sources.column_names import check_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

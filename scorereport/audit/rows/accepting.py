@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scorereport.audit.rows.window import ChosenRows
     from scorereport.periods import Period
     from scorereport.predictions import ClassPredictions, Predictions
-    from scorereport.reading import Roles
+    from scorereport.roles import Roles
 
 
 def accept_rows(

@@ -6,7 +6,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from scorereport.databases import columns_of, open_duckdb_table, quote_name, reading
-from scorereport.sources import check_columns, check_parquet_files, locate, stream_csv
+from scorereport.sources.column_names import check_columns
+from scorereport.sources.csv_files import stream_csv
+from scorereport.sources.parquet_files import check_parquet_files
+from scorereport.sources.places import locate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

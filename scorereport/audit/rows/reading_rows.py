@@ -6,7 +6,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scorereport.errors import DataError
-from scorereport.sources import describe, hash_file, read_columns
+from scorereport.sources.hashing import hash_file
+from scorereport.sources.places import describe
+from scorereport.sources.reading_columns import read_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from scorereport.audit.databases.database import Database
     from scorereport.configuration.audit_tables import WindowTable
     from scorereport.periods import Period
-    from scorereport.reading import Roles
+    from scorereport.roles import Roles
 
 
 class ReadRows(NamedTuple):

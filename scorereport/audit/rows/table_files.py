@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from scorereport.errors import ScoreReportError
-from scorereport.sources import locate
+from scorereport.sources.places import locate
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 #: Where Spark and its like keep what they have not finished.

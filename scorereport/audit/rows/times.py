@@ -9,7 +9,7 @@ import numpy as np
 
 from scorereport.checks import refuse_rows
 from scorereport.columns import label_text
-from scorereport.sources import MISSING_WORDS
+from scorereport.sources.csv_files import MISSING_WORDS
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo

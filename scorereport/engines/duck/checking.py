@@ -19,14 +19,14 @@ from scorereport.engines.duck import sql
 from scorereport.engines.duck.converting import columns_in_order
 from scorereport.engines.duck.refusing import find_bad, refuse
 from scorereport.errors import DataError
-from scorereport.sources import MISSING_WORDS
+from scorereport.sources.csv_files import MISSING_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scorereport.engines.duck.tables import Rows
     from scorereport.engines.duck.workspace import Workspace
-    from scorereport.reading import Roles
+    from scorereport.roles import Roles
 
 #: With more labels of outcomes the first of them tell enough.
 _MOST_LABELS = 10_000

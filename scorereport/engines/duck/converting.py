@@ -10,7 +10,7 @@ import numpy as np
 from scorereport.checks import ROWS_SOUGHT
 from scorereport.columns import has_decimal_comma, label_text, read_dates, read_number
 from scorereport.errors import DataError
-from scorereport.sources import MISSING_WORDS
+from scorereport.sources.csv_files import MISSING_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from scorereport.reading import Roles
+    from scorereport.roles import Roles
 
 #: Raw outcomes that are remembered as they came, for messages.
 _MOST_SHOWN = 1000

@@ -12,10 +12,9 @@ from scorereport.engines.duck.sorting import digest_labels, digest_model
 from scorereport.engines.duck.surveying import survey_rows
 from scorereport.engines.duck.tables import open_rows
 from scorereport.engines.duck.workspace import Workspace
-from scorereport.errors import UsageError
-from scorereport.groups import WINDOWS
-from scorereport.reading import Roles, check_forecasts
-from scorereport.sources import hash_file
+from scorereport.groups import check_window
+from scorereport.roles import Roles, check_forecasts
+from scorereport.sources.hashing import hash_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -97,12 +96,9 @@ def open_duckdb(  # noqa: PLR0913  # each part that a column may play has its na
     """
     check_option(missing, "missing", ("refuse", "drop"))
     check_forecasts(forecasts)
-    if window is not None:
-        check_option(window, "window", WINDOWS)
-        if time is None:
-            raise UsageError("`window` needs a column of times; name it as `time`.")
     columns_of = {str(name): (str(name),) for name in forecasts}
     roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time)
+    check_window(window, roles)
     workspace, is_over = Workspace(memory_limit, temporary_folder), Event()
     try:
         rows = open_rows(workspace, source, table, roles)

@@ -9,7 +9,7 @@ from scorereport.arrays import IntArray
 from scorereport.engines.duck import sql
 from scorereport.engines.duck.tables import Rows
 from scorereport.engines.records import LabelCount
-from scorereport.reading import Roles
+from scorereport.roles import Roles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scorereport.engines.duck.tables import Rows
     from scorereport.engines.duck.workspace import Workspace
     from scorereport.engines.records import Batch, LabelCount, Sums
-    from scorereport.reading import Roles
+    from scorereport.roles import Roles
 
 #: Whole numbers from here on are not all there as floats.
 _FLOATS_ARE_EXACT = 2**53

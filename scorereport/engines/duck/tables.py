@@ -22,7 +22,11 @@ from scorereport.databases import (
 from scorereport.engines.duck.converting import Bad, Converter, columns_in_order
 from scorereport.errors import DataError
 from scorereport.progress import report
-from scorereport.sources import as_pandas, check_columns, check_parquet_files, locate, stream_csv
+from scorereport.sources.column_names import check_columns
+from scorereport.sources.csv_files import stream_csv
+from scorereport.sources.parquet_files import check_parquet_files
+from scorereport.sources.places import locate
+from scorereport.sources.reading_columns import as_pandas
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,8 +35,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from scorereport.engines.duck.workspace import Workspace
-    from scorereport.reading import Roles
-    from scorereport.sources import Place
+    from scorereport.roles import Roles
+    from scorereport.sources.places import Place
 
     Lots = Iterator[Mapping[str, Any]]
 

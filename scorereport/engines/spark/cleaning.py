@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scorereport.errors import DataError
-from scorereport.sources import MISSING_WORDS
+from scorereport.sources.csv_files import MISSING_WORDS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column  # noqa: TC004  # of fields, and loaded by who works with Spark

@@ -21,10 +21,10 @@ from scorereport.engines.spark.session import link_to, quiet
 from scorereport.engines.spark.summing import sum_batches
 from scorereport.engines.spark.survey import survey_table
 from scorereport.engines.spark.tables import open_table
-from scorereport.errors import DataError, UsageError
-from scorereport.groups import WINDOWS
+from scorereport.errors import DataError
+from scorereport.groups import check_window
 from scorereport.progress import announce
-from scorereport.reading import Roles
+from scorereport.roles import Roles, check_forecasts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -64,9 +64,12 @@ def open_spark(  # noqa: PLR0913  # each part that a column may play has its nam
     Without a session that is active, one is started on this machine; it writes to `temporary_folder` and
     ends when the engine is closed. All other parameters are those of `read_predictions`.
     """
-    _check_options(forecasts, missing, window, time)
+    check_option(missing, "missing", ("refuse", "drop"))
+    check_forecasts(forecasts)
     columns_of = {str(name): (str(name),) for name in forecasts}
-    layout = Layout(roles=Roles.of(outcome, columns_of, weight, group, cluster, grade, time))
+    roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time)
+    check_window(window, roles)
+    layout = Layout(roles=roles)
     link = link_to(source, temporary_folder)
     try:
         with link.working():
@@ -77,16 +80,6 @@ def open_spark(  # noqa: PLR0913  # each part that a column may play has its nam
         link.close()
         raise
     return SparkEngine(link, layout, surveyed)
-
-
-def _check_options(forecasts: Any, missing: str, window: str | None, time: str | None) -> None:
-    check_option(missing, "missing", ("refuse", "drop"))
-    if isinstance(forecasts, str) or len(forecasts) == 0:
-        raise UsageError(f"`forecasts` must be a list of at least one column; got {forecasts!r}.")
-    if window is not None:
-        check_option(window, "window", WINDOWS)
-        if time is None:
-            raise UsageError("`window` needs a column of times; name it as `time`.")
 
 
 class SparkEngine:

@@ -9,7 +9,7 @@ from scorereport.columns import label_text
 from scorereport.engines.spark.refusing import refuse_values
 from scorereport.engines.spark.session import collect
 from scorereport.errors import DataError
-from scorereport.sources import MISSING_WORDS
+from scorereport.sources.csv_files import MISSING_WORDS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

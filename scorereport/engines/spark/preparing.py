@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport.engines.records import BUCKETS
 from scorereport.engines.spark.cleaning import Clean, clean_day, clean_label, clean_number
-from scorereport.reading import Roles
+from scorereport.roles import Roles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

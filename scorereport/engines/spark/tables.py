@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport.engines.spark.session import collect, first_line, is_frame, quiet
 from scorereport.errors import DataError, UsageError
-from scorereport.sources import check_columns, describe
+from scorereport.sources.column_names import check_columns
+from scorereport.sources.places import describe
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession  # noqa: TC004  # of fields, and loaded by who works with Spark

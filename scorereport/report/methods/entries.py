@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.report.class_formulas import CLASS_CATALOGUE
-from scorereport.report.engine_formulas import ENGINE_CATALOGUE
-from scorereport.report.formulas import CATALOGUE
+from scorereport.report.formulas.catalogue import CATALOGUE
+from scorereport.report.formulas.classes import CLASS_CATALOGUE
+from scorereport.report.formulas.engines import ENGINE_CATALOGUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

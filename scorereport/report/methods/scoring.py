@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.report.class_formulas import CLASS_SCORES
-from scorereport.report.formulas import SCORES
+from scorereport.report.formulas.classes import CLASS_SCORES
+from scorereport.report.formulas.scores import SCORES
 from scorereport.report.methods.entries import Entry, capitalize, make_entry
 from scorereport.scores.registry import get_score
 

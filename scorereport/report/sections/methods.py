@@ -5,17 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scorereport.formatting import counted, format_level
-from scorereport.report.class_formulas import CLASS_SYMBOLS, ORDINAL_SYMBOLS
-from scorereport.report.engine_formulas import SYMBOLS_OF_BUCKETS
-from scorereport.report.formulas import (
-    SNELL_2021,
-    SYMBOLS,
-    SYMBOLS_OF_INFERENCE,
-    VERGOUWE_2005,
-    bind,
-    cite,
-    list_works,
-)
+from scorereport.report.formulas.citing import cite, list_works
+from scorereport.report.formulas.classes import CLASS_SYMBOLS, ORDINAL_SYMBOLS
+from scorereport.report.formulas.engines import SYMBOLS_OF_BUCKETS
+from scorereport.report.formulas.formula import bind
+from scorereport.report.formulas.symbols import SYMBOLS, SYMBOLS_OF_INFERENCE
+from scorereport.report.formulas.works import SNELL_2021, VERGOUWE_2005
 from scorereport.report.methods.calibrating import describe_bands, describe_calibration
 from scorereport.report.methods.engines import describe_conventions, describe_engine, describe_levels
 from scorereport.report.methods.grouping import describe_groups, describe_scale, describe_verdicts

@@ -31,7 +31,18 @@ _SPECTRA = ("Fig. 5a, mean 1 for 2", "Fig. 5b, mean 3 for 2", "Fig. 6c, coupling
 
 def picture_nelson() -> Iterator[StudyFigure]:
     """Each figure with all that is drawn in it, in the order of their numbers."""
-    yield _picture(
+    yield _picture_right_model()
+    yield _picture_densities_of_right_model()
+    yield _picture_densities_of_closer_model()
+    yield _picture_wrong_mean()
+    yield _picture_wrong_variance()
+    yield _picture_wrong_tails()
+    yield _picture_divergence_without_tails()
+    yield _picture_all_exponents()
+
+
+def _picture_right_model() -> StudyFigure:
+    return _picture(
         "nelson-2",
         "Fig. 2: a model that is right",
         f"{format_count(CASES)} simulated cases (seed {SEED}) are sorted by what the model gives to a class"
@@ -43,7 +54,10 @@ def picture_nelson() -> Iterator[StudyFigure]:
         " right model all lie on the diagonal, the bubbles but for chance.",
         [scale_panel("Model against source", PERFECT)],
     )
-    yield _picture(
+
+
+def _picture_densities_of_right_model() -> StudyFigure:
+    return _picture(
         "nelson-3",
         "Fig. 3b to d: the same model, by its densities",
         "Two classes at 0 and 2 with heavy tails (coupling κ = 0.5) as they are (the source, broad lines) and"
@@ -52,14 +66,20 @@ def picture_nelson() -> Iterator[StudyFigure]:
         " one that the model predicts of itself.",
         _density_panels(PERFECT),
     )
-    yield _picture(
+
+
+def _picture_densities_of_closer_model() -> StudyFigure:
+    return _picture(
         "nelson-4",
         "Fig. 4b to d: a model that takes 1 for the mean 2",
         "With class 2 too near to class 1 the model is less sure than it could be, decides at 0.5 instead of"
         " 1, and predicts a ROC curve below the actual one.",
         _density_panels(CLOSER),
     )
-    yield _picture(
+
+
+def _picture_wrong_mean() -> StudyFigure:
+    return _picture(
         "nelson-5",
         "Fig. 5: a wrong mean",
         "As Fig. 2 of the paper, with the three means of each class in its colour. Any error costs accuracy,"
@@ -70,14 +90,20 @@ def picture_nelson() -> Iterator[StudyFigure]:
             for name, models in _wrong_models("Fig. 5")
         ],
     )
-    yield _picture(
+
+
+def _picture_wrong_variance() -> StudyFigure:
+    return _picture(
         "nelson-6-variance",
         "Fig. 6a and b: a wrong variance",
         "As Fig. 2 of the paper. The paper's caption calls the model of (b) over-confident; with a slope"
         " below 1 it is under-confident.",
         [scale_panel(": ".join(_name(name)), models) for name, models in _wrong_models("Fig. 6a", "Fig. 6b")],
     )
-    yield _picture(
+
+
+def _picture_wrong_tails() -> StudyFigure:
+    return _picture(
         "nelson-6-tails",
         "Fig. 6c and d: wrong tails",
         "As Fig. 2 of the paper. Tails that are too short (c) leave the middle right and cost robustness: far"
@@ -85,7 +111,10 @@ def picture_nelson() -> Iterator[StudyFigure]:
         " being sure, at little cost.",
         [scale_panel(": ".join(_name(name)), models) for name, models in _wrong_models("Fig. 6c", "Fig. 6d")],
     )
-    yield _picture(
+
+
+def _picture_divergence_without_tails() -> StudyFigure:
+    return _picture(
         "nelson-7",
         "Fig. 7: the divergence probability of a model without heavy tails",
         "Both classes of the model are Gaussian, those of the source have κ = 0.5. The ray through the"
@@ -94,7 +123,10 @@ def picture_nelson() -> Iterator[StudyFigure]:
         " values lies within the frame.",
         [projection_panel(), readings_panel()],
     )
-    yield _picture(
+
+
+def _picture_all_exponents() -> StudyFigure:
+    return _picture(
         "nelson-spectrum",
         "sect. 5: all exponents, which the paper leaves for later",
         "The mean with exponent m of the probabilities of the true class, for the model and for the source."

@@ -1,11 +1,9 @@
-"""The catalogue of methods for models of K classes, and of the probability scale, as formulas in plain text.
-
-As in `formulas`, whoever changes a kernel changes its formula here too.
-"""
+"""Formulas and symbols of models of K classes, and of the probability scale."""
 
 from __future__ import annotations
 
-from scorereport.report.formulas import COVERAGE_STUDY, EFRON_1987, Formula
+from scorereport.report.formulas.formula import Formula
+from scorereport.report.formulas.works import COVERAGE_STUDY, EFRON_1987
 from scorereport.scores.references import AHMADIAN_2025, DIMITRIADIS_2021, GALDRAN_2023, NELSON_2017
 
 VAN_DER_VAART_1998 = "van der Vaart (1998), Asymptotic Statistics, ch. 3, doi:10.1017/CBO9780511802256"

@@ -1,22 +1,18 @@
-"""The catalogue of methods for rows that are never in memory together, as formulas in plain text.
-
-As in `formulas`, whoever changes a kernel changes its formula here too.
-"""
+"""Formulas and symbols of rows that are never in memory together."""
 
 from __future__ import annotations
 
 from scorereport.engines.jackknife import EFRON_TIBSHIRANI
 from scorereport.inference.calibration import SPIEGELHALTER_1986, VAN_CALSTER_2019
 from scorereport.inference.differences import OBUCHOWSKI
-from scorereport.report.formulas import Formula
+from scorereport.report.formulas.formula import Formula
+from scorereport.report.formulas.symbols import SYMBOLS_OF_INTERVALS
 from scorereport.scores.references import DIMITRIADIS_2021
 
 SHAO_WU_1989 = "Shao, Wu (1989), Ann. Stat. 17, doi:10.1214/aos/1176347263"
 
 #: Symbols of intervals for which nothing is drawn.
-SYMBOLS_OF_BUCKETS = {
-    "ℓ, z": "the level of an interval or band, and its two-sided normal quantile",
-    "se, sd": "standard error and standard deviation",
+SYMBOLS_OF_BUCKETS = SYMBOLS_OF_INTERVALS | {
     "G, −g": "the number of buckets, and what is left without the g-th of them",
 }
 

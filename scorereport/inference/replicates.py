@@ -1,0 +1,37 @@
+"""A number with its values in all resamples, and what computes these."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from scorereport.arrays import FloatArray
+
+
+class Statistic(NamedTuple):
+    """A number, its value in every resample, and how much each row moves it."""
+
+    model: str
+    measure: str
+    value: float
+    replicates: FloatArray
+    influence: Callable[[], FloatArray]
+
+
+def make_statistic(
+    model: str, measure: str, values: FloatArray, influence: Callable[[], FloatArray]
+) -> Statistic:
+    """A statistic from its value in the sample, first, and in the resamples."""
+    return Statistic(model, measure, float(values[0]), values[1:], influence)
+
+
+class Part(Protocol):
+    """Some of the statistics: values under the weights of a resample, and what all resamples amount to."""
+
+    def values(self, weight: FloatArray) -> FloatArray:
+        """Values under these weights of the rows."""
+
+    def finish(self, drawn: FloatArray) -> Iterator[Statistic]:
+        """Statistics from the values of all resamples, a row for each."""

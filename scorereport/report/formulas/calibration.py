@@ -1,0 +1,135 @@
+"""Formulas of calibration: the curve and its decomposition, the line, indices and tests."""
+
+from __future__ import annotations
+
+from scorereport.inference.binning import NAEINI_2015
+from scorereport.inference.calibration import HOSMER_LEMESHOW_1980, SPIEGELHALTER_1986, VAN_CALSTER_2019
+from scorereport.inference.grades import ECB_2019
+from scorereport.inference.lines import COX_1958, HARRELL_2015
+from scorereport.inference.smoothing import AUSTIN_STEYERBERG_2019
+from scorereport.report.formulas.formula import Formula
+from scorereport.report.formulas.works import COVERAGE_STUDY
+from scorereport.scores.references import DIMITRIADIS_2021
+
+#: Methods by the key under which the section asks for them.
+CALIBRATION = {
+    "isotonic": Formula(
+        name="Reliability curve (CORP)",
+        formula="ŷ at the k-th forecast = max over i ≤ k of min over j ≥ k of the mean y of cases from the "
+        "i-th to the j-th forecast",
+        convention="Isotonic regression by pooling adjacent violators: no bins to choose. Distinct forecasts "
+        "are counted in ascending order, equal forecasts are pooled first, equal neighbouring blocks are "
+        "one.",
+        reference=DIMITRIADIS_2021,
+    ),
+    "corp": Formula(
+        name="Decomposition into MCB, DSC and UNC",
+        formula="S(p) = MCB − DSC + UNC; MCB = S(p) − S(ŷ), DSC = S(ȳ) − S(ŷ), UNC = S(ȳ)",
+        convention="Miscalibration (lower is better), discrimination (higher is better) and uncertainty of "
+        "the outcome. Raw values add up exactly; of net benefit MCB and DSC have the opposite sign, so that "
+        "they mean the same.",
+        reference=DIMITRIADIS_2021,
+    ),
+    "overfit": Formula(
+        name="MCB and DSC less overfit, with intervals",
+        formula="[C − max(O₁, O₂) − z se, C − min(O₁, O₂) + z se], cut at 0; less overfit: max(0, C − O₂)",
+        convention="C is the raw MCB or DSC, and se = sd / √n of what each case adds to it. The fit ŷ "
+        "follows chance, which makes both too large; this overfit is estimated twice. O₁ = Σ w g(ŷ) / n over "
+        "the blocks of the fit, w = 1 if a block has one distinct forecast, else 1.5; g(ŷ) = ŷ(1 − ŷ) for "
+        "Brier, 1/2 for log, in general ŷ(1 − ŷ)/2 times the slope of S(p, 0) − S(p, 1) there, and 0 for "
+        "misclassification. O₂ is the mean of S(q) − S(ŷ*) over outcomes drawn from q, the curve without "
+        "steps. For DSC both are less by g(ȳ)/n, the overfit of ȳ; neither is below 0. The interval of MCB "
+        "starts at 0 unless its test has p ≤ max((1 − ℓ)/2, 1/(B + 1)). An interval may exclude the raw "
+        "value.",
+        reference=f"{DIMITRIADIS_2021}; {COVERAGE_STUDY}",
+    ),
+    "miscalibration test": Formula(
+        name="Test that MCB is 0",
+        formula="p-value = (1 + #{MCB* ≥ MCB}) / (B + 1), y* = 1 with probability p",
+        convention="Forecasts are kept, outcomes are drawn from them. It sees any departure, but is weak "
+        "against a mere slope.",
+        reference=DIMITRIADIS_2021,
+    ),
+    "line": Formula(
+        name="Calibration line",
+        formula="logit P(y = 1) = a + b logit p; at slope 1: logit P(y = 1) = a + logit p; estimate ± z se",
+        convention="Slope b = 1 and intercept a = 0 are ideal; b < 1: forecasts too extreme. Maximum "
+        "likelihood. Forecasts of exactly 0 or 1 leave no line (n/d).",
+        reference=COX_1958,
+    ),
+    "ici": Formula(
+        name="Integrated calibration index (ICI)",
+        formula="ICI = mean |s(p) − p|, s a smooth curve of y over p",
+        convention="Lower is better. The curve is cut to [0, 1].",
+        reference=AUSTIN_STEYERBERG_2019,
+    ),
+    "ece": Formula(
+        name="Expected calibration error (ECE)",
+        formula="ECE = Σ (m / n) |mean y − mean p| over the bins, m cases in a bin",
+        convention="Lower is better. A forecast on an edge belongs to the lower bin. The value depends on "
+        "the bins.",
+        reference=NAEINI_2015,
+    ),
+    "Spiegelhalter's z": Formula(
+        name="Spiegelhalter’s z",
+        formula="z = Σ (y − p)(1 − 2p) / √Σ (1 − 2p)² p(1 − p)",
+        convention="It sees forecasts that are too extreme or too timid, and is blind to some shifts.",
+        reference=SPIEGELHALTER_1986,
+    ),
+    "Spiegelhalter's z in clusters": Formula(
+        name="Spiegelhalter’s z",
+        formula="z = Σ d / √Σ (Σ d)², d = (y − p)(1 − 2p), the inner sums over clusters",
+        convention="It sees forecasts that are too extreme or too timid, and is blind to some shifts.",
+        reference=SPIEGELHALTER_1986,
+    ),
+    "Calibration in the large": Formula(
+        name="Calibration in the large",
+        formula="z = Σ (y − p) / √Σ p(1 − p)",
+        convention="z > 0 if forecasts are too low on average.",
+        reference=VAN_CALSTER_2019,
+    ),
+    "Calibration in the large in clusters": Formula(
+        name="Calibration in the large",
+        formula="z = Σ d / √Σ (Σ d)², d = y − p, the inner sums over clusters",
+        convention="z > 0 if forecasts are too low on average.",
+        reference=VAN_CALSTER_2019,
+    ),
+    "Calibration slope": Formula(
+        name="Test of the calibration slope",
+        formula="z = (b − 1) / se(b)",
+        convention="From the calibration line with both coefficients.",
+        reference=COX_1958,
+    ),
+    "Calibration intercept at slope 1": Formula(
+        name="Test of the calibration intercept",
+        formula="z = a / se(a)",
+        convention="From the calibration line with its slope held at 1.",
+        reference=COX_1958,
+    ),
+    "Unreliability": Formula(
+        name="Unreliability",
+        formula="χ² = 2 (log L(a, b) − log L(0, 1)), L the likelihood of the calibration line",
+        convention="Slope and intercept together.",
+        reference=HARRELL_2015,
+    ),
+    "Unreliability by Wald": Formula(
+        name="Unreliability",
+        formula="χ² = dᵀV⁻¹d, d = (a, b − 1), V their covariance",
+        convention="Slope and intercept together.",
+        reference=HARRELL_2015,
+    ),
+    "Hosmer-Lemeshow": Formula(
+        name="Hosmer-Lemeshow",
+        formula="χ² = Σ (O − E)² / (E(1 − E/m)) over groups of m cases, O events, E = Σ p",
+        convention="Groups of about equal size by forecast; equal forecasts stay together.",
+        reference=HOSMER_LEMESHOW_1980,
+    ),
+    "grades": Formula(
+        name="Tests by grade",
+        formula="Jeffreys: P(θ ≤ m), θ with law Beta(d + 1/2, n − d + 1/2); binomial: P(X ≥ d), X with law "
+        "Bin(n, m)",
+        convention="n cases, d events and the mean forecast m of a grade. One-sided: small if the forecast "
+        "is too low. Not adjusted for the number of grades.",
+        reference=ECB_2019,
+    ),
+}

@@ -1,0 +1,43 @@
+"""Formulas of subgroups and periods, and of recalibration."""
+
+from __future__ import annotations
+
+from scorereport.inference.heterogeneity import COCHRAN, LIANG_ZEGER
+from scorereport.inference.lines import COX_1958
+from scorereport.report.formulas.formula import Formula
+from scorereport.report.formulas.works import COLLINS_2024, HIGGINS_2002, STONE_1974
+
+#: Methods by the key under which the section asks for them.
+GROUPS = {
+    "groups": Formula(
+        name="Subgroups and periods",
+        formula="the same measures on the rows of each group alone",
+        convention="",
+        reference=COLLINS_2024,
+    ),
+    "Cochran's Q": Formula(
+        name="Cochran’s Q",
+        formula="Q = Σ (v − m)² / se², m = Σ (v / se²) / Σ (1 / se²); I² = max(0, 1 − df / Q)",
+        convention="v is the score of a group. χ² with df = number of groups − 1.",
+        reference=f"{COCHRAN}; {HIGGINS_2002}",
+    ),
+    "Calibration by group": Formula(
+        name="Calibration by group",
+        formula="χ² = 2 (Σ log L of each group’s line − log L of the common line)",
+        convention="By the intercept at slope 1, and by intercept and slope.",
+        reference=COX_1958,
+    ),
+    "Calibration by group by Wald": Formula(
+        name="Calibration by group",
+        formula="χ² = dᵀV⁻¹d, d the coefficients of the groups less those of the first, V their covariance",
+        convention="By the intercept at slope 1, and by intercept and slope.",
+        reference=f"{COX_1958}; {LIANG_ZEGER}",
+    ),
+    "recalibration": Formula(
+        name="Recalibration tried",
+        formula="intercept: logit p′ = a + logit p; logistic: logit p′ = a + b logit p; isotonic: p′ = ŷ; "
+        "D = mean (S(p′, y) − S(p, y))",
+        convention="",
+        reference=f"{COX_1958}; {STONE_1974}",
+    ),
+}
