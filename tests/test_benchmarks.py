@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -12,12 +14,14 @@ import pytest
 
 import scorereport as sr
 from validation.benchmarks import __main__ as command
-from validation.benchmarks import large_work, peer_work, peers, samples
+from validation.benchmarks import large_work, memory, peer_work, peers, samples, spark
 from validation.benchmarks.apart import Failure, Run, must, run_apart, run_work
 from validation.benchmarks.large import compare_large, fit_exponent
 from validation.benchmarks.measure import Comparison, Skipped, Told, most_held
 from validation.benchmarks.page import find_deviation, render_page, render_peers
 from validation.benchmarks.record import merge_results, read_results
+from validation.benchmarks.told import TEXTS
+from validation.benchmarks.watched import Watched
 
 MET = Comparison(name="fast", ours=2.0, other=4.0, ratio=0.5, limit=1, rows=1_000_000_000)
 BROKEN = Comparison(name="slow", ours=9.0, other=3.0, ratio=3.0, limit=1.6)
@@ -174,6 +178,60 @@ class TestPeers:
         assert "the largest difference is 0.0003." in render_peers([OURS, THEIRS])
 
 
+class TestModels:
+    """Benchmarks that read the file of three models."""
+
+    @pytest.fixture(autouse=True)
+    def few(self, monkeypatch):
+        monkeypatch.setenv(samples.VARIABLE, "3000")
+
+    def test_a_report_in_a_process_of_its_own_tells_its_memory(self, tmp_path):
+        source, target = samples.write_models(tmp_path, 300), tmp_path / "report.json"
+        run = must(run_work("memory_work", source, target, 0, seconds=120))
+        assert 1e8 < run.held < 1e9
+        assert target.exists()
+        table = pq.read_table(source)
+        assert table.column_names == ["outcome", *samples.MODELS]
+        np.testing.assert_array_equal(table["calibrated"], next(samples.draw_pieces(300))[1])
+
+    def test_the_memory_of_a_report_has_a_limit(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(
+            memory, "run_work", lambda *_, **__: Run(seconds=1.0, held=2_100_000_000, said={})
+        )
+        (found,) = memory.compare_memory(tmp_path)
+        assert found.name == "memory of a report of 3 models at 300 rows, 20 resamples / 2 GB"
+        assert (found.ratio, found.is_met) == (1.05, False)
+
+    def test_every_stage_of_spark_has_its_costs(self, tmp_path, monkeypatch):
+        said = {"stages": {"survey": {"by the clock": 3.0}, "scan": {"processor time of Java": 1.5}}}
+        run = Run(seconds=9.0, held=1, said=said | {"most": {"Java": 7}})
+        monkeypatch.setattr(spark, "run_work", lambda *_, **__: run)
+        monkeypatch.setattr(spark, "_why_no_spark", lambda: "")
+        assert [(told.name, told.ours, told.unit) for told in spark.measure_spark(tmp_path)] == [
+            ("survey of three models, 300 rows, by the clock", 3.0, "s"),
+            ("one scan of three models for a sum, 300 rows, processor time of Java", 1.5, "s"),
+            ("memory of Java", 7, "bytes"),
+        ]
+
+    def test_without_spark_nothing_is_measured(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(spark, "find_spec", lambda _: None)
+        (found,) = spark.measure_spark(tmp_path)
+        assert found == Skipped(name="Spark, 300 rows", reason="pyspark is not installed")
+
+    def test_processes_are_watched_with_all_that_they_start(self):
+        work = "import time; end = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
+        starter = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {work!r}]); input()"
+        with subprocess.Popen(_python(starter), stdin=subprocess.PIPE) as process:
+            watched = Watched(process.pid)
+            with watched.watching():
+                end = time.monotonic() + 60
+                while watched.spent()["processor time of Python"] < 0.3 and time.monotonic() < end:
+                    time.sleep(0.05)
+            assert watched.spent()["processor time of Python"] >= 0.3
+            process.communicate(b"\n")
+        assert all(held > 1e6 for held in watched.most_held.values())
+
+
 class TestRecord:
     def test_results_of_other_benchmarks_are_kept(self, tmp_path):
         path = tmp_path / "results" / "latest.json"
@@ -194,7 +252,7 @@ class TestRecord:
     def test_a_page_without_results_says_so(self):
         text = render_page({}, [], [])
         assert "Nothing was measured yet." in text
-        assert text.count("Not measured yet.") == 6
+        assert text.count("Not measured yet.") == len(TEXTS) + 2  # peers and everything else
 
     def test_a_broken_limit_is_bold(self, tmp_path):
         path = tmp_path / "results" / "latest.json"

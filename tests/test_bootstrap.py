@@ -19,7 +19,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 import scorereport as sr
 from scorereport.inference import bootstrap
-from scorereport.inference.bootstrapping import METHODS, _bounds, bootstrap_panel
+from scorereport.inference.bootstrap_results import METHODS, _bounds
+from scorereport.inference.bootstrapping import bootstrap_panel
 from scorereport.inference.measures import resolve_measure
 from scorereport.inference.panel import make_panel
 from scorereport.inference.rates import rate_interval

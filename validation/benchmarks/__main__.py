@@ -22,6 +22,7 @@ from validation.benchmarks.peers import compare_peers, read_cells
 from validation.benchmarks.record import merge_results
 from validation.benchmarks.report import compare_reports
 from validation.benchmarks.samples import VARIABLE, data_folder, is_rehearsal
+from validation.benchmarks.spark import measure_spark
 from validation.benchmarks.start import compare_start
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ NAMES = (
     "report",
     "memory",
     "large",
+    "spark",
     "peers",
 )
 
@@ -92,8 +94,9 @@ def _benchmarks(folder: Path) -> dict[str, Benchmark]:
         "audits": compare_audits,
         "certificate": compare_certificate,
         "report": compare_reports,
-        "memory": compare_memory,
+        "memory": partial(compare_memory, folder),
         "large": partial(compare_large, folder),
+        "spark": partial(measure_spark, folder),
         "peers": partial(compare_peers, folder),
     }
 

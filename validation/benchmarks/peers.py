@@ -1,15 +1,10 @@
-"""Other packages on the same rows: seconds and memory of each, and at which size each fails.
-
-`python -m validation.benchmarks.peers` measures them alone and writes the table into docs/performance.md.
-"""
+"""Other packages on the same rows: seconds and memory of each, and at which size each fails."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import subprocess
-import sys
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -172,26 +167,3 @@ def read_cells() -> list[Cell]:
         return []
     record = json.loads(RESULTS.read_text(encoding="utf-8"))
     return [Cell(**cell | {"parts": tuple(cell["parts"])}) for cell in record["cells"]]
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print the table, and write it for machines and readers."""
-    from validation.benchmarks.page import render_peers, write_page
-
-    parser = argparse.ArgumentParser(prog="python -m validation.benchmarks.peers", description=__doc__)
-    parser.add_argument("--data", type=Path, metavar="FOLDER", help="where samples are kept between runs")
-    options = parser.parse_args(arguments)
-    reason = why_not(options.data)
-    if reason:
-        print(f"skipped: {reason}")
-        return 0
-    cells = measure_peers(options.data)
-    print(render_peers(cells))
-    if not is_rehearsal():
-        write_cells(cells)
-        write_page()
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

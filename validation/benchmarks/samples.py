@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SEED = 2021
 PIECE = 1_000_000
+MODELS = ("calibrated", "timid", "more timid")
 LARGEST = 100_000_000
 #: Takes the place of `LARGEST`, to try everything quickly.
 VARIABLE = "SCOREREPORT_BENCH_ROWS"
@@ -85,6 +86,24 @@ def write_rows(folder: Path, n: int) -> Path:
     with pq.ParquetWriter(unfinished, schema) as writer:
         for y, x in draw_pieces(n):
             writer.write_table(pa.table([y.astype(np.uint8), x], schema=schema))
+    return unfinished.replace(path)
+
+
+def write_models(folder: Path, n: int) -> Path:
+    """A Parquet file of n outcomes and three models, the first of them calibrated, unless it is there."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = folder / f"models-{n}.parquet"
+    if path.exists():
+        return path
+    schema = pa.schema({"outcome": pa.uint8(), **dict.fromkeys(MODELS, pa.float64())})
+    unfinished = path.with_suffix(".part")
+    with pq.ParquetWriter(unfinished, schema) as writer:
+        for number, (y, x) in enumerate(draw_pieces(n)):
+            rng = np.random.default_rng([SEED, number, 1])
+            others = [np.clip(x**power + rng.normal(0, 0.02, len(x)), 1e-6, 1 - 1e-6) for power in (1.1, 1.2)]
+            writer.write_table(pa.table([y.astype(np.uint8), x, *others], schema=schema))
     return unfinished.replace(path)
 
 

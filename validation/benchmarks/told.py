@@ -34,6 +34,13 @@ The whole evaluation has all scores with intervals, curves, bands and tests of o
 with data larger than memory is told in [large-data.md](large-data.md), and what 10,000,000,000 rows
 would cost on a Spark cluster in [spark-plan.md](spark-plan.md).""",
     ),
+    "spark": (
+        "On Spark",
+        """Three models in one Parquet file, on this machine alone, with all its cores, after a first turn
+that warms Java up. Every stage has its time by the clock and the time that all processors spent on it,
+in Java and in Python: that is what a cluster divides among its cores, and what
+[spark-plan.md](spark-plan.md) multiplies.""",
+    ),
     "engine": (
         "In memory: fit and decomposition",
         """The isotonic fit and the decomposition of the Brier score of a million forecasts, against a
@@ -58,7 +65,7 @@ addresses (memory that was asked for, whether used or not). Arrays of outcomes a
 row, are in memory before the clock starts; only the engine for data larger than memory reads its
 Parquet file and checks the rows within its time. The shortest of three runs counts, of fewer where they
 take more than 5 s together. A package that fails is not asked for larger sizes.
-`python -m validation.benchmarks.peers` repeats it.
+`python -m validation.benchmarks peers` repeats it.
 """
 
 WORKS = {

@@ -1,0 +1,98 @@
+"""The stages of the Spark engine in a process of its own, timed in a second turn: the first warms Java up.
+
+`python -m validation.benchmarks.spark_work FILE`
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport.engines.records import Marks
+from scorereport.engines.spark.engine import open_spark
+from scorereport.engines.spark.session import link_to
+from validation.benchmarks.measure import most_held
+from validation.benchmarks.samples import MODELS
+from validation.benchmarks.watched import Watched
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scorereport.engines.records import Batch, Sums
+    from scorereport.engines.spark.engine import SparkEngine
+
+_SUBMIT = "--driver-memory 2g --conf spark.log.level=OFF pyspark-shell"
+#: Ranges of forecasts that a sample is cut into: more than there are cores, as in a large job.
+_PARTS = 4
+
+Taken = dict[str, float]
+
+
+def run_stages(source: str, watched: Watched) -> dict[str, Taken]:
+    """What each stage takes, by the clock and of processors."""
+    taken: dict[str, Taken] = {}
+
+    def timed(stage: str, work: Callable[[], Any]) -> Any:
+        before, start = watched.spent(), time.perf_counter()
+        result = work()
+        clock, after = time.perf_counter() - start, watched.spent()
+        taken[stage] = {"by the clock": clock} | {who: after[who] - before[who] for who in before}
+        return result
+
+    with timed("survey", lambda: open_spark(source, outcome="outcome", forecasts=MODELS)) as engine:
+        engine.rows_per_part = -(-engine.survey.rows // _PARTS)
+        marks = make_marks(engine)
+        timed("digest", lambda: engine.digest(MODELS[0], marks))
+        timed("scan", lambda: engine.reduce(count_events, "counting events"))
+    return taken
+
+
+def make_marks(engine: SparkEngine) -> Marks:
+    """About as many marks as an evaluation asks for."""
+    survey = engine.survey
+    return Marks(
+        total=survey.total,
+        events=survey.events,
+        measures=(("brier", ()), ("log_loss", ())),
+        edges=np.linspace(0, 1, 1001),
+        ranks=np.linspace(0, survey.total - 1, 16_384).round(),
+        jumps=1000,
+    )
+
+
+def count_events(batch: Batch) -> Sums:
+    """The smallest sum there is."""
+    return (np.array([batch.y.sum()]),)
+
+
+def main() -> None:
+    """Start Spark, run all stages twice, and tell what the second turn took."""
+    (source,) = sys.argv[1:]
+    os.environ |= {"PYSPARK_SUBMIT_ARGS": _SUBMIT, "SPARK_LOCAL_IP": "127.0.0.1"}
+    start = time.perf_counter()
+    with ExitStack() as stack:
+        stack.callback(link_to(source, None).close)  # both turns find this session, and leave it open
+        watched = Watched(find_java())
+        with watched.watching():
+            run_stages(source, watched)
+            stages = run_stages(source, watched)
+    seconds = time.perf_counter() - start
+    print(json.dumps({"seconds": seconds, "held": most_held(), "stages": stages, "most": watched.most_held}))
+
+
+def find_java() -> int:
+    """The number of the Java process that pyspark started."""
+    from pyspark import SparkContext
+
+    gateway: Any = SparkContext._gateway
+    return int(gateway.proc.pid)
+
+
+if __name__ == "__main__":
+    main()
