@@ -7,9 +7,10 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import scorereport as sr
-from scorereport.reliability import simulation as module
+from scorereport.reliability import drawing
 from scorereport.reliability.blocks import Blocks
-from scorereport.reliability.simulation import Redraw, make_simulation
+from scorereport.reliability.redraws import Redraw
+from scorereport.reliability.simulation import make_simulation
 from scorereport.sampling import stream
 
 EACH_OF_16_BITS = np.arange(2**16, dtype=np.uint16)
@@ -30,7 +31,7 @@ class Counting:
 
 def make_piece(probability, n=1):
     x = np.asarray(probability, dtype=float)
-    return module._Piece.of(0, np.full(len(x), n), x)
+    return drawing.Piece.of(0, np.full(len(x), n), x)
 
 
 @pytest.mark.parametrize("probability", [0.0, 1e-9, 2**-16, 0.3, 0.5, 1 - 2**-17, 1 - 2**-53, 1.0])
@@ -40,7 +41,7 @@ def test_the_probability_of_an_event_is_exact(probability, between):
     whole = min(int(probability * 2**16), 2**16 - 1)
     expected = whole + (between < probability * 2**16 - whole)
     assert (make_piece([probability]).draw(Counting(between), 2**16) == 0).sum() == expected
-    assert module._Chances.of(np.full(2**16, probability)).draw(Counting(between)).sum() == expected
+    assert drawing.Chances.of(np.full(2**16, probability)).draw(Counting(between)).sum() == expected
 
 
 def test_each_forecast_of_a_full_piece_has_the_same_probability():
@@ -78,7 +79,7 @@ def certain_and_others(n, probability):
 @pytest.mark.parametrize("ties", [False, True])
 def test_cases_are_drawn_with_replacement_from_all_pieces(ties, monkeypatch):
     """Means, variances and covariances of a multinomial law, in pieces of 8 forecasts, the last of 4."""
-    monkeypatch.setattr(module, "_BITS", 3)
+    monkeypatch.setattr(drawing, "_BITS", 3)
     rng = np.random.default_rng(1)
     n = rng.integers(1, 5, 20) if ties else np.ones(20, dtype=np.int64)
     total, p, draws = int(n.sum()), rng.random(20), 6000

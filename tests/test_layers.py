@@ -72,8 +72,9 @@ INNER_LAYERS = {
         ["scale"],
     ],
     "reliability": [
-        ["blocks", "chernoff", "ordering"],
-        ["asymptotic", "decomposition", "honest", "simulation"],
+        ["blocks", "chernoff", "drawing", "ordering"],
+        ["asymptotic", "decomposition", "honest", "redraws"],
+        ["simulation"],
         ["resampled", "sample"],
         ["certainty"],
         ["bands"],

@@ -40,10 +40,10 @@ from scorereport.inference.scale_draws import Target
 from scorereport.inference.scale_groups import group_forecast, is_groupable
 from scorereport.inference.scaling import _of_event, scale_forecast
 from scorereport.memory import give_back_memory
-from scorereport.reliability import simulation
+from scorereport.reliability import drawing
 from scorereport.reliability.blocks import sum_between
+from scorereport.reliability.drawing import Ties
 from scorereport.reliability.fit import corp
-from scorereport.reliability.simulation import _Ties
 from scorereport.sampling import Units, stream
 from scorereport.scores.scale import split_evenly
 
@@ -769,9 +769,9 @@ TIES = {
 @pytest.mark.parametrize("largest", [np.iinfo(np.int32).max, 3])
 @pytest.mark.parametrize("n", TIES.values(), ids=TIES)
 def test_events_of_ties_are_counted_by_forecast(n, largest, monkeypatch):
-    monkeypatch.setattr(simulation, "_LARGEST_INT32", largest)
+    monkeypatch.setattr(drawing, "_LARGEST_INT32", largest)
     counts = np.array(n, dtype=np.int64)
-    ties = _Ties.of(counts)
+    ties = Ties.of(counts)
     assert ties.n.tolist() == n
     assert ties.n.dtype == (np.int32 if largest > 3 else np.int64)
     forecast = np.repeat(np.arange(len(n)), n)

@@ -17,8 +17,8 @@ from scorereport import parallel
 from scorereport.progress import watched_by
 from scorereport.reliability import simulation as simulation_module
 from scorereport.reliability.blocks import Blocks
+from scorereport.reliability.redraws import Redraw
 from scorereport.reliability.simulation import (
-    Redraw,
     _CaseSimulation,
     _CountSimulation,
     _RowSimulation,

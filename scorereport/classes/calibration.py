@@ -9,7 +9,7 @@ import numpy as np
 from scorereport.inference.class_draws import ClassLaw
 from scorereport.inference.outcomes import HypothesisTest
 from scorereport.parallel import repeat
-from scorereport.reliability.simulation import Redraw
+from scorereport.reliability.redraws import Redraw
 from scorereport.sampling import stream
 
 if TYPE_CHECKING:

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from scorereport.arrays import CountArray, FloatArray
     from scorereport.inference.measures import Measure
     from scorereport.reliability.blocks import Blocks
+    from scorereport.reliability.redraws import Redraw
     from scorereport.reliability.sample import Sample
-    from scorereport.reliability.simulation import Redraw, Simulation
+    from scorereport.reliability.simulation import Simulation
 
 #: Fewest events and non-events in the outer blocks of the smoothed curve.
 _FEWEST_AT_THE_ENDS = 3

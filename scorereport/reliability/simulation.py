@@ -9,101 +9,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scorereport.arrays import CountArray, FloatArray, IntArray
-from scorereport.reliability.blocks import (
-    Blocks,
-    Sums,
-    isotonic_edges,
-    isotonic_starts,
-    lasts_of,
-    starts_of,
-    sum_between,
-    sums_of_outcomes,
-)
+from scorereport.arrays import FloatArray, IntArray
+from scorereport.reliability.blocks import Blocks
+from scorereport.reliability.drawing import Chances, Piece, Ties, cut_into_pieces
+from scorereport.reliability.redraws import Redraw
 
 if TYPE_CHECKING:
-    from scorereport.checks import Cases
+    from numpy.typing import NDArray
 
-_Bits = TypeVar("_Bits", bound=np.unsignedinteger[Any])
+    from scorereport.checks import Cases
 
 #: With more cases per distinct forecast than this, counts are drawn rather than cases.
 _MANY_TIES = 8
-#: Distinct forecasts that are drawn together: 2^15, as a bit of 16 is for the outcome.
-_BITS = 15
-#: With more runs of equal outcomes than this, pooling in whole numbers beats scipy's.
-_LONG = 20_000
-_LARGEST_INT32 = np.iinfo(np.int32).max
 #: A difference of sums this much smaller than they are is rounding.
 _ROUNDING = 1e-12
-
-
-class Redraw(NamedTuple):
-    """A sample drawn under the hypothesis: entries in canonical order, with their number of cases.
-
-    `position` tells which distinct forecast each entry belongs to, None that there is one entry for
-    each; `n` is None if each entry is one case.
-    """
-
-    position: NDArray[np.integer] | None
-    n: CountArray | None
-    events: NDArray[Any]
-
-    def fit(self) -> Refit:
-        """Isotonic regression of the entries."""
-        return self._fit_cases() if self.n is None else self._fit_counts(self.n)
-
-    def _fit_cases(self) -> Refit:
-        sums = sums_of_outcomes(self.events)
-        edges, events = sums.at(isotonic_edges(sums) if len(sums.n) > _LONG else _edges_in_floats(sums))
-        return Refit(start=edges[:-1], last=edges[1:] - 1, n=np.diff(edges), events=np.diff(events))
-
-    def _fit_counts(self, counts: CountArray) -> Refit:
-        """Entries are summed up to where event rates may rise: non-events before, events after."""
-        cuts = np.flatnonzero((self.events[1:] > 0) & (self.events[:-1] < counts[:-1])) + 1
-        start, n, events = starts_of(cuts), sum_between(counts, cuts), sum_between(self.events, cuts)
-        block = isotonic_starts(n, events)
-        return Refit(
-            start=start[block],
-            last=lasts_of(start[block[1:]], len(self.events)),
-            n=np.add.reduceat(n, block),
-            events=np.add.reduceat(events, block),
-        )
-
-
-def _edges_in_floats(sums: Sums) -> NDArray[np.intp]:
-    """Edges of blocks by scipy alone: neighbours of equal means, which it may leave apart, harm no curve."""
-    n = np.diff(sums.n)
-    return np.append(isotonic_starts(n, np.diff(sums.events)), len(n))
-
-
-class Refit(NamedTuple):
-    """The blocks of a redrawn sample: their first and last entry, cases and events."""
-
-    start: NDArray[np.integer]
-    last: NDArray[np.integer]
-    n: NDArray[Any]
-    events: NDArray[Any]
-
-    @property
-    def mean(self) -> FloatArray:
-        """Recalibrated probability of each block."""
-        return self.events / self.n
-
-    def at_entries(self, entries: NDArray[np.intp]) -> FloatArray:
-        """The fit at some entries."""
-        return self.mean[np.searchsorted(self.start, entries, side="right") - 1]
-
-    def at(self, points: FloatArray, x: FloatArray, position: NDArray[np.integer] | None) -> FloatArray:
-        """The fit at forecasts: straight between blocks, NaN beyond the forecasts drawn."""
-        edges = np.empty(2 * len(self.start), dtype=np.intp)
-        edges[0::2], edges[1::2] = self.start, self.last
-        corners = x[edges if position is None else position[edges]]
-        return np.interp(points, corners, np.repeat(self.mean, 2), left=np.nan, right=np.nan)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -141,8 +64,8 @@ class _CaseSimulation(Simulation):
         return int(self.distinct.n.sum())
 
     @cached_property
-    def _chances(self) -> _Chances:
-        return _Chances.of(self._probability_of_case)
+    def _chances(self) -> Chances:
+        return Chances.of(self._probability_of_case)
 
     def redraw_outcomes(self, rng: np.random.Generator) -> Redraw:
         happens = self._chances.draw(rng)
@@ -151,8 +74,8 @@ class _CaseSimulation(Simulation):
         return Redraw(None, self._ties.n, self._ties.count(happens))
 
     @cached_property
-    def _ties(self) -> _Ties:
-        return _Ties.of(self.distinct.n)
+    def _ties(self) -> Ties:
+        return Ties.of(self.distinct.n)
 
     def redraw_cases(self, rng: np.random.Generator) -> Redraw:
         """Draw how many cases each piece gets, and then, piece by piece, which."""
@@ -167,113 +90,12 @@ class _CaseSimulation(Simulation):
         return Redraw(position, None, happens)
 
     @cached_property
-    def _pieces(self) -> list[_Piece]:
-        firsts = range(0, len(self.distinct), 2**_BITS)
-        return [_Piece.of(first, self.distinct.n, self.probability) for first in firsts]
+    def _pieces(self) -> list[Piece]:
+        return cut_into_pieces(self.distinct.n, self.probability)
 
     @cached_property
     def _shares(self) -> FloatArray:
         return np.array([piece.cases for piece in self._pieces]) / self._n
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Ties:
-    """Which cases are the first with their forecast, and where the cases of each shared forecast lie."""
-
-    n: NDArray[Any]
-    is_first: NDArray[np.bool_]
-    shared: NDArray[np.intp]
-    edges: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, n: CountArray) -> _Ties:
-        """The ties of so many cases with each forecast."""
-        start, shared = np.cumsum(n) - n, np.flatnonzero(n > 1)
-        is_first = np.zeros(int(n.sum()), dtype=np.bool_)
-        is_first[start] = True
-        edges = np.column_stack([start[shared], start[shared] + n[shared]]).ravel()
-        edges = edges[edges < len(is_first)].astype(np.intp)
-        small = n.astype(np.int32) if len(is_first) <= _LARGEST_INT32 else n  # each draw sums it up
-        return cls(n=small, is_first=is_first, shared=shared, edges=edges)
-
-    def count(self, happens: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """Number of events with each forecast."""
-        events = happens[self.is_first].astype(np.int32)
-        events[self.shared] = np.add.reduceat(happens, self.edges, dtype=np.int32)[::2]
-        return events
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Chances:
-    """Probabilities of events, and how many of 2^16 patterns of bits are events for sure."""
-
-    probability: FloatArray
-    sure: NDArray[np.uint16]
-
-    @classmethod
-    def of(cls, probability: FloatArray) -> _Chances:
-        """What is sure of each probability; a pattern is always left open, as 2^16 takes 17 bits."""
-        scaled = np.ldexp(probability, 16)
-        return cls(probability, np.minimum(scaled, 2**16 - 1, out=scaled).astype(np.uint16))
-
-    def draw(self, rng: np.random.Generator, at: NDArray[np.uint16] | None = None) -> NDArray[np.bool_]:
-        """Draw an outcome with each probability, or with those at some places.
-
-        It takes 16 random bits and, where these leave it open, a random number more: the law is exact.
-        """
-        sure = self.sure if at is None else self.sure.take(at)
-        bits = _draw_bits(rng, len(sure), np.uint16)
-        happens, is_open = bits < sure, bits == sure
-        if is_open.any():
-            (places,) = is_open.nonzero()
-            chance = np.ldexp(self.probability[places if at is None else at[places]], 16)
-            happens[places] = rng.random(len(places)) < chance - sure[places]
-        return happens
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Piece:
-    """Neighbouring distinct forecasts, few enough for forecast and outcome to fit into 16 bits."""
-
-    first: int  # distinct forecast
-    cases: int
-    forecast: NDArray[np.uint16] | None  # of each case, counted from the first; None where no cases tie
-    chances: _Chances
-
-    @classmethod
-    def of(cls, first: int, n: CountArray, probability: FloatArray) -> _Piece:
-        """The piece that begins with a distinct forecast."""
-        part = slice(first, first + 2**_BITS)
-        times = n[part].astype(np.int64)
-        places, cases = np.arange(len(times), dtype=np.uint16), int(times.sum())
-        return cls(
-            first=first,
-            cases=cases,
-            forecast=None if cases == len(times) else np.repeat(places, times),
-            chances=_Chances.of(probability[part]),
-        )
-
-    def draw(self, rng: np.random.Generator, size: int) -> NDArray[np.uint16]:
-        """Draw cases and their outcomes: forecasts, with a lowest bit for non-events, in order."""
-        forecast = self._draw_forecasts(rng, size)
-        key = forecast << np.uint16(1)
-        key |= ~self.chances.draw(rng, forecast)
-        key.sort(kind="stable")  # of 16 bits: by radix, on any processor
-        return key
-
-    def _draw_forecasts(self, rng: np.random.Generator, size: int) -> NDArray[np.uint16]:
-        """Draw forecasts by 15 random bits, or of another number by 32: no case's chance is off by 2^-32."""
-        if self.forecast is None and self.cases == 2**_BITS:
-            return _draw_bits(rng, size, np.uint16) >> np.uint16(16 - _BITS)
-        case = _draw_bits(rng, size, np.uint32) * np.uint64(self.cases)
-        case >>= 32
-        return case.astype(np.uint16) if self.forecast is None else self.forecast.take(case.view(np.int64))
-
-
-def _draw_bits(rng: np.random.Generator, size: int, dtype: type[_Bits]) -> NDArray[_Bits]:
-    """Random bits as unsigned numbers, without the generator's detour by single numbers."""
-    words = -(-size * np.dtype(dtype).itemsize // 8)
-    return rng.bit_generator.random_raw(words).view(dtype)[:size]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
