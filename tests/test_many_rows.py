@@ -779,6 +779,7 @@ def test_events_of_ties_are_counted_by_forecast(n, largest, monkeypatch):
         happens = np.random.default_rng(seed).random(len(forecast)) < 0.5
         assert ties.count(happens).tolist() == np.bincount(forecast, happens, len(n)).tolist()
     assert ties.count(np.ones(len(forecast), dtype=bool)).tolist() == n
+    assert ties.forecasts_of(np.arange(len(forecast))).tolist() == forecast.tolist()
 
 
 def test_sums_between_cuts_keep_their_kind_of_number():

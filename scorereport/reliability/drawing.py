@@ -43,19 +43,35 @@ class Ties:
         events[self.shared] = np.add.reduceat(happens, self.edges, dtype=np.int32)[::2]
         return events
 
+    def forecasts_of(self, cases: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Which distinct forecasts some cases have: each shared one before them takes more than one case."""
+        first = self.edges[::2]
+        before = np.searchsorted(first, cases, side="right") - 1
+        shared = self.shared[before]
+        beyond = np.maximum(cases - first[before] - self.n[shared] + 1, 0)
+        return np.where(before < 0, cases, shared + beyond)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chances:
-    """Probabilities of events, and how many of 2^16 patterns of bits are events for sure."""
+    """Probabilities of events, and how many of 2^16 patterns of bits are events for sure.
+
+    With ties, probabilities are those of distinct forecasts, and what is sure is told of each case.
+    """
 
     probability: FloatArray
     sure: NDArray[np.uint16]
+    ties: Ties | None = None
 
     @classmethod
     def of(cls, probability: FloatArray) -> Chances:
         """What is sure of each probability; a pattern is always left open, as 2^16 takes 17 bits."""
         scaled = np.ldexp(probability, 16)
         return cls(probability, np.minimum(scaled, 2**16 - 1, out=scaled).astype(np.uint16))
+
+    def spread(self, ties: Ties) -> Chances:
+        """The chances of all cases from those of distinct forecasts."""
+        return Chances(self.probability, np.repeat(self.sure, ties.n), ties)
 
     def draw(self, rng: np.random.Generator, at: NDArray[np.uint16] | None = None) -> NDArray[np.bool_]:
         """Draw an outcome with each probability, or with those at some places.
@@ -67,9 +83,12 @@ class Chances:
         happens, is_open = bits < sure, bits == sure
         if is_open.any():
             (places,) = is_open.nonzero()
-            chance = np.ldexp(self.probability[places if at is None else at[places]], 16)
+            chance = np.ldexp(self._probability_at(places if at is None else at[places]), 16)
             happens[places] = rng.random(len(places)) < chance - sure[places]
         return happens
+
+    def _probability_at(self, places: NDArray[Any]) -> FloatArray:
+        return self.probability[places if self.ties is None else self.ties.forecasts_of(places)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -54,18 +54,13 @@ class _CaseSimulation(Simulation):
         return len(self.distinct) < self._n
 
     @cached_property
-    def _probability_of_case(self) -> FloatArray:
-        if not self._has_ties:
-            return self.probability
-        return np.repeat(self.probability, self.distinct.n.astype(np.int64))
-
-    @cached_property
     def _n(self) -> int:
         return int(self.distinct.n.sum())
 
     @cached_property
     def _chances(self) -> Chances:
-        return Chances.of(self._probability_of_case)
+        chances = Chances.of(self.probability)
+        return chances.spread(self._ties) if self._has_ties else chances
 
     def redraw_outcomes(self, rng: np.random.Generator) -> Redraw:
         happens = self._chances.draw(rng)
