@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 import json
 import os
+import sys
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -17,12 +18,17 @@ from scorereport.reference.installation import Unavailable
 from scorereport.reference.references import BASE, PACKAGE, open_reference
 from scorereport.reference.session import ReferenceFailure
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=80)
 settings.load_profile("repeatable")
-#: veraPDF checks a few small files: a virtual machine that does not optimise is done in a third of the time.
-os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+#: veraPDF and Spark do little work here, and load many classes: a virtual machine that neither optimises nor
+#: checks them is done in less than half of the time.
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions"
+os.environ.setdefault("JAVA_TOOL_OPTIONS", f"{QUICK_JAVA} -XX:-BytecodeVerificationRemote")
 #: Looking for garbage after every 700 new objects, as Python does unless told otherwise, takes a tenth of the
 #: time, for it is looked for among all that tests import.
 gc.set_threshold(50_000)
@@ -40,6 +46,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 postgres_server = pytest.fixture(scope="session")(share_server)
 postgres_url = pytest.fixture(make_database)
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """Call the command line in this process: exit code, standard output, standard error."""
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        from scorereport.cli import main
+
+        monkeypatch.setattr(sys, "argv", ["scorereport", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        return stop.value.code or 0, *capsys.readouterr()
+
+    return call
 
 
 @cache

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 import pytest
-from audit_tools import BRIEF, make_scored, run_command, write_audit
+from audit_tools import BRIEF, make_scored, write_audit
 
 from scorereport.audit import following, making
+from scorereport.audit.channels import limits
 from scorereport.audit.filing import Shelf
 from scorereport.audit.inspecting import verify_plan
 from scorereport.audit.planning import read_plan
@@ -175,7 +176,7 @@ def test_a_small_drift_is_told_but_is_no_warning():
         assert making.Made(report=report, snapshot=None, forms={}).status is status
 
 
-def test_drift_is_a_warning(folder):
+def test_drift_is_a_warning(folder, call):
     old = make_scored("2026-08-01", 61, rows=30)
     new = make_scored("2026-10-01", 31, rows=30, seed=2)
     new["y"] = (new["logit"] < 0.5).astype(int)
@@ -187,7 +188,7 @@ def test_drift_is_a_warning(folder):
     assert record.status is Status.WARN
     assert record.exit_code == ExitCode.DONE
     assert any(drift.has_drifted for drift in record.drifts)
-    assert run_command("run", config, "--as-of", OCTOBER, "--strict").returncode == ExitCode.WARNINGS
+    assert call("audit", "run", config, "--as-of", OCTOBER, "--strict")[0] == ExitCode.WARNINGS
 
 
 @pytest.mark.parametrize(
@@ -376,23 +377,26 @@ def test_a_configuration_that_is_wrong_makes_no_record(folder):
     assert not (folder / "audits").exists()
 
 
-def test_secrets_are_nowhere(folder):
+def test_secrets_are_nowhere(folder, call, monkeypatch):
+    monkeypatch.setattr(limits, "PAUSES", ())
     secret = "correct-horse-battery"
     config = write_audit(
         folder,
         source={"database": "postgresql://me:${LOANS_PASSWORD}@127.0.0.1:9/x", "table": "loans"},
         notify={"on": ["failed"], "webhook": {"url": "http://127.0.0.1:9/${LOANS_PASSWORD}"}},
     )
-    done = run_command("run", config, "--as-of", OCTOBER, LOANS_PASSWORD=secret)
-    assert done.returncode in (ExitCode.USAGE, ExitCode.DATA_REFUSED)
+    monkeypatch.setenv("LOANS_PASSWORD", secret)
+    code, *told = call("audit", "run", config, "--as-of", OCTOBER)
+    assert code in (ExitCode.USAGE, ExitCode.DATA_REFUSED)
     (record,) = read_history_of(config, secret)
     assert record.status is Status.FAILED
     written = [p.read_bytes() for p in (folder / "audits").rglob("*") if p.is_file()]
     assert written
-    assert secret.encode() not in b"".join([*written, done.stdout.encode(), done.stderr.encode()])
+    assert secret.encode() not in b"".join([*written, *map(str.encode, told)])
 
 
 def test_secrets_are_in_no_report_either(folder, monkeypatch):
+    monkeypatch.setattr(limits, "PAUSES", ())
     secret = "correct-horse-battery"
     monkeypatch.setenv("HOOK", secret)
     config = write_audit(
@@ -502,7 +506,7 @@ def test_people_who_could_not_be_reached_are_told_by_the_next_run(folder):
     assert run_audit(config, as_of=OCTOBER).problems == ()
 
 
-def test_people_are_told_even_where_nothing_can_be_recorded(folder, monkeypatch):
+def test_people_are_told_even_where_nothing_can_be_recorded(folder, call, monkeypatch):
     monkeypatch.setenv("HISTORY", "postgresql://tokenuser9:hunter2222@127.0.0.1:9/hiddendb")
     config = write_audit(
         folder,
@@ -516,9 +520,9 @@ def test_people_are_told_even_where_nothing_can_be_recorded(folder, monkeypatch)
     for text in (str(caught.value), json.dumps(told)):
         assert not any(secret in text for secret in ("tokenuser9", "hunter2222", "hiddendb"))
     for command in ("history", "verify", "export", "site"):
-        looked = run_command(command, config)
-        assert looked.returncode == ExitCode.USAGE
-        assert not any(secret in looked.stderr for secret in ("tokenuser9", "hunter2222", "hiddendb"))
+        code, *looked = call("audit", command, config)
+        assert code == ExitCode.USAGE
+        assert not any(secret in "".join(looked) for secret in ("tokenuser9", "hunter2222", "hiddendb"))
     monkeypatch.setenv("HISTORY", "sqlite:///somewhere.db")
     with pytest.raises(UsageError, match="must be written out, without variables"):
         run_audit(config, as_of=OCTOBER)

@@ -52,7 +52,6 @@ from scipy.optimize import isotonic_regression
 
 import scorereport as sr
 from scorereport import ordinal_demo
-from scorereport.cli import main
 from scorereport.configuration import parse_configuration, read_configuration
 from scorereport.errors import ExitCode
 from scorereport.report.assembly import describe_report
@@ -938,19 +937,12 @@ COLUMNS = ",".join(f"bold_{label}" for label in GRADES)
 
 
 @pytest.fixture
-def call(monkeypatch, capsys, tmp_path):
-    """Call the command line in this process and in a folder of its own: exit code and both outputs."""
+def call(call, monkeypatch, tmp_path):
+    """Call the command line in a folder of its own."""
     make_patients().to_csv(tmp_path / "patients.csv", index=False)
     make_epochs().to_csv(tmp_path / "epochs.csv", index=False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["scorereport", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        return stop.value.code or 0, *capsys.readouterr()
-
     return call
 
 

@@ -16,7 +16,6 @@ import pytest
 
 import scorereport as sr
 from scorereport import evaluating
-from scorereport.cli import main
 from scorereport.errors import ExitCode
 from scorereport.terminal import print_evaluation
 
@@ -32,19 +31,6 @@ def run(*arguments, **options):
         encoding="utf-8",
         **options,
     )
-
-
-@pytest.fixture
-def call(monkeypatch, capsys):
-    """Call the command line in this process: exit code, standard output, standard error."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["scorereport", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        return stop.value.code or 0, *capsys.readouterr()
-
-    return call
 
 
 @pytest.fixture

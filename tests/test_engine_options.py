@@ -12,26 +12,12 @@ import pytest
 
 from scorereport import evaluating
 from scorereport.addresses import is_address, opened
-from scorereport.cli import main
 from scorereport.commands.invocation import describe_command
 from scorereport.configuration import configuration_schema, parse_configuration
 from scorereport.errors import DataError, ExitCode, ScoreReportError, UsageError
 
 ROLES = ["--outcome", "y", "--forecast", "a"]
 FRAME = pd.DataFrame({"y": [0, 1, 0, 1, 1], "a": [0.1, 0.6, 0.4, 0.8, 0.3]})
-
-
-@pytest.fixture
-def call(monkeypatch, capsys):
-    """Call the command line in this process: exit code, standard output, standard error."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["scorereport", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        return stop.value.code or 0, *capsys.readouterr()
-
-    return call
 
 
 @pytest.fixture

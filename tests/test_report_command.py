@@ -8,7 +8,6 @@ import html
 import json
 import os
 import re
-import sys
 
 import numpy as np
 import pandas as pd
@@ -17,7 +16,6 @@ from report_tools import TIME, list_contents, list_images, make_loans, read_atta
 
 import scorereport as sr
 from scorereport import demo
-from scorereport.cli import main
 from scorereport.configuration import SECTION_NAMES, read_configuration
 from scorereport.errors import ExitCode
 from scorereport.report.provenance import Provenance
@@ -38,21 +36,18 @@ ONLY_MODEL = (
 
 
 @pytest.fixture
-def call(monkeypatch, capsys, tmp_path):
-    """Call the command in this process and in a folder of its own: exit code and standard error."""
+def call(call, monkeypatch, tmp_path):
+    """Call the command in a folder of its own: exit code and standard error."""
     make_loans().to_csv(tmp_path / "loans.csv", index=False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
 
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["scorereport", "report", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        out, error = capsys.readouterr()
+    def call_report(*arguments):
+        code, out, error = call("report", *arguments)
         assert out == ""
-        return stop.value.code or 0, error
+        return code, error
 
-    return call
+    return call_report
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def test_a_worker_killed_during_the_job_changes_no_bit(
 
     def slowly(stretch: Any, marks: Any, before: Any) -> Digest:
         (started / f"{os.getpid()}-{time.time_ns()}").touch()
-        time.sleep(1)
+        time.sleep(0.5)
         return digest_stretch(stretch, marks, before)
 
     # A frame that was shuffled: its rows come back in another order, and from other workers, if one is lost.
@@ -90,6 +90,10 @@ def children_of(task: Path) -> list[int]:
         return []
 
 
+def list_processes() -> list[int]:
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
+
+
 def command_of(pid: int) -> bytes:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -112,15 +116,15 @@ import sys, time
 from scorereport.engines.spark.engine import open_spark
 
 def slowly(stretch, marks, before):
+    from pathlib import Path
+    Path({ready!r}).touch()
     time.sleep(60)
 
 if __name__ == "__main__":
-    from pathlib import Path
     sys.path.insert(0, {tests!r})
     from spark_tools import mark
     with open_spark({file!r}, outcome="y", forecasts=["x"], temporary_folder={folder!r}) as engine:
         engine._digest_rows = slowly
-        Path({ready!r}).touch()
         engine.digest("x", mark(engine.survey))
 """
 
@@ -146,10 +150,11 @@ def test_an_interrupt_leaves_no_files_and_no_process(tmp_path: Path) -> None:
     ) as process:
         wait_for(lambda: ready.exists() or process.poll() is not None)
         assert any(folder.iterdir())
-        time.sleep(3)
+        assert any(str(folder).encode() in command_of(pid) for pid in list_processes())
         os.kill(process.pid, signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     assert "KeyboardInterrupt" in errors
+    assert not [pid for pid in list_processes() if str(folder).encode() in command_of(pid)]
     assert list(folder.iterdir()) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "ready",

@@ -10,7 +10,7 @@ import numpy as np
 
 from scorereport.arrays import FloatArray
 from scorereport.inference.class_draws import ClassLaw
-from scorereport.reliability.blocks import isotonic_starts
+from scorereport.reliability.blocks import edges_in_floats
 from scorereport.reliability.fit import corp
 from scorereport.scores.means import power_mean
 from scorereport.scores.probability import ROBUSTNESS
@@ -192,7 +192,7 @@ class Target:
         by_count = source_marks(self.bins[0].sums(weight, chosen.pair), self._counts)
         group, n = self._groups
         happened = np.bincount(group[chosen.pair], weight, len(n)).astype(np.float64)
-        start = isotonic_starts(n, happened)
+        start = edges_in_floats(n, happened)[:-1]
         fitted = source_marks(np.add.reduceat(happened, start), np.add.reduceat(n, start))
         return [Marks(model, by_count), Marks(model, fitted)]
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport.reliability.blocks import (
+    differences,
+    edges_in_floats,
     isotonic_edges,
-    isotonic_starts,
     lasts_of,
     starts_of,
     sum_between,
@@ -42,14 +43,14 @@ class Redraw(NamedTuple):
 
     def _fit_cases(self) -> Refit:
         sums = sums_of_outcomes(self.events)
-        edges, events = sums.at(isotonic_edges(sums) if len(sums.n) > _LONG else _edges_in_floats(sums))
-        return Refit(start=edges[:-1], last=edges[1:] - 1, n=np.diff(edges), events=np.diff(events))
+        edges, events = sums.at(_edges(sums))
+        return Refit(start=edges[:-1], last=edges[1:] - 1, n=differences(edges), events=differences(events))
 
     def _fit_counts(self, counts: CountArray) -> Refit:
         """Entries are summed up to where event rates may rise: non-events before, events after."""
         cuts = np.flatnonzero((self.events[1:] > 0) & (self.events[:-1] < counts[:-1])) + 1
         start, n, events = starts_of(cuts), sum_between(counts, cuts), sum_between(self.events, cuts)
-        block = isotonic_starts(n, events)
+        block = edges_in_floats(n, events)[:-1]
         return Refit(
             start=start[block],
             last=lasts_of(start[block[1:]], len(self.events)),
@@ -58,10 +59,11 @@ class Redraw(NamedTuple):
         )
 
 
-def _edges_in_floats(sums: Sums) -> NDArray[np.intp]:
-    """Edges of blocks by scipy alone: neighbours of equal means, which it may leave apart, harm no curve."""
-    n = np.diff(sums.n)
-    return np.append(isotonic_starts(n, np.diff(sums.events)), len(n))
+def _edges(sums: Sums) -> NDArray[np.intp]:
+    """Edges of blocks; in floating point some neighbours of equal means stay apart, which harms no curve."""
+    if len(sums.n) > _LONG:
+        return isotonic_edges(sums)
+    return edges_in_floats(differences(sums.n), differences(sums.events))
 
 
 class Refit(NamedTuple):
