@@ -129,7 +129,7 @@ def pool(blocks: Blocks) -> Blocks:
         return blocks
     if blocks.n.dtype.kind == "f":
         return _pool_fractions(blocks)
-    edges = isotonic_edges(Sums(_sum_up(blocks.n), _sum_up(blocks.events)))
+    edges = isotonic_edges(Sums(sum_up(blocks.n), sum_up(blocks.events)))
     return blocks if len(edges) > len(blocks) else merge_between(blocks, edges[1:-1])
 
 
@@ -156,13 +156,19 @@ class Sums(NamedTuple):
 
 def sums_of_outcomes(y: NDArray[Any]) -> Sums:
     """Sums at the edges of runs of outcomes, each of events and then of non-events."""
+    edges, events = runs_of_outcomes(y)
+    return Sums(edges, sum_up(events))
+
+
+def runs_of_outcomes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Edges of runs of outcomes, each of events and then of non-events, and the events of each."""
     changes = np.flatnonzero(y[1:] != y[:-1])
     first, last = 1 if y[0] else 2, 2 if y[-1] else 1  # the first run may have no events, the last only them
     edges = np.zeros(first + len(changes) + last, dtype=np.int32 if len(y) <= _LARGEST_INT32 else np.int64)
     np.add(changes, 1, out=edges[first:-last], casting="same_kind")
     edges[-last:] = len(y)
-    n = edges[0::2].copy()
-    return Sums(n, _sum_up(np.subtract(edges[1::2], n[:-1])))
+    starts = edges[0::2].copy()
+    return starts, np.subtract(edges[1::2], starts[:-1])
 
 
 def isotonic_edges(sums: Sums) -> NDArray[np.intp]:
@@ -304,7 +310,7 @@ def _merge_what_does_not_rise(blocks: Blocks) -> Blocks:
     return blocks if rises.all() else merge_between(blocks, np.flatnonzero(rises) + 1)
 
 
-def _sum_up(counts: NDArray[Any]) -> NDArray[Any]:
+def sum_up(counts: NDArray[Any]) -> NDArray[Any]:
     """Zero and the running totals."""
     sums = np.zeros(len(counts) + 1, dtype=counts.dtype)
     np.cumsum(counts, out=sums[1:])

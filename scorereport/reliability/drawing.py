@@ -80,9 +80,9 @@ class Chances:
         """
         sure = self.sure if at is None else self.sure.take(at)
         bits = _draw_bits(rng, len(sure), np.uint16)
-        happens, is_open = bits < sure, bits == sure
-        if is_open.any():
-            (places,) = is_open.nonzero()
+        happens = bits < sure
+        (places,) = (bits == sure).nonzero()  # where it is open
+        if len(places):
             chance = np.ldexp(self._probability_at(places if at is None else at[places]), 16)
             happens[places] = rng.random(len(places)) < chance - sure[places]
         return happens

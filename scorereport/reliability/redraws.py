@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport.reliability.blocks import (
+    Sums,
     differences,
     edges_in_floats,
     isotonic_edges,
     lasts_of,
+    runs_of_outcomes,
     starts_of,
     sum_between,
-    sums_of_outcomes,
+    sum_up,
 )
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport.arrays import CountArray, FloatArray
-    from scorereport.reliability.blocks import Sums
 
 #: With more runs of equal outcomes than this, pooling in whole numbers beats scipy's.
 _LONG = 20_000
@@ -42,9 +43,9 @@ class Redraw(NamedTuple):
         return self._fit_cases() if self.n is None else self._fit_counts(self.n)
 
     def _fit_cases(self) -> Refit:
-        sums = sums_of_outcomes(self.events)
-        edges, events = sums.at(_edges(sums))
-        return Refit(start=edges[:-1], last=edges[1:] - 1, n=differences(edges), events=differences(events))
+        edges, events = runs_of_outcomes(self.events)
+        edges, events = _pool_many(edges, events) if len(events) > _LONG else _pool_few(edges, events)
+        return Refit(start=edges[:-1], last=edges[1:] - 1, n=differences(edges), events=events)
 
     def _fit_counts(self, counts: CountArray) -> Refit:
         """Entries are summed up to where event rates may rise: non-events before, events after."""
@@ -59,11 +60,17 @@ class Redraw(NamedTuple):
         )
 
 
-def _edges(sums: Sums) -> NDArray[np.intp]:
-    """Edges of blocks; in floating point some neighbours of equal means stay apart, which harms no curve."""
-    if len(sums.n) > _LONG:
-        return isotonic_edges(sums)
-    return edges_in_floats(differences(sums.n), differences(sums.events))
+def _pool_many(edges: NDArray[Any], events: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Edges of blocks and events of each, from those of runs of outcomes."""
+    sums = Sums(edges, sum_up(events))
+    edges, before = sums.at(isotonic_edges(sums))
+    return edges, differences(before)
+
+
+def _pool_few(edges: NDArray[Any], events: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The same in floating point: some neighbours of equal means stay apart, which harms no curve."""
+    blocks = edges_in_floats(differences(edges), events)
+    return edges[blocks], np.add.reduceat(events, blocks[:-1])
 
 
 class Refit(NamedTuple):

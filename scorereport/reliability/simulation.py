@@ -74,6 +74,9 @@ class _CaseSimulation(Simulation):
 
     def redraw_cases(self, rng: np.random.Generator) -> Redraw:
         """Draw how many cases each piece gets, and then, piece by piece, which."""
+        if len(self._pieces) == 1:
+            key = self._pieces[0].draw(rng, self._n)
+            return Redraw(key >> np.uint16(1), None, (key & np.uint16(1)) == 0)
         position, happens = np.empty(self._n, dtype=np.uint32), np.empty(self._n, dtype=np.bool_)
         end = 0
         for piece, size in zip(self._pieces, rng.multinomial(self._n, self._shares).tolist(), strict=True):
