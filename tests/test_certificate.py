@@ -422,9 +422,16 @@ def test_one_bound_that_does_not_fit_is_counted():
 
 @pytest.fixture(autouse=True)
 def _curves_once(monkeypatch):
-    """Draw the same curves of the engine, and bands of them, only once in all tests."""
+    """Draw the same curves of the engine, and bands of them, only once in all tests, and a fifth of them."""
+    monkeypatch.setattr(banding, "OUR_DRAWS", OUR_DRAWS // 5)
     monkeypatch.setattr(banding, "redraw_curves", redraw_once)
     monkeypatch.setattr(laws, "_usual_share", share_once)
+
+
+@pytest.fixture
+def all_curves(monkeypatch):
+    """As many curves as users get, for what a fifth of them cannot tell."""
+    monkeypatch.setattr(banding, "OUR_DRAWS", OUR_DRAWS)
 
 
 DRAWN, SHARES = {}, {}
@@ -586,6 +593,7 @@ def made(question, cache={}):  # noqa: B006
     return cache[key]
 
 
+@pytest.mark.usefixtures("all_curves")
 def test_the_engine_agrees_with_itself():
     question = ask(level=0.9)
     lines = compare(question, make_answer(question, draws=("consistency",)))
@@ -1038,6 +1046,7 @@ def test_of_base_r_certain_bounds_are_held_to_the_law():
     assert compare(question, spoilt, is_package=False)[CONFIDENCE].verdict is Verdict.DIFFERS
 
 
+@pytest.mark.usefixtures("all_curves")
 @pytest.mark.parametrize(("n", "level"), [(60, 0.8), (200, 0.8), (1000, 0.8), (1000, 0.95)])
 def test_a_resampled_band_of_another_level_is_accused(n, level):
     """200 draws of R: single bounds cannot tell .8 from .9, all of them together can."""
