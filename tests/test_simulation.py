@@ -15,6 +15,7 @@ from scipy.stats import ks_2samp
 import scorereport as sr
 from scorereport import parallel
 from scorereport.progress import watched_by
+from scorereport.reliability import redraws as redraws_module
 from scorereport.reliability import simulation as simulation_module
 from scorereport.reliability.blocks import Blocks
 from scorereport.reliability.redraws import Redraw
@@ -41,6 +42,18 @@ def max_min_fit(n, events):
         return (sums_events[j + 1] - sums_events[i]) / (sums_n[j + 1] - sums_n[i])
 
     return np.array([max(min(mean(i, j) for j in range(k, size)) for i in range(k + 1)) for k in range(size)])
+
+
+@pytest.mark.parametrize("long", [0, 10**9])
+def test_long_and_short_draws_are_fitted_alike(long, monkeypatch):
+    """In whole numbers or in floating point, each entry gets the fit of its definition."""
+    monkeypatch.setattr(redraws_module, "_LONG", long)
+    for seed in range(20):
+        happens = np.random.default_rng(seed).random(40) < np.linspace(0.1, 0.9, 40)
+        fit = Redraw(None, None, happens).fit()
+        expected = max_min_fit(np.ones(40), happens)
+        np.testing.assert_allclose(fit.at_entries(np.arange(40)), expected, rtol=1e-12)
+        assert (fit.n.sum(), fit.events.sum()) == (40, happens.sum())
 
 
 def plain_curve(x, rows, points):

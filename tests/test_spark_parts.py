@@ -14,8 +14,10 @@ from spark_tools import assert_same_digest, mark
 from scorereport.engines.digesting import digest_stretch
 from scorereport.engines.records import BUCKETS, Before, Stretch
 from scorereport.engines.spark.digests import find_before, fold
+from scorereport.engines.spark.engine import open_spark
 from scorereport.engines.spark.packing import gather, pack, unpack
 from scorereport.engines.spark.parts import ALL, Parts, merge, plan_parts, split_rows, weight_of
+from scorereport.errors import UsageError
 
 NO_CODES = np.empty(0, dtype=np.int32)
 
@@ -118,3 +120,8 @@ def test_batches_are_gathered_into_chunks() -> None:
     batches = [pa.record_batch({"x": np.full(n, 0.5)}) for n in (3, 0, 4, 5, 1)]
     assert [table.num_rows for table in gather(batches, 6)] == [7, 6]
     assert list(gather([], 6)) == []
+
+
+def test_a_forecast_named_twice_is_refused_before_spark_is_asked():
+    with pytest.raises(UsageError, match="`x` is asked for 2 times; a column has one role"):
+        open_spark("nowhere.parquet", outcome="y", forecasts=["x", "x"])
