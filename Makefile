@@ -9,10 +9,10 @@ BIN := $(VENV)/bin
 RPY2 := rpy2==3.6.5 rpy2-rinterface==3.6.5 rpy2-robjects==3.6.5
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bench coverage validate record lint format docs schema lock clean
+.PHONY: help demo test test-all bench coverage validate record lint format docs schema lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
 demo: ## run the demonstrations and write demo-report and demo-ordinal as .pdf, .html and .json
 	@.ci/setup demo
@@ -21,6 +21,9 @@ demo: ## run the demonstrations and write demo-report and demo-ordinal as .pdf, 
 
 test: lint ## run all checks: lint, types, tests
 	$(BIN)/python -m pytest -n auto --dist worksteal -q
+
+test-all: lint ## run all checks and the sweeps, which take an hour
+	$(BIN)/python -m pytest -n auto --dist worksteal -q -m "sweep or not sweep"
 
 bench: ## run the benchmarks
 	@.ci/setup test

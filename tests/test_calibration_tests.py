@@ -619,28 +619,6 @@ def test_kernels_agree_with_statsmodels(weight, start):
     assert_agree(fit_offset(X, Y, weight, start[0]), fitted(slope=False, weight=weight).params[0])
 
 
-def test_kernels_find_the_top_wherever_it_is():
-    """At a finite top the residuals sum to 0; there is one exactly if the outcomes overlap."""
-    rng = np.random.default_rng(3)
-    tops = 0
-    for _ in range(300):
-        n, spread = rng.integers(4, 60), rng.choice([0.01, 1.0, 5.0, 30.0, 100.0])
-        x = rng.normal(0, spread, n) * rng.choice([1, 1, 5], n) + rng.choice([0, -5, 20])
-        y = (rng.random(n) < rng.choice([0.1, 0.5, 0.9])).astype(float)
-        weight = rng.choice([1.0, 2.0, 300.0], n)
-        zero, one = x[y == 0], x[y == 1]
-        overlap = min(len(zero), len(one)) > 0 and one.min() < zero.max() and zero.min() < one.max()
-        a, b = fit_line(x, y, weight)
-        assert np.isfinite([a, b]).tolist() == [overlap, overlap]
-        if overlap:
-            residual = weight * (y - expit(a + b * x))
-            assert_agree([residual.sum(), residual @ (x - x.mean()) / spread], [0, 0], 1e-6)
-        offset = fit_offset(x, y, weight)
-        assert np.isfinite(offset) == (0 < y.mean() < 1)
-        tops += overlap
-    assert 100 < tops < 300
-
-
 @pytest.mark.parametrize(
     ("x", "y"),
     [

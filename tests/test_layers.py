@@ -99,6 +99,7 @@ INNER_LAYERS = {
             "scale_results",
             "smoothing",
         ],
+        ["information"],
         [
             "differences",
             "fits",

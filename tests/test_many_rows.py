@@ -26,7 +26,8 @@ from scorereport.inference.bootstrapping import bootstrap, bootstrap_panel
 from scorereport.inference.components import FittedLosses, case_losses
 from scorereport.inference.domination import murphy_difference
 from scorereport.inference.fits import Fits
-from scorereport.inference.logistic import fit_line, fit_offset, information
+from scorereport.inference.information import information
+from scorereport.inference.logistic import fit_line, fit_offset
 from scorereport.inference.measures import resolve_measure
 from scorereport.inference.murphy_bands import CountedSample, RowSample
 from scorereport.inference.murphy_cells import average_differences

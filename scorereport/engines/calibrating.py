@@ -18,6 +18,7 @@ from scorereport.inference.calibration import (
     hosmer_lemeshow_test,
     note_impossible,
 )
+from scorereport.inference.information import invert
 from scorereport.inference.lines import (
     NO_ERROR,
     LineFit,
@@ -31,7 +32,7 @@ from scorereport.inference.lines import (
     no_fit,
     wald_limits,
 )
-from scorereport.inference.logistic import fit_line, fit_offset, invert
+from scorereport.inference.logistic import fit_line, fit_offset
 from scorereport.inference.mean_errors import NormalOrT
 from scorereport.inference.outcomes import HypothesisTest
 from scorereport.reliability.bands import BandRequest, honest_confidence_band, pointwise_band

@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
     from scorereport.engines.records import Batch, Engine, Sums
 
-#: A step of Newton's method so small was the last that counts, for the next would be its square.
+#: A step of Newton's method this small was the last that counts, for the next would be its square.
 _LAST_STEP = 1e-8
+#: A likelihood has not fallen unless by more than this, relative to its size.
+_ROUNDING = 1e-10
+#: Log-odds may move by this much, on average over the information, before a last step.
+_BALANCE = 1e-6
 _MOST_SCANS = 30
 #: Slopes and intercepts beyond this are on their way to infinity.
 _FAR = 1e6
@@ -84,23 +88,51 @@ Starts = dict[tuple[str, str], FloatArray]
 
 
 def fit_logistic(engine: Engine, starts: Starts, buckets: int) -> dict[tuple[str, str], StreamedFit]:
-    """Fit logistic regressions of outcomes on log-odds, all by the same scans; who diverges is missing.
+    """Fit logistic regressions of outcomes on log-odds, all by the same scans; one that diverges is missing.
 
     A fit that has settled, or will not, is left out of the next scan.
     """
-    at, settled = dict(starts), {}
+    searches = {key: _Search(at=start) for key, start in starts.items()}
     for scan in range(1, _MOST_SCANS + 1):
+        at = {key: search.at for key, search in searches.items() if search.goes_on}
         if not at:
             break
         sums = engine.reduce(_likelihood_sums(at, buckets), f"fitting calibration lines, scan {scan}")
         for key, fit in _collect(at, sums).items():
-            step = _step(fit)
-            at[key] = fit.value + step
-            if not np.isfinite(step).all() or np.abs(at[key]).max() > _FAR:
-                del at[key]
-            elif (np.abs(step) <= _LAST_STEP * (1 + np.abs(fit.value))).all():
-                settled[key] = replace(fit, value=at.pop(key))
-    return settled
+            searches[key] = searches[key].advance(fit)
+    return {key: search.settled for key, search in searches.items() if search.settled is not None}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Search:
+    """Where Newton's method stands: a step that lowered the likelihood is halved."""
+
+    at: FloatArray
+    step: FloatArray | None = None
+    before: float = -np.inf
+    settled: StreamedFit | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        is_sane = bool(np.isfinite(self.at).all() and np.abs(self.at).max() <= _FAR)
+        return is_sane and self.settled is None
+
+    def advance(self, fit: StreamedFit) -> _Search:
+        """The search after a scan of all rows."""
+        if self.step is not None and fit.log_likelihood < self.before - _ROUNDING * abs(self.before):
+            half = self.step / 2
+            return replace(self, at=self.at - half, step=half)
+        step = _step(fit)
+        at = fit.value + step
+        is_last = (np.abs(step) <= _LAST_STEP * (1 + np.abs(fit.value))).all() and _is_top(fit, step)
+        settled = replace(fit, value=at) if is_last else None
+        return _Search(at=at, step=step, before=fit.log_likelihood, settled=settled)
+
+
+def _is_top(fit: StreamedFit, step: FloatArray) -> bool:
+    """Whether the score equations hold: the step that they ask for moves no log-odds that matters."""
+    moved = float(fit.bucket_scores.sum(axis=0) @ step)
+    return bool(abs(moved) <= _BALANCE**2 * fit.information[0, 0])
 
 
 def _likelihood_sums(at: Starts, buckets: int) -> Callable[[Batch], Sums]:

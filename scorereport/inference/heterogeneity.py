@@ -26,7 +26,8 @@ from scorereport.checks import (
     refuse_rows,
 )
 from scorereport.errors import UsageError
-from scorereport.inference.logistic import combine, fit_line, fit_offset, influence, log_likelihood
+from scorereport.inference.information import combine, influence, log_likelihood
+from scorereport.inference.logistic import fit_line, fit_offset
 from scorereport.inference.outcomes import HypothesisTest
 from scorereport.inference.panel import make_panel
 

@@ -3,16 +3,23 @@
 They agree with statsmodels' GLM, and are our own for two reasons: a bootstrap calls them thousands of
 times from a start next to the answer, and their sums are numpy's own, which do not change in the last
 bits with the number of threads, as those of BLAS do.
+
+Whether there is a maximum is decided by comparing log-odds, not by whether a search ends. It is sought by
+Newton's method, and where that fails by bracketing, which cannot. Every answer is put into the score
+equations before it is returned.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import frexp, fsum, isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import expit, logit
+from scipy.special import expit, log_expit
 
+from scorereport.inference.information import combine, gram, influence
 from scorereport.inference.resampling import stretches
 
 if TYPE_CHECKING:
@@ -22,16 +29,42 @@ if TYPE_CHECKING:
 
     from scorereport.arrays import FloatArray
 
-#: Newton's method stops after a step so small; as steps shrink quadratically, it was the last that counts.
+#: Newton's method stops after a step this small; as steps shrink quadratically, it was the last that counts.
 _LAST_STEP = 1e-8
-#: Separated data make it climb for ever: it gives up after so many steps.
+#: After this many steps Newton's method is given up: every step may move log-odds by one only.
 _MOST_STEPS = 60
-#: Slopes beyond this count as infinite.
-_FAR = 1e12
+#: A bracket is widened by doubling it up to this many times: log-odds may differ by 1e-300.
+_MOST_DOUBLINGS = 1100
+#: Weights are scaled if the exponent of the largest one, to the base 2, is beyond this.
+_USUAL = 500
+#: Probabilities below this may have underflowed: their logarithm is taken of the log-odds, which is slower.
+_TINY = 1e-290
 #: A likelihood has not fallen unless by more than this, relative to its size.
 _ROUNDING = 1e-10
-#: The range of log-odds below which they count as equal, relative to their size.
-_EQUAL = 1e-12
+#: Score equations hold if their positive and negative terms balance up to this share.
+_BALANCE = 1e-8
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Log-odds `middle` + `slope` (x - `centre`): the centre is where the fit has its information.
+
+    There both coefficients are uncorrelated, and digits survive that an intercept far away would lose.
+    """
+
+    centre: float
+    middle: float
+    slope: float
+
+    def at(self, x: FloatArray) -> FloatArray:
+        return self.middle + self.slope * (x - self.centre)
+
+    def moved_to(self, centre: float) -> _Line:
+        return _Line(centre, self.middle + self.slope * (centre - self.centre), self.slope)
+
+    @property
+    def coefficients(self) -> tuple[float, float]:
+        return float(self.middle - self.slope * self.centre), float(self.slope)
 
 
 @np.errstate(all="ignore")
@@ -40,60 +73,63 @@ def fit_line(
 ) -> tuple[float, float]:
     """Intercept and slope of the joint fit, quickest from a start near it; NaN where there is none.
 
+    There is one exactly if some event has a lower forecast than some other case, and some a higher one.
+
     >>> a, b = fit_line(np.array([-2.0, -1, 1, 3]), np.array([0.0, 1, 0, 1]), np.ones(4))
     >>> round(a, 4), round(b, 4)
     (-0.0976, 0.4447)
     """
+    classes = _Classes.of(logit_p, y, weight)
+    if not classes.overlap:
+        return np.nan, np.nan
+    weight = _scale(weight)
     centre = _mean(logit_p, weight)
     spread = float(np.sqrt(_mean((logit_p - centre) ** 2, weight)))
-    if not spread > _EQUAL * np.abs(logit_p).max():
-        return np.nan, np.nan
-    level = float(logit(_mean(y, weight)))
-
-    def columns_of(rows: slice) -> FloatArray:
-        x = logit_p[rows]
-        return np.stack([np.ones_like(x), (x - centre) / spread])
-
-    for near in ((start[0] + start[1] * centre, start[1] * spread), (level, 0.0)):
-        middle, slope = _climb(columns_of, None, y, weight, near)
-        if np.isfinite(middle) or np.isinf(level):
-            break
-    return float(middle - slope / spread * centre), float(slope / spread)
+    flat = _Line(centre, _level(y, weight), 0.0)
+    for near in (_Line(0.0, *start).moved_to(centre), flat):
+        line, middle_of_information = _climb_line(logit_p, y, weight, near, spread)
+        if _is_top(line.moved_to(middle_of_information), logit_p, y, weight):
+            return line.coefficients
+    line = _bracket_line(logit_p, y, weight, flat)
+    return line.coefficients if _is_top(line, logit_p, y, weight) else (np.nan, np.nan)
 
 
 @np.errstate(all="ignore")
 def fit_offset(logit_p: FloatArray, y: FloatArray, weight: FloatArray, start: float = 0.0) -> float:
     """Intercept with the slope held at 1, quickest from a start near it; NaN where there is none.
 
+    There is one exactly if both outcomes occur and no log-odds is infinite.
+
     >>> round(fit_offset(np.array([-2.0, -1, 1, 2]), np.array([0.0, 1, 1, 1]), np.ones(4)), 4)
     1.6879
     """
-    level = float(logit(_mean(y, weight)))
-    lower, upper = level - logit_p.max() - 1, level - logit_p.min() + 1
-    if not np.isfinite([lower, upper]).all():
+    classes = _Classes.of(logit_p, y, weight)
+    if not classes.both_occur:
         return np.nan
-    (intercept,) = _climb(_ones_of, logit_p, y, weight, (start,))
-    if np.isfinite(intercept):
-        return float(intercept)
+    weight = _scale(weight)
+    (climbed,), _ = _climb(_ones_of, logit_p, y, weight, (start,))
 
-    def excess(a: float) -> float:
-        return float((weight * (expit(a + logit_p) - y)).sum())
+    def is_top(intercept: float) -> bool:
+        return _is_top(_Line(0.0, intercept, 1.0), logit_p, y, weight, equations=1)
 
-    return float(brentq(excess, lower, upper, maxiter=1000))
+    intercept = float(climbed) if is_top(climbed) else _bracket_offset(logit_p, y, weight, classes)
+    return intercept if is_top(intercept) else np.nan
 
 
+@np.errstate(all="ignore")
 def fit_slope(x: FloatArray, y: FloatArray, weight: FloatArray, intercept: float, start: float) -> float:
-    """Slope with the intercept held: where the likelihood, which rises before and falls after, is flat."""
+    """Slope with the intercept held: where the likelihood, which rises before and falls after, is flat.
+
+    There is one exactly if some outcomes favour a larger slope and some a smaller one; else it is NaN.
+    """
+    signed = x[weight > 0] * (2 * y[weight > 0] - 1)
+    if not (len(signed) and signed.min() < 0 < signed.max()):
+        return np.nan
 
     def rise(slope: float) -> float:
-        return float((weight * x * (y - expit(intercept + slope * x))).sum())
+        return _sum_residuals(intercept + slope * x, y, weight, x)
 
-    step = 1.0 if rise(start) > 0 else -1.0
-    end = start + step
-    while rise(end) * step > 0 and abs(step) < _FAR:
-        step *= 2
-        end = start + step
-    return float(brentq(rise, start, end)) if rise(end) * step <= 0 else np.nan
+    return _find_root(rise, start, 1.0)
 
 
 @np.errstate(all="ignore")
@@ -110,47 +146,126 @@ def line_influence(logit_p: FloatArray, y: FloatArray, weight: FloatArray) -> Fl
     return np.stack([slope, intercept, intercept_at_one])
 
 
-def influence(columns: FloatArray, log_odds: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-    """How much each row moves each coefficient of a fit."""
-    inverse = invert(information(columns, log_odds, weight))
-    moved = weight.sum() * columns * (y - expit(log_odds))
-    return np.array([combine(row, moved) for row in inverse])
+# Where there is a maximum
 
 
-def information(columns: FloatArray, log_odds: FloatArray, weight: FloatArray) -> FloatArray:
-    """Fisher information of the coefficients, whose inverse is their covariance."""
-    parts = stretches(len(log_odds))
-    return np.sum([_information(columns[:, p], expit(log_odds[p]), weight[p]) for p in parts], axis=0)
+@dataclass(frozen=True, slots=True)
+class _Classes:
+    """Ranges of the log-odds of events and of other cases, those without weight left out.
+
+    A class without cases has the range from infinity to minus infinity.
+    """
+
+    events: tuple[float, float]
+    others: tuple[float, float]
+
+    @classmethod
+    def of(cls, x: FloatArray, y: FloatArray, weight: FloatArray) -> _Classes:
+        ranges = [_find_ranges(x[p], y[p], weight[p]) for p in stretches(len(y))]
+        low, high, low_others, high_others = zip(*ranges, strict=True) if ranges else [[np.nan]] * 4
+        return cls((min(low), max(high)), (min(low_others), max(high_others)))
+
+    @property
+    def lowest(self) -> float:
+        return min(self.events[0], self.others[0])
+
+    @property
+    def highest(self) -> float:
+        return max(self.events[1], self.others[1])
+
+    @property
+    def both_occur(self) -> bool:
+        """Whether there are events and other cases, all with finite log-odds."""
+        return all(map(isfinite, (*self.events, *self.others)))
+
+    @property
+    def overlap(self) -> bool:
+        """Whether neither class lies all above the other."""
+        is_mixed = self.events[0] < self.others[1] and self.others[0] < self.events[1]
+        return is_mixed and self.both_occur
 
 
-def _information(columns: FloatArray, mean: FloatArray, weight: FloatArray) -> FloatArray:
-    return gram(columns, weight * mean * (1 - mean))
+def _find_ranges(x: FloatArray, y: FloatArray, weight: FloatArray) -> tuple[float, float, float, float]:
+    if weight.min() == 0:
+        x, y = x[weight > 0], y[weight > 0]
+    is_event = y == 1
+    events, others = x[is_event], x[~is_event]
+    return (
+        float(events.min(initial=np.inf)),
+        float(events.max(initial=-np.inf)),
+        float(others.min(initial=np.inf)),
+        float(others.max(initial=-np.inf)),
+    )
 
 
-def gram(columns: FloatArray, weight: FloatArray) -> FloatArray:
-    """Weighted sums of products of every two columns."""
-    return np.array([[(one * other * weight).sum() for other in columns] for one in columns])
+def _scale(weight: FloatArray) -> FloatArray:
+    """Weights whose sums neither overflow nor vanish: by a power of 2, which leaves their digits alone."""
+    exponent = frexp(weight.max())[1]
+    return weight if abs(exponent) < _USUAL else np.ldexp(weight, -exponent)
 
 
-def combine(coefficients: ArrayLike, columns: FloatArray) -> FloatArray:
-    """Columns times their coefficients, summed."""
-    terms = [value * column for value, column in zip(np.asarray(coefficients), columns, strict=True)]
-    return np.asarray(sum(terms))
+def _level(y: FloatArray, weight: FloatArray) -> float:
+    """Log-odds of the share of events, which may round to 1."""
+    return float(np.log((weight * y).sum()) - np.log((weight * (1 - y)).sum()))
 
 
-def invert(matrix: FloatArray) -> FloatArray:
-    """The inverse of a small matrix, NaN if it has none."""
-    try:
-        return np.linalg.inv(matrix).astype(np.float64, copy=False)
-    except np.linalg.LinAlgError:
-        return np.full_like(matrix, np.nan)
+# How it is found
 
 
-@np.errstate(all="ignore")
-def log_likelihood(log_odds: FloatArray, y: FloatArray, weight: FloatArray) -> float:
-    """Logarithm of the probability of what happened."""
-    parts = stretches(len(y))
-    return -float(sum((weight[p] * np.logaddexp(0, (1 - 2 * y[p]) * log_odds[p])).sum() for p in parts))
+def _residuals(
+    log_odds: FloatArray, y: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weighted outcomes less their probabilities, as a sum of two parts; and the information of each case.
+
+    The first part is the weight of cases on the wrong side, and 0 of others. These weights may cancel each
+    other, and then it is the second parts, however small, that decide: added to the first, they are lost.
+    """
+    signed = weight * (2 * y - 1)
+    is_wrong = signed * log_odds < 0
+    doubt = expit(-np.abs(log_odds))
+    second = signed * doubt
+    return signed * is_wrong, np.where(is_wrong, -second, second), weight * doubt * (1 - doubt)
+
+
+def _sum_residuals(
+    log_odds: FloatArray, y: FloatArray, weight: FloatArray, column: FloatArray | None = None
+) -> float:
+    """The sum of residuals, or of their products with a column; that of the first parts is exact."""
+    first, second, _ = _residuals(log_odds, y, weight)
+    if column is not None:
+        first, second = column * first, column * second
+    return fsum(first[first != 0]) + float(second.sum())
+
+
+def _is_top(line: _Line, x: FloatArray, y: FloatArray, weight: FloatArray, equations: int = 2) -> bool:
+    """Whether the likelihood is greatest at a line: the score equations hold, of the middle and of the slope.
+
+    Their sums are compared with the information, so that another step of Newton's method would move no
+    log-odds that matters; residuals alone can balance far from the maximum.
+    """
+    sums = np.zeros(6)
+    for rows in stretches(len(y)):
+        z = x[rows] - line.centre
+        parts = _residuals(line.middle + line.slope * z, y[rows], weight[rows])
+        sums[:3] += [part.sum() for part in parts]
+        if equations == 2:
+            sums[3:] += [(part * z).sum() for part in (*parts[:2], parts[2] * z)]
+    scores, scale = sums[::3] + sums[1::3], np.sqrt(sums[2::3]) * np.sqrt(sums[2])
+    return bool((np.abs(scores) <= _BALANCE * scale)[:equations].all())
+
+
+def _climb_line(
+    x: FloatArray, y: FloatArray, weight: FloatArray, start: _Line, spread: float
+) -> tuple[_Line, float]:
+    """The line that Newton's method finds in standardized log-odds, and the centre of its information."""
+
+    def columns_of(rows: slice) -> FloatArray:
+        z = (x[rows] - start.centre) / spread
+        return np.stack([np.ones_like(z), z])
+
+    at, curvature = _climb(columns_of, None, y, weight, (start.middle, start.slope * spread))
+    line = _Line(start.centre, float(at[0]), float(at[1] / spread))
+    return line, start.centre + spread * float(curvature[0, 1] / curvature[0, 0])
 
 
 @np.errstate(all="ignore")
@@ -160,10 +275,13 @@ def _climb(
     y: FloatArray,
     weight: FloatArray,
     start: ArrayLike,
-) -> FloatArray:
-    """Maximise the logistic likelihood by Newton's method; a step that lowers it is halved."""
+) -> tuple[FloatArray, FloatArray]:
+    """Maximise the logistic likelihood by Newton's method; a step that lowers it is halved.
+
+    Given are the coefficients, NaN if it was given up, and the curvature next to them.
+    """
     at = np.array(start, dtype=np.float64)
-    step, before = np.zeros(len(at)), -np.inf
+    step, before, curvature = np.zeros(len(at)), -np.inf, np.full((len(at), len(at)), np.nan)
     for _ in range(_MOST_STEPS):
         found = [
             _derive(columns_of(p), None if offset is None else offset[p], y[p], weight[p], at)
@@ -176,9 +294,11 @@ def _climb(
             continue
         step, before = _solve(curvature, slopes), likelihood
         at = at + step
+        if not np.isfinite(at).all():
+            break
         if (np.abs(step) <= _LAST_STEP * (1 + np.abs(at))).all():
-            return at
-    return np.full(len(at), np.nan)
+            return at, curvature
+    return np.full(len(at), np.nan), curvature
 
 
 def _derive(
@@ -186,8 +306,10 @@ def _derive(
 ) -> tuple[float, FloatArray, FloatArray]:
     """The likelihood of some rows, how it rises, and how it bends."""
     sign, log_odds = 2 * y - 1, combine(at, columns)
-    probability = expit(sign * (log_odds if offset is None else log_odds + offset))  # of what happened
-    likelihood = float((weight * np.log(probability)).sum())
+    of_observed = sign * (log_odds if offset is None else log_odds + offset)
+    probability = expit(of_observed)
+    is_tiny = probability.min(initial=1.0) < _TINY
+    likelihood = float((weight * (log_expit(of_observed) if is_tiny else np.log(probability))).sum())
     slopes = (columns * (weight * sign * (1 - probability))).sum(axis=1)
     return likelihood, slopes, gram(columns, weight * probability * (1 - probability))
 
@@ -201,6 +323,54 @@ def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
         return np.linalg.solve(matrix, right).astype(np.float64, copy=False)
     except np.linalg.LinAlgError:
         return np.full(right.shape, np.nan)
+
+
+def _bracket_line(x: FloatArray, y: FloatArray, weight: FloatArray, line: _Line) -> _Line:
+    """The maximum by two nested searches for a root: for the slope, and for the middle that belongs to it.
+
+    First about the centre of the rows, then twice about that of the information, where digits survive.
+    """
+    for _ in range(3):
+        line = _bracket_about(line, x, y, weight)
+        log_odds = line.middle + line.slope * (x - line.centre)
+        line = line.moved_to(_mean(x, weight * expit(log_odds) * expit(-log_odds)))
+    return line
+
+
+def _bracket_about(line: _Line, x: FloatArray, y: FloatArray, weight: FloatArray) -> _Line:
+    z = x - line.centre
+
+    def middle_at(slope: float) -> float:
+        return _bracket_offset(slope * z, y, weight, _Classes.of(slope * z, y, weight))
+
+    def rise(slope: float) -> float:
+        return _sum_residuals(middle_at(slope) + slope * z, y, weight, z)
+
+    slope = _find_root(rise, line.slope, 1 / float(np.abs(z).max()))
+    return _Line(line.centre, middle_at(slope), slope)
+
+
+def _bracket_offset(x: FloatArray, y: FloatArray, weight: FloatArray, classes: _Classes) -> float:
+    """The intercept at slope 1: at its ends all cases have more, or less, than the share of events."""
+    level = _level(y, weight)
+    lower, upper = level - classes.highest - 1, level - classes.lowest + 1
+    return _bisect(lambda a: _sum_residuals(a + x, y, weight), lower, upper)
+
+
+def _find_root(rise: Callable[[float], float], start: float, step: float) -> float:
+    """Where a falling function is 0: the bracket is doubled until its ends differ in sign."""
+    end, step = start, step if rise(start) > 0 else -step
+    for _ in range(_MOST_DOUBLINGS):
+        start, end = end, end + step
+        if rise(end) * step <= 0:
+            return _bisect(rise, start, end)
+        step *= 2
+    return np.nan
+
+
+def _bisect(rise: Callable[[float], float], start: float, end: float) -> float:
+    """A root between two ends as near as floating point allows."""
+    return float(brentq(rise, start, end, xtol=1e-15, rtol=4 * float(np.finfo(float).eps), maxiter=10_000))
 
 
 def _mean(values: FloatArray, weight: FloatArray) -> float:

@@ -14,6 +14,7 @@ from scipy.special import logit, ndtri
 
 from scorereport.checks import check_inside, check_option
 from scorereport.errors import UsageError
+from scorereport.inference.information import combine, gram, influence, information, invert, log_likelihood
 from scorereport.inference.lines import (
     NO_ERROR,
     CalibrationLine,
@@ -29,17 +30,7 @@ from scorereport.inference.lines import (
     no_fit,
     wald_limits,
 )
-from scorereport.inference.logistic import (
-    combine,
-    fit_line,
-    fit_offset,
-    fit_slope,
-    gram,
-    influence,
-    information,
-    invert,
-    log_likelihood,
-)
+from scorereport.inference.logistic import fit_line, fit_offset, fit_slope
 from scorereport.inference.panel import Panel, make_panel
 
 if TYPE_CHECKING:
