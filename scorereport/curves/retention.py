@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scorereport.arrays import FloatArray, IntArray, read_only
 from scorereport.checks import check_classes, check_option, check_probability, refuse_rows
 from scorereport.errors import UsageError
+from scorereport.rounding import are_equal, rank_ties
 from scorereport.sampling import are_counts
 from scorereport.scores.labels import accuracy_of, check_cost, cost_of, kappa_of, macro_f1_of
 from scorereport.scores.registry import Kind, get_score
@@ -124,8 +125,9 @@ class Queue:
         removed = self.fraction * reach[-1]
         retained = reach[-1] - (np.floor(removed + _ROUNDING) if self.counted else removed)
         last = np.searchsorted(reach, retained)
+        last = np.where((last > 0) & are_equal(reach[last - 1], retained), last - 1, last)
         before = np.where(last > 0, reach[last - 1], 0.0)
-        part = np.where(reach[last] == retained, weight[last], retained - before)
+        part = np.where(are_equal(reach[last], retained), weight[last], retained - before)
         return Cut(queue=self, weight=weight, retained=retained, last=last, part=part)
 
 
@@ -174,7 +176,7 @@ def make_queue(
     if np.isnan(per_case).any():
         refuse_rows(per_case, np.isnan(per_case), "`score` must give every case a number")
     row_weight = np.ones(len(y)) if weight is None else weight
-    order = np.lexsort((row_weight, label, y, per_case))
+    order = np.lexsort((row_weight, label, y, rank_ties(per_case)))
     queue = Queue(
         order=order,
         y=y[order],

@@ -10,6 +10,7 @@ import numpy as np
 from scorereport.arrays import FloatArray, read_only
 from scorereport.checks import check_option, check_whole
 from scorereport.inference.panel import Panel, make_panel
+from scorereport.rounding import find_reached
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -111,7 +112,7 @@ def _edges(panel: Panel, bins: int, strategy: str) -> FloatArray:
     if strategy == "uniform":
         return np.arange(bins + 1) / bins
     p, counted = panel.only, np.cumsum(panel.units.row_weight)
-    inner = p[np.searchsorted(counted * bins, np.arange(1, bins) * counted[-1])]
+    inner = p[find_reached(counted, np.arange(1, bins) / bins)]
     return np.concatenate([p[:1], inner, p[-1:]])
 
 

@@ -20,6 +20,7 @@ from scorereport.inference.measures import PREVALENCE, UNCERTAINTY, Measure, ima
 from scorereport.inference.outcomes import Estimate
 from scorereport.inference.panel import Rows
 from scorereport.inference.replicates import Statistic
+from scorereport.rounding import are_equal, exceeds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,7 +127,7 @@ def _bounds(
     """Quantiles of the replicates: at the level, or shifted for bias and skewness."""
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     if method == "bca":
-        below = ((replicates < value).mean() + (replicates <= value).mean()) / 2
+        below = exceeds(value, replicates).mean() + are_equal(value, replicates).mean() / 2
         edge = 0.5 / len(replicates)
         bias = ndtri(np.clip(below, edge, 1 - edge))
         z = bias + ndtri(tails)

@@ -10,6 +10,7 @@ from scipy.special import chdtrc, ndtr
 from scorereport.checks import check_whole
 from scorereport.inference.outcomes import HypothesisTest
 from scorereport.inference.panel import Panel, make_panel
+from scorereport.rounding import find_reached
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -222,7 +223,7 @@ def _note_impossible(panel: Panel) -> str:
 def _equal_groups(p: FloatArray, weight: FloatArray, groups: int) -> IntArray:
     """Number of the group of each of the sorted forecasts, from 0 and without gaps."""
     counted = np.cumsum(weight)
-    last = p[np.searchsorted(counted * groups, np.arange(1, groups) * counted[-1])]
+    last = p[find_reached(counted, np.arange(1, groups) / groups)]
     group = np.searchsorted(last, p)
     return np.cumsum(np.diff(group, prepend=group[0]) > 0)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from scorereport.checks import check_inside
 from scorereport.errors import UsageError
+from scorereport.rounding import rank_ties
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -80,7 +81,8 @@ def _rank_by_one_measure(differences: Sequence[Difference], alpha: float) -> lis
         )
         for model, value in values.items()
     ]
-    return sorted(ranks, key=lambda r: (r.rank, np.isnan(r.value), sign * np.nan_to_num(r.value), r.model))
+    places = dict(zip(values, rank_ties([sign * value for value in values.values()]).tolist(), strict=True))
+    return sorted(ranks, key=lambda r: (r.rank, np.isnan(r.value), places[r.model], r.model))
 
 
 def _is_told(difference: Difference, alpha: float) -> bool:

@@ -1,8 +1,8 @@
 """The verdict on an interval and its limits, and what verdicts come to.
 
-A number on a limit meets it. So a measure fails if its whole interval lies beyond the limit, it has met
-the limit if no part of the interval lies beyond, and otherwise the interval holds numbers on both sides
-and the verdict is open.
+A number on a limit, up to rounding, meets it. So a measure fails if its whole interval lies beyond the
+limit, it has met the limit if no part of the interval lies beyond, and otherwise the interval holds numbers
+on both sides and the verdict is open.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from scorereport.errors import ExitCode
+from scorereport.rounding import exceeds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,12 +67,12 @@ def find_light(lower: float, upper: float, bounds: Bounds) -> Light:
     ['pass', 'warn', 'inconclusive', 'fail']
     """
     floor, ceiling = _or_infinite(bounds.fail_lower, bounds.fail_upper)
-    if lower > ceiling or upper < floor:
+    if exceeds(lower, ceiling) or exceeds(floor, upper):
         return Light.FAIL
-    if upper > ceiling or lower < floor:
+    if exceeds(upper, ceiling) or exceeds(floor, lower):
         return Light.INCONCLUSIVE
     floor, ceiling = _or_infinite(bounds.warn_lower, bounds.warn_upper)
-    return Light.WARN if upper > ceiling or lower < floor else Light.PASS
+    return Light.WARN if exceeds(upper, ceiling) or exceeds(floor, lower) else Light.PASS
 
 
 def _or_infinite(lower: float | None, upper: float | None) -> tuple[float, float]:

@@ -20,6 +20,7 @@ from scorereport.reliability.asymptotic import QUANTILES, continuous_half_width,
 from scorereport.reliability.certainty import widen_where_certain
 from scorereport.reliability.honest import choose_cells, honest_bounds
 from scorereport.reliability.resampled import pointwise_bounds, simultaneous_bounds
+from scorereport.rounding import exceeds
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -81,8 +82,8 @@ class Band:
         return lower, np.append(self.upper, 1.0)[np.searchsorted(self.x, z, side="left")]
 
     def holds(self, curve: FloatArray) -> bool:
-        """Whether a curve, given at the forecasts of the band, stays inside everywhere."""
-        return bool(((curve >= self.lower) & (curve <= self.upper)).all())
+        """Whether a curve, given at the forecasts of the band, stays inside everywhere, up to rounding."""
+        return not (exceeds(self.lower, curve) | exceeds(curve, self.upper) | np.isnan(curve)).any()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

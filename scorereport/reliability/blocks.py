@@ -15,6 +15,7 @@ from scipy.optimize import isotonic_regression
 
 from scorereport.arrays import CountArray, FloatArray, bits_equal, read_only
 from scorereport.errors import DataError
+from scorereport.rounding import RELATIVE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -303,10 +304,10 @@ def merge_between(blocks: Blocks, cuts: NDArray[np.intp]) -> Blocks:
 
 
 def _merge_what_does_not_rise(blocks: Blocks) -> Blocks:
-    """Merge neighbours whose means fall or stay equal: isotonic regression would do so anyway."""
+    """Merge neighbours whose means fall or, up to rounding, stay equal: isotonic regression would do so."""
     _, exponent = np.frexp(blocks.n.max())  # on a scale on which products neither overflow nor vanish
     n, events = np.ldexp(blocks.n, -exponent), np.ldexp(blocks.events, -exponent)
-    rises = events[:-1] * n[1:] < events[1:] * n[:-1]
+    rises = events[:-1] * n[1:] < events[1:] * n[:-1] * (1 - RELATIVE)
     return blocks if rises.all() else merge_between(blocks, np.flatnonzero(rises) + 1)
 
 

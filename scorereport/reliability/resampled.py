@@ -81,7 +81,7 @@ def simultaneous_bounds(
     curves = _draw_curves(curve, simulation, resamples)
     middle, below, above = _shape(curves[:half])
     excess = np.maximum((curves[half:] - middle) / above, (middle - curves[half:]) / below).max(axis=1)
-    factor = np.sort(excess)[ceil(level * (resamples - half + 1)) - 1]
+    factor = np.sort(excess)[ceil(round(level * (resamples - half + 1), 9)) - 1]
     return np.clip(middle - factor * below, 0, 1), np.clip(middle + factor * above, 0, 1)
 
 

@@ -22,6 +22,7 @@ from scorereport.formatting import (
 from scorereport.judging import Light
 from scorereport.report.miscalibrated import equals, tell_line, tell_ways
 from scorereport.results import ModelResult
+from scorereport.rounding import first_lowest
 from scorereport.tables.grouped import name_test
 from scorereport.tables.table import label_of, percents_text, tell_apart
 
@@ -91,7 +92,7 @@ def _conclude_performance(evaluation: Evaluation) -> Iterator[Finding]:
     name = evaluation.main_score
     label = _inside(label_of(name))
     scores = {m.model: m.scores.score(name) for m in evaluation.results}
-    best = min(scores, key=lambda model: scores[model].value)
+    best = list(scores)[first_lowest([score.value for score in scores.values()])]
     value = scores[best]
     number = format_number(value.value, common_decimals([value.value]))
     skill = _tell_skill(value, "the prevalence" if evaluation.kind == "binary" else "the class frequencies")
@@ -237,7 +238,7 @@ def _conclude_recalibration(evaluation: Evaluation) -> Iterator[Finding]:
             if trial.brier.value < 0 and _adjusted(trial.brier) <= alpha
         ]
         if better:
-            best = min(better, key=lambda trial: trial.brier.value)
+            best = better[first_lowest([trial.brier.value for trial in better])]
             decimals = common_decimals([best.brier.value])
             yield Finding(
                 text=f"Recalibration would lower the Brier score of {model.model} by "

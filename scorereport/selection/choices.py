@@ -11,6 +11,7 @@ import numpy as np
 from scorereport import document
 from scorereport.errors import UsageError
 from scorereport.formatting import counted, join_words
+from scorereport.rounding import documents_agree, exceeds, first_lowest
 from scorereport.scores.registry import REGISTRY
 from scorereport.selection.records import ACCURACY, F1, Choice, Correlation, Selection, Stop, values_of
 from scorereport.selection.tracks import Checkpoints, Track, parse_numbers
@@ -56,12 +57,12 @@ def check_selection(selection: Selection) -> None:
     )
     made = make_selection(found, selection.score, selection.column, selection.patience, None)
     for part in ("choices", "correlations", "pairwise"):
-        if document.encode(getattr(made, part)) != document.encode(getattr(selection, part)):
+        if not documents_agree(*(document.encode(getattr(each, part)) for each in (made, selection))):
             raise UsageError(f"the {part} among checkpoints do not follow from their scores.")
 
 
 def _choose(track: Track, found: Checkpoints, patience: int | None) -> Choice:
-    best = int(track.merit.argmax())  # the first of equal ones
+    best = first_lowest(-track.merit)
     return Choice(
         score=track.score,
         direction=track.direction,
@@ -75,7 +76,7 @@ def _stop_early(track: Track, found: Checkpoints, patience: int) -> Stop:
     """Stop at the first checkpoint that is the `patience`th in a row without a better score."""
     merit, best = track.merit, 0
     for place in range(1, len(merit)):
-        if merit[place] > merit[best]:
+        if exceeds(merit[place], merit[best]):
             best = place
         elif place - best == patience:
             return Stop(at=found.labels[place], kept=found.labels[best], **_weigh(track, found, best))

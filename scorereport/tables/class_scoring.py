@@ -11,6 +11,7 @@ import numpy as np
 from scorereport.arrays import FloatArray
 from scorereport.classes.measures import choose_cost
 from scorereport.formatting import common_decimals, format_interval, format_number, format_percent
+from scorereport.rounding import first_lowest
 from scorereport.scores.labels import naive_cost_of
 from scorereport.tables.table import Table, columns_of_text, interval_text
 
@@ -94,7 +95,7 @@ def read_costs(evaluation: Evaluation) -> Costs | None:
         return None
     matrix = choose_cost(len(classes.counts), evaluation.settings, ordered=classes.ordered)
     weights = np.array(evaluation.data.sample.classes)
-    best = int((weights[:, None] * matrix).sum(axis=0).argmin())
+    best = first_lowest((weights[:, None] * matrix).sum(axis=0))
     return Costs(matrix=matrix, naive=float(naive_cost_of(weights, matrix)), decision=classes.labels[best])
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.formatting import common_decimals, format_number, join_words
+from scorereport.rounding import first_lowest
 from scorereport.scores.registry import REGISTRY, Direction
 from scorereport.tables.table import Table, interval_text, label_of
 
@@ -111,7 +112,7 @@ def _name_best(bands: Sequence[RetentionBand]) -> tuple[str, str, str]:
     """The metric, its best area and the scores that have it, all in words."""
     metric, decimals = bands[0].metric, _decimals(bands, bands[0].metric)
     sign = 1 if _is_gain(metric) else -1
-    best = max(bands, key=lambda band: sign * float(band.area.value))
+    best = bands[first_lowest([-sign * float(band.area.value) for band in bands])]
     value = format_number(best.area.value, decimals)
     names = [label_of(b.score) for b in bands if format_number(b.area.value, decimals) == value]
     text = "every score alike" if len(names) == len(bands) else join_words(names)

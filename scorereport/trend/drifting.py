@@ -12,6 +12,7 @@ import numpy as np
 from scorereport.checks import check_inside, check_whole
 from scorereport.inference.components import FEW_EVENTS
 from scorereport.inference.outcomes import holm
+from scorereport.rounding import first_lowest
 from scorereport.trend.bins import EDGES, form_groups
 from scorereport.trend.choosing import choose_reference, has_errors, list_earlier, show
 from scorereport.trend.records import Drift, Snapshot, Trend
@@ -175,7 +176,7 @@ class _Comparison:
             for place, now in enumerate(of_model)
         ]
         p_values = [1.0 if isnan(contrast.p_value) else contrast.p_value for contrast in contrasts]
-        most = int(np.argmin(p_values))
+        most = first_lowest(p_values)
         label = of_model[most].label
         yield _make_drift(
             replace(contrasts[most], p_value=min(contrasts[most].p_value * len(contrasts), 1.0)),
@@ -237,7 +238,7 @@ def _most_changed(contrasts: Sequence[Contrast]) -> int:
     """The class whose share differs most, over what chance makes of it."""
     shares = np.array([(c.value, c.reference) for c in contrasts]).mean(axis=1)
     differences = np.array([abs(c.difference) for c in contrasts])
-    return int(np.argmax(differences / np.sqrt(np.maximum(shares, np.finfo(float).tiny))))
+    return first_lowest(-differences / np.sqrt(np.maximum(shares, np.finfo(float).tiny)))
 
 
 def _compare_distributions(
