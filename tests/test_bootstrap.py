@@ -182,8 +182,9 @@ def test_influence_is_the_derivative_by_the_weight_of_a_row(kind):
 
 
 def bca_by_hand(value, replicates, influence, level):
-    """Efron's formula for equal weights, with half of the ties below."""
-    below = np.mean([np.mean(replicates < value), np.mean(replicates <= value)])
+    """Efron's formula for equal weights, with half of the ties, up to rounding, below."""
+    excess = np.round(replicates - value, 12)
+    below = np.mean([np.mean(excess < 0), np.mean(excess <= 0)])
     bias = norm.ppf(np.clip(below, 0.5 / len(replicates), 1 - 0.5 / len(replicates)))
     deviation = influence - influence.mean()
     a = (deviation**3).sum() / (6 * (deviation**2).sum() ** 1.5)

@@ -65,7 +65,7 @@ def naive_metric(metric, y, label, weight, n_classes, cost=None):
 
 def naive_curve(y, p, score, metric, fractions):
     """Rows without weights: sort, drop the last floor(f n), measure the rest."""
-    per_case, label = sr.scores.get_score(score).function(y, p), p.argmax(axis=1)
+    per_case, label = sr.scores.get_score(score).function(y, p).round(12), p.argmax(axis=1)
     rows = sorted(range(len(y)), key=lambda i: (per_case[i], y[i], label[i]))
     kept = [rows[: len(y) - int(np.floor(f * len(y) + 1e-9))] for f in fractions]
     return [naive_metric(metric, y[k], label[k], np.ones(len(k)), p.shape[1]) for k in kept]
