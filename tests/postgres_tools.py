@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 USER = "scorereport"
+#: Reads every table of every database and may do nothing else; it has the same password.
+READER = "reader"
 #: Nothing of a test has to outlive a power failure.
 SETTINGS = {
     "fsync": "off",
@@ -54,6 +56,11 @@ class Server:
     def url(self, database: str) -> str:
         """The address of a database."""
         return f"postgresql://{USER}:{self.password}@127.0.0.1:{self.port}/{database}"
+
+
+def as_reader(url: str) -> str:
+    """The address for a role that can only read: sources refuse the superuser, who owns the server."""
+    return url.replace(f"://{USER}:", f"://{READER}:")
 
 
 def share_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
@@ -119,10 +126,19 @@ def start_server() -> Server:
         server = Server(folder=str(folder), port=_find_port(), password=secrets.token_urlsafe(12))
         _create_cluster(programs, server)
         _control(programs, server, "start", "-w", "-t", "60", "-l", str(folder / "log"))
+        _create_reader(server)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return server
+
+
+def _create_reader(server: Server) -> None:
+    import psycopg
+
+    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {READER} LOGIN PASSWORD '{server.password}'")
+        connection.execute(f"GRANT pg_read_all_data TO {READER}")
 
 
 def stop_server(server: Server) -> None:
