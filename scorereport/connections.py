@@ -108,8 +108,10 @@ def create_reader(url: URL, patience: float = PATIENCE) -> Engine:
 
 def _name_session(url: URL, patience: float) -> dict[str, Any]:
     """Arguments that drivers built on libpq know."""
+    if url.get_driver_name() not in ("psycopg", "psycopg2"):
+        return {}
     arguments = {"connect_timeout": patience, "application_name": "scorereport"}
-    return arguments if url.get_driver_name() in ("psycopg", "psycopg2") else {}
+    return {name: value for name, value in arguments.items() if name not in url.query}
 
 
 def _connect_sqlite(file: Path, patience: float) -> sqlite3.Connection:

@@ -120,7 +120,7 @@ def _leave(state: Path) -> None:
 
 def start_server() -> Server:
     """Make a cluster in a folder of its own and start it, with a password, on a free port of this machine."""
-    programs = _find_programs()
+    programs = find_programs()
     folder = Path(tempfile.mkdtemp(prefix="srpg-", dir="/tmp"))  # short: paths of sockets have 107 letters
     try:
         server = Server(folder=str(folder), port=_find_port(), password=secrets.token_urlsafe(12))
@@ -143,11 +143,11 @@ def _create_reader(server: Server) -> None:
 
 def stop_server(server: Server) -> None:
     """Stop a server at once and remove its folder."""
-    _control(_find_programs(), server, "stop", "-m", "immediate", "-w")
+    _control(find_programs(), server, "stop", "-m", "immediate", "-w")
     shutil.rmtree(server.folder, ignore_errors=True)
 
 
-def _find_programs() -> Path:
+def find_programs() -> Path:
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[4]))
     if found:
         return found[-1].parent

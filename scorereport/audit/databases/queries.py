@@ -32,7 +32,7 @@ _QUOTED = {
 _LINE = {"postgresql": r"[^\n\r]*", "sqlite": r"[^\n]*"}
 #: What opens a quotation or a comment; it is looked for where none that ends was found.
 _OPENING = {
-    "postgresql": r"""['"] | (?<![\w$])\$(?:[^\W\d]\w*)?\$""",
+    "postgresql": r"""['"] | (?<![\w$])[eE]' | (?<![\w$])\$(?:[^\W\d]\w*)?\$""",
     "sqlite": r"""['"`\[]""",
 }
 

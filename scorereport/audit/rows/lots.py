@@ -31,8 +31,11 @@ def open_lots(path: Path, table: str, columns: Sequence[str]) -> Iterator[Iterat
         yield _read_csv(path, columns)
     elif place.kind == "duckdb":
         with open_duckdb_table(path, table, place.name) as (connection, relation):
-            check_columns(columns, list(columns_of(connection, relation)), place.name)
-            yield _select(connection, relation, columns)
+            with reading(place.name, "a table"):
+                there = list(columns_of(connection, relation))
+            check_columns(columns, there, place.name)
+            with reading(place.name, "a table"):
+                yield _select(connection, relation, columns)
     else:
         check_parquet_files(place, columns)
         with reading(place.name, "Parquet"), connect_duckdb(files=scannable(place.files)) as connection:
