@@ -774,7 +774,7 @@ POSTGRESQL_ERRORS = {
     "SELECT 'infinity'::date AS y, m FROM scores": "it holds a time that is infinite or after the year 9999.",
     "WITH x AS (DELETE FROM scores RETURNING *) SELECT * FROM x": WRITES,
     "SELECT y, m INTO copied FROM scores": "SELECT ... INTO is not allowed here.",
-    "SELECT nextval('counter') AS y, 0.5 AS m": WRITES,
+    "SELECT nextval('counter') AS y, 0.5 AS m": "permission denied for sequence counter.",
 }
 
 

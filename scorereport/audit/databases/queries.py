@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 _QUERY = "`audit.source.query`"
 #: What a query begins with that only reads.
 _READING_WORDS = ("SELECT", "WITH", "VALUES", "TABLE")
+#: To PostgreSQL every character beyond ASCII is a letter. A name does not end before a letter or a dollar.
+_LETTER = r"[A-Za-z_\u0080-\U0010ffff]"
+_APART = r"(?<![A-Za-z0-9_$\u0080-\U0010ffff])"
+_TAG = rf"(?:{_LETTER}(?:{_LETTER}|[0-9])*)?"
 #: What is quoted, and what ends a comment of one line, in each database.
 _QUOTED = {
-    "postgresql": r"""
-        (?<![\w$])[eE]'(?:[^'\\]|\\.|'')*'(?:\s*\n\s*'(?:[^'\\]|\\.|'')*')*
-      | (?<![\w$])\$(?P<tag>(?:[^\W\d]\w*)?)\$.*?\$(?P=tag)\$
+    "postgresql": rf"""
+        {_APART}[eE]'(?:[^'\\]|\\.|'')*'(?:\s*\n\s*'(?:[^'\\]|\\.|'')*')*
+      | {_APART}\$(?P<tag>{_TAG})\$.*?\$(?P=tag)\$
       | '(?:[^']|'')*' | "(?:[^"]|"")*"
     """,
     "sqlite": r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*` | \[[^\]]*\]""",
@@ -32,7 +36,7 @@ _QUOTED = {
 _LINE = {"postgresql": r"[^\n\r]*", "sqlite": r"[^\n]*"}
 #: What opens a quotation or a comment; it is looked for where none that ends was found.
 _OPENING = {
-    "postgresql": r"""['"] | (?<![\w$])[eE]' | (?<![\w$])\$(?:[^\W\d]\w*)?\$""",
+    "postgresql": rf"""['"] | {_APART}[eE]' | {_APART}\${_TAG}\$""",
     "sqlite": r"""['"`\[]""",
 }
 
