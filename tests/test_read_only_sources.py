@@ -67,12 +67,12 @@ def read_unchecked(url, query):
 def assert_only_reads(read, url, name, query):
     """Refuse in one sentence; or, where a query does no harm, give rows."""
     try:
-        rows, told = read(url, query), ""
+        rows, sentence = read(url, query), ""
     except (DataError, UsageError) as error:
-        rows, told = None, str(error)
-    assert SECRET not in told
+        rows, sentence = None, str(error)
+    assert SECRET not in sentence
     if rows is None:
-        assert re.fullmatch(r"[^\n]+\.", told), name
+        assert re.fullmatch(r"[^\n]+\.", sentence), name
     else:
         assert name in HARMLESS or (read is read_unchecked and name in HARMLESS_TO_SESSIONS), name
 
@@ -254,8 +254,8 @@ def test_roles_that_no_session_can_hold_are_refused(loans, postgres_server, righ
         try:
             for source in ({"table": "scores"}, {"query": "select y, m from scores"}):
                 what = "table scores" if "table" in source else "query"
-                told = f"The {what} on postgresql cannot be read: {ROLE_REFUSED}"
-                with pytest.raises(DataError, match=exactly(told)):
+                sentence = f"The {what} on postgresql cannot be read: {ROLE_REFUSED}"
+                with pytest.raises(DataError, match=exactly(sentence)):
                     read_source(url, **source)
             with pytest.raises(DataError, match=re.escape(f"cannot be read: {ROLE_REFUSED}")) as refused:
                 sr.read_predictions(url, **COLUMNS, table="scores")
@@ -270,9 +270,9 @@ def test_a_view_that_writes_is_refused_by_the_command_line_too(loans):
     with psycopg.connect(url) as connection:
         connection.execute("create view trap as select y, m, wipe() as w from scores")
     try:
-        told = r"cannot be read: .*cannot execute DELETE in a read-only transaction\.$"
+        sentence = r"cannot be read: .*cannot execute DELETE in a read-only transaction\.$"
         for read in (sr.read_predictions, open_duckdb):
-            with pytest.raises(DataError, match=told):
+            with pytest.raises(DataError, match=sentence):
                 read(url, outcome="y", forecasts=["m"], weight="w", table="trap")
         with pytest.raises(DataError, match=r"the query tries to write, and an audit only reads\.$"):
             read_source(url, query="select * from trap")
@@ -344,7 +344,7 @@ def test_the_documentation_shows_the_role_script():
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "sentence"),
     [
         ("select 1 as y /* a /* b */ c", "`audit.source.query` opens /* in line 1 and does not close it."),
         ('select 1\nas "y', '`audit.source.query` opens " in line 2 and does not close it.'),
@@ -356,8 +356,8 @@ def test_the_documentation_shows_the_role_script():
         ("select \0", "`audit.source.query` must not hold the character NUL."),
     ],
 )
-def test_a_query_that_is_not_understood_is_refused(query, told):
-    with pytest.raises(UsageError, match=exactly(told)):
+def test_a_query_that_is_not_understood_is_refused(query, sentence):
+    with pytest.raises(UsageError, match=exactly(sentence)):
         bind_period(query, ALL, "postgresql")
 
 
@@ -468,8 +468,8 @@ def test_views_in_a_hostile_file_of_sqlite_do_nothing(bank, tmp_path, view):
 
 
 def test_the_session_of_sqlite_names_what_it_refuses(bank):
-    told = f"The query on sqlite cannot be read: {DOES_MORE}"
-    with pytest.raises(DataError, match=exactly(told)):
+    sentence = f"The query on sqlite cannot be read: {DOES_MORE}"
+    with pytest.raises(DataError, match=exactly(sentence)):
         read_source(bank, query="with x as (select 1) delete from victim returning y, m")
     with open_sql(bank) as engine, engine.connect() as connection:
         for statement in ("attach 'x.db' as x", "delete from victim", "pragma query_only = off"):
@@ -480,8 +480,8 @@ def test_the_session_of_sqlite_names_what_it_refuses(bank):
 def test_a_file_of_sqlite_that_is_missing_is_not_created(tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
     options = ("--outcome", "y", "--forecast", "m", "--table", "scores")
-    code, _, told = call("score", "sqlite:///new.db", *options)
-    assert (code, told) == (2, "scorereport: new.db is not a file.\n")
+    code, _, sentence = call("score", "sqlite:///new.db", *options)
+    assert (code, sentence) == (2, "scorereport: new.db is not a file.\n")
     for engine in ("memory", "duckdb"):
         with pytest.raises(UsageError, match=exactly("new.db is not a file.")):
             sr.evaluate("sqlite:///new.db", **COLUMNS, table="scores", engine=engine)
@@ -491,8 +491,8 @@ def test_a_file_of_sqlite_that_is_missing_is_not_created(tmp_path, monkeypatch, 
 @pytest.mark.parametrize("name", ["", ":memory:", "file:new.db?uri=true&mode=rwc"])
 def test_an_address_of_sqlite_names_a_file(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    told = r"^The address of a SQLite source must name a file, such as sqlite:///scores\.db; got '.*'\.$"
-    with pytest.raises(UsageError, match=told):
+    sentence = r"^The address of a SQLite source must name a file, such as sqlite:///scores\.db; got '.*'\.$"
+    with pytest.raises(UsageError, match=sentence):
         sr.read_predictions(f"sqlite:///{name}", **COLUMNS, table="scores")
     assert list(tmp_path.iterdir()) == []
 
@@ -595,11 +595,11 @@ def test_a_view_of_a_duckdb_file_reads_no_other_file(vault, view):
     ):
         with pytest.raises(DataError) as refused:
             read(vault / "trap.duckdb")
-        told = str(refused.value)
-        assert re.fullmatch(r"[^\n]+\.", told)
-        assert SECRET not in told
+        sentence = str(refused.value)
+        assert re.fullmatch(r"[^\n]+\.", sentence)
+        assert SECRET not in sentence
         if view != "replacement":  # then the name is that of no table
-            assert told == f"trap.duckdb: {view} cannot be read as a table: {OUTSIDE}"
+            assert sentence == f"trap.duckdb: {view} cannot be read as a table: {OUTSIDE}"
     assert look_at_tree(vault) == before
 
 
