@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorereport.errors import DataError
+from scorereport.connections import ROLE_REFUSED, connect_duckdb, create_reader, may_leave_session
+from scorereport.errors import DataError, UsageError
 from scorereport.redacting import Redactor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     import pandas as pd
     import pyarrow as pa
     from duckdb import DuckDBPyConnection
-    from sqlalchemy import Engine
+    from sqlalchemy import URL, Engine
 
 #: Rows that are in memory at a time where a table is streamed.
 LOT = 1 << 16
 _WILD = re.compile(r"[*?\[]")
+_OUTSIDE = "it asks for files, the network or extensions outside of the source, which are closed to it."
 
 
 def quote_name(name: str) -> str:
@@ -51,6 +53,11 @@ def _literally(file: Path) -> str:
     return _WILD.sub(r"[\g<0>]", name)
 
 
+def scannable(files: Sequence[Path]) -> list[str]:
+    """The names by which `scan_parquet` and DuckDB itself refer to files, for `connect_duckdb`."""
+    return sorted({name for file in files for name in (file.as_posix(), _literally(file))})
+
+
 def columns_of(connection: DuckDBPyConnection, relation: str) -> dict[str, str]:
     """Names and types of the columns of whatever SQL can select from."""
     rows = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
@@ -69,14 +76,18 @@ def reading(name: str, what: str) -> Iterator[None]:
             isinstance(error, OSError) and error.errno is not None
         ):  # Arrow's, which hand DuckDB's on, have none
             raise
-        raise DataError(f"{name} cannot be read as {what}: {_first_line(error)}") from error
+        raise DataError(f"{name} cannot be read as {what}: {_explain(error)}") from error
 
 
-def read_relation(relation: str, columns: Sequence[str]) -> pd.DataFrame:
-    """Columns of what DuckDB can scan as one frame."""
-    import duckdb
+def _explain(error: Exception) -> str:
+    """The first line of what DuckDB says; Arrow hands its errors on by their text."""
+    line = _first_line(error)
+    return _OUTSIDE if line.startswith("Permission Error") else line
 
-    with duckdb.connect() as connection:
+
+def read_relation(relation: str, files: Sequence[Path], columns: Sequence[str]) -> pd.DataFrame:
+    """Columns of what DuckDB can scan in these files as one frame."""
+    with connect_duckdb(files=scannable(files)) as connection:
         return _select(connection, relation, columns).to_pandas()
 
 
@@ -90,10 +101,8 @@ def open_duckdb_table(
     path: Path, table: str, name: str, settings: Mapping[str, str | int] | None = None
 ) -> Iterator[tuple[DuckDBPyConnection, str]]:
     """A connection to a DuckDB file that cannot change it, and the table as SQL names it."""
-    import duckdb
-
     with reading(name, "a DuckDB database"):
-        connection = duckdb.connect(path, read_only=True, config=dict(settings or {}))
+        connection = connect_duckdb(path, read_only=True, settings=settings)
     try:
         with reading(name, "a table"):
             relation = _find_duckdb_table(connection, table, path.name)
@@ -152,25 +161,47 @@ def check_table(table: str, known: Sequence[str], shown: Sequence[str], where: s
 
 @contextmanager
 def open_sql(address: str) -> Iterator[Engine]:
-    """A database at an SQLAlchemy address; what goes wrong is told without its login."""
-    from sqlalchemy import create_engine
+    """A database at an SQLAlchemy address, only read; what goes wrong is told without its login."""
+    from sqlalchemy import make_url
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
-        engine = create_engine(address)
+        url = make_url(address)
+        engine = create_reader(url)
     except (SQLAlchemyError, ImportError, ValueError) as error:
-        raise DataError(_tell(address, error)) from None
+        raise _refuse(address, _first_line(error)) from None
     try:
+        _check_sqlite_file(url)
+        _check_role(engine, address)
         yield engine
     except SQLAlchemyError as error:
-        raise DataError(_tell(address, error)) from None
+        raise _refuse(address, _first_line(error)) from None
     finally:
         engine.dispose()
 
 
-def _tell(address: str, error: Exception) -> str:
-    redactor = Redactor()
-    return redactor.redact(f"{address} cannot be read: {_first_line(error)}")
+def _check_sqlite_file(url: URL) -> None:
+    if url.get_backend_name() != "sqlite":
+        return
+    name = url.database or ""
+    if name in ("", ":memory:") or name.startswith("file:"):
+        raise UsageError(
+            f"The address of a SQLite source must name a file, such as sqlite:///scores.db; got {name!r}."
+        )
+    if not Path(name).is_file():
+        raise UsageError(f"{name} is not a file.")
+
+
+def _check_role(engine: Engine, address: str) -> None:
+    if engine.dialect.name != "postgresql":
+        return
+    with engine.connect() as connection:
+        if may_leave_session(connection):
+            raise _refuse(address, ROLE_REFUSED)
+
+
+def _refuse(address: str, reason: str) -> DataError:
+    return DataError(Redactor().redact(f"{address} cannot be read: {reason}"))
 
 
 def sql_columns(engine: Engine, table: str, where: str) -> list[str]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 USER = "scorereport"
+#: Reads every table of every database and may do nothing else; it has the same password.
+READER = "reader"
 #: Nothing of a test has to outlive a power failure.
 SETTINGS = {
     "fsync": "off",
@@ -54,6 +56,11 @@ class Server:
     def url(self, database: str) -> str:
         """The address of a database."""
         return f"postgresql://{USER}:{self.password}@127.0.0.1:{self.port}/{database}"
+
+
+def as_reader(url: str) -> str:
+    """The address for a role that can only read: sources refuse the superuser, who owns the server."""
+    return url.replace(f"://{USER}:", f"://{READER}:")
 
 
 def share_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
@@ -113,25 +120,34 @@ def _leave(state: Path) -> None:
 
 def start_server() -> Server:
     """Make a cluster in a folder of its own and start it, with a password, on a free port of this machine."""
-    programs = _find_programs()
+    programs = find_programs()
     folder = Path(tempfile.mkdtemp(prefix="srpg-", dir="/tmp"))  # short: paths of sockets have 107 letters
     try:
         server = Server(folder=str(folder), port=_find_port(), password=secrets.token_urlsafe(12))
         _create_cluster(programs, server)
         _control(programs, server, "start", "-w", "-t", "60", "-l", str(folder / "log"))
+        _create_reader(server)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return server
 
 
+def _create_reader(server: Server) -> None:
+    import psycopg
+
+    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {READER} LOGIN PASSWORD '{server.password}'")
+        connection.execute(f"GRANT pg_read_all_data TO {READER}")
+
+
 def stop_server(server: Server) -> None:
     """Stop a server at once and remove its folder."""
-    _control(_find_programs(), server, "stop", "-m", "immediate", "-w")
+    _control(find_programs(), server, "stop", "-m", "immediate", "-w")
     shutil.rmtree(server.folder, ignore_errors=True)
 
 
-def _find_programs() -> Path:
+def find_programs() -> Path:
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[4]))
     if found:
         return found[-1].parent

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sqlalchemy as sa
+from postgres_tools import as_reader
 
 import scorereport as sr
 from scorereport.engines.choosing import estimate_rows
@@ -381,7 +382,8 @@ def test_a_postgres_table_is_streamed(postgres_url):
     engine = sa.create_engine(postgres_url)
     FRAME.to_sql("loans", engine, index=False)
     engine.dispose()
-    with open_duckdb(postgres_url, **COLUMNS, table="public.loans") as opened:
+    address = as_reader(postgres_url)
+    with open_duckdb(address, **COLUMNS, table="public.loans") as opened:
         assert opened.survey.sha256 == sr.read_predictions(FRAME, **COLUMNS).sha256
-    p = sr.read_predictions(postgres_url, **COLUMNS, table="loans")
+    p = sr.read_predictions(address, **COLUMNS, table="loans")
     assert p.sha256 == sr.read_predictions(FRAME, **COLUMNS).sha256

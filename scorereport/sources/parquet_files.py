@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.databases import columns_of, read_relation, reading
+from scorereport.connections import connect_duckdb
+from scorereport.databases import columns_of, read_relation, reading, scannable
 from scorereport.sources.column_names import check_columns
 from scorereport.sources.file_kinds import unreadable
 
@@ -33,14 +34,12 @@ def read_parquet_files(place: Place, columns: Sequence[str]) -> pd.DataFrame:
     """Columns of several files as one frame."""
     check_parquet_files(place, columns)
     with reading(place.name, "Parquet"):
-        return read_relation(place.scan, columns)
+        return read_relation(place.scan, place.files, columns)
 
 
 def check_parquet_files(place: Place, columns: Sequence[str]) -> dict[str, str]:
     """The columns of a folder of Parquet files with their types, as DuckDB names them."""
-    import duckdb
-
-    with reading(place.name, "Parquet"), duckdb.connect() as connection:
+    with reading(place.name, "Parquet"), connect_duckdb(files=scannable(place.files)) as connection:
         there = columns_of(connection, place.scan)
     check_columns(columns, list(there), place.name)
     return there

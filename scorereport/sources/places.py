@@ -30,6 +30,11 @@ class Place:
     folder: Path = Path()
 
     @property
+    def parquet(self) -> tuple[Path, ...]:
+        """The files that `scan` reads, if they are Parquet."""
+        return self.files if self.kind in ("Parquet", "folder") else ()
+
+    @property
     def scan(self) -> str:
         """SQL that scans the Parquet files."""
         below = (file.relative_to(self.folder) for file in self.files) if self.kind == "folder" else ()

@@ -1,15 +1,15 @@
-"""Connections to a database that can only read."""
+"""Connections to the database of an audit, each of one transaction that only reads, with a time limit."""
 
 from __future__ import annotations
 
 import sqlite3
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorereport.audit.databases import settings
-from scorereport.audit.databases.failures import explain
+from scorereport.audit.databases.failures import explain, refuse
 from scorereport.audit.databases.time_limits import TimeLimit
+from scorereport.connections import ROLE_REFUSED, create_reader, may_leave_session
 from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -27,10 +27,14 @@ def connect(url: URL, zone: ZoneInfo, source: str, seconds: int) -> Iterator[Con
     engine, limit = _create_engine(url), TimeLimit(seconds)
     try:
         with engine.connect() as connection:
-            _forbid_writing(connection, zone)
+            _begin(connection, zone)
+            if may_leave_session(connection):
+                raise DataError(refuse(source, ROLE_REFUSED))
             limit.impose(connection)
             try:
-                yield connection
+                # PostgreSQL gets each statement from here on as DECLARE CURSOR FOR it, by a protocol of one
+                # statement: it accepts nothing but a single SELECT.
+                yield connection.execution_options(stream_results=True)
             finally:
                 connection.rollback()
     except (SQLAlchemyError, sqlite3.Error) as error:
@@ -41,41 +45,24 @@ def connect(url: URL, zone: ZoneInfo, source: str, seconds: int) -> Iterator[Con
 
 
 def _create_engine(url: URL) -> Engine:
-    """Connections that are opened once, and do not show what is sent in messages."""
-    from sqlalchemy import NullPool, create_engine
-
-    if url.get_backend_name() == "sqlite":
-        address = f"{Path(url.database or '').as_uri()}?mode=ro"
-        return create_engine(
-            "sqlite://",
-            creator=lambda: sqlite3.connect(
-                address, uri=True, timeout=settings.PATIENCE, isolation_level=None
-            ),
-            poolclass=NullPool,
-            hide_parameters=True,
-        )
     try:
-        return create_engine(
-            url,
-            connect_args={"connect_timeout": settings.PATIENCE, "application_name": "scorereport"},
-            poolclass=NullPool,
-            hide_parameters=True,
-        )
+        return create_reader(url, settings.PATIENCE)
     except ModuleNotFoundError:
         raise UsageError(
             "PostgreSQL needs the package psycopg: pip install 'scorereport[postgres]'."
         ) from None
 
 
-def _forbid_writing(connection: Connection, zone: ZoneInfo) -> None:
-    """All that follows is one transaction that reads, with the days of the zone."""
+def _begin(connection: Connection, zone: ZoneInfo) -> None:
+    """All that follows is one transaction, with the days of the zone."""
     from sqlalchemy import text
 
     if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("PRAGMA query_only = ON")
         connection.exec_driver_sql("BEGIN")
         return
-    connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"))
     # For transactions after this one, should a query manage to end it.
     connection.execute(text("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"))
+    # The first query of the transaction: from now on it cannot be made one that writes.
     connection.execute(text("SELECT set_config('TimeZone', :zone, false)"), {"zone": zone.key})
+    # Cursors are planned to be read to their end, as queries are.
+    connection.execute(text("SELECT set_config('cursor_tuple_fraction', '1', false)"))

@@ -59,7 +59,7 @@ class Database:
     def _ask(self, connection: Connection, columns: Sequence[str], column: str, period: Period) -> Executable:
         if self.table:
             return select_rows(connection, self.table, columns, column, period)
-        return bind_period(self._query, period)
+        return bind_period(self._query, period, self.kind)
 
     def read_edges(self, table: TableName, column: str) -> pd.Series[Any]:
         """The first and the last time of a table."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from scorereport.audit.databases.time_limits import TimeLimit
 
 _WRITES = "the query tries to write, and an audit only reads."
+_DOES_MORE = "the query, or a view it reads, does more than read tables of the file, and an audit only reads."
 _NO_SERVER = f"no server answers at the address of `{KEY}`."
 _UNKNOWN_HOST = f"the host that `{KEY}` names is not known."
 _CANCELLED = f"the server, or somebody there, ended the query earlier than `{TIME_KEY}` asks for."
@@ -24,6 +25,9 @@ _SQLITE_QUERY = re.compile(
 )
 _SQLITE = {
     "readonly database": _WRITES,
+    "not authorized": _DOES_MORE,
+    "prohibited": _DOES_MORE,
+    "unsafe use": _DOES_MORE,
     "database is locked": f"another program kept the file locked for {PATIENCE} s; run the audit later.",
     "not a database": f"the file that `{KEY}` names is none of SQLite.",
     "unable to open": "the file cannot be opened; look at the permissions of the file and of its folder.",
@@ -53,7 +57,12 @@ def explain(error: Exception, source: str, kind: str, limit: TimeLimit) -> str:
         told = f"it took longer than {counted(limit.seconds, 'second')}, the limit that `{TIME_KEY}` sets."
     else:
         told = _explain_sqlite(cause) if kind == "sqlite" else _explain_postgresql(cause)
-    return f"The {source} cannot be read: {told}"
+    return refuse(source, told)
+
+
+def refuse(source: str, reason: str) -> str:
+    """The sentence that a source cannot be read for a reason."""
+    return f"The {source} cannot be read: {reason}"
 
 
 def _is_cancelled(cause: BaseException) -> bool:
@@ -72,8 +81,10 @@ def _explain_sqlite(cause: BaseException) -> str:
 
 def _explain_postgresql(cause: BaseException) -> str:
     state: str = getattr(cause, "sqlstate", None) or ""
-    if state == "25006":
+    if state == "25006" or (state == "0A000" and "DECLARE CURSOR" in str(cause)):
         return _WRITES
+    if state == "08P01":
+        return "it has a parameter such as $1, and may have no others than :start and :end."
     if _is_cancelled(cause):
         return _CANCELLED
     if state.startswith("57P"):

@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 def fetch(connection: Connection, statement: Executable, columns: Sequence[str], where: str) -> pd.DataFrame:
     """The columns of all rows, with their types."""
-    result = connection.execute(statement)
-    places = _find_places(result, columns, where)
-    return _make_frame(result.fetchall(), places)
+    with connection.execute(statement) as result:
+        places = _find_places(result, columns, where)
+        return _make_frame(result.fetchall(), places)
 
 
 def fetch_lots(
     connection: Connection, statement: Executable, columns: Sequence[str], where: str, size: int
 ) -> Iterator[pd.DataFrame]:
     """The same, so many rows at a time; no more are asked of the server in advance."""
-    result = connection.execute(statement, execution_options={"yield_per": size})
-    places = _find_places(result, columns, where)
-    for rows in result.partitions(size):
-        yield _make_frame(rows, places)
+    with connection.execute(statement, execution_options={"yield_per": size}) as result:
+        places = _find_places(result, columns, where)
+        for rows in result.partitions(size):
+            yield _make_frame(rows, places)
 
 
 def _find_places(result: CursorResult[Any], columns: Sequence[str], where: str) -> dict[str, int]:

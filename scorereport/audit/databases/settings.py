@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from scorereport.connections import PATIENCE
+
+__all__ = ["KEY", "PATIENCE", "TIME_KEY"]
+
 KEY = "audit.source.database"
 TIME_KEY = "audit.source.seconds"
-#: Seconds that a server has to answer, and a locked SQLite file to become free.
-PATIENCE = 15

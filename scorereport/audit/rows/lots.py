@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from scorereport.databases import columns_of, open_duckdb_table, quote_name, reading
+from scorereport.connections import connect_duckdb
+from scorereport.databases import columns_of, open_duckdb_table, quote_name, reading, scannable
 from scorereport.sources.column_names import check_columns
 from scorereport.sources.csv_files import stream_csv
 from scorereport.sources.parquet_files import check_parquet_files
@@ -30,13 +31,14 @@ def open_lots(path: Path, table: str, columns: Sequence[str]) -> Iterator[Iterat
         yield _read_csv(path, columns)
     elif place.kind == "duckdb":
         with open_duckdb_table(path, table, place.name) as (connection, relation):
-            check_columns(columns, list(columns_of(connection, relation)), place.name)
-            yield _select(connection, relation, columns)
+            with reading(place.name, "a table"):
+                there = list(columns_of(connection, relation))
+            check_columns(columns, there, place.name)
+            with reading(place.name, "a table"):
+                yield _select(connection, relation, columns)
     else:
-        import duckdb
-
         check_parquet_files(place, columns)
-        with reading(place.name, "Parquet"), duckdb.connect() as connection:
+        with reading(place.name, "Parquet"), connect_duckdb(files=scannable(place.files)) as connection:
             yield _select(connection, place.scan, columns)
 
 

@@ -15,6 +15,7 @@ from scorereport.engines.duck.workspace import Workspace
 from scorereport.groups import check_window
 from scorereport.roles import Roles, check_forecasts
 from scorereport.sources.hashing import hash_file
+from scorereport.sources.places import locate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -99,9 +100,10 @@ def open_duckdb(  # noqa: PLR0913  # each part that a column may play has its na
     columns_of = {str(name): (str(name),) for name in forecasts}
     roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time)
     check_window(window, roles)
-    workspace, is_over = Workspace(memory_limit, temporary_folder), Event()
+    place = locate(source, table)
+    workspace, is_over = Workspace(memory_limit, temporary_folder, place.parquet), Event()
     try:
-        rows = open_rows(workspace, source, table, roles)
+        rows = open_rows(workspace, place, source, table, roles)
         wait_for_hash = _begin_hash(source, table, is_over)
         layout, survey = survey_rows(
             workspace, rows, roles, positive=positive, drop=missing == "drop", window=window

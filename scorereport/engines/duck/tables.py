@@ -10,12 +10,14 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from scorereport.checks import refuse_longdouble
+from scorereport.connections import connect_duckdb
 from scorereport.databases import (
     columns_of,
     open_duckdb_table,
     open_sql,
     quote_name,
     reading,
+    scannable,
     sql_columns,
     stream_sql,
 )
@@ -25,7 +27,6 @@ from scorereport.progress import report
 from scorereport.sources.column_names import check_columns
 from scorereport.sources.csv_files import stream_csv
 from scorereport.sources.parquet_files import check_parquet_files
-from scorereport.sources.places import locate
 from scorereport.sources.reading_columns import as_pandas
 
 if TYPE_CHECKING:
@@ -70,9 +71,8 @@ class Rows:
     shown: Mapping[str, object] = field(default_factory=dict)
 
 
-def open_rows(workspace: Workspace, source: Any, table: str | None, roles: Roles) -> Rows:
+def open_rows(workspace: Workspace, place: Place, source: Any, table: str | None, roles: Roles) -> Rows:
     """The rows of a source, where they are if they can be scanned there."""
-    place = locate(source, table)
     if place.kind in ("Parquet", "folder"):
         types = _parquet_types(place, [*roles.numbers, *roles.labels])
         if _can_be_scanned(types, roles):
@@ -214,9 +214,7 @@ def _open_lots(
             check_columns(columns, there, place.name)
             yield _select_lots(connection, relation, columns, place.name, "a table")
     elif place.kind == "folder":
-        import duckdb
-
-        with duckdb.connect(config=dict(settings)) as connection:
+        with connect_duckdb(files=scannable(place.files), settings=settings) as connection:
             yield _select_lots(connection, place.scan, columns, place.name, "Parquet")
     else:
         read: dict[str, Callable[[], Lots]] = {

@@ -10,12 +10,14 @@ from queue import Empty, Full, Queue
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
+from scorereport.connections import connect_duckdb
+from scorereport.databases import scannable
 from scorereport.engines.limits import check_memory_limit, check_temporary_folder
 from scorereport.errors import DataError, UsageError
 from scorereport.parallel import count_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pyarrow as pa
     from duckdb import DuckDBPyConnection
@@ -27,23 +29,29 @@ _PATIENCE = 0.05
 
 
 class Workspace:
-    """A DuckDB database with a limit on its memory; what does not fit is in a folder of its own."""
+    """A DuckDB database with a limit on its memory; what does not fit is in a folder of its own.
 
-    def __init__(self, memory_limit: str | None, temporary_folder: str | Path | None) -> None:
+    Of the files outside of its folder it can scan the named ones.
+    """
+
+    def __init__(
+        self, memory_limit: str | None, temporary_folder: str | Path | None, files: Sequence[Path] = ()
+    ) -> None:
         self.limit = check_memory_limit(memory_limit)
         self.folder = _make_folder(temporary_folder)
         try:
-            self.connection = self._connect()
+            self.connection = self._connect(files)
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
         self._finalizer = weakref.finalize(self, _remove, self.connection, self.folder)
 
-    def _connect(self) -> DuckDBPyConnection:
+    def _connect(self, files: Sequence[Path]) -> DuckDBPyConnection:
         import duckdb
 
+        path, settings = self.folder / "rows.duckdb", self.settings("sorting")
         try:
-            return duckdb.connect(self.folder / "rows.duckdb", config=dict(self.settings("sorting")))
+            return connect_duckdb(path, files=scannable(files), settings=settings)
         except duckdb.Error as error:
             raise self._explain(error) from error
 
@@ -53,7 +61,6 @@ class Workspace:
             "memory_limit": f"{self.limit // 1000}KB",
             "temp_directory": str(self.folder / name),
             "threads": count_threads(),
-            "autoinstall_known_extensions": "false",
         }
 
     def execute(self, statement: str) -> None:

@@ -1,0 +1,153 @@
+"""Sessions of databases that can read what was named and do nothing else, whatever a query or a view asks.
+
+Every connection to a source, and every one of DuckDB, is opened here. The database itself is made to refuse:
+no text is searched for what it may do.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from duckdb import DuckDBPyConnection
+    from sqlalchemy import URL, Connection, Engine
+
+#: Seconds that a server has to answer, and a locked SQLite file to become free.
+PATIENCE = 15
+#: Why a role of PostgreSQL is refused, as the end of a sentence.
+ROLE_REFUSED = (
+    "its role is a superuser or may use files and programs of the server, which a session that only reads "
+    "cannot prevent; connect as a role that may only select, such as docs/postgresql-reader.sql creates."
+)
+#: DuckDB loads nothing and finds nothing in variables of Python or in secrets of the user.
+_DUCKDB = {
+    "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+}
+#: The last settings: after them no file but the named ones is opened, and no setting is changed.
+_DUCKDB_CLOSED = {"enable_external_access": "false", "lock_configuration": "true"}
+#: What SQLite may do to run a query; a transaction can only read because the file is opened so.
+_SQLITE_ACTIONS = {
+    sqlite3.SQLITE_SELECT,
+    sqlite3.SQLITE_READ,
+    sqlite3.SQLITE_RECURSIVE,
+    sqlite3.SQLITE_TRANSACTION,
+}
+#: Those that describe tables, or that SQLAlchemy and full-text tables look up; given a value, none is set.
+_SQLITE_PRAGMAS = {"data_version", "database_list", "table_info", "table_list", "table_xinfo"}
+_SQLITE_FORBIDDEN = {"edit", "fts3_tokenizer", "load_extension", "readfile", "writefile"}
+_ROLE = """
+    SELECT EXISTS (
+        SELECT FROM pg_catalog.pg_roles AS role
+        WHERE (role.rolsuper OR role.rolname IN
+               ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files'))
+          AND pg_catalog.pg_has_role(session_user, role.oid, 'MEMBER'))
+"""
+
+
+def connect_duckdb(
+    path: Path | str = ":memory:",
+    *,
+    files: Iterable[str] = (),
+    read_only: bool = False,
+    settings: Mapping[str, str | int] | None = None,
+) -> DuckDBPyConnection:
+    """A connection of DuckDB that opens its own database and temporary files, and these files.
+
+    Parameters
+    ----------
+    path : the database
+    files : files outside of the database that may be scanned, as SQL names them
+    read_only : whether the database must not be changed
+    settings : further settings, such as a limit of memory
+    """
+    import duckdb
+
+    connection = duckdb.connect(path, read_only=read_only, config={**(settings or {}), **_DUCKDB})
+    try:
+        # Neither these files nor a folder for temporary ones can be named once access is closed. Opening a
+        # database evaluates nothing of what it holds.
+        connection.execute("SET allowed_paths = $files", {"files": list(files)})
+        for name, value in _DUCKDB_CLOSED.items():
+            connection.execute(f"SET {name} = {value}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def create_reader(url: URL, patience: float = PATIENCE) -> Engine:
+    """An engine whose sessions read; of SQLite and PostgreSQL they cannot write.
+
+    Sessions of other databases are ordinary ones, of which nothing is ever committed. A file of SQLite must
+    be there: none is created.
+    """
+    from sqlalchemy import QueuePool, create_engine
+
+    if url.drivername in ("sqlite", "sqlite+pysqlite"):
+        creator = partial(_connect_sqlite, Path(url.database or ""), patience)
+        return create_engine("sqlite://", creator=creator, poolclass=QueuePool, hide_parameters=True)
+    if url.get_backend_name() != "postgresql":
+        return create_engine(url, hide_parameters=True)
+    return create_engine(
+        url,
+        connect_args=_name_session(url, patience),
+        execution_options={"isolation_level": "REPEATABLE READ", "postgresql_readonly": True},
+        hide_parameters=True,
+    )
+
+
+def _name_session(url: URL, patience: float) -> dict[str, Any]:
+    """Arguments that drivers built on libpq know."""
+    if url.get_driver_name() not in ("psycopg", "psycopg2"):
+        return {}
+    arguments = {"connect_timeout": patience, "application_name": "scorereport"}
+    return {name: value for name, value in arguments.items() if name not in url.query}
+
+
+def _connect_sqlite(file: Path, patience: float) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{file.resolve().as_uri()}?mode=ro",
+        uri=True,
+        timeout=patience,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    # Views and tables of the file may use only functions that have no side effects.
+    for setting in ("query_only = ON", "trusted_schema = OFF"):
+        connection.execute(f"PRAGMA {setting}")
+    if sys.version_info >= (3, 12):
+        connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+    connection.set_authorizer(_authorize)
+    return connection
+
+
+def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+    """Whether a statement may do this; SQLite asks once, before the statement runs."""
+    if action == sqlite3.SQLITE_FUNCTION:
+        is_allowed = (second or "").lower() not in _SQLITE_FORBIDDEN
+    elif action == sqlite3.SQLITE_PRAGMA:
+        # SQLAlchemy asks for the isolation level when it connects.
+        is_allowed = first in _SQLITE_PRAGMAS or (first == "read_uncommitted" and second is None)
+    else:
+        is_allowed = action in _SQLITE_ACTIONS
+    return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
+
+
+def may_leave_session(connection: Connection) -> bool:
+    """Whether the role of a PostgreSQL session, or one it may become, can act outside of transactions.
+
+    A superuser reads and writes files of the server and runs programs by functions that a SELECT may call.
+    """
+    if connection.dialect.name != "postgresql":
+        return False
+    return bool(connection.exec_driver_sql(_ROLE).scalar_one())
