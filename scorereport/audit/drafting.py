@@ -6,7 +6,6 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scorereport.clock import timestamp
 from scorereport.errors import ExitCode
 from scorereport.history.records import Record, Status
 from scorereport.judging import Light, exit_code
@@ -34,7 +33,7 @@ def draft_run(plan: Plan, period: Period, moment: datetime, *, started: str, com
         status=Status.FAILED,
         exit_code=ExitCode.USAGE,
         started=started,
-        finished=timestamp(),
+        finished="",  # when it is appended
         configuration=plan.configuration.name,
         configuration_sha256=plan.configuration.sha256,
         folder=plan.reports_folder,

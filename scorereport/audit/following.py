@@ -12,7 +12,7 @@ from scorereport.audit.drafting import draft_run
 from scorereport.audit.reminders import open_reminder
 from scorereport.audit.shelves import find_files, open_shelf
 from scorereport.audit.telling import tell
-from scorereport.clock import timestamp
+from scorereport.clock import read_clock
 from scorereport.errors import ScoreReportError
 from scorereport.history.records import Status
 from scorereport.history.retention import Terms, find_due
@@ -69,7 +69,7 @@ def settle(plan: Plan, history: History) -> None:
 def retain(plan: Plan, history: History) -> None:
     """Remove files that were kept long enough; the history says so before they go."""
     records = [record for record in history.records(plan.name) if record.home in ("", plan.mark)]
-    now, table = timestamp(), plan.audit.retention
+    now, table = read_clock(), plan.audit.retention
     due = find_due(records, Terms(days=table.days, keep=table.keep), now)
     gone = {file for record in records for file in record.removed}
     expired = tuple(file for file in due if file not in gone)

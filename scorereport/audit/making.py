@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from scorereport.audit.gathering import MEMORY, Gathered
 from scorereport.audit.referring import Referred
+from scorereport.clock import fixed_time
 from scorereport.errors import ExitCode, ScoreReportError
 from scorereport.evaluating import evaluate
 from scorereport.history.records import Status
@@ -86,19 +87,20 @@ def make_audit_report(
     check_certifiable(gathered, plan.audit.certify)
     evaluation = gathered.evaluate(evaluate, configuration.evaluation.settings)
     snapshot = take_snapshot(evaluation, period, time=time, configuration=configuration.sha256)
-    report = prepare_report(
-        evaluation,
-        _certify(evaluation, plan.audit.certify),
-        configuration,
-        templates=templates,
-        command=command,
-        selection=choose_checkpoint(
+    with fixed_time(time):  # that of the record, whatever SOURCE_DATE_EPOCH says
+        report = prepare_report(
+            evaluation,
+            _certify(evaluation, plan.audit.certify),
             configuration,
-            classes=configuration.evaluation.classes,
-            normalize=bool(configuration.evaluation.normalize),
-        ),
-        trend=_compare(plan, snapshot, past, as_of, last),
-    )
+            templates=templates,
+            command=command,
+            selection=choose_checkpoint(
+                configuration,
+                classes=configuration.evaluation.classes,
+                normalize=bool(configuration.evaluation.normalize),
+            ),
+            trend=_compare(plan, snapshot, past, as_of, last),
+        )
     endings = [f".{form}" for form in plan.audit.output.formats]
     rendered = render_report(report, set(endings), templates=templates)
     return Made(report=report, snapshot=snapshot, forms={ending: rendered[ending] for ending in endings})

@@ -17,14 +17,14 @@ from scorereport.audit.making import Made, make_audit_report
 from scorereport.audit.planning import Plan, read_plan
 from scorereport.audit.reminders import open_reminder
 from scorereport.audit.shelves import find_files, open_shelf
-from scorereport.clock import timestamp
+from scorereport.clock import read_clock
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
 from scorereport.history.appending import AlreadyRecorded
 from scorereport.history.heads import check_head
 from scorereport.history.records import Record
 from scorereport.history.store import History, open_history
 from scorereport.interrupts import undisturbed
-from scorereport.periods import Period, find_period, read_as_of
+from scorereport.periods import Period, check_not_ahead, find_period, is_ahead, read_as_of
 
 if TYPE_CHECKING:
     from scorereport.audit.referring import Referred
@@ -64,7 +64,7 @@ def run_audit(
     command : what the record says of how it was started
     """
     plan = read_plan(path)
-    moment = read_as_of(as_of, plan.zone)
+    moment = check_not_ahead(read_as_of(as_of, plan.zone), plan.zone)
     run = Run(plan=plan, moment=moment, period=find_period(plan.audit.window.period, moment), command=command)
     try:
         with held(plan, wait=wait), open_history(plan.database_url, head=plan.head) as history:
@@ -86,7 +86,7 @@ class Run:
     moment: datetime
     period: Period
     command: str = ""
-    started: str = field(default_factory=timestamp)
+    started: str = field(default_factory=read_clock)
 
     def perform(self, history: History, *, again: bool) -> Outcome:
         """The record of the period: that which is there, or a new one; a failure makes a record as well."""
@@ -212,6 +212,8 @@ class Run:
         by_period = {
             record.period.label: record.snapshot
             for record in history.records(self.plan.name)
-            if record.snapshot is not None and record.period.end < self.period.end
+            if record.snapshot is not None
+            and record.period.end < self.period.end
+            and not is_ahead(record.as_of, record.started)
         }
         return list(by_period.values())

@@ -67,8 +67,8 @@ class History(HistoryDatabase):
     def append(self, draft: Record, documents: Mapping[str, bytes] | None = None) -> Record:
         """Add a record as the last one, with the documents it names by their SHA-256, all or nothing.
 
-        It is given its `id`, `previous` and `documents`, and its `attempt` if that is 0. An attempt that is
-        taken raises `AlreadyRecorded`. Returned is the record as it will be read back.
+        It is given its `id`, `previous` and `documents`, its `attempt` if that is 0, and `finished` if that
+        is empty. An attempt that is taken raises `AlreadyRecorded`. Returned is the record as it will be read back.
         """
         contents = check_hashes(documents or {})
         with self.writing() as connection:

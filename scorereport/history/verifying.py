@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from scorereport.clock import timestamp
+from scorereport.clock import read_clock
 from scorereport.errors import ScoreReportError, UsageError
 from scorereport.history.checking_anchors import check_anchors
 from scorereport.history.checking_chain import Link, check_chain, read_link
@@ -209,7 +209,7 @@ def _check_contents(
 
 def _find_now() -> str:
     """Now; a time that was set so that output repeats counts if it is later."""
-    return max(timestamp(), datetime.now(UTC).isoformat(), key=datetime.fromisoformat)
+    return max(read_clock(), datetime.now(UTC).isoformat(), key=datetime.fromisoformat)
 
 
 def _describe_trouble(history: History, *tables: StoredRows) -> Iterator[Finding]:
