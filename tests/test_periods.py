@@ -189,7 +189,8 @@ def test_a_day_that_has_not_begun_is_refused(text: str) -> None:
         fixed_time("2026-11-16T06:00:00+00:00"),
         pytest.raises(
             UsageError,
-            match=rf"^`as_of` must not lie in the future; got {day}, and it is 2026-11-16 now in Europe/Berlin\.$",
+            match=rf"^`as_of` must not lie in the future; got {day}, and it is 2026-11-16 now in "
+            r"Europe/Berlin\.$",
         ),
     ):
         check_not_ahead(read_as_of(text, BERLIN), BERLIN)

@@ -6,9 +6,9 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from scorereport.audit.statuses import find_exit_code
 from scorereport.errors import ExitCode
 from scorereport.history.records import Record, Status
-from scorereport.judging import Light, exit_code
 from scorereport.report.provenance import trace
 
 if TYPE_CHECKING:
@@ -65,10 +65,3 @@ def draft_audit(
         snapshot=made.snapshot,
         drifts=() if trend is None else trend.drifts,
     )
-
-
-def find_exit_code(status: Status) -> ExitCode:
-    """What the command line answers to this status, if it is not asked to be strict."""
-    if status is Status.UNCERTIFIED:
-        return ExitCode.CERTIFICATE_FAILED
-    return exit_code(Light.FAIL if status is Status.FAIL else None, strict=False)

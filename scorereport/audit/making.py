@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from scorereport.audit.gathering import MEMORY, Gathered
 from scorereport.audit.referring import Referred
+from scorereport.audit.statuses import find_status
 from scorereport.clock import fixed_time
 from scorereport.errors import ExitCode, ScoreReportError
 from scorereport.evaluating import evaluate
-from scorereport.history.records import Status
-from scorereport.judging import Light
 from scorereport.report.choosing import choose_checkpoint
 from scorereport.report.record import Report
 from scorereport.report.writing import find_templates, prepare_report, render_report
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from scorereport.audit.planning import Plan
     from scorereport.evaluation import Evaluation
     from scorereport.history.heads import Head
+    from scorereport.history.records import Status
     from scorereport.periods import Period
     from scorereport.reference.certificate import Certificate
     from scorereport.trend.records import Trend
@@ -60,14 +60,8 @@ class Made:
 
     @property
     def status(self) -> Status:
-        """What the audit came to: a drift that is not small is a warning where limits say nothing worse."""
-        certificate, trend = self.report.certificate, self.report.trend
-        if certificate is not None and certificate.verdict == "failed":
-            return Status.UNCERTIFIED
-        verdict = self.report.verdict
-        if verdict in (None, Light.PASS) and trend is not None and trend.is_alarming:
-            return Status.WARN
-        return Status.DONE if verdict is None else Status(verdict)
+        """What the audit came to."""
+        return find_status(self.report)
 
 
 def make_audit_report(
