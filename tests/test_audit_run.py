@@ -355,6 +355,18 @@ def test_two_configurations_of_one_name_are_told_apart(folder):
     assert run_audit(folder / "second.toml", as_of="2026-10-02").problems == ()
 
 
+def test_a_name_that_differs_in_case_only_is_refused(folder):
+    run_audit(write_audit(folder, "first", name="loans"), as_of=OCTOBER)
+    second = write_audit(folder, "second", name="Loans")
+    with pytest.raises(
+        UsageError,
+        match=r"^`audit\.name` must differ from 'loans', an audit of the same history, by more than upper "
+        r"and lower case, which some systems do not tell apart; got 'Loans'\.$",
+    ):
+        run_audit(second, as_of=OCTOBER)
+    assert_intact(second, records=1)
+
+
 def test_models_of_several_classes_are_audited(tmp_path):
     rng = np.random.default_rng(3)
     forecasts = rng.dirichlet([2, 2, 2], 400).round(6)
@@ -375,6 +387,7 @@ def test_models_of_several_classes_are_audited(tmp_path):
     record = run_audit(config, as_of=OCTOBER).record
     assert record.status is Status.PASS
     assert {drift.measure for drift in record.drifts} >= {"rps", "forecasts"}
+    assert_intact(config, records=2)
 
 
 def test_a_configuration_that_is_wrong_makes_no_record(folder):

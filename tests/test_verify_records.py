@@ -165,13 +165,16 @@ def move_report(forgery):
     return replace(report, trend=trend, provenance=provenance)
 
 
-def improve(report):
+def improve(report, *, is_careful=True):
     """The same report with a better score, and all that follows from it."""
     evaluation = json.loads(report.to_json())["evaluation"]
     for model in evaluation["models"]:
         for score in model["scores"]["scores"]:
             if score["name"] == "brier":
                 score["value"] = 0.05
+        for part in model["scores"]["decompositions"] if is_careful else ():
+            if part["name"] == "brier":
+                part["score"] = 0.05
     text = json.dumps({**json.loads(report.to_json()), "evaluation": evaluation}).encode()
     better = read_results(text)
     *past, now = better.trend.snapshots
@@ -229,6 +232,11 @@ def forge_judgements(forgery):
 def forge_numbers_without_hash(forgery):
     report = move_report(forgery)
     forgery.set_report(replace(improve(report), results_sha256=report.results_sha256))
+
+
+def forge_score(forgery):
+    """A number of the document is another one, and all verdicts follow from it."""
+    forgery.set_report(improve(move_report(forgery), is_careful=False))
 
 
 def forge_snapshot(forgery):
@@ -311,7 +319,8 @@ def forge_times(forgery):
 UNLIKE = "Record 3 does not agree with its results document: "
 FORGERIES = {
     forge_copy: f"{UNLIKE}`period` (2026-11, 2026-11-01 to 2026-11-30, not 2026-10, 2026-10-01 to "
-    "2026-10-31), `as_of` (2026-12-02T12:00:00+00:00, not 2026-11-02T12:00:00+00:00), `status` (pass, not fail).",
+    "2026-10-31), `as_of` (2026-12-02T12:00:00+00:00, not 2026-11-02T12:00:00+00:00), `status` (pass, not "
+    "fail).",
     forge_without_results: "Record 3 says that the audit came to pass, and lacks results_sha256, files, "
     "snapshot.",
     forge_made_up_results: "Record 3 has a results document that cannot be read: It is no report document: "
@@ -321,6 +330,7 @@ FORGERIES = {
     forge_judgements: f"{UNLIKE}`status` (pass, not fail), `judgements`.",
     forge_numbers_without_hash: "Record 3 has a results document whose numbers do not have the hash that it "
     "states.",
+    forge_score: "Record 3 has a results document with several values for one score: logit brier.",
     forge_snapshot: "Record 3 has a snapshot that is not of its results: `numbers`.",
     forge_past: "Record 3 compares with an audit of 2026-09 that no record of loans before it has.",
     forge_no_files: "Record 3 says that the audit came to pass, and lacks files.",
@@ -366,8 +376,8 @@ def test_an_inserted_record_is_named_at_the_terminal_and_no_run_goes_on_after_it
     with pytest.raises(
         UsageError,
         match=r"^The history .* has records that the file .* does not remember, and they do not hold: "
-        r"Record 3 .* Nothing was recorded\. .* To accept the records as they are, write `3 [0-9a-f]{64}` into "
-        r"the file\.$",
+        r"Record 3 .* Nothing was recorded\. .* To accept the records as they are, write `3 [0-9a-f]{64}` "
+        r"into the file\.$",
     ):
         run_audit(config, as_of=NOVEMBER)
     assert verify(config).records == 3

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Numbers that agree to these digits are the same, whatever processor computed them.
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-12
+#: The same number computed in two ways agrees to fewer.
+_ROUNDED = 1e-6
 #: Where the part of a document ends whose hash it states.
 _AFTER_EVALUATION = b',"provenance":{"time":'
 _BEFORE_EVALUATION = b'{"version":1,"evaluation":'
@@ -63,6 +65,7 @@ def check_agreement(record: Record, content: bytes, known: Collection[str] | Non
         found.wrong.append(f"does not agree with its results document: {', '.join(unlike)}")
     found.wrong += [
         *_check_hashes(report, content),
+        *_check_scores(report),
         *_check_time(record, report, report.trend),
         *_check_past(report.trend, known),
         *_check_snapshot(record, report),
@@ -136,6 +139,24 @@ def _hash_part(content: bytes) -> str:
         return ""
     part = content[len(_BEFORE_EVALUATION) : content.rfind(_AFTER_EVALUATION)]
     return hashlib.sha256(part + b"\n").hexdigest()
+
+
+def _check_scores(report: Report) -> Iterator[str]:
+    """A score stands in its list, in its interval and in its decomposition."""
+    unlike = [
+        f"{result.scores.model} {score.name}"
+        for result in report.evaluation.results
+        for score in result.scores.scores
+        if not all(
+            _is_near(score.value, other, relative=_ROUNDED)
+            for other in (
+                *([] if score.interval is None else [score.interval.value]),
+                *(part.score for part in result.scores.decompositions if part.name == score.name),
+            )
+        )
+    ]
+    if unlike:
+        yield f"has a results document with several values for one score: {', '.join(unlike)}"
 
 
 def _check_time(record: Record, report: Report, trend: Trend) -> Iterator[str]:
@@ -230,9 +251,9 @@ def _agree(one: Judgement, other: Judgement) -> bool:
     )
 
 
-def _is_near(one: float, other: float) -> bool:
+def _is_near(one: float, other: float, relative: float = _RELATIVE) -> bool:
     both_undefined = isnan(one) and isnan(other)
-    return both_undefined or isclose(one, other, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
+    return both_undefined or isclose(one, other, rel_tol=relative, abs_tol=_ABSOLUTE)
 
 
 def _is_same_version(record: Record) -> bool:
