@@ -430,6 +430,29 @@ def test_what_cannot_be_seen_without_keys_leaves_a_lag(config, call):
     assert verify(config).warnings == ()
 
 
+def test_a_forged_failure_that_says_nothing_wrong_leaves_a_lag(config, call):
+    forgery = begin_forgery(config)
+    kept = {forgery.record.configuration_sha256: forgery.documents[forgery.record.configuration_sha256]}
+    draft = Record(
+        **{name: getattr(forgery.record, name) for name in ("id", "previous", "audit", "period", "as_of")},
+        **{
+            name: getattr(forgery.record, name)
+            for name in ("configuration", "configuration_sha256", "folder")
+        },
+        status=Status.FAILED,
+        exit_code=4,
+        reason="No rows.",
+        started=NOW,
+        finished=NOW,
+        documents=tuple(kept),
+    )
+    insert(config, Forgery(record=draft, documents=kept))
+    assert verify(config).findings == ()
+    assert call("audit", "verify", config)[0] == ExitCode.WARNINGS
+    (problem,) = run_audit(config, as_of=NOVEMBER).problems
+    assert problem.startswith("Record 3 was not noted in the file ")
+
+
 # The file `head`
 
 
@@ -648,3 +671,32 @@ def test_a_json_report_that_is_not_the_document_is_named(config):
     assert "Record 3 has the file loans/2026-11.json, which is not its results document." in list_sentences(
         config
     )
+
+
+# Machines that share a server
+
+
+def test_records_of_other_machines_are_a_note_and_own_ones_a_warning(
+    made, tmp_path, postgres_url, monkeypatch
+):
+    folder = shutil.copytree(made, tmp_path / "shared")
+    shutil.rmtree(folder / "audits")
+    monkeypatch.setenv("HISTORY", postgres_url)
+    history = {"database": "${HISTORY}"}
+    ours = write_audit(folder, "ours", folder="here", history=history)
+    theirs = write_audit(folder, "theirs", folder="there", history=history)
+    run_audit(ours, as_of=SEPTEMBER)
+    before = read_plan(ours).head.read_text()
+    run_audit(theirs, as_of=SEPTEMBER)
+    found = verify(ours)
+    remembers = "The file `head` remembers record 1 and the history ends with record"
+    assert (found.findings, found.warnings) == ((), ())
+    assert found.notes[0] == f"{remembers} 2: others write into the history as well."
+    assert run_audit(ours, as_of=OCTOBER).problems == ()
+    read_plan(ours).head.write_text(before)
+    (warning,) = verify(ours).warnings
+    assert warning.startswith(f"{remembers} 3: a run was killed before it wrote the file, ")
+    (problem,) = run_audit(ours, as_of=NOVEMBER).problems
+    assert problem.startswith("Record 3 was not noted in the file ")
+    for config in (ours, theirs):
+        assert (verify(config).findings, verify(config).warnings) == ((), ())

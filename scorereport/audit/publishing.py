@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport.audit.inspecting import verify_plan
-from scorereport.clock import read_clock
+from scorereport.clock import timestamp
 from scorereport.site.writing import write_site
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def publish_site(plan: Plan, history: History, folder: Path) -> Path:
         folder,
         find_folder=lambda record: plan.resolve(record.folder),
         title=plan.configuration.report.organisation or "Model audits",
-        time=read_clock(),
+        time=timestamp(),
         verification=verify_plan(plan),
     )
     return folder / "index.html"
