@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from math import isclose, isnan
 from typing import TYPE_CHECKING, Any
 
-from scorereport.audit.checks.sequence import read_times
+from scorereport.audit.checks.sequence import SKEW, read_times
 from scorereport.audit.statuses import find_status
 from scorereport.errors import DataError, UsageError
 from scorereport.periods import Period
@@ -167,7 +167,8 @@ def _check_time(record: Record, report: Report, trend: Trend) -> Iterator[str]:
     if trend.snapshots[-1].time != record.started:
         yield f"started at {record.started}, and its results are of {_show(trend.snapshots[-1].time)}"
     try:
-        is_inside = times[0] <= datetime.fromisoformat(report.provenance.time) <= times[1]
+        moment = datetime.fromisoformat(report.provenance.time)
+        is_inside = times[0] - SKEW <= moment <= times[1] + SKEW
     except (ValueError, TypeError):
         is_inside = False
     if not is_inside:

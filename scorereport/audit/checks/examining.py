@@ -54,7 +54,10 @@ class RecordExaminer:
         """Look at a document that is what its name says."""
         for record in self._by_configuration.get(sha256, ()):
             self._blame(record, self._check_configuration(record, content))
-        for record in self._by_results.get(sha256, ()):
+        sharing = self._by_results.get(sha256, [])
+        for record in sharing[1:]:  # each run names the record before it in its document
+            self._blame(record, [f"has the results document of record {sharing[0].id}"])
+        for record in sharing:
             known = None if self._past is None else self._list_past(record)
             found = check_agreement(record, content, known)
             self._blame(record, found.wrong)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scorereport.history.records import Record
 
 #: By how much clocks may differ. Runs of earlier versions read the time before they waited for each other.
-_SKEW = timedelta(minutes=5)
+SKEW = timedelta(minutes=5)
 
 
 def check_attempts(records: Sequence[Record]) -> Iterator[tuple[Record, str]]:
@@ -33,14 +33,14 @@ def check_attempts(records: Sequence[Record]) -> Iterator[tuple[Record, str]]:
 
 def check_times(records: Sequence[Record], now: str) -> Iterator[tuple[Record, str]]:
     """Records whose times cannot be: unreadable, ended before the start, or in the future of now."""
-    latest = datetime.fromisoformat(now) + _SKEW
+    latest = datetime.fromisoformat(now) + SKEW
     for record in records:
         times = read_times(record)
         if times is None:
             yield record, f"has times that cannot be read, {record.started!a:.40} and {record.finished!a:.40}"
             continue
         started, finished = times
-        if started > finished + _SKEW:
+        if started > finished + SKEW:
             yield record, f"ended at {record.finished}, before it started at {record.started}"
         if finished > latest:
             yield record, f"ended at {record.finished}, and it is {now} now"
@@ -60,7 +60,7 @@ def find_steps_back(records: Sequence[Record], *, by_one_clock: bool) -> Iterato
             continue
         is_other = previous is not None and clock != (previous[0].home, previous[0].machine)
         before = last.get(clock) if by_one_clock else previous if is_other else None
-        if before is not None and times[1] < before[1] - _SKEW:
+        if before is not None and times[1] < before[1] - SKEW:
             yield before[0], record
         last[clock] = previous = (record, times[1])
 
