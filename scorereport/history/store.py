@@ -113,14 +113,17 @@ class History(HistoryDatabase):
 
         A file that cannot be read is left to `verify_history` to name.
         """
-        if self.head is None:
+        if not self._find_after_head(home):
             return []
-        with holding_head(self.head):
-            try:
-                noted = read_head(self.head)
-            except (OSError, ValueError):
-                return []
-            return self._list_of_home(home, 0 if noted is None else noted.id)
+        with holding_head(self.head):  # somebody may have been about to write the file
+            return self._find_after_head(home)
+
+    def _find_after_head(self, home: str) -> list[int]:
+        try:
+            noted = None if self.head is None else read_head(self.head)
+        except (OSError, ValueError):
+            return []
+        return [] if self.head is None else self._list_of_home(home, 0 if noted is None else noted.id)
 
     def _list_of_home(self, home: str, after: int) -> list[int]:
         with self.reading() as connection:
