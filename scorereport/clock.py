@@ -31,13 +31,20 @@ def fixed_time(time: str | None) -> Iterator[None]:
         _given.reset(token)
 
 
+def read_clock() -> str:
+    """Now in UTC, to the second, by the clock of the machine; the time of `fixed_time` is taken for now.
+
+    Audits take their times from here: no environment variable can backdate a record.
+    """
+    given = _given.get()
+    return datetime.now(UTC).isoformat(timespec="seconds") if given is None else given
+
+
 def timestamp() -> str:
     """Now in UTC, to the second; the time of `fixed_time`, or else SOURCE_DATE_EPOCH, is taken for now."""
-    if (given := _given.get()) is not None:
-        return given
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    if epoch is None:
-        return datetime.now(UTC).isoformat(timespec="seconds")
+    if epoch is None or _given.get() is not None:
+        return read_clock()
     try:
         return datetime.fromtimestamp(int(epoch), UTC).isoformat(timespec="seconds")
     except (ValueError, OverflowError, OSError) as error:

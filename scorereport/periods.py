@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from scorereport.clock import timestamp
+from scorereport.clock import read_clock
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def read_as_of(text: str | None, zone: ZoneInfo) -> datetime:
     A date alone means its noon there. A time without a zone is one of the audit's zone: of two moments at
     which clocks show it the first, and if they skip it, as much later as they were put forward.
     """
-    given = timestamp() if text is None else text.strip()
+    given = read_clock() if text is None else text.strip()
     try:
         return _read_moment(given, zone)
     except (ValueError, OverflowError) as error:
@@ -125,6 +125,34 @@ def read_as_of(text: str | None, zone: ZoneInfo) -> datetime:
             "`as_of` must be a date such as 2026-11-15 or a time such as 2026-11-15T06:30, from the year "
             f"{_YEARS[0]} to {_YEARS[-1]}, that there was in the time zone {zone.key}; got {given!r}."
         ) from error
+
+
+def check_not_ahead(as_of: datetime, zone: ZoneInfo) -> datetime:
+    """Refuse a moment of a day that has not begun in a time zone: its period is not over."""
+    today = datetime.fromisoformat(read_clock()).astimezone(zone).date()
+    if as_of.astimezone(zone).date() > today:
+        raise UsageError(
+            f"`as_of` must not lie in the future; got {as_of.astimezone(zone).date()}, and it is {today} now "
+            f"in {zone.key}."
+        )
+    return as_of
+
+
+def is_ahead(as_of: str, started: str) -> bool:
+    """Whether a run counted its period from a day that had not begun when it started.
+
+    Earlier versions accepted such days. Times that cannot be read are not ahead.
+
+    >>> is_ahead("2030-01-01T12:00:00+01:00", "2026-11-16T09:00:00+00:00")
+    True
+    """
+    try:
+        moment, start = datetime.fromisoformat(as_of), datetime.fromisoformat(started)
+    except ValueError:
+        return False
+    zone = moment.tzinfo or UTC
+    start = start if start.tzinfo is not None else start.replace(tzinfo=UTC)
+    return moment.date() > start.astimezone(zone).date()
 
 
 def _check_count(count: int, unit: str, text: str) -> str:

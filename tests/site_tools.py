@@ -7,7 +7,7 @@ import math
 import random
 from dataclasses import replace
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scorereport.configuration import Bounds
 from scorereport.configuration.measures import MEASURES
@@ -148,7 +148,7 @@ def _make_success(
     )
 
 
-def _times(audit: str, period: Period) -> dict[str, object]:
+def _times(audit: str, period: Period) -> dict[str, Any]:
     return {
         "audit": audit,
         "period": period,

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from scorereport.audit.running import run_audit
 from scorereport.cli import app
+from scorereport.clock import fixed_time
 from scorereport.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +29,13 @@ def call(*arguments):
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _december():
+    """All periods of these tests are over."""
+    with fixed_time("2026-12-15T06:00:00+00:00"):
+        yield
 
 
 @pytest.fixture(scope="module")

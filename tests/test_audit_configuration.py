@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 
 from scorereport.audit.planning import read_plan
+from scorereport.audit.running import run_audit
 from scorereport.configuration import configuration_schema, parse_configuration
 from scorereport.configuration.audit_tables import AuditTable
 from scorereport.configuration.reading import parse_toml
@@ -242,6 +243,24 @@ def test_secrets_come_from_the_environment_and_are_taken_out_of_texts(tmp_path, 
     monkeypatch.setenv("DB_PASSWORD", "p@ss/w:x#y%41")
     assert read_plan(path).head == head  # a new password is no new history
     assert read_plan(path).database_url.password == "p@ss/w:x#y%41"
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("CON", "must not be a name that Windows keeps for a device"),
+        ("nul.loans", "must not be a name that Windows keeps for a device"),
+        ("Lpt1", "must not be a name that Windows keeps for a device"),
+        ("a..", "must not end in a dot, which Windows removes"),
+    ],
+)
+def test_a_name_that_is_no_folder_everywhere_is_not_run(tmp_path, name, rule):
+    path = tmp_path / "loans.toml"
+    path.write_text(f'[audit]\nname = "{name}"\n{NEEDED}')
+    assert read_plan(path).name == name  # its history can be read
+    with pytest.raises(UsageError, match=rf"^`audit\.name` {rule}; got '{re.escape(name)}'\.$"):
+        run_audit(path)
+    assert not (tmp_path / "audits").exists()
 
 
 def test_a_file_name_that_is_no_name_asks_for_one(tmp_path):

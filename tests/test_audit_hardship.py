@@ -16,6 +16,7 @@ from audit_tools import BRIEF, make_scored, run_command, write_audit
 from scorereport.audit.inspecting import verify_plan
 from scorereport.audit.planning import read_plan
 from scorereport.audit.running import run_audit
+from scorereport.clock import fixed_time
 from scorereport.errors import ExitCode
 from scorereport.history.records import Status
 from scorereport.history.store import open_history
@@ -225,11 +226,10 @@ def test_machines_that_share_a_server_keep_their_own_files(folder, postgres_url,
 
 def test_a_machine_removes_and_records_only_what_it_keeps(folder, postgres_url, monkeypatch):
     monkeypatch.setenv("HISTORY", postgres_url)
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1790000000")  # 2026-09-21
     common = {"name": "loans", "history": {"database": "${HISTORY}"}, "retention": {"days": 30, "keep": 1}}
     theirs = write_audit(folder, "theirs", folder="there", **common)
-    run_audit(theirs, as_of="2026-10-02")
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1797000000")  # 2026-12-11
+    with fixed_time("2026-10-03T06:00:00+00:00"):
+        run_audit(theirs, as_of="2026-10-02")
     ours = write_audit(folder, "ours", folder="here", **common)
     run_audit(ours, as_of=AS_OF)
     assert [record.kind for record in verify(ours)[1]] == ["audit", "audit"]

@@ -22,6 +22,7 @@ from scorereport.audit.filing import Shelf
 from scorereport.audit.inspecting import verify_plan
 from scorereport.audit.planning import read_plan
 from scorereport.audit.running import Run, run_audit
+from scorereport.clock import fixed_time
 from scorereport.document import encode
 from scorereport.errors import ExitCode, UsageError
 from scorereport.history.records import BEGINNING, FiledFile, Status
@@ -34,6 +35,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OCTOBER, NOVEMBER = "2026-11-02", "2026-12-02"
+
+
+@pytest.fixture(autouse=True)
+def _december():
+    """All periods of these tests are over."""
+    with fixed_time("2026-12-15T06:00:00+00:00"):
+        yield
 
 
 @pytest.fixture
@@ -266,12 +274,11 @@ def test_full_disk_leaves_a_record_and_nothing_else(folder, monkeypatch):
     assert [path for path in after if "2026-11" not in path.name] == before
 
 
-def test_files_that_were_kept_long_enough_go_and_the_history_says_so(folder, monkeypatch):
+def test_files_that_were_kept_long_enough_go_and_the_history_says_so(folder):
     config = write_audit(folder, retention={"days": 30, "keep": 1})
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1790000000")  # 2026-09-21
-    run_audit(config, as_of="2026-09-02")
-    run_audit(config, as_of="2026-10-02")
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1797000000")  # 2026-12-11
+    with fixed_time("2026-10-21T13:33:20+00:00"):
+        run_audit(config, as_of="2026-09-02")
+        run_audit(config, as_of="2026-10-02")
     run_audit(config, as_of=OCTOBER)
     assert [p.name for p in sorted((folder / "audits/reports/loans").iterdir())] == ["2026-10.json"]
     *_, removal = read_history(config)
@@ -348,6 +355,18 @@ def test_two_configurations_of_one_name_are_told_apart(folder):
     assert run_audit(folder / "second.toml", as_of="2026-10-02").problems == ()
 
 
+def test_a_name_that_differs_in_case_only_is_refused(folder):
+    run_audit(write_audit(folder, "first", name="loans"), as_of=OCTOBER)
+    second = write_audit(folder, "second", name="Loans")
+    with pytest.raises(
+        UsageError,
+        match=r"^`audit\.name` must differ from 'loans', an audit of the same history, by more than upper "
+        r"and lower case, which some systems do not tell apart; got 'Loans'\.$",
+    ):
+        run_audit(second, as_of=OCTOBER)
+    assert_intact(second, records=1)
+
+
 def test_models_of_several_classes_are_audited(tmp_path):
     rng = np.random.default_rng(3)
     forecasts = rng.dirichlet([2, 2, 2], 400).round(6)
@@ -368,6 +387,7 @@ def test_models_of_several_classes_are_audited(tmp_path):
     record = run_audit(config, as_of=OCTOBER).record
     assert record.status is Status.PASS
     assert {drift.measure for drift in record.drifts} >= {"rps", "forecasts"}
+    assert_intact(config, records=2)
 
 
 def test_a_configuration_that_is_wrong_makes_no_record(folder):
@@ -583,12 +603,11 @@ def test_what_lies_about_blocks_nothing(folder):
     assert_intact(config, records=1)
 
 
-def test_files_go_from_the_folder_they_were_filed_in(folder, monkeypatch):
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1790000000")  # 2026-09-21
-    run_audit(write_audit(folder, retention={"days": 30, "keep": 1}), as_of="2026-09-02")
+def test_files_go_from_the_folder_they_were_filed_in(folder):
+    with fixed_time("2026-09-21T13:33:20+00:00"):
+        run_audit(write_audit(folder, retention={"days": 30, "keep": 1}), as_of="2026-09-02")
     old = folder / "audits/reports/loans/2026-08.json"
     assert old.exists()
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1797000000")  # 2026-12-11
     elsewhere = {"formats": ["json"], "folder": "archive"}
     config = write_audit(folder, retention={"days": 30, "keep": 1}, output=elsewhere)
     run_audit(config, as_of=OCTOBER)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import hashlib
 import io
 import json
@@ -646,22 +647,64 @@ def test_the_head_stays_as_proof_if_records_were_cut_off(file_url, place):
     assert ("changed", "record 3") in find_subjects(verify(file_url, place))
 
 
-def test_a_head_that_cannot_be_written_does_not_undo_the_record(file_url, place):
+def test_a_head_that_cannot_be_written_does_not_undo_the_record_and_is_a_problem(file_url, place):
     (place / "head").mkdir(parents=True)
     with open_history(file_url, head=place / "head") as history:
         history.append(make_draft())
-        assert history.last().id == 1
+        history.append(make_draft(label="next"))
+        assert history.last().id == 2
+        reason = os.strerror(errno.EISDIR)
+        assert history.problems == [
+            f"The file {place}/head, which remembers the last record, could not be written: {reason}."
+        ]
 
 
-def test_a_head_behind_is_noted_and_one_that_is_none_is_found(file_url, place):
+def test_the_head_does_not_pass_over_a_record_that_was_not_noted(file_url, place):
+    fill(file_url, place, 1)
+    with open_history(file_url) as others:
+        others.append(make_draft("inserted"))
+    with open_history(file_url, head=place / "head") as history:
+        assert history.find_unnoted("") == [2]
+        history.append(make_draft("loans"))
+        assert history.problems == [
+            f"The file {place}/head was not written, for it lacks record 2, which was appended by no run "
+            "that ended; the next run verifies it."
+        ]
+        assert read_head(place / "head").id == 1
+        assert history.find_unnoted("") == [2, 3]
+        history.note(history.get(3))
+        assert history.find_unnoted("") == []
+        history.append(make_draft("loans", "next"))
+        assert read_head(place / "head").id == 4
+
+
+def test_the_head_of_one_machine_passes_over_records_of_others(postgres_url, place):
+    place.mkdir()
+    with open_history(postgres_url, head=place / "head") as history:
+        history.append(make_draft(home="here"))
+        with open_history(postgres_url, head=place / "other head") as others:
+            others.append(make_draft(label="there", home="there"))
+        assert history.find_unnoted("here") == []
+        last = history.append(make_draft(label="next", home="here"))
+        assert history.problems == []
+        assert read_head(place / "head") == Head(id=3, sha256=last.sha256)
+
+
+def test_a_head_behind_is_a_warning_and_one_that_is_none_is_found(file_url, place):
     fill(file_url, place, 1)
     with open_history(file_url) as history:
         history.append(make_draft("by others"))
     verification = verify(file_url, place)
     assert verification.findings == ()
-    assert verification.notes[0].startswith(
-        "The file `head` remembers record 1 and the history ends with record 2:"
+    remembers = "The file `head` remembers record 1 and the history ends with record 2"
+    assert verification.notes == ()
+    assert verification.warnings == (
+        f"{remembers}: a run was killed before it wrote the file, or could not write it, or records were "
+        "inserted. The next run verifies them.",
     )
+    elsewhere = verify(file_url, place, is_here=lambda _: False)
+    assert elsewhere.notes == (f"{remembers}: others write into the history as well.",)
+    assert elsewhere.warnings == ()
     (place / "head").write_text("1 abc\n", encoding="utf-8")
     assert find_subjects(verify(file_url, place)) == {("changed", "file head")}
 
@@ -674,8 +717,7 @@ def test_a_head_that_is_missing_is_found_from_the_second_record_on(file_url, pla
     (place / "head").unlink()
     verification = verify(file_url, place)
     assert (verification.findings, verification.notes) == ((), (f"There is no file {place}/head; {BLIND}",))
-    fill(file_url, place, 2, audit="loans")
-    (place / "head").unlink()
+    fill(file_url, place, 2, audit="loans")  # which does not pass over the first record
     (finding,) = verify(file_url, place).findings
     assert (finding.kind, finding.subject) == ("missing", "file head")
     assert finding.sentence == (
@@ -1030,7 +1072,7 @@ def test_hashes_kept_outside_must_be_in_the_chain(copied, file_url):
     (finding,) = verify(file_url, copied, heads=[last]).findings
     assert (finding.kind, finding.subject) == ("missing", f"hash {last}")
     for wrong in ("abc", "g" * 12, "a" * 65):
-        with pytest.raises(UsageError, match=r"^`heads` must be hashes of records, of 12 to 64 letters"):
+        with pytest.raises(UsageError, match=r"^`head` must be the hash of a record, 12 to 64 letters"):
             verify(file_url, copied, heads=[wrong])
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scorereport.clock import fixed_time
 from scorereport.errors import UsageError
-from scorereport.periods import Period, check_window_text, find_period, read_as_of
+from scorereport.periods import Period, check_not_ahead, check_window_text, find_period, is_ahead, read_as_of
 
 BERLIN = ZoneInfo("Europe/Berlin")
 WINDOWS = (
@@ -176,10 +176,49 @@ def test_the_moment_of_an_audit(text: str, expected: str) -> None:
 
 
 def test_without_a_moment_it_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1795000000")
-    assert read_as_of(None, BERLIN).isoformat() == "2026-11-18T12:06:40+01:00"
     with fixed_time("2026-11-15T23:30:00+00:00"):
         assert read_as_of(None, BERLIN).isoformat() == "2026-11-16T00:30:00+01:00"
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")  # the time of reports, not of audits
+    assert read_as_of(None, BERLIN).year > 2001
+
+
+@pytest.mark.parametrize("text", ["2026-11-17", "2026-11-17T00:00", "2026-11-16T23:30+00:00", "2030-01-01"])
+def test_a_day_that_has_not_begun_is_refused(text: str) -> None:
+    day = read_as_of(text, BERLIN).date()
+    with (
+        fixed_time("2026-11-16T06:00:00+00:00"),
+        pytest.raises(
+            UsageError,
+            match=rf"^`as_of` must not lie in the future; got {day}, and it is 2026-11-16 now in "
+            r"Europe/Berlin\.$",
+        ),
+    ):
+        check_not_ahead(read_as_of(text, BERLIN), BERLIN)
+
+
+@pytest.mark.parametrize(
+    ("now", "text"), [("2026-11-16T06:00", "2026-11-16"), ("2026-11-15T23:30", "2026-11-16")]
+)
+def test_the_present_day_is_not_refused_though_its_noon_is_ahead(now: str, text: str) -> None:
+    moment = read_as_of(text, BERLIN)
+    with fixed_time(f"{now}:00+00:00"):
+        assert check_not_ahead(moment, BERLIN) == moment
+
+
+@pytest.mark.parametrize(
+    ("as_of", "started", "expected"),
+    [
+        ("2026-11-17T00:30:00+01:00", "2026-11-16T23:30:00+00:00", False),
+        ("2026-11-17T00:30:00+01:00", "2026-11-16T22:30:00+00:00", True),
+        ("2026-11-16", "2026-11-16T00:00:00", False),
+        ("2026-11-17", "2026-11-16T23:59:59", True),
+        ("tomorrow", "2026-11-16T23:59:59", False),
+    ],
+)
+def test_a_run_is_ahead_if_its_day_had_not_begun_when_it_started(
+    as_of: str, started: str, expected: bool
+) -> None:
+    assert is_ahead(as_of, started) is expected
 
 
 @pytest.mark.parametrize(

@@ -353,6 +353,23 @@ def test_an_audit_of_the_past_is_not_the_newest():
     assert [run.record.id for run in entry.audit.runs] == [1, 2, 5, 3, 4]
 
 
+def test_an_audit_of_the_future_is_listed_and_does_not_count(tmp_path):
+    records = make_records(4, 1, failed=[3], forms=())
+    future = Period(label="2029-12", start="2029-12-01", end="2030-01-01")
+    records[3] = replace(records[3], period=future, as_of="2030-01-01T12:00:00+00:00")
+    (audit,) = group_runs(chain(records))
+    assert [run.record.id for run in audit.runs] == [1, 2, 3, 4]
+    assert audit.latest.record.id == 3
+    assert (len(audit.measured), audit.failed) == (3, ())
+    write(chain(records), tmp_path)
+    page = read(tmp_path / "site/audits/credit.html")
+    assert "2029-12" in page
+    assert "The period lay in the future when this audit ran, so it does not count." in page
+    assert "2029-12" not in read(tmp_path / "site/index.html")
+    (alone,) = group_runs(chain(records[3:]))
+    assert alone.latest.record.period == future
+
+
 def test_hashes_are_those_of_the_chain_and_computed_where_it_has_gaps():
     records = make_records(5, 1)
     truth = [record.sha256 for record in records]

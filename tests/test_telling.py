@@ -637,6 +637,31 @@ def test_an_email_says_what_there_is_to_say(tmp_path: Path) -> None:
     assert attached == {"2026-10.pdf": files[0].read_bytes(), "2026-10.json": files[2].read_bytes()}
 
 
+def test_an_email_of_a_failure_without_a_record_says_what_alarms_there_are() -> None:
+    record = make_record(
+        id=0, status=Status.FAILED, reason="The records do not hold.", judgements=(), drifts=()
+    )
+    with run_post(Post()) as post:
+        assert send(mail(post), record, alarms=("Record 17 was not noted.",)) == []
+    body = read_only_message(post).get_body()
+    assert body is not None
+    assert body.get_content().replace("\r\n", "\n") == (
+        "The audit retail-default of the period 2026-10 came to: failed.\n\nThe records do not hold.\n\n"
+        "Record 17 was not noted."
+    )
+
+
+def test_alarms_are_sent_whatever_the_outcome(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    program = f"import sys; open({str(seen)!r}, 'wb').write(sys.stdin.buffer.read())"
+    table = NotifyTable(on=("fail",), command=(sys.executable, "-c", program))
+    done = make_record(status=Status.PASS)
+    assert send(table, done, folder=tmp_path) == []
+    assert not seen.exists()
+    assert send(table, done, folder=tmp_path, alarms=("Record 17 was not noted.",)) == []
+    assert json.loads(seen.read_bytes())["alarms"] == ["Record 17 was not noted."]
+
+
 @pytest.mark.parametrize("security", ["starttls", "tls"])
 def test_an_email_is_sent_with_a_login(
     security: str, certificate: Certificate, monkeypatch: pytest.MonkeyPatch

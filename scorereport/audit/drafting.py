@@ -6,10 +6,9 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scorereport.clock import timestamp
+from scorereport.audit.statuses import find_exit_code
 from scorereport.errors import ExitCode
 from scorereport.history.records import Record, Status
-from scorereport.judging import Light, exit_code
 from scorereport.report.provenance import trace
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def draft_run(plan: Plan, period: Period, moment: datetime, *, started: str, com
         status=Status.FAILED,
         exit_code=ExitCode.USAGE,
         started=started,
-        finished=timestamp(),
+        finished="",  # when it is appended
         configuration=plan.configuration.name,
         configuration_sha256=plan.configuration.sha256,
         folder=plan.reports_folder,
@@ -66,10 +65,3 @@ def draft_audit(
         snapshot=made.snapshot,
         drifts=() if trend is None else trend.drifts,
     )
-
-
-def find_exit_code(status: Status) -> ExitCode:
-    """What the command line answers to this status, if it is not asked to be strict."""
-    if status is Status.UNCERTIFIED:
-        return ExitCode.CERTIFICATE_FAILED
-    return exit_code(Light.FAIL if status is Status.FAIL else None, strict=False)

@@ -12,13 +12,13 @@ from scorereport.audit.drafting import draft_run
 from scorereport.audit.reminders import open_reminder
 from scorereport.audit.shelves import find_files, open_shelf
 from scorereport.audit.telling import tell
-from scorereport.clock import timestamp
+from scorereport.clock import read_clock
 from scorereport.errors import ScoreReportError
 from scorereport.history.records import Status
 from scorereport.history.retention import Terms, find_due
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from scorereport.audit.planning import Plan
     from scorereport.history.records import Record
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 _TRY_AGAIN = 2 * 86_400.0
 
 
-def follow(plan: Plan, history: History, record: Record) -> list[str]:
-    """All that follows a new record; gives what went wrong."""
+def follow(plan: Plan, history: History, record: Record, alarms: Sequence[str] = ()) -> list[str]:
+    """All that follows a new record; gives what went wrong. People are notified of `alarms` in any case."""
     return [
         *_attempt("The files of the report could not be put into their place", lambda: settle(plan, history)),
         *_attempt("Files that were kept long enough could not be removed", lambda: retain(plan, history)),
         *_attempt("Earlier runs could not be looked at", lambda: _find_namesakes(plan, history, record)),
-        *_tell(plan, record),
+        *_tell(plan, record, alarms),
     ]
 
 
@@ -69,7 +69,7 @@ def settle(plan: Plan, history: History) -> None:
 def retain(plan: Plan, history: History) -> None:
     """Remove files that were kept long enough; the history says so before they go."""
     records = [record for record in history.records(plan.name) if record.home in ("", plan.mark)]
-    now, table = timestamp(), plan.audit.retention
+    now, table = read_clock(), plan.audit.retention
     due = find_due(records, Terms(days=table.days, keep=table.keep), now)
     gone = {file for record in records for file in record.removed}
     expired = tuple(file for file in due if file not in gone)
@@ -94,13 +94,13 @@ def _find_namesakes(plan: Plan, history: History, record: Record) -> list[str]:
     ]
 
 
-def _tell(plan: Plan, record: Record) -> list[str]:
+def _tell(plan: Plan, record: Record, alarms: Sequence[str] = ()) -> list[str]:
     """Tell people of a record, at least once: the reminder goes when a way of telling them worked.
 
     Where none did, the runs of the next two days try again; a way that never works must not tell for ever.
     """
     notify = plan.audit.notify
-    problems = tell_by_plan(plan, record)
+    problems = tell_by_plan(plan, record, alarms)
     ways = sum(map(bool, (notify.command, notify.webhook, notify.email)))
     failed = {problem.partition(":")[0] for problem in problems}  # each begins with the key of its way
     reminder = open_reminder(plan)
@@ -109,7 +109,7 @@ def _tell(plan: Plan, record: Record) -> list[str]:
     return problems
 
 
-def tell_by_plan(plan: Plan, record: Record) -> list[str]:
+def tell_by_plan(plan: Plan, record: Record, alarms: Sequence[str] = ()) -> list[str]:
     """Tell those whom the configuration names of a record; gives what went wrong."""
     return tell(
         plan.audit.notify,
@@ -118,6 +118,7 @@ def tell_by_plan(plan: Plan, record: Record) -> list[str]:
         redactor=plan.redactor,
         expand=plan.expand,
         folder=plan.path.parent,
+        alarms=alarms,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from scorereport.audit.checks.examining import RecordExaminer
 from scorereport.formatting import join_words
 from scorereport.history.findings import Finding, FindingKind, Verification
 from scorereport.history.records import BEGINNING
@@ -39,7 +40,11 @@ def verify_plan(plan: Plan, *, heads: Sequence[str] = ()) -> Verification:
 
     with open_unchecked(plan.database_url, head=plan.head) as history:
         found = verify_history(
-            history, find_folder=lambda record: plan.resolve(record.folder), heads=heads, is_here=is_here
+            history,
+            find_folder=lambda record: plan.resolve(record.folder),
+            heads=heads,
+            is_here=is_here,
+            examiner=RecordExaminer(),
         )
     found = replace(found, findings=(*found.findings, *_find_lost_traces(plan, mark, marks)))
     if not elsewhere:

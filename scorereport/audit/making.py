@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from scorereport.audit.gathering import MEMORY, Gathered
 from scorereport.audit.referring import Referred
+from scorereport.audit.statuses import find_status
+from scorereport.clock import fixed_time
 from scorereport.errors import ExitCode, ScoreReportError
 from scorereport.evaluating import evaluate
-from scorereport.history.records import Status
-from scorereport.judging import Light
 from scorereport.report.choosing import choose_checkpoint
 from scorereport.report.record import Report
 from scorereport.report.writing import find_templates, prepare_report, render_report
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from scorereport.audit.planning import Plan
     from scorereport.evaluation import Evaluation
     from scorereport.history.heads import Head
+    from scorereport.history.records import Status
     from scorereport.periods import Period
     from scorereport.reference.certificate import Certificate
     from scorereport.trend.records import Trend
@@ -59,14 +60,8 @@ class Made:
 
     @property
     def status(self) -> Status:
-        """What the audit came to: a drift that is not small is a warning where limits say nothing worse."""
-        certificate, trend = self.report.certificate, self.report.trend
-        if certificate is not None and certificate.verdict == "failed":
-            return Status.UNCERTIFIED
-        verdict = self.report.verdict
-        if verdict in (None, Light.PASS) and trend is not None and trend.is_alarming:
-            return Status.WARN
-        return Status.DONE if verdict is None else Status(verdict)
+        """What the audit came to."""
+        return find_status(self.report)
 
 
 def make_audit_report(
@@ -86,19 +81,20 @@ def make_audit_report(
     check_certifiable(gathered, plan.audit.certify)
     evaluation = gathered.evaluate(evaluate, configuration.evaluation.settings)
     snapshot = take_snapshot(evaluation, period, time=time, configuration=configuration.sha256)
-    report = prepare_report(
-        evaluation,
-        _certify(evaluation, plan.audit.certify),
-        configuration,
-        templates=templates,
-        command=command,
-        selection=choose_checkpoint(
+    with fixed_time(time):  # that of the record, whatever SOURCE_DATE_EPOCH says
+        report = prepare_report(
+            evaluation,
+            _certify(evaluation, plan.audit.certify),
             configuration,
-            classes=configuration.evaluation.classes,
-            normalize=bool(configuration.evaluation.normalize),
-        ),
-        trend=_compare(plan, snapshot, past, as_of, last),
-    )
+            templates=templates,
+            command=command,
+            selection=choose_checkpoint(
+                configuration,
+                classes=configuration.evaluation.classes,
+                normalize=bool(configuration.evaluation.normalize),
+            ),
+            trend=_compare(plan, snapshot, past, as_of, last),
+        )
     endings = [f".{form}" for form in plan.audit.output.formats]
     rendered = render_report(report, set(endings), templates=templates)
     return Made(report=report, snapshot=snapshot, forms={ending: rendered[ending] for ending in endings})

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from scorereport.clock import timestamp
+from scorereport.clock import read_clock
 from scorereport.configuration import Configuration, check_arguments, read_configuration
 from scorereport.configuration.audit_rules import check_audit_name
 from scorereport.configuration.messages import refuse
@@ -123,7 +123,7 @@ class Plan:
     @property
     def now(self) -> datetime:
         """Now, in the time zone of the audit."""
-        return datetime.fromisoformat(timestamp()).astimezone(self.zone)
+        return datetime.fromisoformat(read_clock()).astimezone(self.zone)
 
     def resolve(self, folder: str) -> Path:
         """A folder of reports that a record names."""

@@ -46,6 +46,6 @@ class Reminder:
         self.path.unlink(missing_ok=True)
 
 
-def open_reminder(plan: Plan) -> Reminder:
-    """The reminder of an audit."""
-    return Reminder(path=plan.locks / f"{plan.name}.untold")
+def open_reminder(plan: Plan, audit: str = "") -> Reminder:
+    """The reminder of an audit; of another one in the same folder if its name is given."""
+    return Reminder(path=plan.locks / f"{audit or plan.name}.untold")

@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING
 from scorereport.audit.drafting import draft_audit, draft_run
 from scorereport.audit.following import follow, settle, tell_by_plan, tell_untold
 from scorereport.audit.gathering import Gathered, gather
+from scorereport.audit.head_checks import catch_up_head
 from scorereport.audit.locking import PATIENCE, held
 from scorereport.audit.making import Made, make_audit_report
 from scorereport.audit.planning import Plan, read_plan
 from scorereport.audit.reminders import open_reminder
 from scorereport.audit.shelves import find_files, open_shelf
-from scorereport.clock import timestamp
+from scorereport.clock import read_clock
+from scorereport.configuration.audit_rules import check_portable_name
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
 from scorereport.history.appending import AlreadyRecorded
 from scorereport.history.heads import check_head
 from scorereport.history.records import Record
 from scorereport.history.store import History, open_history
 from scorereport.interrupts import undisturbed
-from scorereport.periods import Period, find_period, read_as_of
+from scorereport.periods import Period, check_not_ahead, find_period, is_ahead, read_as_of
 
 if TYPE_CHECKING:
     from scorereport.audit.referring import Referred
@@ -64,18 +66,34 @@ def run_audit(
     command : what the record says of how it was started
     """
     plan = read_plan(path)
-    moment = read_as_of(as_of, plan.zone)
+    check_portable_name(plan.name, "audit.name")
+    moment = check_not_ahead(read_as_of(as_of, plan.zone), plan.zone)
     run = Run(plan=plan, moment=moment, period=find_period(plan.audit.window.period, moment), command=command)
     try:
         with held(plan, wait=wait), open_history(plan.database_url, head=plan.head) as history:
             check_head(history)
+            _check_case(plan, history)
+            unnoted = catch_up_head(plan, history)
             earlier = tell_untold(plan, history)
             outcome = run.perform(history, again=again)
-            later = follow(plan, history, outcome.record) if outcome.is_new else []
+            alarms = (*unnoted, *history.problems)
+            later = follow(plan, history, outcome.record, alarms) if outcome.is_new else []
+            alarms = (*unnoted, *history.problems)  # what follows appends records as well
     except ScoreReportError as error:
         run.tell_unrecorded(error)
         raise
-    return replace(outcome, problems=tuple(map(plan.redactor.redact, (*earlier, *later))))
+    return replace(outcome, problems=tuple(map(plan.redactor.redact, (*alarms, *earlier, *later))))
+
+
+def _check_case(plan: Plan, history: History) -> None:
+    """Refuse a new audit whose name differs from another one of the history in case only."""
+    names = history.names()
+    alike = [name for name in names if name.casefold() == plan.name.casefold()]
+    if alike and plan.name not in names:
+        raise UsageError(
+            f"`audit.name` must differ from {alike[0]!r}, an audit of the same history, by more than upper "
+            f"and lower case, which some systems do not tell apart; got {plan.name!r}."
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -86,7 +104,7 @@ class Run:
     moment: datetime
     period: Period
     command: str = ""
-    started: str = field(default_factory=timestamp)
+    started: str = field(default_factory=read_clock)
 
     def perform(self, history: History, *, again: bool) -> Outcome:
         """The record of the period: that which is there, or a new one; a failure makes a record as well."""
@@ -212,6 +230,8 @@ class Run:
         by_period = {
             record.period.label: record.snapshot
             for record in history.records(self.plan.name)
-            if record.snapshot is not None and record.period.end < self.period.end
+            if record.snapshot is not None
+            and record.period.end < self.period.end
+            and not is_ahead(record.as_of, record.started)
         }
         return list(by_period.values())

@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 _LONGEST_PROBLEM = 1000
 
 
-def describe_outcome(record: Record, *, files: Sequence[Path]) -> dict[str, Any]:
+def describe_outcome(record: Record, *, files: Sequence[Path], alarms: Sequence[str] = ()) -> dict[str, Any]:
     """What an audit came to, as plain JSON: the sentences are of limits not met and numbers that drifted.
 
-    There is no record of a failure that could not be recorded.
+    There is no record of a failure that could not be recorded, and there are no `alarms` unless the history
+    needs a look.
     """
     period = record.period
-    return {
+    outcome = {
         "audit": record.audit,
         "period": {"label": period.label, "start": period.start, "end": period.end},
         "as_of": record.as_of,
@@ -45,6 +46,7 @@ def describe_outcome(record: Record, *, files: Sequence[Path]) -> dict[str, Any]
         "record": {"id": record.id, "sha256": record.sha256} if record.id else None,
         "files": [str(file) for file in files],
     }
+    return {**outcome, "alarms": list(alarms)} if alarms else outcome
 
 
 def tell(
@@ -55,6 +57,7 @@ def tell(
     redactor: Redactor,
     expand: Callable[[str, str], str],
     folder: Path | None = None,
+    alarms: Sequence[str] = (),
 ) -> list[str]:
     """Tell those whom the configuration names, if the outcome is one of those they want to hear of.
 
@@ -72,15 +75,17 @@ def tell(
         Puts environment variables into a text of the configuration, whose key it is told.
     folder
         Where a command runs; by default where this program does.
+    alarms
+        Sentences on the history that people are to read whatever the outcome.
 
     Returns
     -------
     list of str
         What went wrong, a sentence each.
     """
-    if str(record.status) not in table.on:
+    if str(record.status) not in table.on and not alarms:
         return []
-    outcome = _redact_all(describe_outcome(record, files=files), redactor)
+    outcome = _redact_all(describe_outcome(record, files=files, alarms=alarms), redactor)
     news = News(outcome=outcome, files=files)
     problems: list[str] = []
     for key, send in _list_ways(table, news, folder):

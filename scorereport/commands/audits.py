@@ -201,7 +201,10 @@ def verify(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check that no record and no file was changed, removed, inserted or moved; exit code 1 if one was."""
+    """Check that no record and no file was changed, removed, inserted or moved; exit code 1 if one was.
+
+    Exit code 3 if the file `head` lacks records that it should remember.
+    """
     from scorereport import document
     from scorereport.audit.inspecting import verify_plan
     from scorereport.audit.planning import read_plan
@@ -213,13 +216,16 @@ def verify(
     if as_json:
         typer.echo(document.dump(_hide(found, plan)), nl=False)
     else:
-        for sentence in (*(finding.sentence for finding in found.findings), *found.notes):
+        findings = [finding.sentence for finding in found.findings]
+        for sentence in (*findings, *found.warnings, *found.notes):
             typer.echo(plan.redactor.redact(sentence))
         looked = f"{counted(found.records, 'record')} and {counted(found.files, 'file')}"
         told = f"NOT intact, {counted(len(found.findings), 'finding')}" if found.findings else "intact"
         typer.echo(f"{looked}: {told}. Last record: {found.head}")
     if found.findings:
         raise typer.Exit(ExitCode.LIMIT_BREACHED)
+    if found.warnings:
+        raise typer.Exit(ExitCode.WARNINGS)
 
 
 @app.command()
@@ -293,7 +299,8 @@ def _hide(found: Verification, plan: Plan) -> Verification:
     """The same with the secrets taken out of its sentences."""
     hide = plan.redactor.redact
     findings = (replace(f, subject=hide(f.subject), sentence=hide(f.sentence)) for f in found.findings)
-    return replace(found, findings=tuple(findings), notes=tuple(map(hide, found.notes)))
+    notes, warnings = tuple(map(hide, found.notes)), tuple(map(hide, found.warnings))
+    return replace(found, findings=tuple(findings), notes=notes, warnings=warnings)
 
 
 @contextmanager

@@ -38,6 +38,8 @@ _SECRET_PLACE = re.compile(
 )
 #: What introduces a secret among the words of a command.
 _SECRET_WORD = re.compile(r"(?i)bearer\s|basic\s|(?:password|passwd|token|secret|api[_-]?key)\s*[=:]")
+#: Names that no folder may have on Windows, whatever follows them after a dot.
+_DEVICES = {"con", "prn", "aux", "nul", *(f"{kind}{digit}" for kind in ("com", "lpt") for digit in range(10))}
 _LARGEST_PORT = 65_535
 
 #: What is asked of one value alone, by its key.
@@ -78,6 +80,15 @@ def check_audit_name(name: str, key: str) -> str:
             f"`{key}` must be letters, digits, hyphens, dots and underscores, at most 64, and begin with a "
             f"letter or a digit; got {name!r}."
         )
+    return name
+
+
+def check_portable_name(name: str, key: str) -> str:
+    """A name that every system takes for a folder of its own; histories of older versions may have others."""
+    if name.partition(".")[0].lower() in _DEVICES:
+        raise UsageError(f"`{key}` must not be a name that Windows keeps for a device; got {name!r}.")
+    if name.endswith("."):
+        raise UsageError(f"`{key}` must not end in a dot, which Windows removes; got {name!r}.")
     return name
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from scorereport.clock import read_clock
 from scorereport.errors import ScoreReportError
 from scorereport.history.querying import describe_columns, find_last, next_attempt, read_body
 
@@ -19,7 +20,11 @@ class AlreadyRecorded(ScoreReportError):  # noqa: N818 - it is news rather than 
 
 
 def place_record(connection: Connection, draft: Record, documents: tuple[str, ...]) -> Record:
-    """The draft as the next record of the chain, with the values that it will be read back with."""
+    """The draft as the next record of the chain, with the values that it will be read back with.
+
+    A draft without a time of its end ends now, while nobody else can append: so these times never run
+    backwards by one clock, however many runs append at once.
+    """
     expected = next_attempt(connection, draft.audit, draft.period.label, draft.kind)
     if draft.attempt not in (0, expected):
         raise AlreadyRecorded(
@@ -32,6 +37,7 @@ def place_record(connection: Connection, draft: Record, documents: tuple[str, ..
         id=last.id + 1,
         previous=last.sha256,
         attempt=expected,
+        finished=draft.finished or read_clock(),
         documents=tuple(sorted({*draft.documents, *documents})),
     )
     return read_body(placed.id, placed.to_json())

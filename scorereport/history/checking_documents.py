@@ -12,7 +12,7 @@ from scorereport.history.findings import Finding, FindingKind
 from scorereport.history.heads import Head
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from scorereport.history.checking_chain import Link
 
@@ -33,21 +33,36 @@ class Stored:
 
 
 def read_documents(
-    rows: Iterable[Mapping[str, Any]], *, results: Collection[str], wanted: Collection[str]
+    rows: Iterable[Mapping[str, Any]],
+    *,
+    results: Collection[str],
+    wanted: Collection[str],
+    read: Callable[[str, bytes], None] | None = None,
 ) -> list[Stored]:
-    """Unpack stored rows, each once; only the documents `wanted` are kept in memory."""
-    return [_read_document(row, results, wanted) for row in rows]
+    """Unpack stored rows, each once; only the documents `wanted` are kept in memory.
+
+    `read` is given each document that is what it is filed under.
+    """
+    return [_read_document(row, results, wanted, read) for row in rows]
 
 
-def _read_document(row: Mapping[str, Any], results: Collection[str], wanted: Collection[str]) -> Stored:
+def _read_document(
+    row: Mapping[str, Any],
+    results: Collection[str],
+    wanted: Collection[str],
+    read: Callable[[str, bytes], None] | None,
+) -> Stored:
     content = unpack(row["content"]) if isinstance(row["content"], bytes) else None
     if content is None:
         return Stored(key=row["sha256"], sha256=None, is_intact=False)
     sha256 = hashlib.sha256(content).hexdigest()
+    is_intact = row["sha256"] == sha256 and _is_packed_alike(row)
+    if read is not None and is_intact:
+        read(sha256, content)
     return Stored(
         key=row["sha256"],
         sha256=sha256,
-        is_intact=row["sha256"] == sha256 and _is_packed_alike(row),
+        is_intact=is_intact,
         content=content if sha256 in wanted else None,
         anchor=find_anchor(content) if sha256 in results else None,
     )

@@ -70,11 +70,22 @@ def hash_file(path: Path) -> str | None:
         return None
 
 
-def check_files(filings: Sequence[Filing], removals: Sequence[Removal]) -> Iterator[Finding]:
-    """Files that are missing or changed; those that were rightly removed may be missing."""
+def check_files(
+    filings: Sequence[Filing],
+    removals: Sequence[Removal],
+    look: Callable[[Record, Path], None] = lambda *_: None,
+) -> Iterator[Finding]:
+    """Files that are missing or changed; those that were rightly removed may be missing.
+
+    `look` is given each file that is as it was recorded, with its record.
+    """
     removed = _find_removed(removals)
     for filing in filings:
-        yield from _check_filing(filing, may_be_missing=_key(filing) in removed)
+        place = find_place(filing) if is_below(filing.file.name) else None
+        if place is not None:
+            look(filing.record, place)
+        else:
+            yield from _describe_filing(filing, may_be_missing=_key(filing) in removed)
 
 
 def describe_leftovers(filings: Sequence[Filing], removals: Sequence[Removal]) -> Iterator[str]:
@@ -99,13 +110,11 @@ def _key(filing: Filing) -> tuple[int, str]:
     return filing.record.id, filing.file.name
 
 
-def _check_filing(filing: Filing, *, may_be_missing: bool) -> Iterator[Finding]:
+def _describe_filing(filing: Filing, *, may_be_missing: bool) -> Iterator[Finding]:
     name, number = filing.file.name, filing.record.id
     if not is_below(name):
         sentence = f"Record {number} names the file {name}, which is not below the folder of reports."
         yield Finding(kind=FindingKind.CHANGED, subject=f"file {name}", sentence=sentence)
-    elif find_place(filing) is not None:
-        return
     elif os.path.lexists(filing.path):
         sentence = f"The file {filing.path} of record {number} was changed, or cannot be read."
         yield Finding(kind=FindingKind.CHANGED, subject=f"file {name}", sentence=sentence)

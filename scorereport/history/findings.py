@@ -16,6 +16,7 @@ class FindingKind(StrEnum):
     CUT_OFF = "cut off"
     UNREADABLE = "unreadable"
     UNKNOWN = "unknown"  # it belongs to no record
+    CONTRADICTORY = "contradictory"  # a record that no run can have made
     DATABASE = "database"  # the database itself, rather than what stands in it
 
 
@@ -32,7 +33,8 @@ class Finding:
 class Verification:
     """How many records and files were looked at, the hash of the last record, and all that was found.
 
-    `notes` say what could not be looked at, and what is worth a look; nothing was changed by them.
+    `warnings` say what a person has to look at: records that the file `head` should remember and does not.
+    `notes` say what could not be looked at, and what is worth a look. Neither says that anything was changed.
     """
 
     records: int
@@ -40,3 +42,4 @@ class Verification:
     head: str
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()

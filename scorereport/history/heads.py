@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,9 +11,11 @@ from scorereport.errors import UsageError
 from scorereport.files import write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
+#: Seconds to wait for others who append and write the file.
+_PATIENCE = 60
 _LINE = re.compile(r"([1-9][0-9]{0,17}) ([0-9a-f]{64})\n?")
 
 
@@ -37,18 +39,60 @@ def read_head(path: Path) -> Head | None:
     return Head(id=int(match[1]), sha256=match[2])
 
 
-def advance_head(path: Path, head: Head, find_hash: Callable[[int], str | None]) -> None:
-    """Write the file, unless it is further already or remembers a record that the history does not have.
+@contextmanager
+def holding_head(path: Path | None) -> Iterator[str]:
+    """Keep others from writing the file inside the block, which is given "", or the reason if that failed.
 
-    Then it is the proof that records were cut off or rewritten, which nobody may overwrite. A file that
-    cannot be written is left: the record itself is safe, and the next one writes it.
+    A record is appended and noted in the file inside one block, so that nobody takes it for one that was
+    never noted. The system releases the lock of a process that dies.
     """
     from filelock import FileLock
 
-    with suppress(OSError, ValueError), FileLock(path.with_name(f".{path.name}.lock"), timeout=10):
+    if path is None:
+        yield ""
+        return
+    lock = FileLock(path.with_name(f".{path.name}.lock"))
+    try:
+        lock.acquire(timeout=_PATIENCE)
+    except OSError as error:  # a folder that cannot be written, or a time that has run out
+        yield error.strerror or "another process keeps it locked"
+        return
+    try:
+        yield ""
+    finally:
+        lock.release()
+
+
+def advance_head(
+    path: Path,
+    head: Head,
+    find_hash: Callable[[int], str | None],
+    list_missed: Callable[[int], Collection[int]] = lambda _: (),
+) -> str:
+    """Write the file, unless it is further already; return why that was not done, or "".
+
+    A file that remembers a record which the history does not have is the proof that records were cut off or
+    rewritten, which nobody may overwrite. `list_missed` gives the records after one, and before the new one,
+    that should have been noted here: the file does not pass over them. The record itself is safe in any case.
+    """
+    try:
         old = read_head(path)
-        if old is None or (old.id < head.id and find_hash(old.id) == old.sha256):
-            write_text(path, f"{head.id} {head.sha256}\n")
+        if old is not None and (old.id >= head.id or find_hash(old.id) != old.sha256):
+            return ""
+        if missed := sorted(list_missed(0 if old is None else old.id)):
+            return (
+                f"The file {path} was not written, for it lacks record {missed[0]}, which was appended by no "
+                "run that ended; the next run verifies it."
+            )
+        write_text(path, f"{head.id} {head.sha256}\n")
+    except (OSError, ValueError) as error:
+        return describe_unwritten(path, (error.strerror if isinstance(error, OSError) else "") or str(error))
+    return ""
+
+
+def describe_unwritten(path: Path, reason: str) -> str:
+    """What is said of a file that could not be written."""
+    return f"The file {path}, which remembers the last record, could not be written: {reason}."
 
 
 class HeadedHistory(Protocol):

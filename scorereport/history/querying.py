@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,23 @@ def list_rows(
         if value is not None:
             query = query.where(AUDITS.c[name] == value)
     return list(reversed(connection.execute(query).all()))
+
+
+def list_of_home(connection: Connection, home: str, after: int) -> list[int]:
+    """The numbers of the records of a home after one, in order; those whose text cannot be read count."""
+    from sqlalchemy import select
+
+    from scorereport.history.schema import AUDITS
+
+    query = select(AUDITS.c.id, AUDITS.c.body).where(AUDITS.c.id > after).order_by(AUDITS.c.id)
+    return [row.id for row in connection.execute(query) if _find_home(row.body) in (home, None)]
+
+
+def _find_home(body: str) -> str | None:
+    try:
+        return str(json.loads(body).get("home", ""))
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return None
 
 
 def find_value(connection: Connection, number: int, column: str) -> str | None:

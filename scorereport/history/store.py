@@ -11,12 +11,13 @@ from scorereport.history.confirming import COLUMNS, check_written, find_confirme
 from scorereport.history.connecting import read_url
 from scorereport.history.database import HistoryDatabase
 from scorereport.history.documents import check_hashes, find_packed, insert_documents, unpack
-from scorereport.history.heads import Head, advance_head
+from scorereport.history.heads import Head, advance_head, describe_unwritten, holding_head, read_head
 from scorereport.history.preparing import check_present, prepare
 from scorereport.history.querying import (
     find_last,
     find_names,
     find_value,
+    list_of_home,
     list_rows,
     list_summaries,
     next_attempt,
@@ -58,28 +59,75 @@ def open_unchecked(url: str | URL, *, head: Path | None = None) -> History:
 
 
 class History(HistoryDatabase):
-    """Records of audits, each bound to the one before by its hash; they are added, never changed."""
+    """Records of audits, each bound to the one before by its hash; they are added, never changed.
+
+    `problems` are sentences on what went wrong beside the records: a file `head` that could not be written.
+    """
 
     def __init__(self, address: URL, head: Path | None = None) -> None:
         super().__init__(address)
         self.head = head
+        self.problems: list[str] = []
 
     def append(self, draft: Record, documents: Mapping[str, bytes] | None = None) -> Record:
         """Add a record as the last one, with the documents it names by their SHA-256, all or nothing.
 
-        It is given its `id`, `previous` and `documents`, and its `attempt` if that is 0. An attempt that is
-        taken raises `AlreadyRecorded`. Returned is the record as it will be read back.
+        It is given its `id`, `previous` and `documents`, its `attempt` if that is 0, and `finished` if that
+        is empty. An attempt that is taken raises `AlreadyRecorded`. Returned is the record as it will be read
+        back.
         """
         contents = check_hashes(documents or {})
-        with self.writing() as connection:
-            record = place_record(connection, draft, tuple(contents))
-            new = {key: contents[key] for key in contents if find_packed(connection, key) is None}
-            insert_documents(connection, new)
-            insert_record(connection, record)
-            check_written(connection, record, new, self.name)
-        if self.head is not None:
-            advance_head(self.head, Head(id=record.id, sha256=record.sha256), self.find_hash)
+        with holding_head(self.head) as trouble:
+            with self.writing() as connection:
+                record = place_record(connection, draft, tuple(contents))
+                new = {key: contents[key] for key in contents if find_packed(connection, key) is None}
+                insert_documents(connection, new)
+                insert_record(connection, record)
+                check_written(connection, record, new, self.name)
+            self._note(record, trouble)
         return record
+
+    def _note(self, record: Record, trouble: str = "", *, is_verified: bool = False) -> None:
+        """Note a record in the file `head`; a reason why that cannot be done is one of the `problems`."""
+        if self.head is None:
+            return
+
+        def list_missed(number: int) -> list[int]:
+            found = [] if is_verified else self._list_of_home(record.home, number)
+            return [one for one in found if one < record.id]
+
+        if trouble:
+            problem = describe_unwritten(self.head, trouble)
+        else:
+            head = Head(id=record.id, sha256=record.sha256)
+            problem = advance_head(self.head, head, self.find_hash, list_missed)
+        self.problems = list(dict.fromkeys([*self.problems, *filter(None, [problem])]))
+
+    def note(self, record: Record) -> None:
+        """Let the file `head` remember a verified record, up to which it has not remembered all."""
+        with holding_head(self.head) as trouble:
+            self._note(record, trouble, is_verified=True)
+
+    def find_unnoted(self, home: str) -> list[int]:
+        """The records of a home that the file `head` should remember and does not, in order.
+
+        A file that cannot be read is left to `verify_history` to name.
+        """
+        if not self._find_after_head(home):
+            return []
+        with holding_head(self.head):  # somebody may have been about to write the file
+            return self._find_after_head(home)
+
+    def _find_after_head(self, home: str) -> list[int]:
+        try:
+            noted = None if self.head is None else read_head(self.head)
+        except (OSError, ValueError):
+            return []
+        return [] if self.head is None else self._list_of_home(home, 0 if noted is None else noted.id)
+
+    def _list_of_home(self, home: str, after: int) -> list[int]:
+        with self.reading() as connection:
+            return list_of_home(connection, home, after)
 
     def find_hash(self, number: int) -> str | None:
         """The hash of the record with this number; None if there is none."""

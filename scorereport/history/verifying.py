@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from scorereport.clock import timestamp
+from scorereport.clock import read_clock
 from scorereport.errors import ScoreReportError, UsageError
 from scorereport.history.checking_anchors import check_anchors
 from scorereport.history.checking_chain import Link, check_chain, read_link
@@ -42,6 +42,23 @@ if TYPE_CHECKING:
 _MANY = 100_000
 _KEPT = re.compile(r"[0-9a-f]{12,64}")
 
+
+class Examiner(Protocol):
+    """Looks at what records say, which needs to know how runs make them; see `RecordExaminer`."""
+
+    findings: list[Finding]
+    notes: list[str]
+
+    def start(self, records: Sequence[Record], *, is_complete: bool, now: str) -> None:
+        """Look at records whose texts are intact; all there ever were if `is_complete`."""
+
+    def read(self, sha256: str, content: bytes) -> None:
+        """Look at a document."""
+
+    def look(self, record: Record, path: Path) -> None:
+        """Look at a file of a record."""
+
+
 __all__ = ["Finding", "FindingKind", "Verification", "verify_history"]
 
 
@@ -51,6 +68,7 @@ def verify_history(
     find_folder: Callable[[Record], Path],
     heads: Sequence[str] = (),
     is_here: Callable[[Record], bool] = lambda _: True,
+    examiner: Examiner | None = None,
 ) -> Verification:
     """Look for anything in a history that is not as it was recorded, and name all of it.
 
@@ -65,13 +83,15 @@ def verify_history(
     is_here
         Says of a record whether its files are kept here, and not by somebody who shares the history.
         The chain is one for all audits and always looked at.
+    examiner
+        Holds what records say against their documents and files; nothing does unless given.
     """
     kept = _check_kept(heads)
     head, findings = _read_head(history)
     stored = _Stored()
     try:
         with history.reading() as connection:
-            stored = _check_stored(history, connection, head, kept)
+            stored = _check_stored(history, connection, head, kept, examiner)
     except UnreachableError:
         raise
     except UsageError as error:
@@ -79,14 +99,19 @@ def verify_history(
             raise
         findings.append(_describe_unreadable(history, str(error)))
     links = stored.links
-    reports = _check_reports(history, stored, find_folder, is_here)
+    reports = _check_reports(history, stored, find_folder, is_here, examiner)
+    contradictions = [] if examiner is None else examiner.findings
+    lag = _find_lag(history, links, head, is_here)
     missing, notes = ([], []) if head or findings else _describe_missing_head(history, len(links))
     return Verification(
         records=len(links),
         files=reports.count,
         head=links[-1].sha256 if links else BEGINNING,
-        findings=tuple(dict.fromkeys([*findings, *missing, *stored.findings, *reports.findings])),
-        notes=(*notes, *_describe_lag(links, head), *reports.notes),
+        findings=tuple(
+            dict.fromkeys([*findings, *missing, *stored.findings, *contradictions, *reports.findings])
+        ),
+        notes=(*notes, *lag.notes, *reports.notes, *([] if examiner is None else examiner.notes)),
+        warnings=lag.warnings,
     )
 
 
@@ -113,7 +138,7 @@ def _check_kept(heads: Sequence[str]) -> tuple[str, ...]:
     for given, head in zip(heads, kept, strict=True):
         if not _KEPT.fullmatch(head):
             raise UsageError(
-                f"`heads` must be hashes of records, of 12 to 64 letters 0-9 and a-f; got {given!r}."
+                f"`head` must be the hash of a record, 12 to 64 letters 0-9 and a-f; got {given!r}."
             )
     return kept
 
@@ -144,13 +169,32 @@ def _describe_missing_head(history: History, records: int) -> tuple[list[Finding
     return [Finding(kind=FindingKind.MISSING, subject=f"file {history.head.name}", sentence=sentence)], []
 
 
-def _describe_lag(links: Sequence[Link], head: Head | None) -> Iterator[str]:
-    last = links[-1].id if links else 0
-    if head is not None and 0 < head.id < last:
-        yield (
-            f"The file `head` remembers record {head.id} and the history ends with record {last}: a run was "
-            "killed before it wrote the file, or others write into the history as well."
-        )
+@dataclass(frozen=True, kw_only=True)
+class _Lag:
+    """What is to be said of records that the file `head` does not remember."""
+
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def _find_lag(
+    history: History, links: Sequence[Link], head: Head | None, is_here: Callable[[Record], bool]
+) -> _Lag:
+    """Records after the one that the file remembers: only those that are made here are noted in it.
+
+    The file is read once more, for a run may have been about to write it.
+    """
+    if head is None:
+        return _Lag()
+    again = _read_head(history)[0] or head
+    later = [link for link in links if link.id > max(head.id, again.id)]
+    if not later:
+        return _Lag()
+    remembers = f"The file `head` remembers record {head.id} and the history ends with record {later[-1].id}"
+    if any(link.record is None or is_here(link.record) for link in later):
+        reason = "a run was killed before it wrote the file, or could not write it, or records were inserted"
+        return _Lag(warnings=(f"{remembers}: {reason}. The next run verifies them.",))
+    return _Lag(notes=(f"{remembers}: others write into the history as well.",))
 
 
 def _describe_unreadable(history: History, sentence: str) -> Finding:
@@ -158,7 +202,11 @@ def _describe_unreadable(history: History, sentence: str) -> Finding:
 
 
 def _check_stored(
-    history: History, connection: Connection, head: Head | None, kept: Collection[str]
+    history: History,
+    connection: Connection,
+    head: Head | None,
+    kept: Collection[str],
+    examiner: Examiner | None,
 ) -> _Stored:
     """The records as they are stored, and all that is wrong in the database, of one state of it."""
     from scorereport.history.checking_database import check_database
@@ -171,7 +219,10 @@ def _check_stored(
     keys = {key for link in links if link.record is not None for key in link.record.documents}
     documents = read_rows(history, connection, DOCUMENTS, keys)
     chained = check_chain(links, head=head, kept=kept, unreadable=audits.unreadable)
-    removals, filed = _check_contents(links, documents, {finding.subject for finding in chained})
+    if examiner is not None:
+        _start(examiner, links)
+    known = {finding.subject for finding in chained}
+    removals, filed = _check_contents(links, documents, known, None if examiner is None else examiner.read)
     return _Stored(
         links=links,
         removals=removals,
@@ -184,8 +235,18 @@ def _check_stored(
     )
 
 
+def _start(examiner: Examiner, links: Sequence[Link]) -> None:
+    """Give the examiner all records whose texts are as they were filed, in their order."""
+    records = [link.record for link in links if link.record is not None and link.is_intact]
+    is_complete = [record.id for record in records] == list(range(1, len(links) + 1))
+    examiner.start(records, is_complete=is_complete, now=_find_now())
+
+
 def _check_contents(
-    links: Sequence[Link], rows: StoredRows, known: Collection[str]
+    links: Sequence[Link],
+    rows: StoredRows,
+    known: Collection[str],
+    read: Callable[[str, bytes], None] | None,
 ) -> tuple[Sequence[Removal], list[Finding]]:
     """What documents are, and what they say: the removals that are right by them, and all that is wrong."""
     from scorereport.history.checking_documents import check_documents, read_documents
@@ -195,6 +256,7 @@ def _check_contents(
         rows.rows,
         results={record.results_sha256 for record in records},
         wanted={record.configuration_sha256 for record in records if record.removed},
+        read=read,
     )
     intact = [document for document in documents if document.is_intact]
     anchors = {document.key: document.anchor for document in intact if document.anchor is not None}
@@ -209,7 +271,7 @@ def _check_contents(
 
 def _find_now() -> str:
     """Now; a time that was set so that output repeats counts if it is later."""
-    return max(timestamp(), datetime.now(UTC).isoformat(), key=datetime.fromisoformat)
+    return max(read_clock(), datetime.now(UTC).isoformat(), key=datetime.fromisoformat)
 
 
 def _describe_trouble(history: History, *tables: StoredRows) -> Iterator[Finding]:
@@ -222,6 +284,7 @@ def _check_reports(
     stored: _Stored,
     find_folder: Callable[[Record], Path],
     is_here: Callable[[Record], bool],
+    examiner: Examiner | None,
 ) -> _Reports:
     """Compare the files with what records say; changed records prove nothing."""
     links = stored.links
@@ -239,7 +302,7 @@ def _check_reports(
     ]
     return _Reports(
         count=len(filings),
-        findings=[*check_files(filings, stored.removals), *unknown],
+        findings=[*check_files(filings, stored.removals, *([examiner.look] if examiner else [])), *unknown],
         notes=list(describe_leftovers(filings, stored.removals)),
     )
 

@@ -60,4 +60,4 @@ def list_findings(facts: Facts) -> list[str]:
     told = [finding.sentence for finding in facts.verification.findings]
     more = len(told) - _MOST_FINDINGS
     rest = [f"And {counted(more, 'more finding')}; `scorereport audit verify` lists all."] if more > 0 else []
-    return [*told[:_MOST_FINDINGS], *rest, *facts.verification.notes]
+    return [*told[:_MOST_FINDINGS], *rest, *facts.verification.warnings, *facts.verification.notes]

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 #: So many letters of a hash are shown, and of a name or a reason in a tooltip.
 _HASH_LETTERS, _TOOLTIP_NAME, _TOOLTIP_REASON = 8, 36, 160
 _ZONE = "UTC"
+#: Said of a run that earlier versions accepted.
+_AHEAD = "The period lay in the future when this audit ran, so it does not count."
 
 
 # ---- The board ----
@@ -211,7 +213,7 @@ def _describe_run(run: Run, scores: Sequence[str], copies: Sequence[Copy]) -> di
         "attempt": record.attempt,
         "ran": format_time(record.finished),
         "status": describe_status(record.status),
-        "reason": record.reason,
+        "reason": " ".join(filter(None, (record.reason, _AHEAD if run.is_ahead else ""))),
         "rows": format_count(record.rows) if run.has_numbers else "",
         "scores": scores,
         "drift": ", ".join(drifted) or ("none" if record.drifts else ""),

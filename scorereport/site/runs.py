@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from scorereport.history.records import Record, Status
+from scorereport.periods import is_ahead
 from scorereport.site.names import safe_name
 
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ class Run:
         return self.record.snapshot is not None and self.record.status is not Status.FAILED
 
     @property
+    def is_ahead(self) -> bool:
+        """Whether its period lay in the future when it ran, which earlier versions accepted."""
+        return is_ahead(self.record.as_of, self.record.started)
+
+    @property
     def period(self) -> str:
         """The name of the period, as a reader would write it: of several days, from the first to the last."""
         return self.record.period.label.replace("--", " to ")
@@ -41,7 +47,10 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """All runs of an audit, those of the oldest period first; `key` is its name as a file."""
+    """All runs of an audit, those of the oldest period first; `key` is its name as a file.
+
+    Runs on a period of the future are listed, but neither their status nor their numbers count.
+    """
 
     name: str
     key: str
@@ -51,17 +60,21 @@ class Audit:
     @property
     def latest(self) -> Run:
         """The run of the newest period, and of several, the last."""
-        return self.runs[-1]
+        return (self._counted or self.runs)[-1]
 
     @cached_property
     def measured(self) -> tuple[Run, ...]:
         """The runs that came to numbers."""
-        return tuple(run for run in self.runs if run.has_numbers)
+        return tuple(run for run in self._counted if run.has_numbers)
 
     @cached_property
     def failed(self) -> tuple[Run, ...]:
         """The runs that came to none."""
-        return tuple(run for run in self.runs if not run.has_numbers)
+        return tuple(run for run in self._counted if not run.has_numbers)
+
+    @cached_property
+    def _counted(self) -> tuple[Run, ...]:
+        return tuple(run for run in self.runs if not run.is_ahead)
 
     @property
     def address(self) -> str:

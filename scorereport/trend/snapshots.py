@@ -50,7 +50,7 @@ def take_snapshot(evaluation: Evaluation, period: Period, *, time: str, configur
         size=size,
         level=evaluation.settings.level,
         main_score=evaluation.main_score,
-        numbers=tuple(_list_numbers(evaluation)),
+        numbers=tuple(list_numbers(evaluation)),
         distributions=distributions,
         classes=data.sample.classes,
         labels=() if data.classes is None else data.classes.labels,
@@ -97,7 +97,7 @@ def _panel_of(evaluation: Evaluation) -> Rows:
     return panel_of(predictions) if isinstance(predictions, Predictions) else class_panel_of(predictions)
 
 
-def _list_numbers(evaluation: Evaluation) -> Iterator[Number]:
+def list_numbers(evaluation: Evaluation) -> Iterator[Number]:
     """The main score of each model with its components, the AUC of binary models, and the prevalence."""
     for result in evaluation.results:
         yield _mean_number(result.scores, evaluation.main_score)

@@ -46,11 +46,13 @@ def _list_paragraphs(outcome: dict[str, Any]) -> Iterator[str]:
     yield f"The audit {outcome['audit']} of the period {label} came to: {outcome['status']}."
     if outcome["reason"]:
         yield outcome["reason"]
+    yield from outcome.get("alarms", ())
     yield from outcome["judgements"]
     yield from outcome["drifts"]
     if outcome["files"]:
         yield "\n".join(["Files:", *outcome["files"]])
-    yield f"Record {outcome['record']['id']}, SHA-256 {outcome['record']['sha256']}."
+    if outcome["record"]:
+        yield f"Record {outcome['record']['id']}, SHA-256 {outcome['record']['sha256']}."
 
 
 def _attach(message: EmailMessage, file: Path) -> str:
