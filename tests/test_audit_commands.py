@@ -15,7 +15,7 @@ from audit_tools import make_scored, write_audit
 from typer.testing import CliRunner
 
 from scorereport.audit.running import run_audit
-from scorereport.cli import app
+from scorereport.commands import app
 from scorereport.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:

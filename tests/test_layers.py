@@ -27,7 +27,7 @@ LAYERS = [
         "sampling",
         "schedules",
     ],
-    ["addresses", "comparison", "databases", "periods"],
+    ["addresses", "comparison", "databases", "exits", "periods"],
     ["roles", "sources"],
     ["columns"],
     ["cases"],
@@ -298,8 +298,8 @@ INNER_LAYERS = {
         ["thinning"],
     ],
     "commands": [
-        ["audits", "concluding", "invocation"],
-        ["demonstration", "reports", "software"],
+        ["concluding", "invocation", "output"],
+        ["audits", "demonstration", "reports", "software"],
     ],
     "sources": [
         ["column_names", "file_kinds"],

@@ -24,6 +24,7 @@ _WORDS = {
     ExitCode.WARNINGS: "warnings",
     ExitCode.DATA_REFUSED: "data refused",
     ExitCode.CERTIFICATE_FAILED: "certificate failed",
+    ExitCode.INTERNAL: "internal error",
 }
 #: Of a line that never ends, so much is kept.
 _LONGEST_LINE = 2_000

@@ -19,6 +19,7 @@ from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Literal
 
+from scorereport.exits import describe_error
 from scorereport.serving import announcing
 from scorereport.serving.alarms import Alarms
 from scorereport.serving.catching_up import PUNCTUAL
@@ -27,7 +28,7 @@ from scorereport.serving.duties import Duty
 from scorereport.serving.events import EventLog, Redactors, render_time
 from scorereport.serving.health import Health, RefusedConfiguration, write_health
 from scorereport.serving.recalling import read_recorded_times, read_settled_times
-from scorereport.serving.roster import Roster, describe_error
+from scorereport.serving.roster import Roster
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -50,7 +50,10 @@ def _list_paragraphs(outcome: dict[str, Any]) -> Iterator[str]:
     yield from outcome["drifts"]
     if outcome["files"]:
         yield "\n".join(["Files:", *outcome["files"]])
-    yield f"Record {outcome['record']['id']}, SHA-256 {outcome['record']['sha256']}."
+    if outcome["record"] is None:
+        yield "There is no record of this."
+    else:
+        yield f"Record {outcome['record']['id']}, SHA-256 {outcome['record']['sha256']}."
 
 
 def _attach(message: EmailMessage, file: Path) -> str:
