@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
-from scorereport.errors import ExitCode
 from scorereport.exits import (
     describe_ending,
     describe_error,

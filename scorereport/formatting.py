@@ -194,7 +194,7 @@ def one_line(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """A text on one line in which characters that steer a terminal or reverse text are shown by their codes.
+    r"""A text on one line in which characters that steer a terminal or reverse text are shown by codes.
 
     >>> visible("a\x1b[31m\tb\u202ec\n")
     'a\\x1b[31m\\tb\\u202ec\\n'

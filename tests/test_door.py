@@ -66,8 +66,9 @@ UNFORESEEN = [
 ]
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("error", UNFORESEEN, ids=lambda error: type(error).__name__)
-def test_an_error_that_nobody_foresaw_is_one_sentence_and_exit_code_70(folder, monkeypatch, call, error):
+def test_an_error_that_nobody_foresaw_is_one_sentence_and_exit_code_70(monkeypatch, call, error):
     monkeypatch.setattr("scorereport.evaluating.evaluate", stumble_with(error))
     code, out, told = call(*SCORE)
     assert (code, out) == (ExitCode.INTERNAL, "")
@@ -77,7 +78,8 @@ def test_an_error_that_nobody_foresaw_is_one_sentence_and_exit_code_70(folder, m
     assert is_plain(told)
 
 
-def test_debug_shows_where_it_happened(folder, monkeypatch, call):
+@pytest.mark.usefixtures("folder")
+def test_debug_shows_where_it_happened(monkeypatch, call):
     monkeypatch.setattr("scorereport.evaluating.evaluate", stumble_with(ValueError("\x1b[2J")))
     code, _, told = call("--debug", *SCORE)
     assert code == ExitCode.INTERNAL
@@ -86,7 +88,8 @@ def test_debug_shows_where_it_happened(folder, monkeypatch, call):
     assert is_plain(told)
 
 
-def test_an_unforeseen_error_does_not_show_a_password(folder, monkeypatch, call):
+@pytest.mark.usefixtures("folder")
+def test_an_unforeseen_error_does_not_show_a_password(monkeypatch, call):
     error = RuntimeError("no route to postgresql://me:hunter22@host/data")
     monkeypatch.setattr("scorereport.evaluating.evaluate", stumble_with(error))
     _, _, told = call("--debug", *SCORE)
@@ -102,14 +105,16 @@ OUT_OF_MEMORY = [
 ]
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=lambda error: type(error).__name__)
-def test_running_out_of_memory_is_foreseen(folder, monkeypatch, call, error):
+def test_running_out_of_memory_is_foreseen(monkeypatch, call, error):
     monkeypatch.setattr("scorereport.evaluating.evaluate", stumble_with(error))
     code, out, told = call(*SCORE)
     assert (code, out, told) == (ExitCode.DATA_REFUSED, "", f"scorereport: {exits.OUT_OF_MEMORY}\n")
 
 
-def test_an_interrupt_and_an_error_of_the_system_end_as_before(folder, monkeypatch, call):
+@pytest.mark.usefixtures("folder")
+def test_an_interrupt_and_an_error_of_the_system_end_as_before(monkeypatch, call):
     monkeypatch.setattr("scorereport.evaluating.evaluate", stumble_with(KeyboardInterrupt()))
     assert call(*SCORE) == (130, "", "scorereport: interrupted.\n")
     monkeypatch.setattr("scorereport.evaluating.evaluate", stumble_with(OSError(28, "No space left")))
@@ -117,8 +122,10 @@ def test_an_interrupt_and_an_error_of_the_system_end_as_before(folder, monkeypat
 
 
 def test_in_python_errors_stay_what_they_are(monkeypatch):
-    monkeypatch.setattr("scorereport.evaluating.read_predictions", stumble_with(ZeroDivisionError("division")))
-    with pytest.raises(ZeroDivisionError, match="^division$"):
+    monkeypatch.setattr(
+        "scorereport.evaluating.read_predictions", stumble_with(ZeroDivisionError("division"))
+    )
+    with pytest.raises(ZeroDivisionError, match=r"^division$"):
         scorereport.evaluate(make_scored("2026-09-01", 2), outcome="y", forecasts=["logit"])
 
 
@@ -149,7 +156,7 @@ def test_a_reader_that_leaves_is_no_error(folder):
     assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
 
 
-def test_output_on_a_full_disk_is_an_error_of_the_system(folder):
+def test_output_on_a_full_disk_is_an_error_of_the_system():
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full on this machine")
     with Path("/dev/full").open("w") as full:
@@ -228,7 +235,7 @@ def test_a_configuration_that_is_nested_too_deeply_is_refused_everywhere(tmp_pat
     assert told.count("\n") == 1
     (refused,) = Roster(tmp_path).update()
     assert refused.reason == "deep.toml is no TOML file: maximum recursion depth exceeded."
-    with pytest.raises(ValueError, match="^its lists are nested too deeply$"):
+    with pytest.raises(ValueError, match=r"^its lists are nested too deeply$"):
         read_terms(f"a = {DEEP}".encode())
 
 

@@ -26,6 +26,7 @@ LAYERS = [
         "redacting",
         "sampling",
         "schedules",
+        "temporary",
     ],
     ["addresses", "comparison", "databases", "exits", "periods"],
     ["roles", "sources"],

@@ -32,6 +32,7 @@ from scorereport.history.records import Record
 from scorereport.history.store import History, open_history
 from scorereport.interrupts import undisturbed
 from scorereport.periods import Period, find_period, read_as_of
+from scorereport.temporary import sweep
 
 if TYPE_CHECKING:
     from scorereport.audit.referring import Referred
@@ -71,6 +72,8 @@ def run_audit(
     command : what the record says of how it was started
     """
     plan = read_plan(path)
+    for place in {None, plan.configuration.work.get("temporary_folder")}:
+        sweep(place)  # rows of a run that was killed must not lie about until one needs a folder again
     moment = read_as_of(as_of, plan.zone)
     run = Run(plan=plan, moment=moment, period=find_period(plan.audit.window.period, moment), command=command)
     try:

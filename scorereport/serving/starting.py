@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING
 from scorereport.checks import check_whole
 from scorereport.errors import UsageError
 from scorereport.serving.server import Server, Settings
+from scorereport.temporary import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -57,6 +58,7 @@ def serve(
         workers=check_whole(workers, "workers", smallest=1),
         start_command=tuple(start_command or _RUN),
     )
+    sweep()
     with _held(settings.folder):
         server = Server(settings, sys.stderr if log is None else log, clock)
         with _caught_signals(server.ask_to_stop):
