@@ -263,7 +263,7 @@ INNER_LAYERS = {
     ],
     "serving": [
         ["catching_up", "children", "events", "health", "roster"],
-        ["alarms", "duties", "recalling"],
+        ["alarms", "duties", "notifying", "recalling"],
         ["announcing"],
         ["server"],
         ["starting"],

@@ -274,6 +274,9 @@ def serve(
     grace: Annotated[float, typer.Option(min=0, help="Seconds that running audits have to end.")] = 300.0,
     longest: Annotated[float, typer.Option(min=1, help="Seconds after which an audit is ended.")] = 21600.0,
     workers: Annotated[int, typer.Option(min=1, help="Audits that may run at the same time.")] = 2,
+    notify_after: Annotated[
+        float, typer.Option(min=1, help="Seconds without a result after which people are notified.")
+    ] = 7200.0,
 ) -> None:
     """Run all audits of a folder on their schedules, until SIGTERM."""
     from contextlib import nullcontext
@@ -288,6 +291,7 @@ def serve(
             grace_seconds=grace,
             longest_seconds=longest,
             workers=workers,
+            notify_seconds=notify_after,
         )
 
 
