@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
+from scorereport.errors import ExitCode
 from scorereport.exits import (
     describe_ending,
     describe_error,
@@ -54,8 +55,12 @@ def _run() -> int:
         atexit.register(_hush)
         return int(str(stop.code))
     except BaseException as error:
-        release_frames(error)  # which may hold all the memory there was
-        return _conclude(error)
+        try:
+            release_frames(error)  # which may hold all the memory there was
+            return _conclude(error)
+        except BaseException:  # not even that can be said
+            _write_text("scorereport: internal error, please report it.\n")
+            return ExitCode.INTERNAL
     return code
 
 

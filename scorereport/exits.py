@@ -25,7 +25,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Whether an error says that memory ran out; pandas, pyarrow and NumPy have subclasses of MemoryError."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":  # that of DuckDB
         return True
-    return not isinstance(error, ScoreReportError) and "std::bad_alloc" in str(error)
+    return not isinstance(error, ScoreReportError) and "std::bad_alloc" in _read(error)
 
 
 def is_foreseen(error: BaseException) -> bool:
@@ -52,11 +52,19 @@ def describe_error(error: BaseException) -> str:
     """
     if is_out_of_memory(error):
         return OUT_OF_MEMORY
-    text = str(error)
+    text = _read(error)
     if isinstance(error, (ScoreReportError, OSError)):
         return text
     name = type(error).__name__
     return f"{name}: {text[:_LONGEST]}{'…' * (len(text) > _LONGEST)}" if text else name
+
+
+def _read(error: BaseException) -> str:
+    """The text of an error; some cannot even say what they are."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def describe_ending(sentence: str, code: int) -> str:

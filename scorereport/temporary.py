@@ -144,10 +144,14 @@ def _remove(path: Path, lock: int | None, owner: int) -> None:
 
 
 def _empty(folder: int) -> None:
-    """Remove all that a folder holds, the marker last: a kill in the middle leaves the rest to the next."""
-    for name in sorted(os.listdir(folder), key=lambda name: name == MARKER):
+    """Remove all that a folder holds; the marker stays as long as something does, for the next to try."""
+    for name in os.listdir(folder):
+        if name == MARKER:
+            continue
         with suppress(OSError):
             if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
                 shutil.rmtree(name, ignore_errors=True, dir_fd=folder)
             else:
                 os.unlink(name, dir_fd=folder)
+    if os.listdir(folder) == [MARKER]:
+        os.unlink(MARKER, dir_fd=folder)

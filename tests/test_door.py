@@ -30,6 +30,13 @@ STEERING = "a\x1b]0;owned\x07\x1b[31m\x9b2J\u202eb\u2066c\nd"
 SHOWN = r"a\x1b]0;owned\x07\x1b[31m\x9b2J\u202eb\u2066c\nd"
 
 
+class Speechless(Exception):  # noqa: N818  # of a library whose errors are broken
+    """An error that cannot say what it is."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
 class OutOfMemoryException(Exception):  # noqa: N818  # as DuckDB calls it
     """What DuckDB raises, which is not a MemoryError."""
 
@@ -63,6 +70,7 @@ UNFORESEEN = [
     ImportError("No module named 'numpy.core'"),
     SystemExit(1),
     AssertionError(),
+    Speechless(),
 ]
 
 
@@ -76,6 +84,13 @@ def test_an_error_that_nobody_foresaw_is_one_sentence_and_exit_code_70(monkeypat
     assert line.startswith(f"scorereport: internal error, please report it: {type(error).__name__}")
     assert line.endswith("(--debug shows where it happened)")
     assert is_plain(told)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_failure_of_the_door_itself_is_an_internal_error(monkeypatch, call):
+    monkeypatch.setattr("scorereport.evaluating.evaluate", stumble_with(ValueError()))
+    monkeypatch.setattr("scorereport.cli.describe_ending", stumble_with(MemoryError()))
+    assert call(*SCORE) == (ExitCode.INTERNAL, "", "scorereport: internal error, please report it.\n")
 
 
 @pytest.mark.usefixtures("folder")
@@ -192,23 +207,27 @@ def test_what_fails_in_a_thread_or_a_finalizer_is_one_line():
     ]
 
 
-def test_memory_that_really_runs_out_is_told_in_a_sentence(folder):
+@pytest.mark.parametrize("command", ["score", "audit"])
+def test_memory_that_really_runs_out_is_told_in_a_sentence(folder, command):
     """The limit leaves room for the program, and none for a list that grows without end."""
     if not Path("/proc/self/statm").exists():
         pytest.skip("only Linux tells how much memory the program needs already")
+    module = "scorereport.evaluating" if command == "score" else "scorereport.audit.making"
     code = (
-        "import resource, scorereport.evaluating as evaluating\n"
+        f"import resource, {module} as module\n"
         "def evaluate(*_, **__):\n"
         "    used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
         "    resource.setrlimit(resource.RLIMIT_AS, (used + (200 << 20), resource.RLIM_INFINITY))\n"
         "    hoard = []\n"
         "    while True:\n"
         "        hoard.append(bytearray(1 << 20))\n"
-        "evaluating.evaluate = evaluate\n"
+        "module.evaluate = evaluate\n"
     )
-    done = run(*SCORE, code=code, cwd=folder)
+    audit = ("audit", "run", write_audit(folder), "--as-of", AS_OF)
+    done = run(*(SCORE if command == "score" else audit), code=code, cwd=folder)
     assert done.stderr == f"scorereport: {exits.OUT_OF_MEMORY}\n"
     assert done.returncode == ExitCode.DATA_REFUSED
+    assert ("loans 2026-09: failed, record 1" in done.stdout) is (command == "audit")
 
 
 # --- documents that are nested too deeply ---

@@ -171,6 +171,15 @@ def test_links_in_a_stale_folder_are_removed_and_not_followed(place, tmp_path):
     assert [path.name for path in precious.iterdir()] == ["report.pdf"]
 
 
+def test_what_cannot_be_removed_is_tried_again_by_the_next(place, monkeypatch):
+    folder = make_stale(place)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)
+        assert sweep(place) == []
+    assert (folder / "spilled" / "rows").exists()
+    assert sweep(place) == [folder]
+
+
 def test_a_place_that_is_not_there_holds_nothing_to_sweep(place):
     assert sweep(place / "nowhere") == []
 

@@ -45,6 +45,12 @@ class Notifier:
         self._report(plan, reason, problems)
 
 
+def is_wanted(plan: Plan) -> bool:
+    """Whether a configuration names anybody who wants to know of audits that failed."""
+    notify = plan.audit.notify
+    return "failed" in notify.on and any((notify.command, notify.webhook, notify.email))
+
+
 def notify_missed(plan: Plan, moment: datetime, reason: str) -> list[str]:
     """Notify people of a scheduled run that came to no result; gives what went wrong, a sentence each."""
     from scorereport.audit.drafting import draft_run

@@ -28,7 +28,7 @@ from scorereport.serving.children import Child, Ending
 from scorereport.serving.duties import Duty
 from scorereport.serving.events import EventLog, Redactors, render_time
 from scorereport.serving.health import Health, RefusedConfiguration, write_health
-from scorereport.serving.notifying import Notifier
+from scorereport.serving.notifying import Notifier, is_wanted
 from scorereport.serving.recalling import read_recorded_times, read_settled_times
 from scorereport.serving.roster import Roster
 
@@ -247,7 +247,8 @@ class Server:
     def _notify(self, duty: Duty, moment: datetime, why: str) -> None:
         reason = f"The audit of {duty.render_local(moment)} did not happen. {why}"
         announcing.announce_absence(self._log, duty, moment, reason)
-        self._notifier.send(duty.plan, moment, reason)
+        if is_wanted(duty.plan):
+            self._notifier.send(duty.plan, moment, reason)
 
     def _hear_notified(self, plan: Plan, reason: str, problems: list[str]) -> None:
         """In the thread that sent a notification."""
