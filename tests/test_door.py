@@ -78,12 +78,12 @@ UNFORESEEN = [
 @pytest.mark.parametrize("error", UNFORESEEN, ids=lambda error: type(error).__name__)
 def test_an_error_that_nobody_foresaw_is_one_sentence_and_exit_code_70(monkeypatch, call, error):
     monkeypatch.setattr("scorereport.evaluating.evaluate", stumble_with(error))
-    code, out, told = call(*SCORE)
+    code, out, stderr = call(*SCORE)
     assert (code, out) == (ExitCode.INTERNAL, "")
-    (line,) = filter(None, told.split("\n"))
+    (line,) = filter(None, stderr.split("\n"))
     assert line.startswith(f"scorereport: internal error, please report it: {type(error).__name__}")
     assert line.endswith("(--debug shows where it happened)")
-    assert is_plain(told)
+    assert is_plain(stderr)
 
 
 @pytest.mark.usefixtures("folder")
@@ -96,20 +96,20 @@ def test_a_failure_of_the_door_itself_is_an_internal_error(monkeypatch, call):
 @pytest.mark.usefixtures("folder")
 def test_debug_shows_where_it_happened(monkeypatch, call):
     monkeypatch.setattr("scorereport.evaluating.evaluate", stumble_with(ValueError("\x1b[2J")))
-    code, _, told = call("--debug", *SCORE)
+    code, _, stderr = call("--debug", *SCORE)
     assert code == ExitCode.INTERNAL
-    assert "Traceback (most recent call last)" in told
-    assert "in stumble" in told
-    assert is_plain(told)
+    assert "Traceback (most recent call last)" in stderr
+    assert "in stumble" in stderr
+    assert is_plain(stderr)
 
 
 @pytest.mark.usefixtures("folder")
 def test_an_unforeseen_error_does_not_show_a_password(monkeypatch, call):
     error = RuntimeError("no route to postgresql://me:hunter22@host/data")
     monkeypatch.setattr("scorereport.evaluating.evaluate", stumble_with(error))
-    _, _, told = call("--debug", *SCORE)
-    assert "hunter22" not in told
-    assert "postgresql://***@host/data" in told
+    _, _, stderr = call("--debug", *SCORE)
+    assert "hunter22" not in stderr
+    assert "postgresql://***@host/data" in stderr
 
 
 OUT_OF_MEMORY = [
@@ -124,8 +124,8 @@ OUT_OF_MEMORY = [
 @pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=lambda error: type(error).__name__)
 def test_running_out_of_memory_is_foreseen(monkeypatch, call, error):
     monkeypatch.setattr("scorereport.evaluating.evaluate", stumble_with(error))
-    code, out, told = call(*SCORE)
-    assert (code, out, told) == (ExitCode.DATA_REFUSED, "", f"scorereport: {exits.OUT_OF_MEMORY}\n")
+    code, out, stderr = call(*SCORE)
+    assert (code, out, stderr) == (ExitCode.DATA_REFUSED, "", f"scorereport: {exits.OUT_OF_MEMORY}\n")
 
 
 @pytest.mark.usefixtures("folder")
@@ -208,7 +208,7 @@ def test_what_fails_in_a_thread_or_a_finalizer_is_one_line():
 
 
 @pytest.mark.parametrize("command", ["score", "audit"])
-def test_memory_that_really_runs_out_is_told_in_a_sentence(folder, command):
+def test_memory_that_really_runs_out_ends_in_a_sentence(folder, command):
     """The limit leaves room for the program, and none for a list that grows without end."""
     if not Path("/proc/self/statm").exists():
         pytest.skip("only Linux tells how much memory the program needs already")
@@ -237,9 +237,9 @@ DEEP = "[" * 100_000
 
 def test_results_that_are_nested_too_deeply_are_refused(tmp_path, call):
     (tmp_path / "deep.json").write_text(DEEP)
-    code, _, told = call("report", "--from", tmp_path / "deep.json", "-o", tmp_path / "x.html")
+    code, _, stderr = call("report", "--from", tmp_path / "deep.json", "-o", tmp_path / "x.html")
     assert code == ExitCode.DATA_REFUSED
-    assert told == (
+    assert stderr == (
         f"scorereport: {tmp_path / 'deep.json'} is not a document of scorereport: it is nested too deeply.\n"
     )
 
@@ -249,9 +249,9 @@ def test_a_configuration_that_is_nested_too_deeply_is_refused_everywhere(tmp_pat
     from scorereport.serving.roster import Roster
 
     (tmp_path / "deep.toml").write_text(f"a = {DEEP}")
-    code, _, told = call("audit", "run", tmp_path / "deep.toml")
+    code, _, stderr = call("audit", "run", tmp_path / "deep.toml")
     assert code == ExitCode.USAGE
-    assert told.count("\n") == 1
+    assert stderr.count("\n") == 1
     (refused,) = Roster(tmp_path).update()
     assert refused.reason == "deep.toml is no TOML file: maximum recursion depth exceeded."
     with pytest.raises(ValueError, match=r"^its lists are nested too deeply$"):
@@ -287,11 +287,11 @@ def test_an_audit_with_an_unforeseen_error_is_recorded_and_people_are_notified(
 ):
     config, read = heard
     monkeypatch.setattr(making, "evaluate", stumble_with(error))
-    found, out, told = call("audit", "run", config, "--as-of", AS_OF)
+    found, out, stderr = call("audit", "run", config, "--as-of", AS_OF)
     assert found == code
     assert "loans 2026-09: failed, record 1" in out
     is_internal = code == ExitCode.INTERNAL
-    (line,) = told.splitlines()
+    (line,) = stderr.splitlines()
     assert line.startswith("scorereport: internal error, please report it: ") is is_internal
     assert reason in line
     (outcome,) = read()
@@ -303,8 +303,8 @@ def test_debug_before_or_after_the_command_shows_the_traceback_of_an_audit(heard
     config, _ = heard
     monkeypatch.setattr(making, "evaluate", stumble_with(ZeroDivisionError("division")))
     for arguments in (["--debug", "audit", "run", config], ["audit", "run", config, "--debug"]):
-        _, _, told = call(*arguments, "--as-of", AS_OF)
-        assert "Traceback (most recent call last)" in told
+        _, _, stderr = call(*arguments, "--as-of", AS_OF)
+        assert "Traceback (most recent call last)" in stderr
 
 
 def test_rows_are_released_before_a_failure_is_recorded(heard, monkeypatch):
@@ -335,10 +335,10 @@ def test_an_unforeseen_error_outside_of_the_run_is_notified_too(heard, monkeypat
     monkeypatch.setattr(limits, "PAUSES", ())
     config.write_text(config.read_text() + '[audit.notify.webhook]\nurl = "http://127.0.0.1:9/${TOKEN}"\n')
     monkeypatch.setattr(running, place, stumble_with(ZeroDivisionError("by hunter22")))
-    code, _, told = call("--debug", "audit", "run", config, "--as-of", AS_OF)
+    code, _, stderr = call("--debug", "audit", "run", config, "--as-of", AS_OF)
     assert code == ExitCode.INTERNAL
-    assert "scorereport: internal error, please report it: ZeroDivisionError: by ***" in told
-    assert "hunter22" not in told
+    assert "scorereport: internal error, please report it: ZeroDivisionError: by ***" in stderr
+    assert "hunter22" not in stderr
     last = read()[-1]
     assert (last["status"], last["exit_code"]) == ("failed", ExitCode.INTERNAL)
     assert last["record"] is None
@@ -347,9 +347,9 @@ def test_an_unforeseen_error_outside_of_the_run_is_notified_too(heard, monkeypat
 def test_a_notifier_that_fails_hides_nothing(heard, monkeypatch, call):
     config, _ = heard
     monkeypatch.setattr(following, "tell", stumble_with(TypeError("a bug of the notifier")))
-    code, _, told = call("audit", "run", config, "--as-of", AS_OF)
+    code, _, stderr = call("audit", "run", config, "--as-of", AS_OF)
     assert code == ExitCode.INTERNAL
-    assert "TypeError: a bug of the notifier" in told
+    assert "TypeError: a bug of the notifier" in stderr
 
 
 def test_an_unforeseen_error_that_cannot_be_recorded_keeps_its_exit_code(heard, monkeypatch, call):
@@ -358,9 +358,9 @@ def test_an_unforeseen_error_that_cannot_be_recorded_keeps_its_exit_code(heard, 
     monkeypatch.setattr(
         "scorereport.history.store.History.append", stumble_with(ScoreReportError("The disk is full."))
     )
-    code, _, told = call("audit", "run", config, "--as-of", AS_OF)
+    code, _, stderr = call("audit", "run", config, "--as-of", AS_OF)
     assert code == ExitCode.INTERNAL
-    assert "ZeroDivisionError: division This failure could not be recorded: The disk is full." in told
+    assert "ZeroDivisionError: division This failure could not be recorded: The disk is full." in stderr
     assert [outcome["record"] for outcome in read()] == [None]
 
 
@@ -370,9 +370,9 @@ def test_an_unforeseen_error_of_verify_does_not_mean_changed(heard, monkeypatch,
     run_audit(config, as_of=AS_OF)
     monkeypatch.setattr("scorereport.history.store.open_history", stumble_with(KeyError("sha256")))
     monkeypatch.setattr("scorereport.audit.inspecting.open_unchecked", stumble_with(KeyError("sha256")))
-    code, _, told = call("audit", command, config)
+    code, _, stderr = call("audit", command, config)
     assert code == ExitCode.INTERNAL
-    assert told.startswith("scorereport: internal error, please report it: KeyError: 'sha256'")
+    assert stderr.startswith("scorereport: internal error, please report it: KeyError: 'sha256'")
 
 
 def test_an_email_about_a_failure_without_a_record_can_be_written():
@@ -420,11 +420,11 @@ def test_names_of_files_columns_and_values_do_not_steer_the_terminal(folder, cal
         ["score", f"{name}.parquet", "--outcome", "y", "--forecast", name],
         [f"--{name}"],
     ):
-        code, out, told = call(*arguments)
+        code, out, stderr = call(*arguments)
         assert code in (ExitCode.USAGE, ExitCode.DATA_REFUSED)
         assert out == ""
-        assert r"\x1b" in told
-        assert is_plain(told)
+        assert r"\x1b" in stderr
+        assert is_plain(stderr)
 
 
 def test_tables_do_not_steer_the_terminal(folder, call):
@@ -432,10 +432,10 @@ def test_tables_do_not_steer_the_terminal(folder, call):
     name = STEERING.replace("\n", "")
     frame["g"] = ["\x1b[2Jred", "\u202egreen"] * 45
     frame.rename(columns={"logit": name}).to_csv(folder / "odd.csv", index=False)
-    code, out, told = call(
+    code, out, stderr = call(
         "score", "odd.csv", "--outcome", "y", "--forecast", name, "--group", "g", "--resamples", "0"
     )
-    assert code == ExitCode.DONE, told
+    assert code == ExitCode.DONE, stderr
     assert r"\x1b[2Jred" in out
     assert is_plain(out)
 

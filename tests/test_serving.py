@@ -1135,9 +1135,9 @@ def test_people_are_notified_of_runs_that_no_server_started(
         wait_for(lambda: len(server.find("audit.finished")) == 3 - missed)
         wait_for(lambda: len(server.find("audit.notified")) == bool(missed))
         assert server.stop() == 0
-        told = [outcome["reason"] for outcome in read_inbox(server.side / "inbox")]
+        reasons = [outcome["reason"] for outcome in read_inbox(server.side / "inbox")]
         since = "since 2026-11-02T03:00:00+01:00"
-        assert told == [
+        assert reasons == [
             f"The audit of 2026-11-0{1 + missed}T03:00:00+01:00 did not happen. No server started {missed} "
             f'runs of the schedule {since}, and `audit.schedule.catch_up = "{policy}"` leaves them out.'
         ] * bool(missed)
