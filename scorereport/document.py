@@ -49,6 +49,8 @@ def check_version(text: bytes, version: int, name: str) -> None:
         found = json.loads(text).get("version", version)
     except (ValueError, AttributeError):
         return  # no document at all; reading it will say so
+    except RecursionError:
+        raise DataError(f"{name} is not a document of scorereport: it is nested too deeply.") from None
     if found != version:
         raise DataError(f"{name} has version {found}; this scorereport reads version {version}.")
 
@@ -57,7 +59,7 @@ def has_field(text: bytes, name: str) -> bool:
     """Whether a document has a field; what is no document is for `load` to refuse."""
     try:
         return name in json.loads(text)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return True
 
 

@@ -14,6 +14,7 @@ class ExitCode(IntEnum):
     WARNINGS = 3
     DATA_REFUSED = 4
     CERTIFICATE_FAILED = 5
+    INTERNAL = 70
 
 
 class ScoreReportError(Exception):
@@ -30,3 +31,13 @@ class DataError(ScoreReportError, ValueError):
     """The data break a rule; the message names column, rule, value, rows and count."""
 
     exit_code = ExitCode.DATA_REFUSED
+
+
+class InternalError(ScoreReportError):
+    """An error that nobody foresaw, as a sentence; `details` is its traceback, for `--debug`."""
+
+    exit_code = ExitCode.INTERNAL
+
+    def __init__(self, sentence: str, details: str = "") -> None:
+        super().__init__(sentence)
+        self.details = details

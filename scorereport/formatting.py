@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ _FEWEST_DECIMALS, _MOST_DECIMALS = 4, 7
 NOT_DEFINED = "n/d"
 #: Thousands, millions and so on, as they stand before a unit.
 _LARGE = ("", "k ", "M ", "G ")
+#: Categories of Unicode that steer a terminal or hide text: controls, formats, surrogates, breaks of lines.
+_STEERING = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 
 
 def format_number(value: float, decimals: int) -> str:
@@ -188,3 +191,22 @@ def join_words(words: Iterable[str]) -> str:
 def one_line(text: str) -> str:
     """A text on one line that does nothing to a terminal: a blank for whatever cannot be printed."""
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+def visible(text: str) -> str:
+    r"""A text on one line in which characters that steer a terminal or reverse text are shown by codes.
+
+    >>> visible("a\x1b[31m\tb\u202ec\n")
+    'a\\x1b[31m\\tb\\u202ec\\n'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        letter.encode("unicode_escape").decode() if unicodedata.category(letter) in _STEERING else letter
+        for letter in text
+    )
+
+
+def visible_lines(text: str) -> str:
+    """The same for a text of several lines, whose line breaks stay."""
+    return "\n".join(map(visible, text.split("\n")))

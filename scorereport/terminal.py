@@ -8,8 +8,9 @@ from typing import IO, TYPE_CHECKING
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table as RichTable
-from rich.text import Text
+from rich.text import Text as RichText
 
+from scorereport.formatting import visible
 from scorereport.judging import Light, count_lights
 from scorereport.tables.history import describe_record, drift_table, history_table, number_table
 from scorereport.tables.overview import evaluation_tables
@@ -33,9 +34,9 @@ _WIDTH = 1000
 def print_evaluation(evaluation: Evaluation, file: IO[str] | None = None) -> None:
     """Print data, tables and notes of an evaluation, to standard output unless a file is given."""
     out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
-    out.print(Text(describe_data(evaluation)))
+    out.print(_text(describe_data(evaluation)))
     if how := describe_uncertainty(evaluation):
-        out.print(Text(how))
+        out.print(_text(how))
     for table in evaluation_tables(evaluation):
         _print_table(out, table)
     verdicts = list(describe_all_bands(evaluation))
@@ -43,26 +44,26 @@ def print_evaluation(evaluation: Evaluation, file: IO[str] | None = None) -> Non
     if verdicts:
         out.print()
     for sentence in verdicts:
-        out.print(Text(sentence))
+        out.print(_text(sentence))
     for note in evaluation.notes:
-        out.print(Text(f"Note. {note}"))
+        out.print(_text(f"Note. {note}"))
 
 
 def _print_table(out: Console, table: Table) -> None:
     out.print()
-    out.print(Text(table.caption, style="bold"))
+    out.print(_text(table.caption, style="bold"))
     out.print(_rich_table(table))
 
 
 def print_certificate(certificate: Certificate, file: IO[str] | None = None) -> None:
     """Print the verdict of a certificate, what stood in its way, and what differs."""
     out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
-    out.print(Text(f"R certificate: {certificate.sentence}", style="bold"))
+    out.print(_text(f"R certificate: {certificate.sentence}", style="bold"))
     for attempt in certificate.attempts:
         mend = f" To mend it: {attempt.remedy}" if attempt.remedy else ""
-        out.print(Text(f"{attempt.reference}: {attempt.reason}{mend}"))
+        out.print(_text(f"{attempt.reference}: {attempt.reason}{mend}"))
     if certificate.left_out:
-        out.print(Text(f"Not compared: {'; '.join(certificate.left_out)}."))
+        out.print(_text(f"Not compared: {'; '.join(certificate.left_out)}."))
     _print_unexpected(out, certificate.unexpected)
 
 
@@ -72,10 +73,10 @@ def print_verdict(judgements: Sequence[Judgement], file: IO[str] | None = None) 
         return
     out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
     told = ", ".join(f"{n} {light}" for light, n in count_lights(judgements).items() if n)
-    out.print(Text(f"Limits: {told}.", style="bold"))
+    out.print(_text(f"Limits: {told}.", style="bold"))
     for judgement in judgements:
         if judgement.verdict is not Light.PASS:
-            out.print(Text(f"{judgement.verdict.capitalize()}. {judgement.sentence}"))
+            out.print(_text(f"{judgement.verdict.capitalize()}. {judgement.sentence}"))
 
 
 def print_history(records: Sequence[Record], file: IO[str] | None = None) -> None:
@@ -88,7 +89,7 @@ def print_record(record: Record, file: IO[str] | None = None) -> None:
     """Print all that a record says."""
     out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
     for line in describe_record(record):
-        out.print(Text(line))
+        out.print(_text(line))
     for table in (number_table(record), drift_table(record)):
         if table is not None:
             _print_table(out, table)
@@ -100,13 +101,13 @@ def print_study(study: Study, file: IO[str] | None = None) -> None:
     for section in study.sections:
         counts = Counter(line.verdict for line in section.comparisons)
         told = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
-        out.print(Text(f"{section.title}: {told}"))
+        out.print(_text(f"{section.title}: {told}"))
     _print_unexpected(out, study.unexpected)
 
 
 def _print_unexpected(out: Console, lines: Sequence[Comparison]) -> None:
     for line in lines:
-        out.print(Text(f"{line.subject}, {line.quantity}: {line.verdict}. {_describe(line)}".strip()))
+        out.print(_text(f"{line.subject}, {line.quantity}: {line.verdict}. {_describe(line)}".strip()))
 
 
 def _describe(line: Comparison) -> str:
@@ -118,8 +119,13 @@ def _describe(line: Comparison) -> str:
 def _rich_table(table: Table) -> RichTable:
     rich = RichTable(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     for position, head in enumerate(table.heads):
-        rich.add_column(Text(head), justify="left" if position < table.n_labels else "right", no_wrap=True)
+        rich.add_column(_text(head), justify="left" if position < table.n_labels else "right", no_wrap=True)
     for position, row in enumerate(table.rows, start=1):
         ends_section = table.section > 0 and position % table.section == 0
-        rich.add_row(*(Text(cell) for cell in row), end_section=ends_section)
+        rich.add_row(*(_text(cell) for cell in row), end_section=ends_section)
     return rich
+
+
+def _text(line: str, style: str = "") -> RichText:
+    """One line of text that cannot steer the terminal: names and labels come from the data."""
+    return RichText(visible(line), style=style)

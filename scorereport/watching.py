@@ -9,7 +9,7 @@ from threading import Event, Thread
 from time import monotonic
 from typing import IO, TYPE_CHECKING
 
-from scorereport.formatting import format_duration, format_number, format_rate
+from scorereport.formatting import format_duration, format_number, format_rate, visible
 from scorereport.progress import PREFIX, Pace, followed_by
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def describe_pace(pace: Pace) -> str:
 
 def describe_progress(pace: Pace, seconds: float) -> str:
     """A line that tells what is being done, how far it is, how fast it goes, and how long it has taken."""
-    what = "working" if pace.step is None else pace.step.what
+    what = "working" if pace.step is None else visible(pace.step.what)
     so_far = f"{format_duration(seconds)} so far"
     return PREFIX + ", ".join(filter(None, (what, _describe_share(pace), describe_pace(pace), so_far)))
 
@@ -84,7 +84,11 @@ def _show_bar() -> Iterator[None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"))
+    columns = (
+        TextColumn("{task.description}", markup=False),  # a name of a file may look like markup
+        BarColumn(),
+        TextColumn("{task.fields[told]}", markup=False),
+    )
     pace = Pace()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         number = bar.add_task("", total=None, told="")
@@ -94,7 +98,7 @@ def _show_bar() -> Iterator[None]:
             pace.take(step)
             task.total = None if pace.share is None else step.total  # `update` cannot take a total back
             told = " ".join(filter(None, (_describe_share(pace), describe_pace(pace))))
-            bar.update(number, description=step.what, completed=step.done, told=told)
+            bar.update(number, description=visible(step.what), completed=step.done, told=told)
 
         with followed_by(throttle(show)):
             yield

@@ -15,8 +15,8 @@ from audit_tools import make_scored, write_audit
 from typer.testing import CliRunner
 
 from scorereport.audit.running import run_audit
-from scorereport.cli import app
 from scorereport.clock import fixed_time
+from scorereport.commands import app
 from scorereport.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:

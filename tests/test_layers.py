@@ -26,8 +26,9 @@ LAYERS = [
         "redacting",
         "sampling",
         "schedules",
+        "temporary",
     ],
-    ["addresses", "comparison", "databases", "periods"],
+    ["addresses", "comparison", "databases", "exits", "periods"],
     ["roles", "sources"],
     ["columns"],
     ["cases"],
@@ -269,7 +270,7 @@ INNER_LAYERS = {
     ],
     "serving": [
         ["catching_up", "children", "events", "health", "roster"],
-        ["alarms", "duties", "recalling"],
+        ["alarms", "duties", "notifying", "recalling"],
         ["announcing"],
         ["server"],
         ["starting"],
@@ -305,8 +306,8 @@ INNER_LAYERS = {
         ["thinning"],
     ],
     "commands": [
-        ["audits", "concluding", "invocation"],
-        ["demonstration", "reports", "software"],
+        ["concluding", "invocation", "output"],
+        ["audits", "demonstration", "reports", "software"],
     ],
     "sources": [
         ["column_names", "file_kinds"],

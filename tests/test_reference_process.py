@@ -43,6 +43,7 @@ from scorereport.reference.installation import Unavailable, find_r
 from scorereport.reference.questions import Question, read_answer
 from scorereport.reference.references import open_reference
 from scorereport.reference.session import ReferenceFailure, Session
+from scorereport.temporary import MARKER
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="watches processes through /proc")
 
@@ -306,7 +307,7 @@ def test_a_session_answers_and_leaves_nothing(temporary):
     with start("serve()") as session:
         assert_answers(session, 50)
         (folder,) = temporary.iterdir()
-        assert list(folder.iterdir()) == []
+        assert [path.name for path in folder.iterdir()] == [MARKER]
     assert list(temporary.iterdir()) == []
 
 

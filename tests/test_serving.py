@@ -34,8 +34,10 @@ from scorereport.serving.children import Child, Ending
 from scorereport.serving.duties import Duty
 from scorereport.serving.events import EventLog, Redactors
 from scorereport.serving.health import FILE_NAME, AuditHealth, Health, read_health, write_health
+from scorereport.serving.notifying import Notifier
 from scorereport.serving.recalling import read_recorded_times, read_settled_times
 from scorereport.serving.roster import Roster, find_settled_changes
+from scorereport.serving.server import Server, Settings
 from scorereport.serving.starting import LOCK_NAME, serve
 
 if TYPE_CHECKING:
@@ -180,6 +182,21 @@ def test_a_clock_that_was_wrong_by_years_does_not_stop_the_audits() -> None:
     assert ran == [at("2030-01-01 03:00"), at("2026-11-04 03:00"), at("2026-11-05 03:00")]
 
 
+@pytest.mark.parametrize("policy", ["latest", "none"])
+def test_a_clock_that_jumps_forward_and_back_does_not_stop_the_audits(policy: str) -> None:
+    hourly = Schedule("0 * * * *", "UTC")
+    before = every(10, "2026-11-04 09:50", "2026-11-04 10:10")
+    wrong = every(10, "2026-11-06 12:10", "2026-11-06 12:30")  # for half an hour
+    after = every(10, "2026-11-04 10:40", "2026-11-04 14:10")
+    ran = simulate(hourly, [*before, *wrong, *after], policy)
+    by_mistake = [at("2026-11-06 12:00")] if policy == "latest" else []
+    assert ran == [
+        at("2026-11-04 10:00"),
+        *by_mistake,
+        *(at(f"2026-11-04 {hour}:00") for hour in (11, 12, 13, 14)),
+    ]
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     steps=st.lists(st.integers(-500, 900), max_size=40),
@@ -289,7 +306,17 @@ def test_a_file_that_goes_and_comes_back_starts_nothing_twice(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("code", "is_settled"),
-    [(0, True), (1, True), (4, True), (5, True), (2, False), (-9, False), (None, False)],
+    [
+        (0, True),
+        (1, True),
+        (3, True),
+        (4, True),
+        (5, True),
+        (2, False),
+        (70, False),
+        (-9, False),
+        (None, False),
+    ],
 )
 def test_a_run_that_came_to_no_result_may_be_caught_up_by_the_next_server(
     tmp_path: Path, code: int | None, is_settled: bool
@@ -310,7 +337,95 @@ def test_a_run_that_came_to_no_result_may_be_caught_up_by_the_next_server(
         last_status=Ending(exit_code=code, seconds=0).status,
         last_error="" if code == 0 else "why",
         settled="2026-11-04T02:00:00.000Z" if is_settled else None,
+        failures=0 if is_settled else 1,
     )
+
+
+def test_what_waits_by_a_wrong_clock_is_forgotten_when_it_is_put_back(tmp_path: Path) -> None:
+    duty = make_duty(tmp_path, "2026-11-01 12:00", policy="all")
+    duty.recall([at("2026-11-01 02:00")])
+    duty.look(at("2026-11-11 12:00"), LATE)
+    assert duty.start(at("2026-11-11 12:00")).day == 2
+    duty.finish(at("2026-11-11 12:00"), Ending(exit_code=0, seconds=1.0))
+    duty.go_back(at("2026-11-03 12:00"))
+    assert [moment.day for moment in duty.waiting] == [3]
+    assert duty.find_next(at("2026-11-03 12:00")) == at("2026-11-04 02:00")
+    duty.start(at("2026-11-03 12:00"))
+    duty.finish(at("2026-11-03 12:00"), Ending(exit_code=0, seconds=1.0))
+    duty.look(at("2026-11-04 02:00"), LATE)
+    assert [moment.day for moment in duty.waiting] == [4]
+
+
+def test_what_is_tried_again_by_a_wrong_clock_has_its_own_time_still(tmp_path: Path) -> None:
+    duty = make_duty(tmp_path, "2026-11-01 12:00")
+    duty.recall([at("2026-11-01 02:00")])
+    duty.look(at("2026-11-05 02:00"), LATE)
+    wrong = duty.start(at("2026-11-05 02:00"))
+    duty.finish(at("2026-11-05 02:00"), Ending(exit_code=-9, seconds=1.0))
+    duty.try_again(wrong, 0.0)
+    duty.go_back(at("2026-11-04 02:00"))
+    assert (duty.retry, duty.failures, duty.head) == (None, 0, None)
+    duty.look(at("2026-11-05 02:00"), LATE)
+    assert duty.head == wrong
+
+
+def start_and_fail(duty: Duty, now: str) -> datetime:
+    duty.look(at(now), LATE)
+    moment = duty.start(at(now))
+    duty.finish(at(now), Ending(exit_code=-9, seconds=1.0))
+    duty.try_again(moment, 10.0)
+    return moment
+
+
+def test_a_run_that_is_tried_again_waits_for_its_time(tmp_path: Path) -> None:
+    duty = make_duty(tmp_path, "2026-11-01 12:00")
+    duty.recall([at("2026-11-01 02:00")])
+    moment = start_and_fail(duty, "2026-11-02 02:00")
+    assert [duty.is_ready(9.0), duty.is_ready(10.0)] == [False, True]
+    assert duty.describe_health(at("2026-11-02 02:01")).waiting == 1
+    assert duty.drop_superseded() is None
+    assert duty.start(at("2026-11-02 02:01")) == moment
+    assert not duty.is_ready(99.0)  # there is one run at a time
+    duty.finish(at("2026-11-02 02:02"), Ending(exit_code=1, seconds=1.0))
+    assert (duty.failures, duty.head) == (0, None)
+
+
+@pytest.mark.parametrize(("policy", "is_given_up"), [("latest", True), ("none", True), ("all", False)])
+def test_a_later_run_replaces_one_that_is_tried_again(tmp_path: Path, policy: str, is_given_up: bool) -> None:
+    duty = make_duty(tmp_path, "2026-11-01 12:00", policy=policy)
+    duty.recall([at("2026-11-01 02:00")])
+    moment = start_and_fail(duty, "2026-11-02 02:00")
+    duty.look(at("2026-11-03 02:00"), LATE)
+    assert duty.drop_superseded() == (moment if is_given_up else None)
+    assert duty.is_ready(0.0) is is_given_up
+    assert duty.start(at("2026-11-03 02:00")).day == (3 if is_given_up else 2)
+
+
+def test_a_changed_configuration_is_tried_at_once_and_one_that_is_gone_not_at_all(tmp_path: Path) -> None:
+    duty = make_duty(tmp_path, "2026-11-01 12:00")
+    duty.recall([at("2026-11-01 02:00")])
+    start_and_fail(duty, "2026-11-02 02:00")
+    duty.change(duty.plan)
+    assert duty.is_ready(0.0)
+    duty.retire()
+    assert not duty.is_ready(99.0)
+
+
+def test_people_are_notified_once_of_a_run_that_is_owed_for_too_long(tmp_path: Path) -> None:
+    duty = make_duty(tmp_path, "2026-11-01 12:00")
+    duty.recall([at("2026-11-01 02:00")])
+    assert duty.find_late(0.0, 5.0) is None
+    duty.look(at("2026-11-02 02:00"), LATE)
+    assert [duty.find_late(tick, 5.0) for tick in (100.0, 105.0)] == [None, None]
+    assert duty.find_late(106.0, 5.0) == at("2026-11-02 02:00")
+    duty.start(at("2026-11-02 02:00"))
+    assert duty.find_late(999.0, 5.0) is None
+    assert not duty.miss(at("2026-11-02 02:00"))
+    assert duty.last.missed == "2026-11-02T03:00:00+01:00"
+    duty.finish(at("2026-11-02 02:30"), Ending(exit_code=0, seconds=1.0))
+    duty.look(at("2026-11-03 02:00"), LATE)
+    assert duty.find_late(1000.0, 5.0) is None
+    assert duty.find_late(1006.0, 5.0) == at("2026-11-03 02:00")
 
 
 # --- events and health ---
@@ -610,6 +725,8 @@ with open(here + "/calls", "a") as file:
     file.write(" ".join(sys.argv[1:]) + "\\n")
 while os.path.exists(here + "/hold"):
     time.sleep(0.01)
+if os.path.exists(here + "/exit_code"):
+    sys.exit(int(open(here + "/exit_code").read()))
 if os.path.exists(here + "/last_words"):
     sys.stderr.write(open(here + "/last_words").read())
 if os.path.exists(here + "/die"):
@@ -776,6 +893,7 @@ def test_a_server_runs_what_is_due_once_and_stops(tmp_path: Path) -> None:
             "audit.started",
             "audit.finished",
             "audit.scheduled",
+            "clock.put_back",
             "serve.stopping",
             "serve.stopped",
         ]
@@ -901,7 +1019,9 @@ def test_an_audit_that_dies_takes_nothing_with_it_and_tells_no_secret(
         (server.side / "last_words").write_text("cannot reach https://hooks.example/s3cr3t-path\n")
         (server.side / "die").touch()
         path = write_configuration(server.folder)
-        path.write_text(path.read_text() + '[audit.notify.webhook]\nurl = "${HOOK}"\n')
+        path.write_text(
+            path.read_text() + '[audit.notify]\non = ["pass"]\n[audit.notify.webhook]\nurl = "${HOOK}"\n'
+        )
         server.start(environ={"HOOK": "https://hooks.example/s3cr3t-path"})
         wait_for(lambda: server.find("audit.scheduled"))
         server.set_clock("2026-11-02 02:00:00")
@@ -912,6 +1032,173 @@ def test_an_audit_that_dies_takes_nothing_with_it_and_tells_no_secret(
         assert server.stop() == 0
         assert "s3cr3t" not in server.log.read_text() + (server.folder / FILE_NAME).read_text()
         assert server.find("audit.finished")[0]["last_line"] == "cannot reach ***"
+
+
+def notified_to(path: Path, inbox: Path) -> Path:
+    """The configuration with a command that puts notifications into a file, a line each."""
+    command = json.dumps(["sh", "-c", f"cat >> {inbox}; echo >> {inbox}"])
+    path.write_text(path.read_text() + f"[audit.notify]\ncommand = {command}\n")
+    return path
+
+
+def read_inbox(inbox: Path) -> list[dict[str, Any]]:
+    lines = inbox.read_text().splitlines() if inbox.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+RUN_EVENTS = ("audit.started", "audit.finished")
+
+
+def test_an_audit_that_dies_is_tried_again_until_it_is_given_up_and_people_are_notified(
+    tmp_path: Path, mother: subprocess.Popen[str]
+) -> None:
+    with serving(tmp_path, "2026-11-02 01:59:59", mother) as server:
+        (server.side / "die").touch()
+        (server.side / "last_words").write_text("no \x1b[2J memory\n")
+        notified_to(write_configuration(server.folder), server.side / "inbox")
+        server.start(retry_seconds=[0.01, 0.05, 0.1])
+        wait_for(lambda: server.find("audit.scheduled"))
+        server.set_clock("2026-11-02 02:00:00")
+        wait_for(lambda: server.find("audit.notified"))
+        server.let_polls_pass()
+        assert server.days == ["2026-11-02T03:00:00+01:00"] * 4
+        assert [event["in_seconds"] for event in server.find("audit.retry")] == [0.01, 0.05, 0.1]
+        runs = [event["event"] for event in server.events if event["event"] in RUN_EVENTS]
+        assert runs == ["audit.started", "audit.finished"] * 4  # never two at a time
+        reason = (
+            "The audit of 2026-11-02T03:00:00+01:00 did not happen. Given up after 4 attempts; the last one "
+            "ended with: killed by signal 9. Its last line: no \x1b[2J memory"
+        )
+        assert server.find("audit.absent", reason=reason)
+        assert [event["problems"] for event in server.find("audit.notified")] == [[]]
+        (outcome,) = read_inbox(server.side / "inbox")
+        assert (outcome["status"], outcome["exit_code"], outcome["record"]) == ("failed", 70, None)
+        assert outcome["reason"] == reason
+        (health,) = read_health(server.folder).audits
+        assert (health.missed, health.waiting) == ("2026-11-02T03:00:00+01:00", 0)
+        (server.side / "die").unlink()
+        server.set_clock("2026-11-03 02:00:00")
+        wait_for(lambda: server.find("audit.finished", exit_code=0))
+        assert server.stop() == 0
+        assert len(read_inbox(server.side / "inbox")) == 1
+
+
+@pytest.mark.parametrize(("code", "attempts"), [(0, 1), (1, 1), (4, 1), (5, 1), (2, 2), (70, 2)])
+def test_only_what_came_to_no_result_is_tried_again(
+    tmp_path: Path, mother: subprocess.Popen[str], code: int, attempts: int
+) -> None:
+    with serving(tmp_path, "2026-11-02 01:59:59", mother) as server:
+        (server.side / "exit_code").write_text(str(code))
+        write_configuration(server.folder)
+        server.start(retry_seconds=[0.01])
+        wait_for(lambda: server.find("audit.scheduled"))
+        server.set_clock("2026-11-02 02:00:00")
+        wait_for(lambda: len(server.find("audit.finished")) == attempts)
+        server.let_polls_pass()
+        assert len(server.calls) == attempts
+        assert bool(server.find("audit.absent")) is (attempts > 1)
+        assert server.stop() == 0
+
+
+def test_people_are_notified_of_an_audit_that_hangs_even_if_the_history_is_down(
+    tmp_path: Path, mother: subprocess.Popen[str]
+) -> None:
+    with serving(tmp_path, "2026-11-02 01:59:59", mother) as server:
+        (server.side / "hold").touch()
+        path = notified_to(write_configuration(server.folder), server.side / "inbox")
+        database = server.folder / "audits" / "history.db"
+        database.parent.mkdir()
+        database.write_text("This is no database, however long one looks at it. " * 50)
+        server.start(notify_seconds=0.2)
+        wait_for(lambda: server.find("history.unreadable", audit=path.stem))
+        server.set_clock("2026-11-02 02:00:00")
+        wait_for(lambda: server.find("audit.notified", problems=[]))
+        server.let_polls_pass()
+        (outcome,) = read_inbox(server.side / "inbox")
+        assert outcome["reason"] == (
+            "The audit of 2026-11-02T03:00:00+01:00 did not happen. There is no result after 0 s."
+        )
+        (server.side / "hold").unlink()
+        wait_for(lambda: server.find("audit.finished", exit_code=0))
+        assert server.stop() == 0
+        assert len(read_inbox(server.side / "inbox")) == 1
+
+
+@pytest.mark.parametrize(("policy", "missed"), [("latest", 2), ("none", 3), ("all", 0)])
+def test_people_are_notified_of_runs_that_no_server_started(
+    tmp_path: Path, mother: subprocess.Popen[str], policy: str, missed: int
+) -> None:
+    with serving(tmp_path, "2026-11-04 12:00", mother) as server:
+        path = notified_to(write_configuration(server.folder, policy=policy), server.side / "inbox")
+        add_record(path, "2026-11-01T03:00:00+01:00")
+        server.start()
+        wait_for(lambda: len(server.find("audit.finished")) == 3 - missed)
+        wait_for(lambda: len(server.find("audit.notified")) == bool(missed))
+        assert server.stop() == 0
+        reasons = [outcome["reason"] for outcome in read_inbox(server.side / "inbox")]
+        since = "since 2026-11-02T03:00:00+01:00"
+        assert reasons == [
+            f"The audit of 2026-11-0{1 + missed}T03:00:00+01:00 did not happen. No server started {missed} "
+            f'runs of the schedule {since}, and `audit.schedule.catch_up = "{policy}"` leaves them out.'
+        ] * bool(missed)
+
+
+def test_a_server_goes_on_from_now_when_the_clock_is_put_back(
+    tmp_path: Path, mother: subprocess.Popen[str]
+) -> None:
+    with serving(tmp_path, "2026-11-02 09:59:59", mother) as server:
+        write_configuration(server.folder, cron="0 * * * *")
+        server.start()
+        wait_for(lambda: server.find("audit.scheduled"))
+        server.set_clock("2026-11-04 10:00:00")
+        wait_for(lambda: server.find("audit.finished", as_of="2026-11-04T11:00:00+01:00"))
+        server.set_clock("2026-11-02 10:30:00")
+        wait_for(lambda: server.find("clock.put_back", now="2026-11-02T10:30:00.000Z"))
+        server.let_polls_pass()
+        server.set_clock("2026-11-02 11:00:00")
+        wait_for(lambda: server.find("audit.finished", as_of="2026-11-02T12:00:00+01:00"))
+        assert server.stop() == 0
+        assert server.days == ["2026-11-04T11:00:00+01:00", "2026-11-02T12:00:00+01:00"]
+
+
+def test_a_history_that_never_answers_does_not_keep_an_audit_from_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered = threading.Event()
+    monkeypatch.setattr("scorereport.serving.server.read_recorded_times", lambda _plan: answered.wait(60))
+    monkeypatch.setattr("scorereport.serving.server._ASK_AGAIN_SECONDS", 0.0)
+    write_configuration(tmp_path)
+    options = Settings(
+        folder=tmp_path,
+        poll_seconds=5,
+        grace_seconds=0,
+        longest_seconds=60,
+        workers=1,
+        start_command=("true",),
+    )
+    log = io.StringIO()
+    server = Server(options, log, lambda: at("2026-11-02 01:00"))
+    server._update_configurations()
+    server._ask_histories()
+    duty = server._duties["churn"]
+    assert duty.position is None
+    wait_for(lambda: [server._ask_histories(), duty.position][1] is not None)
+    answered.set()
+    assert '"reason": "It gives no answer."' in log.getvalue()
+
+
+def test_a_notification_that_fails_is_an_event_and_stops_nothing(tmp_path: Path) -> None:
+    heard: SimpleQueue[tuple[str, list[str]]] = SimpleQueue()
+    notifier = Notifier(lambda plan, _reason, problems: heard.put((plan.name, problems)))
+    plan = read_plan(notified_to(write_configuration(tmp_path), tmp_path / "no" / "folder"))
+    notifier.send(plan, at("2026-11-02 02:00"), "It did not happen.")
+    notifier.wait(60)
+    name, (problem,) = heard.get(timeout=60)
+    assert name == "churn"
+    assert problem.startswith("`audit.notify.command`: the command ended with exit code ")
+    broken = replace(plan, configuration=None)  # type: ignore[arg-type]
+    notifier.send(broken, at("2026-11-02 02:00"), "It did not happen.")
+    assert heard.get(timeout=60)[1][0].startswith("AttributeError: ")
 
 
 def test_no_more_audits_run_at_a_time_than_workers(tmp_path: Path, mother: subprocess.Popen[str]) -> None:
@@ -957,6 +1244,10 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
         serve(tmp_path, poll_seconds=0)
     with pytest.raises(UsageError, match=r"`grace_seconds` must be a number of at least 0; got nan\."):
         serve(tmp_path, grace_seconds=float("nan"))
+    with pytest.raises(UsageError, match=r"`retry_seconds` must be a number of at least 0; got -1\."):
+        serve(tmp_path, retry_seconds=[-1])
+    with pytest.raises(UsageError, match=r"`notify_seconds` must be a number above 0; got 0\."):
+        serve(tmp_path, notify_seconds=0)
     with pytest.raises(UsageError, match=r"`workers` must be a whole number of at least 1; got 0\."):
         serve(tmp_path, workers=0)
     (tmp_path / LOCK_NAME).mkdir()

@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -21,9 +19,11 @@ from scorereport.interrupts import undisturbed
 from scorereport.periods import Period
 from scorereport.roles import Roles
 from scorereport.sources.places import describe
+from scorereport.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     import numpy as np
     import pyarrow as pa
@@ -54,7 +54,7 @@ class Choice:
 class Copy:
     """The rows of a period in a file, and how many others there were."""
 
-    folder: TemporaryDirectory[str] = field(repr=False)
+    folder: TemporaryFolder = field(repr=False)
     choice: Choice
     spooled: Spooled
     order: str
@@ -62,7 +62,7 @@ class Copy:
     @property
     def path(self) -> Path:
         """The file."""
-        return Path(self.folder.name, "rows.parquet")
+        return self.folder.path / "rows.parquet"
 
     def extend(self, flow: RowFlow) -> RowFlow:
         """The flow of rows from the source on."""
@@ -83,7 +83,7 @@ class Copy:
     def remove(self) -> None:
         """Remove the file and its folder."""
         with undisturbed():
-            self.folder.cleanup()
+            self.folder.close()
 
 
 def copy_file(path: Path, table: str, choice: Choice, below: str | None) -> tuple[Copy, str]:
@@ -121,7 +121,7 @@ def _copy(
     try:
         spool = Spool(
             source=source,
-            path=Path(folder.name, "rows.parquet"),
+            path=folder.path / "rows.parquet",
             column=choice.column,
             period=choice.period,
             zone=choice.zone,
@@ -131,13 +131,13 @@ def _copy(
         )
         return Copy(folder=folder, choice=choice, spooled=spool.fill(lots), order=order)
     except BaseException:
-        folder.cleanup()
+        folder.close()
         raise
 
 
-def _make_folder(below: str | None) -> TemporaryDirectory[str]:
+def _make_folder(below: str | None) -> TemporaryFolder:
     try:
-        return TemporaryDirectory(prefix="scorereport-", dir=below)
+        return TemporaryFolder(below=below)
     except OSError as error:
         raise UsageError(
             f"`evaluation.temporary_folder` must be a folder that can be written; got {str(below)!r}."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -21,12 +20,21 @@ from scorereport.audit.shelves import find_files, open_shelf
 from scorereport.clock import read_clock
 from scorereport.configuration.audit_rules import check_portable_name
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
+from scorereport.exits import (
+    conceal,
+    describe_error,
+    find_error_code,
+    format_traceback,
+    is_foreseen,
+    release_frames,
+)
 from scorereport.history.appending import AlreadyRecorded
 from scorereport.history.heads import check_head
 from scorereport.history.records import Record
 from scorereport.history.store import History, open_history
 from scorereport.interrupts import undisturbed
 from scorereport.periods import Period, check_not_ahead, find_period, is_ahead, read_as_of
+from scorereport.temporary import sweep
 
 if TYPE_CHECKING:
     from scorereport.audit.referring import Referred
@@ -67,6 +75,8 @@ def run_audit(
     """
     plan = read_plan(path)
     check_portable_name(plan.name, "audit.name")
+    for place in {None, plan.configuration.work.get("temporary_folder")}:
+        sweep(place)  # rows of a run that was killed must not lie about until one needs a folder again
     moment = check_not_ahead(read_as_of(as_of, plan.zone), plan.zone)
     run = Run(plan=plan, moment=moment, period=find_period(plan.audit.window.period, moment), command=command)
     try:
@@ -79,9 +89,11 @@ def run_audit(
             alarms = (*unnoted, *history.problems)
             later = follow(plan, history, outcome.record, alarms) if outcome.is_new else []
             alarms = (*unnoted, *history.problems)  # what follows appends records as well
-    except ScoreReportError as error:
-        run.tell_unrecorded(error)
-        raise
+    except Exception as error:
+        shown = run.tell_unrecorded(error)
+        if shown is error:
+            raise
+        raise shown from error
     return replace(outcome, problems=tuple(map(plan.redactor.redact, (*alarms, *earlier, *later))))
 
 
@@ -109,14 +121,18 @@ class Run:
     def perform(self, history: History, *, again: bool) -> Outcome:
         """The record of the period: that which is there, or a new one; a failure makes a record as well."""
         try:
-            self.plan.make_mark()
-            gathered = self._gather()
-            try:
-                return self._answer_or_file(history, gathered, again=again)
-            finally:
-                gathered.close()
+            return self._work(history, again=again)
         except Exception as error:  # whatever goes wrong is part of the history
+            release_frames(error)  # where memory ran out, rows must go before anything is written
             return self._fail(history, error)
+
+    def _work(self, history: History, *, again: bool) -> Outcome:
+        self.plan.make_mark()
+        gathered = self._gather()
+        try:
+            return self._answer_or_file(history, gathered, again=again)
+        finally:
+            gathered.close()
 
     def _answer_or_file(self, history: History, gathered: Gathered | Referred, *, again: bool) -> Outcome:
         attempt = history.next_attempt(self.plan.name, self.period.label)
@@ -130,12 +146,14 @@ class Run:
                 settle(self.plan, history)
         return outcome
 
-    def tell_unrecorded(self, error: ScoreReportError) -> None:
+    def tell_unrecorded(self, error: Exception) -> ScoreReportError:
         """Take the secrets out of an error that no record will tell of, and tell people of it."""
-        reason = self.plan.redactor.redact(str(error))
-        error.args = (reason,)
-        draft = replace(self._draft(), reason=reason, exit_code=error.exit_code)
-        tell_by_plan(self.plan, draft)
+        release_frames(error)
+        shown = conceal(error, self.plan.redactor.redact)
+        with suppress(Exception):  # the way of telling people may be what failed
+            draft = replace(self._draft(), reason=str(shown), exit_code=shown.exit_code)
+            tell_by_plan(self.plan, draft)
+        return shown
 
     def _gather(self) -> Gathered | Referred:
         plan = self.plan
@@ -185,11 +203,9 @@ class Run:
 
     def _fail(self, history: History, error: Exception) -> Outcome:
         """The record of a run that failed; its reason is told without secrets."""
-        is_foreseen = isinstance(error, (ScoreReportError, OSError))
         hide = self.plan.redactor.redact
-        reason = hide(str(error) if is_foreseen else f"{type(error).__name__}: {error}")
-        code = error.exit_code if isinstance(error, ScoreReportError) else ExitCode.USAGE
-        draft = replace(self._draft(), reason=reason, exit_code=code)
+        reason = hide(describe_error(error))
+        draft = replace(self._draft(), reason=reason, exit_code=find_error_code(error))
         with suppress(OSError, ScoreReportError):  # a full disk must not hide what went wrong
             open_reminder(self.plan).write(
                 replace(draft, attempt=history.next_attempt(self.plan.name, self.period.label))
@@ -197,8 +213,11 @@ class Run:
         try:
             record = history.append(draft, self._keep_text())
         except ScoreReportError as second:
-            raise UsageError(f"{reason} This failure could not be recorded: {second}") from error
-        told = "" if is_foreseen else hide("".join(traceback.format_exception(error)))
+            unrecorded = UsageError(f"{reason} This failure could not be recorded: {second}")
+            if not is_foreseen(error):
+                unrecorded.exit_code = ExitCode.INTERNAL
+            raise unrecorded from error
+        told = "" if is_foreseen(error) else hide(format_traceback(error))
         return Outcome(record=record, is_new=True, failure=told)
 
     def _draft(self) -> Record:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from scorereport.errors import ExitCode, ScoreReportError, UsageError
+from scorereport.commands.output import complain, echo
+from scorereport.errors import ExitCode, UsageError
+from scorereport.exits import conceal, describe_ending
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,9 +69,9 @@ def run(
     else:
         _tell(outcome)
     for problem in outcome.problems:
-        typer.echo(f"scorereport: {problem}", err=True)
-    if outcome.failure and debug:
-        typer.echo(outcome.failure, err=True, nl=False)
+        complain(problem)
+    if outcome.failure and (debug or "--debug" in sys.argv[1:]):
+        echo(outcome.failure.rstrip("\n"), err=True)
     _end(outcome, strict=strict)
 
 
@@ -85,19 +87,19 @@ def _tell(outcome: Outcome) -> None:
 
     record = outcome.record
     found = "" if outcome.is_new else " (answered from the record; --again makes a new one)"
-    typer.echo(f"{record.audit} {record.period.label}: {record.status}, record {record.id}{found}")
+    echo(f"{record.audit} {record.period.label}: {record.status}, record {record.id}{found}")
     typer.echo(f"SHA-256 of the record: {record.sha256}")
     for file in outcome.files:
         was = "" if outcome.is_new else " was"
-        typer.echo(f"{file}{was} written." if file.exists() else f"{file} is not here.")
+        echo(f"{file}{was} written." if file.exists() else f"{file} is not here.")
     print_verdict(record.judgements, sys.stdout)
     for drift in record.drifts:
         if drift.has_drifted:
-            typer.echo(f"Drift. {drift.sentence}")
+            echo(f"Drift. {drift.sentence}")
     if record.certificate:
-        typer.echo(f"R certificate: {record.certificate}.")
+        echo(f"R certificate: {record.certificate}.")
     if record.status is Status.FAILED:
-        typer.echo(f"scorereport: {record.reason}", err=True)
+        complain(describe_ending(record.reason, record.exit_code))
 
 
 def _end(outcome: Outcome, *, strict: bool) -> None:
@@ -218,7 +220,7 @@ def verify(
     else:
         findings = [finding.sentence for finding in found.findings]
         for sentence in (*findings, *found.warnings, *found.notes):
-            typer.echo(plan.redactor.redact(sentence))
+            echo(plan.redactor.redact(sentence))
         looked = f"{counted(found.records, 'record')} and {counted(found.files, 'file')}"
         told = f"NOT intact, {counted(len(found.findings), 'finding')}" if found.findings else "intact"
         typer.echo(f"{looked}: {told}. Last record: {found.head}")
@@ -250,7 +252,7 @@ def export(
             find_folder=lambda record: plan.resolve(record.folder),
             audit=None if every else plan.name,
         )
-    typer.echo(f"{written} written.")
+    echo(f"{written} written.")
 
 
 @app.command()
@@ -265,7 +267,7 @@ def site(
     plan = read_plan(config)
     with _open(plan) as opened:
         pages = publish_site(plan, opened, output)
-    typer.echo(f"{pages} written.")
+    echo(f"{pages} written.")
 
 
 @app.command()
@@ -278,6 +280,9 @@ def serve(
     grace: Annotated[float, typer.Option(min=0, help="Seconds that running audits have to end.")] = 300.0,
     longest: Annotated[float, typer.Option(min=1, help="Seconds after which an audit is ended.")] = 21600.0,
     workers: Annotated[int, typer.Option(min=1, help="Audits that may run at the same time.")] = 2,
+    notify_after: Annotated[
+        float, typer.Option(min=1, help="Seconds without a result after which people are notified.")
+    ] = 7200.0,
 ) -> None:
     """Run all audits of a folder on their schedules, until SIGTERM."""
     from contextlib import nullcontext
@@ -292,6 +297,7 @@ def serve(
             grace_seconds=grace,
             longest_seconds=longest,
             workers=workers,
+            notify_seconds=notify_after,
         )
 
 
@@ -305,12 +311,14 @@ def _hide(found: Verification, plan: Plan) -> Verification:
 
 @contextmanager
 def _hiding(plan: Plan) -> Iterator[None]:
-    """Take the secrets out of what is refused."""
+    """Take the secrets out of what is refused, and of errors that nobody foresaw."""
     try:
         yield
-    except ScoreReportError as error:
-        error.args = (plan.redactor.redact(str(error)),)
-        raise
+    except Exception as error:
+        shown = conceal(error, plan.redactor.redact)
+        if shown is error:
+            raise
+        raise shown from error
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scorereport.commands.invocation import describe_command
+from scorereport.commands.output import echo
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -40,7 +41,7 @@ def demo(
     if output is not None:
         with show_progress():
             written = _report_demo(example, evaluation, output)
-        typer.echo(f"Written: {', '.join(map(str, written))}")
+        echo(f"Written: {', '.join(map(str, written))}")
 
 
 def _report_demo(example: ModuleType, evaluation: Evaluation, folder: Path) -> list[Path]:

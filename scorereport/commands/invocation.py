@@ -13,6 +13,7 @@ _ABOUT_WRITING = {
     "--output": 1,
     "-o": 1,
     "--quiet": 0,
+    "--debug": 0,
     "--sign": 1,
     "--date": 1,
     "--strict": 0,

@@ -9,6 +9,7 @@ import typer
 
 from scorereport.commands.concluding import Strict, conclude_report
 from scorereport.commands.invocation import describe_command
+from scorereport.commands.output import echo
 from scorereport.errors import UsageError
 from scorereport.options import Request, on_predictions
 
@@ -108,7 +109,7 @@ def report(  # a command takes as many options as it has
     with show_progress(quiet=request.quiet):
         pages = write_pages(made, outputs, templates=folder, sign=signer)
     for written in pages:
-        typer.echo(f"{written} written.{_tell_unsigned(written) if signer else ''}", err=True)
+        echo(f"{written} written.{_tell_unsigned(written) if signer else ''}", err=True)
     conclude_report(made, strict=strict)
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from scorereport.commands.concluding import Strict  # noqa: TC001  # typer reads annotations
+from scorereport.commands.output import echo
 from scorereport.errors import ExitCode
 
 
@@ -30,7 +31,7 @@ def validate(
         study = run_study(cases=cases, seed=SEED if seed is None else seed)
         written = write_study(study, output)
     print_study(study)
-    typer.echo(f"Written: {', '.join(map(str, written))}")
+    echo(f"Written: {', '.join(map(str, written))}")
     if not study.passed:
         raise typer.Exit(ExitCode.CERTIFICATE_FAILED)
     is_partial = any(line.verdict is Verdict.ABSENT for s in study.sections for line in s.comparisons)
@@ -46,4 +47,4 @@ def set_up_r(
     """Install the R package reliabilitydiag from CRAN into your own library, and say what was done."""
     from scorereport.reference.installing import install_package
 
-    typer.echo(install_package(repository=repository, again=again, quiet=quiet))
+    echo(install_package(repository=repository, again=again, quiet=quiet))

@@ -6,12 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from scorereport.errors import ScoreReportError
 from scorereport.formatting import one_line
 from scorereport.processes import end_group
 from scorereport.reference.installation import Unavailable, find_r
+from scorereport.temporary import TemporaryFolder
 
 _SCRIPT = Path(__file__).parent / "r" / "setup.R"
 
@@ -36,11 +36,11 @@ def install_package(*, repository: str = "", again: bool = False, quiet: bool = 
         r = find_r()
     except Unavailable as error:
         raise SetupError(f"{error} To mend it: {error.remedy}") from error
-    with TemporaryDirectory(prefix="scorereport-r-", ignore_cleanup_errors=True) as folder:
-        result = Path(folder, "result")
+    with TemporaryFolder("r-") as folder:
+        result = folder / "result"
         _run(
             [str(r.rscript), str(_SCRIPT), str(result), repository, "again" if again else ""],
-            folder,
+            str(folder),
             quiet=quiet,
         )
         said = one_line(result.read_text(encoding="utf-8", errors="replace")) if result.exists() else ""

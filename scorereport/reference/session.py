@@ -13,8 +13,6 @@ import signal
 import subprocess
 from collections import deque
 from contextlib import suppress
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import TIMEOUT_MAX, Event, Timer
 from typing import IO, TYPE_CHECKING, Any, Self, cast
 
@@ -22,9 +20,11 @@ from scorereport.formatting import one_line
 from scorereport.interrupts import Stopped, undisturbed
 from scorereport.processes import end_group
 from scorereport.reference.exchange import ExchangeError, Vector, read_vectors, write_vectors
+from scorereport.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
 #: Lines of chatter that are kept for the sentence about a failure, and how much of them it quotes.
 _LAST_LINES, _QUOTED = 20, 400
@@ -63,21 +63,22 @@ class Session:
 
     def _start(self, program: list[str], sources: list[str]) -> None:
         try:
-            self._folder = TemporaryDirectory(prefix="scorereport-r-", ignore_cleanup_errors=True)
+            self._folder = TemporaryFolder("r-")
         except OSError as error:
             raise ReferenceFailure(f"There is no folder to exchange data with R in: {error}.") from error
         try:
             self._process = subprocess.Popen(
-                [*program, self._folder.name, self._token, *sources],
+                [*program, str(self._folder.path), self._token, *sources],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                cwd=self._folder.name,  # where no .Rprofile and no .RData lie about
-                env={**os.environ, "LANGUAGE": "en", "TMPDIR": self._folder.name},
+                cwd=self._folder.path,  # where no .Rprofile and no .RData lie about
+                env={**os.environ, "LANGUAGE": "en", "TMPDIR": str(self._folder.path)},
                 start_new_session=True,  # Ctrl-C is for us alone, and its children end with it
+                pass_fds=() if self._folder.lock is None else (self._folder.lock,),  # R may outlive us
             )
         except OSError as error:
-            self._folder.cleanup()
+            self._folder.close()
             raise ReferenceFailure(f"R could not be started: {error}.") from error
 
     @property
@@ -118,7 +119,7 @@ class Session:
         finally:  # whoever is interrupted here leaves nothing either
             self._end()  # also what it started and left behind
             self._process.wait()
-            self._folder.cleanup()
+            self._folder.close()
 
     def __enter__(self) -> Self:
         return self
@@ -137,9 +138,7 @@ class Session:
         return cast("IO[bytes]", self._process.stdout)
 
     def _exchange(self, what: str, vectors: Mapping[str, Any]) -> dict[str, Vector]:
-        request, answer = (
-            Path(self._folder.name) / f"{self._asked}.{kind}" for kind in ("request", "answer")
-        )
+        request, answer = (self._folder.path / f"{self._asked}.{kind}" for kind in ("request", "answer"))
         write_vectors(request, {"what": [what], **vectors})
         with suppress(BrokenPipeError):  # its last words are still to be heard
             self._stdin.write(f"{self._asked}\n".encode())

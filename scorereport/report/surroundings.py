@@ -8,11 +8,10 @@ import re
 import threading
 import warnings
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from scorereport.errors import UsageError
+from scorereport.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,9 +87,9 @@ def check_complaints(records: Sequence[logging.LogRecord]) -> None:
 @contextmanager
 def same_machine() -> Iterator[None]:
     """Hide from the renderer what differs between machines: the time, and the fonts they have."""
-    with TemporaryDirectory(prefix="scorereport-") as folder, warnings.catch_warnings():
+    with TemporaryFolder() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of machines without fonts, and files that the renderer leaves open
-        settings = Path(folder, "fonts.conf")
+        settings = folder / "fonts.conf"
         settings.write_text(_NO_SYSTEM_FONTS.format(folder=folder), encoding="utf-8")
         hidden = {"SOURCE_DATE_EPOCH": _EPOCH, "FONTCONFIG_FILE": str(settings)}
         before = {name: os.environ.get(name) for name in hidden}

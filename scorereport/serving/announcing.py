@@ -81,6 +81,27 @@ def announce_end(log: EventLog, duty: Duty, ending: Ending) -> None:
     )
 
 
+def announce_retry(log: EventLog, duty: Duty, moment: datetime, seconds: float) -> None:
+    """A run that came to no result is tried again."""
+    log.write(
+        "audit.retry",
+        audit=duty.plan.name,
+        as_of=duty.render_local(moment),
+        failures=duty.failures,
+        in_seconds=round(seconds, 3),
+    )
+
+
+def announce_absence(log: EventLog, duty: Duty, moment: datetime, reason: str) -> None:
+    """A run of the schedule did not happen, or not in time."""
+    log.write("audit.absent", audit=duty.plan.name, as_of=duty.render_local(moment), reason=reason)
+
+
+def announce_notification(log: EventLog, audit: str, reason: str, problems: list[str]) -> None:
+    """People were notified of a run that did not happen, or could not be."""
+    log.write("audit.notified", audit=audit, reason=reason, problems=problems)
+
+
 def _describe_times(duty: Duty, times: tuple[datetime, ...]) -> dict[str, str | int]:
     return {
         "audit": duty.plan.name,

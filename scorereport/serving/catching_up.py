@@ -35,7 +35,10 @@ class HasTimes(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """How far an audit has come: the moment of the last look, and times that need no second decision."""
+    """How far an audit has come: the moment of the last look, and times that were run or are to be run.
+
+    Times that were left out are not remembered: if the clock was wrong, they may still be ahead.
+    """
 
     looked: datetime
     decided: frozenset[datetime] = frozenset()
@@ -78,15 +81,15 @@ def decide(
 ) -> Decision:
     """What to run of the times up to now, by the policy `latest`, `all` or `none` for those that were missed.
 
-    A time is missed if more than `punctual` has passed since. No time is decided twice, wherever the clock
-    jumps: if it is put back, times that were decided stay so.
+    A time is missed if more than `punctual` has passed since. No time is run twice, wherever the clock jumps:
+    if it is put back, the next time after the new now that was not run yet is the next to be run.
     """
     now = now.astimezone(UTC)
     start = max([min(position.looked, now), *(moment for moment in position.decided if moment <= now)])
     times, is_cut = _find_last_times(schedule, start, now)
     run = _choose(times, policy, now - punctual)
     return Decision(
-        position=Position(looked=now, decided=_remember(position.decided, times)),
+        position=Position(looked=now, decided=_remember(position.decided, run)),
         run=run,
         late=tuple(moment for moment in run if moment < now - punctual),
         left_out=times[: len(times) - len(run)],

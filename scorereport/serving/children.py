@@ -24,7 +24,10 @@ _WORDS = {
     ExitCode.WARNINGS: "warnings",
     ExitCode.DATA_REFUSED: "data refused",
     ExitCode.CERTIFICATE_FAILED: "certificate failed",
+    ExitCode.INTERNAL: "internal error",
 }
+#: All others may be of a database that was down, a disk that was full, or a process that was killed.
+_WITH_RESULT = frozenset(ExitCode) - {ExitCode.USAGE, ExitCode.INTERNAL}
 #: Of a line that never ends, so much is kept.
 _LONGEST_LINE = 2_000
 #: A program that an audit has left behind may hold its error stream open; nobody waits for it.
@@ -47,7 +50,7 @@ class Ending:
     @property
     def is_settled(self) -> bool:
         """Whether the audit came to a result, be it a bad one, and need not be tried again."""
-        return self.exit_code is not None and self.exit_code >= 0 and self.exit_code != ExitCode.USAGE
+        return self.exit_code in _WITH_RESULT
 
 
 class Child:

@@ -25,7 +25,8 @@ class Duty:
     """An audit that runs by a schedule, one run at a time.
 
     It has no position until its history was asked, and looks at no time before. It outlives its
-    configuration, so that a file which goes and comes back starts nothing twice.
+    configuration, so that a file which goes and comes back starts nothing twice. A run that came to no result
+    is tried again (`retry`) once the monotonic clock has reached `retry_after`.
     """
 
     plan: Plan
@@ -36,7 +37,14 @@ class Duty:
     running: datetime | None = None
     is_listed: bool = True
     is_recalled: bool = False
+    retry: datetime | None = None
+    retry_after: float = 0.0
+    failures: int = 0
+    last_run: tuple[datetime, datetime] | None = None
     last: AuditHealth
+    _owed: datetime | None = None
+    _owed_since: float = 0.0
+    _is_notified: bool = False
 
     @classmethod
     def of(cls, plan: Plan, now: datetime, settled: datetime | None = None) -> Duty:
@@ -56,12 +64,14 @@ class Duty:
         kept = cut_waiting(tuple(self.waiting), plan.audit.schedule.catch_up)
         dropped = tuple(moment for moment in self.waiting if moment not in kept)
         self.plan, self.waiting, self.is_listed = plan, deque(kept), True
+        self.retry_after = 0.0  # the change may be what a run that failed was waiting for
         self.last = replace(self.last, config=plan.path.name)
         return dropped
 
     def retire(self) -> None:
         """Run no more, for there is no configuration; a run that is under way goes on."""
         self.waiting.clear()
+        self.retry = None
         self.is_listed = False
 
     def recall(self, recorded: Iterable[datetime]) -> None:
@@ -86,17 +96,78 @@ class Duty:
         self.waiting.extend(decision.run)
         return decision
 
+    @property
+    def head(self) -> datetime | None:
+        """The time of the schedule that is to be run before all others."""
+        return self.running or self.retry or (self.waiting[0] if self.waiting else None)
+
+    def is_ready(self, tick: float) -> bool:
+        """Whether a run may start at this moment of the monotonic clock."""
+        if self.running is not None:
+            return False
+        return bool(self.waiting) if self.retry is None else tick >= self.retry_after
+
     def start(self, now: datetime) -> datetime:
-        """Take the first of those that wait."""
-        self.running = self.waiting.popleft()
+        """Take the run that is to be tried again, or else the first of those that wait."""
+        if self.retry is None:
+            self.running, self.failures = self.waiting.popleft(), 0
+        else:
+            self.running, self.retry = self.retry, None
+        self.last_run = now, now
         self.last = replace(self.last, last_as_of=self.render_local(self.running), last_started=_render(now))
         return self.running
+
+    def try_again(self, moment: datetime, tick: float) -> None:
+        """Run a time of the schedule again, not before this moment of the monotonic clock."""
+        self.retry, self.retry_after = moment, tick
+
+    def drop_superseded(self) -> datetime | None:
+        """Give up what is to be tried again if a later run waits, unless the policy wants all of them."""
+        if self.retry is None or not self.waiting or self.plan.audit.schedule.catch_up == "all":
+            return None
+        moment, self.retry, self.failures = self.retry, None, 0
+        return moment
+
+    def find_late(self, tick: float, patience: float) -> datetime | None:
+        """The time that has been owed for longer than `patience` seconds, if nobody was notified yet."""
+        if self.head != self._owed:
+            self._owed, self._owed_since, self._is_notified = self.head, tick, False
+        if self._owed is None or tick - self._owed_since <= patience:
+            return None
+        return self._owed if self.miss(self._owed) else None
+
+    def miss(self, moment: datetime) -> bool:
+        """Note that a time of the schedule has no result; whether nobody was notified of it yet."""
+        is_owed = moment == self._owed
+        is_new = not (is_owed and self._is_notified)
+        self._is_notified = self._is_notified or is_owed
+        self.last = replace(self.last, missed=self.render_local(moment))
+        return is_new
+
+    def find_unattended(self, times: Iterable[datetime]) -> list[datetime]:
+        """Those of the times that did not fall into the last run, which kept them from being looked at."""
+        start, end = self.last_run or (None, None)
+        return [time for time in times if start is None or end is None or not start <= time <= end]
+
+    def go_back(self, now: datetime) -> None:
+        """Forget what is ahead after the clock was put back; it is decided again when its time comes."""
+        ahead = {time for time in (*self.waiting, self.retry) if time is not None and time > now}
+        self.waiting = deque(time for time in self.waiting if time not in ahead)
+        if self.retry in ahead:
+            self.retry, self.failures = None, 0
+        if self.position is not None:
+            looked = min(self.position.looked, now.astimezone(UTC))
+            self.position = Position(looked=looked, decided=self.position.decided - ahead)
+        if self.settled is not None and self.settled > now:
+            self.settled = None
 
     def finish(self, now: datetime, ending: Ending) -> None:
         """Keep how the run ended."""
         if ending.is_settled and self.running is not None:
             self.settled = max(self.settled or self.running, self.running)
+        self.failures = 0 if ending.is_settled else self.failures + 1
         self.running = None
+        self.last_run = (now if self.last_run is None else self.last_run[0]), now
         self.last = replace(
             self.last,
             last_finished=_render(now),
@@ -115,7 +186,8 @@ class Duty:
         return replace(
             self.last,
             next_run=self.render_local(self.find_next(now)),
-            waiting=len(self.waiting),
+            waiting=len(self.waiting) + (self.retry is not None),
+            failures=self.failures,
             running=None if self.running is None else self.render_local(self.running),
         )
 

@@ -24,7 +24,9 @@ _SILENCE = 3
 class AuditHealth:
     """An audit: its next run, the one that is under way, and how the last one ended.
 
-    `settled` is the time of the schedule up to which all is done, whether or not it made a new record.
+    `settled` is the time of the schedule up to which all is done, whether or not it made a new record;
+    `failures` counts attempts at the present one that came to no result; `missed` is the last time of the
+    schedule that did not happen, of which people were notified.
     """
 
     name: str
@@ -39,6 +41,8 @@ class AuditHealth:
     last_status: str = ""
     last_error: str = ""
     settled: str | None = None
+    failures: int = 0
+    missed: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

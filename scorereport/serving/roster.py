@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from scorereport.audit.planning import Plan, read_plan
-from scorereport.errors import ScoreReportError, UsageError
+from scorereport.errors import UsageError
+from scorereport.exits import describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -127,16 +128,11 @@ def read_scheduled_plan(path: Path) -> Plan | None:
     """The plan of a configuration; None if it has no schedule, whatever else it is about."""
     try:
         table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path.name} is no TOML file: {error}.") from error
     for key in ("audit", "schedule", "cron"):
         table = table.get(key) if isinstance(table, dict) else None
     return read_plan(path) if table else None
-
-
-def describe_error(error: Exception) -> str:
-    """An error as a sentence; one that nobody foresaw with the name of its kind."""
-    return str(error) if isinstance(error, ScoreReportError) else f"{type(error).__name__}: {error}"
 
 
 def _find_digest(path: Path) -> str:

@@ -19,6 +19,8 @@ from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Literal
 
+from scorereport.exits import describe_error
+from scorereport.formatting import counted, format_duration
 from scorereport.serving import announcing
 from scorereport.serving.alarms import Alarms
 from scorereport.serving.catching_up import PUNCTUAL
@@ -26,8 +28,9 @@ from scorereport.serving.children import Child, Ending
 from scorereport.serving.duties import Duty
 from scorereport.serving.events import EventLog, Redactors, render_time
 from scorereport.serving.health import Health, RefusedConfiguration, write_health
+from scorereport.serving.notifying import Notifier, is_wanted
 from scorereport.serving.recalling import read_recorded_times, read_settled_times
-from scorereport.serving.roster import Roster, describe_error
+from scorereport.serving.roster import Roster
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +47,10 @@ _HURRIED_SECONDS = 1.0
 _KILLED_SECONDS = 5.0
 #: After so many seconds a history that could not be read is asked again.
 _ASK_AGAIN_SECONDS = 60.0
+#: A run that comes to no result is tried again after these many seconds, and then given up.
+RETRY_SECONDS = (60.0, 300.0, 1500.0)
+#: After this many seconds without a result people are notified, whatever the cause.
+NOTIFY_SECONDS = 7200.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +63,8 @@ class Settings:
     longest_seconds: float
     workers: int
     start_command: tuple[str, ...]
+    retry_seconds: tuple[float, ...] = RETRY_SECONDS
+    notify_seconds: float = NOTIFY_SECONDS
 
     @property
     def punctual(self) -> timedelta:
@@ -75,7 +84,10 @@ class Server:
         self._alarms = Alarms(partial(self._letters.put, lambda: None))
         self._duties: dict[str, Duty] = {}
         self._children: dict[str, Child] = {}
+        self._notifier = Notifier(self._hear_notified)
         self._ask_after: dict[str, float] = {}
+        self._asked: dict[str, float] = {}
+        self._seen = clock()
         self._complaints: dict[str, str] = {}
         self._settled = read_settled_times(settings.folder)
         self._state: Literal["running", "stopping", "stopped"] = "running"
@@ -155,8 +167,12 @@ class Server:
     def _ask_histories(self) -> None:
         for name, duty in self._duties.items():
             is_due = monotonic() >= self._ask_after.get(name, 0.0)
+            is_silent = monotonic() - self._asked.get(name, math.inf) > _ASK_AGAIN_SECONDS
+            if is_silent and duty.position is None:
+                self._complain("history.unreadable", "It gives no answer.", audit=name)
+                duty.go_without_history()
             if duty.is_listed and not duty.is_recalled and is_due:
-                self._ask_after[name] = math.inf
+                self._ask_after[name], self._asked[name] = math.inf, monotonic()
                 # A database may take minutes to answer, and must not keep the others waiting.
                 Thread(target=self._ask_history, args=(duty,), daemon=True, name=f"history {name}").start()
 
@@ -179,14 +195,64 @@ class Server:
         if self._signals:
             return
         now = self._clock()
+        self._watch_clock(now)
         for duty in self._duties.values():
             decision = duty.look(now, self._settings.punctual)
             if decision is not None:
                 announcing.announce_decision(self._log, duty, decision)
-        ready = [duty for duty in self._duties.values() if duty.waiting and duty.running is None]
+                self._miss_left_out(duty, decision.left_out)
+            self._check_owed(duty)
+        ready = [duty for duty in self._duties.values() if duty.is_ready(monotonic())]
         ready.sort(key=lambda duty: duty.last.last_started or "")
         for duty in ready[: max(0, self._settings.workers - len(self._children))]:
             self._start(duty)
+
+    def _watch_clock(self, now: datetime) -> None:
+        """Begin again from now if the clock was put back: what was planned by a wrong clock lies ahead."""
+        before, self._seen = self._seen, now
+        if before - now <= self._settings.punctual:
+            return
+        self._log.write("clock.put_back", before=render_time(before), now=render_time(now))
+        for name, duty in self._duties.items():
+            duty.go_back(now)
+            if duty.is_listed:
+                self._alarms.set(name, duty.schedule)
+
+    def _check_owed(self, duty: Duty) -> None:
+        """Notify people of a run that was given up for a later one, and of one that is owed for too long."""
+        superseded = duty.drop_superseded()
+        if superseded is not None:
+            self._miss(
+                duty, superseded, f"It ended with: {duty.last.last_status}. A later run is due by now."
+            )
+        seconds = self._settings.notify_seconds
+        late = duty.find_late(monotonic(), seconds)
+        if late is not None:
+            self._notify(duty, late, f"There is no result after {format_duration(seconds)}.")
+
+    def _miss_left_out(self, duty: Duty, times: tuple[datetime, ...]) -> None:
+        """Notify people of times that the policy leaves out because no server was there to run them."""
+        missed = duty.find_unattended(times)
+        if missed:
+            policy = duty.plan.audit.schedule.catch_up
+            since = f"{counted(len(missed), 'run')} of the schedule since {duty.render_local(missed[0])}"
+            why = f'No server started {since}, and `audit.schedule.catch_up = "{policy}"` leaves them out.'
+            self._miss(duty, missed[-1], why)
+
+    def _miss(self, duty: Duty, moment: datetime, why: str) -> None:
+        """Give up a time of the schedule; people are notified once."""
+        if duty.miss(moment):
+            self._notify(duty, moment, why)
+
+    def _notify(self, duty: Duty, moment: datetime, why: str) -> None:
+        reason = f"The audit of {duty.render_local(moment)} did not happen. {why}"
+        announcing.announce_absence(self._log, duty, moment, reason)
+        if is_wanted(duty.plan):
+            self._notifier.send(duty.plan, moment, reason)
+
+    def _hear_notified(self, plan: Plan, reason: str, problems: list[str]) -> None:
+        """In the thread that sent a notification."""
+        self._letters.put(partial(announcing.announce_notification, self._log, plan.name, reason, problems))
 
     def _start(self, duty: Duty) -> None:
         as_of = duty.render_local(duty.start(self._clock()))
@@ -218,19 +284,36 @@ class Server:
     def _hear_end(self, duty: Duty, ending: Ending) -> None:
         self._children.pop(duty.plan.name, None)
         ending = replace(ending, last_line=self._redactors.redact(ending.last_line))
+        moment = duty.running
         duty.finish(self._clock(), ending)
         announcing.announce_end(self._log, duty, ending)
+        if moment is not None and not ending.is_settled and duty.is_listed and self._state == "running":
+            self._try_again(duty, moment, ending)
         if duty.is_listed and self._state == "running":
             announcing.announce_next(self._log, duty, self._clock())
         self._write_health()
+
+    def _try_again(self, duty: Duty, moment: datetime, ending: Ending) -> None:
+        """Plan another attempt at a run that came to no result, or give it up and notify people."""
+        delays = self._settings.retry_seconds
+        if duty.failures <= len(delays):
+            seconds = delays[duty.failures - 1]
+            duty.try_again(moment, monotonic() + seconds)
+            announcing.announce_retry(self._log, duty, moment, seconds)
+            return
+        attempts, duty.failures = counted(duty.failures, "attempt"), 0
+        last = f" Its last line: {ending.last_line}" if ending.last_line else ""
+        self._miss(
+            duty, moment, f"Given up after {attempts}; the last one ended with: {ending.status}.{last}"
+        )
 
     def _stop(self) -> None:
         """Wait for the audits that run, ask them to end, kill them."""
         self._state = "stopping"
         self._alarms.stop()
         waiting = sum(len(duty.waiting) for duty in self._duties.values())
-        self._log.write("serve.stopping", running=sorted(self._children), waiting=waiting)
         self._write_health()
+        self._log.write("serve.stopping", running=sorted(self._children), waiting=waiting)
         self._wait(self._settings.grace_seconds)
         for child in self._children.values():
             child.ask_to_end()
@@ -238,6 +321,9 @@ class Server:
         for child in self._children.values():
             child.kill()
         self._wait(_KILLED_SECONDS)
+        self._notifier.wait(_HURRIED_SECONDS if self._signals > 1 else _ENDING_SECONDS)
+        while not self._letters.empty():
+            self._letters.get()()
         self._state = "stopped"
         self._write_health()
         self._log.write("serve.stopped")

@@ -11,7 +11,8 @@ from typing import IO, TYPE_CHECKING
 
 from scorereport.checks import check_whole
 from scorereport.errors import UsageError
-from scorereport.serving.server import Server, Settings
+from scorereport.serving.server import NOTIFY_SECONDS, RETRY_SECONDS, Server, Settings
+from scorereport.temporary import sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +31,8 @@ def serve(
     grace_seconds: float = 300.0,
     longest_seconds: float = 6 * 3600.0,
     workers: int = 2,
+    retry_seconds: Sequence[float] = RETRY_SECONDS,
+    notify_seconds: float = NOTIFY_SECONDS,
     start_command: Sequence[str] | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> int:
@@ -46,6 +49,8 @@ def serve(
     grace_seconds : how long audits that run may go on after a signal to stop
     longest_seconds : how long an audit may run at all before it is ended
     workers : how many audits, of different configurations, may run at a time
+    retry_seconds : after how long a run that came to no result is tried again, for each attempt
+    notify_seconds : after how long without a result people are notified, by `[audit.notify]`
     start_command : what runs a configuration, in place of `python -m scorereport audit run`
     clock : what tells the time
     """
@@ -55,8 +60,13 @@ def serve(
         grace_seconds=_check_seconds(grace_seconds, "grace_seconds", may_be_zero=True),
         longest_seconds=_check_seconds(longest_seconds, "longest_seconds"),
         workers=check_whole(workers, "workers", smallest=1),
+        retry_seconds=tuple(
+            _check_seconds(each, "retry_seconds", may_be_zero=True) for each in retry_seconds
+        ),
+        notify_seconds=_check_seconds(notify_seconds, "notify_seconds"),
         start_command=tuple(start_command or _RUN),
     )
+    sweep()
     with _held(settings.folder):
         server = Server(settings, sys.stderr if log is None else log, clock)
         with _caught_signals(server.ask_to_stop):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from scorereport import demo
@@ -14,17 +12,18 @@ from scorereport.errors import ExitCode
 from scorereport.evaluating import evaluate
 from scorereport.evaluation import Evaluation
 from scorereport.report.writing import write_report
+from scorereport.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 _COLUMNS = ("--outcome", demo.OUTCOME, "--forecast", demo.FORECASTS[0])
 
 
 def check_operation() -> Iterator[Comparison]:
     """The way of the data from end to end on demonstration data, and the exit codes of the command line."""
-    with TemporaryDirectory(prefix="scorereport-operation-") as name:
-        folder = Path(name)
+    with TemporaryFolder("operation-") as folder:
         evaluation = _evaluate()
         yield _check(
             "the same data give the same bytes", lambda: evaluation.to_json() == _evaluate().to_json()

@@ -51,7 +51,9 @@ def _list_paragraphs(outcome: dict[str, Any]) -> Iterator[str]:
     yield from outcome["drifts"]
     if outcome["files"]:
         yield "\n".join(["Files:", *outcome["files"]])
-    if outcome["record"]:
+    if outcome["record"] is None:
+        yield "There is no record of this."
+    else:
         yield f"Record {outcome['record']['id']}, SHA-256 {outcome['record']['sha256']}."
 
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import weakref
-from pathlib import Path
 from queue import Empty, Full, Queue
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
@@ -15,9 +12,11 @@ from scorereport.databases import scannable
 from scorereport.engines.limits import check_memory_limit, check_temporary_folder
 from scorereport.errors import DataError, UsageError
 from scorereport.parallel import count_threads
+from scorereport.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     import pyarrow as pa
     from duckdb import DuckDBPyConnection
@@ -38,13 +37,14 @@ class Workspace:
         self, memory_limit: str | None, temporary_folder: str | Path | None, files: Sequence[Path] = ()
     ) -> None:
         self.limit = check_memory_limit(memory_limit)
-        self.folder = _make_folder(temporary_folder)
+        temporary = _make_folder(temporary_folder)
+        self.folder = temporary.path
         try:
             self.connection = self._connect(files)
         except BaseException:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            temporary.close()
             raise
-        self._finalizer = weakref.finalize(self, _remove, self.connection, self.folder)
+        self._finalizer = weakref.finalize(self, _remove, self.connection, temporary)
 
     def _connect(self, files: Sequence[Path]) -> DuckDBPyConnection:
         import duckdb
@@ -182,10 +182,10 @@ def _produce(
         hand_over(error)
 
 
-def _make_folder(below: str | Path | None) -> Path:
+def _make_folder(below: str | Path | None) -> TemporaryFolder:
     place = check_temporary_folder(below)
     try:
-        return Path(tempfile.mkdtemp(prefix="scorereport-", dir=place))
+        return TemporaryFolder(below=place)
     except OSError as error:
         told = error.strerror or str(error)
         raise UsageError(
@@ -193,7 +193,7 @@ def _make_folder(below: str | Path | None) -> Path:
         ) from error
 
 
-def _remove(connection: DuckDBPyConnection, folder: Path) -> None:
+def _remove(connection: DuckDBPyConnection, folder: TemporaryFolder) -> None:
     connection.interrupt()
     connection.close()
-    shutil.rmtree(folder, ignore_errors=True)
+    folder.close()

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import tempfile
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scorereport.errors import DataError, ScoreReportError, UsageError
+from scorereport.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession  # noqa: TC004  # of fields, and loaded by who works with Spark
 
@@ -32,7 +31,7 @@ class Link:
 
     session: SparkSession
     tag: str
-    folder: Path | None = None
+    folder: TemporaryFolder | None = None
     owns_machine: bool = False
 
     @contextmanager
@@ -59,7 +58,7 @@ class Link:
             self.session.stop()
             if self.owns_machine:
                 end_java()
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.close()
 
 
 def link_to(source: Any, temporary_folder: str | Path | None) -> Link:
@@ -71,12 +70,12 @@ def link_to(source: Any, temporary_folder: str | Path | None) -> Link:
     session = source.sparkSession if is_frame(source) else SparkSession.getActiveSession()
     if session is not None:
         return Link(session=session, tag=tag)
-    folder = Path(tempfile.mkdtemp(prefix="scorereport-spark-", dir=temporary_folder))
+    folder = TemporaryFolder("spark-", temporary_folder)
     owns_machine = not _java_runs()
     try:
-        return Link(session=_start(folder), tag=tag, folder=folder, owns_machine=owns_machine)
+        return Link(session=_start(folder.path), tag=tag, folder=folder, owns_machine=owns_machine)
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.close()
         raise
 
 
