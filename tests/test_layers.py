@@ -169,8 +169,8 @@ INNER_LAYERS = {
         ["overview"],
     ],
     "report": [
-        ["cells", "formulas", "guarding", "media", "miscalibrated", "provenance", "signing"],
-        ["surroundings", "verdicts"],
+        ["cells", "formulas", "guarding", "media", "miscalibrated", "repository", "signing"],
+        ["provenance", "surroundings", "verdicts"],
         ["pdf", "render"],
         ["comparisons", "record", "results"],
         ["parts"],
