@@ -169,8 +169,8 @@ INNER_LAYERS = {
         ["overview"],
     ],
     "report": [
-        ["cells", "formulas", "guarding", "media", "miscalibrated", "repository", "signing"],
-        ["provenance", "surroundings", "verdicts"],
+        ["cells", "formulas", "harmless", "media", "miscalibrated", "repository", "signing"],
+        ["guarding", "provenance", "surroundings", "verdicts"],
         ["pdf", "render"],
         ["comparisons", "record", "results"],
         ["parts"],
