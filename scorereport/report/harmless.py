@@ -30,12 +30,12 @@ _OF_DRAWINGS = """
 version xmlns xmlns:xlink viewBox preserveAspectRatio d x y x1 y1 x2 y2 dx dy cx cy r rx ry fx fy points
 rotate pathLength textLength lengthAdjust startOffset transform transform-origin offset gradientUnits
 gradientTransform spreadMethod patternUnits patternContentUnits patternTransform clipPathUnits maskUnits
-maskContentUnits markerUnits markerWidth markerHeight refX refY orient opacity visibility display overflow cursor
-clip-path clip-rule mask marker-start marker-mid marker-end fill fill-opacity fill-rule stroke stroke-width
-stroke-opacity stroke-linecap stroke-linejoin stroke-miterlimit stroke-dasharray stroke-dashoffset
-stop-color stop-opacity vector-effect paint-order shape-rendering text-rendering image-rendering
-font-family font-size font-style font-weight font-variant font-stretch text-anchor text-decoration
-letter-spacing word-spacing dominant-baseline alignment-baseline baseline-shift writing-mode
+maskContentUnits markerUnits markerWidth markerHeight refX refY orient opacity visibility display overflow
+cursor clip-path clip-rule mask marker-start marker-mid marker-end fill fill-opacity fill-rule stroke
+stroke-width stroke-opacity stroke-linecap stroke-linejoin stroke-miterlimit stroke-dasharray
+stroke-dashoffset stop-color stop-opacity vector-effect paint-order shape-rendering text-rendering
+image-rendering font-family font-size font-style font-weight font-variant font-stretch text-anchor
+text-decoration letter-spacing word-spacing dominant-baseline alignment-baseline baseline-shift writing-mode
 """
 _OF_FORMULAS = """
 displaystyle scriptlevel mathvariant mathsize mathcolor mathbackground stretchy fence separator lspace
