@@ -45,7 +45,10 @@ def advance_head(path: Path, head: Head, find_hash: Callable[[int], str | None])
     """
     from filelock import FileLock
 
-    with suppress(OSError, ValueError), FileLock(path.with_name(f".{path.name}.lock"), timeout=10):
+    with (
+        suppress(OSError, ValueError),
+        FileLock(path.with_name(f".{path.name}.lock"), timeout=10, mode=0o600),
+    ):
         old = read_head(path)
         if old is None or (old.id < head.id and find_hash(old.id) == old.sha256):
             write_text(path, f"{head.id} {head.sha256}\n")

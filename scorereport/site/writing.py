@@ -138,4 +138,4 @@ def _write_changed(folder: Path, contents: Mapping[str, bytes]) -> None:
     for path in changed:
         path.parent.mkdir(parents=True, exist_ok=True)
     if changed:
-        write_together(changed)
+        write_together(changed, public=True)
