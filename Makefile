@@ -5,14 +5,23 @@ VENV ?= .venv
 export VENV
 BIN := $(VENV)/bin
 
+# The environment with the oldest versions, and what is tested in it: scores, evaluations, reports as HTML and
+# PDF, signatures, configurations, audits, histories, PostgreSQL, DuckDB, Spark, R, the server, the commands.
+LOWEST := build/lowest
+SMOKE := $(addprefix tests/,test_setup.py test_golden.py test_evaluation.py test_render.py \
+  test_report_command.py test_signing.py test_configuration.py test_audit_run.py test_history.py \
+  test_gathering.py test_duck_sorting.py test_duck_survey.py test_duck_workspace.py test_live_r.py \
+  test_serving.py test_permissions.py test_cli.py \
+  test_spark_engine.py::test_blocks_are_those_of_memory_to_the_last_bit)
+
 # The newest that works with the R 4.2 of Debian 12: later ones need R >= 4.5.
 RPY2 := rpy2==3.6.5 rpy2-rinterface==3.6.5 rpy2-robjects==3.6.5
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all bench coverage validate record lint format docs schema lock clean
+.PHONY: help demo test test-all test-lowest bench coverage validate record lint format docs schema lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: ## run the demonstrations and write demo-report and demo-ordinal as .pdf, .html and .json
 	@.ci/setup demo
@@ -24,6 +33,11 @@ test: lint ## run all checks: lint, types, tests
 
 test-all: lint ## run all checks and the sweeps, which take an hour
 	$(BIN)/python -m pytest -n auto --dist worksteal -q -m "sweep or not sweep"
+
+# Old versions together with the newest of what they ask for give warnings that nobody can act upon.
+test-lowest: ## run a part of the tests with the oldest versions that pyproject.toml allows
+	@VENV=$(LOWEST) .ci/setup lowest
+	$(LOWEST)/bin/python -m pytest -n auto --dist worksteal -q -W default $(SMOKE)
 
 bench: ## run the benchmarks
 	@.ci/setup test

@@ -17,6 +17,7 @@ import scorereport as sr
 from scorereport.comparison import Comparison, Verdict
 from scorereport.findings import Section, Study
 from scorereport.report.context import describe_study
+from scorereport.report.guarding import add_policy
 from scorereport.report.render import embed_fonts, render_html
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -86,9 +87,8 @@ def browser():
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     study = folder / "study.html"
-    study.write_text(
-        embed_fonts(render_html("validation.html", describe_study(_make_study()))), encoding="utf-8"
-    )
+    page = add_policy(render_html("validation.html", describe_study(_make_study())))
+    study.write_text(embed_fonts(page), encoding="utf-8")
     return {"report": sr.write_report(_evaluate(), folder / "report.html", date="2026-11-15"), "study": study}
 
 

@@ -162,12 +162,13 @@ def test_files_are_written_together_or_not_at_all_whenever_a_signal_comes(tmp_pa
     write_together(old)
     fill, rename = files._fill, Path.replace
 
-    def filling(path, content):
-        if moment == "while filling" and path.name.startswith(".b"):
-            path.write_bytes(b"half")
+    def filling(file, content):
+        is_second = Path(file.name).name.startswith(".b")
+        if moment == "while filling" and is_second:
+            file.write(b"half")
             raise_signals(INTERRUPT)
-        fill(path, content)
-        if moment == "before renaming" and path.name.startswith(".b"):
+        fill(file, content)
+        if moment == "before renaming" and is_second:
             raise_signals(INTERRUPT)
 
     def renaming(path, target):
@@ -184,9 +185,9 @@ def test_files_are_written_together_or_not_at_all_whenever_a_signal_comes(tmp_pa
     assert {path.read_bytes() for path in old} == expected
 
 
-def test_files_have_the_rights_that_others_have(tmp_path):
+def test_files_to_be_published_have_the_rights_that_others_have(tmp_path):
     (tmp_path / "other").touch()
-    (path,) = write_together({tmp_path / "report": b""})
+    (path,) = write_together({tmp_path / "report": b""}, public=True)
     assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
 
 

@@ -171,8 +171,8 @@ INNER_LAYERS = {
         ["overview"],
     ],
     "report": [
-        ["cells", "formulas", "guarding", "media", "miscalibrated", "provenance", "signing"],
-        ["surroundings", "verdicts"],
+        ["cells", "formulas", "harmless", "media", "miscalibrated", "repository", "signing"],
+        ["guarding", "provenance", "surroundings", "verdicts"],
         ["pdf", "render"],
         ["comparisons", "record", "results"],
         ["parts"],

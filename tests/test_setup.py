@@ -6,6 +6,10 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
 from validation.score_page import render_score_page
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -30,6 +34,52 @@ def test_the_lock_pins_every_requirement_plainly():
     names = {normalise(re.match(r"[\w.-]+", requirement).group()) for requirement in wanted}
     assert names <= {normalise(pin.partition("==")[0]) for pin in pins}
     assert set(project["optional-dependencies"]) == {"r", "sign", "spark", "serve", "postgres", "dev"}
+
+
+def read_requirements():
+    """All direct requirements, with those that build the package."""
+    declared = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = declared["project"]["optional-dependencies"]
+    return [*declared["build-system"]["requires"], *sum(extras.values(), declared["project"]["dependencies"])]
+
+
+def test_every_requirement_has_one_lower_bound_and_the_lock_keeps_to_it():
+    lines = (REPOSITORY / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    pins = dict(line.split("==") for line in lines if "==" in line and not line.startswith("#"))
+    bounds = {}
+    for requirement in read_requirements():
+        assert len(Requirement(requirement).specifier) >= 1, requirement
+        name, bound = re.match(r"([\w.-]+)(?:\[[\w,]+\])?>=([\w.]+)", requirement).groups()
+        assert Requirement(requirement).specifier.contains(pins[normalise(name)]), requirement
+        bounds.setdefault(normalise(name), set()).add(bound)
+    assert {name: found for name, found in bounds.items() if len(found) > 1} == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("pyarrow", "19.0"),  # pyarrow.concat_batches
+        ("duckdb", "1.5"),  # DuckDBPyRelation.to_arrow_reader
+        ("rich", "13.8"),  # typer 0.26 wants it
+        ("fonttools", "4.59.2"),  # weasyprint 70 wants it
+        ("jinja2", "3.1.6"),  # templates got out of the sandbox
+        ("filelock", "3.20.1"),  # the lock of a link emptied what it leads to
+    ],
+)
+def test_bounds_that_were_found_too_low_are_not_lowered(name, least):
+    (requirement,) = (text for text in read_requirements() if Requirement(text).name == name)
+    assert Version(requirement.partition(">=")[2]) >= Version(least)
+
+
+def test_the_tests_of_the_lower_bounds_are_there():
+    """`make test-lowest` names files that exist, and is listed by `make help`."""
+    text = (REPOSITORY / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    smoke = re.search(r"^SMOKE := \$\(addprefix tests/,(.*)\)$", text, re.MULTILINE)[1].split()
+    assert len(smoke) >= 15
+    for name in smoke:
+        file, _, test = name.partition("::")
+        assert f"def {test}" in (REPOSITORY / "tests" / file).read_text(encoding="utf-8")
+    assert re.search(r"^test-lowest: ## ", text, re.MULTILINE)
 
 
 def test_no_registry_is_named():

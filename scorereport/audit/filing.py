@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorereport.errors import UsageError
-from scorereport.files import write_together
+from scorereport.files import make_folder, write_together
 from scorereport.history.checking_files import STAGING
 from scorereport.history.records import FiledFile
 from scorereport.sources.hashing import hash_file
@@ -51,7 +51,7 @@ class Shelf:
     def stage(self, contents: Mapping[str, bytes]) -> tuple[FiledFile, ...]:
         """Write files, by their names, beside their place; none of them if one cannot be written."""
         try:
-            self.staging.mkdir(parents=True, exist_ok=True)
+            make_folder(self.staging)
             write_together({self.staging / name: content for name, content in contents.items()})
         except OSError as error:
             raise UsageError(f"The folder {self.folder} cannot be written: {error.strerror}.") from error

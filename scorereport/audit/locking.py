@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from scorereport.errors import UsageError
+from scorereport.files import make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,9 +36,9 @@ def _acquire(plan: Plan, wait: float) -> BaseFileLock:
     from filelock import FileLock, Timeout
 
     path = plan.locks / f"{plan.name}.lock"
-    lock = FileLock(path)
+    lock = FileLock(path, mode=0o600)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         lock.acquire(timeout=wait)
     except Timeout as error:
         raise UsageError(

@@ -17,7 +17,7 @@ from scorereport.configuration import Configuration, check_arguments, read_confi
 from scorereport.configuration.audit_rules import check_audit_name
 from scorereport.configuration.messages import refuse
 from scorereport.errors import UsageError
-from scorereport.files import write_text
+from scorereport.files import make_folder, write_text
 from scorereport.history.connecting import describe_url, find_file, read_url
 from scorereport.redacting import Redactor, expand, expand_address, find_variables
 from scorereport.schedules import Schedule, check_zone
@@ -116,7 +116,7 @@ class Plan:
                 f"The file {self.home}, by which the history knows whose files are kept here, is gone or "
                 "empty, though audits were run here: restore it; `audit history --json` shows it as `home`."
             )
-        self.home.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.home.parent)
         write_text(self.home, f"{uuid4()}\n")
         return self.mark
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorereport.files import write_text
+from scorereport.files import make_folder, write_text
 
 if TYPE_CHECKING:
     from scorereport.audit.planning import Plan
@@ -24,7 +24,7 @@ class Reminder:
 
     def write(self, record: Record) -> None:
         """Remember a record that is about to be added."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path.parent)
         write_text(self.path, f"{record.attempt} {record.period.label}\n")
 
     def read(self) -> tuple[str, int] | None:

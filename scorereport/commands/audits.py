@@ -287,9 +287,10 @@ def serve(
     """Run all audits of a folder on their schedules, until SIGTERM."""
     from contextlib import nullcontext
 
+    from scorereport.files import only_owner
     from scorereport.serving.starting import serve as serve_folder
 
-    with nullcontext() if log is None else log.open("a", encoding="utf-8") as stream:
+    with nullcontext() if log is None else open(log, "a", encoding="utf-8", opener=only_owner) as stream:
         serve_folder(
             folder,
             log=stream,

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from scorereport.errors import UsageError
+from scorereport.interrupts import undisturbed
 
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)\s*", re.IGNORECASE)
 _POWERS = {"b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
@@ -39,7 +40,8 @@ def check_memory_limit(limit: str | None) -> int:
 
 def check_temporary_folder(folder: str | Path | None) -> Path:
     """A folder that exists; that of the system unless given."""
-    place = Path(tempfile.gettempdir() if folder is None else folder)
+    with undisturbed():  # Python tries the folder of the system with a file, which a signal would leave there
+        place = Path(tempfile.gettempdir() if folder is None else folder)
     if not place.is_dir():
         raise UsageError(f"`temporary_folder` must be a folder that exists; got {str(folder)!r}.")
     return place

@@ -9,10 +9,11 @@ import math
 import os
 import zipfile
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from scorereport.errors import UsageError
-from scorereport.files import write_text
+from scorereport.files import open_beside, write_text
 from scorereport.history.checking_files import find_filings, find_place, is_below
 from scorereport.history.records import read_record
 
@@ -141,9 +142,9 @@ def _write_archive(
     audit: str | None,
 ) -> Path:
     """Write beside the target first and rename; file by file, for all reports together may be large."""
-    waiting = target.with_name(f".{target.name}.{os.getpid()}")
+    waiting = target.with_name(f".{target.name}.{token_hex(4)}")
     try:
-        with waiting.open("wb") as file:
+        with open_beside(waiting, target) as file:
             with zipfile.ZipFile(file, "w", compression=zipfile.ZIP_DEFLATED) as archive:
                 for name, content in _list_members(history, bodies, find_folder, audit):
                     _add(archive, name, content)

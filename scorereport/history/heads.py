@@ -51,7 +51,7 @@ def holding_head(path: Path | None) -> Iterator[str]:
     if path is None:
         yield ""
         return
-    lock = FileLock(path.with_name(f".{path.name}.lock"))
+    lock = FileLock(path.with_name(f".{path.name}.lock"), mode=0o600)
     try:
         lock.acquire(timeout=_PATIENCE)
     except OSError as error:  # a folder that cannot be written, or a time that has run out

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from scorereport.errors import UsageError
+from scorereport.files import make_folder, only_owner
 from scorereport.history.connecting import PATIENCE, may_write, plain_errors
 
 if TYPE_CHECKING:
@@ -51,11 +53,15 @@ def _make_folder(history: HistoryDatabase) -> None:
     if history.file is None:
         return
     try:
-        history.file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(history.file.parent)
     except OSError as error:
         raise UsageError(
             f"The folder of the history {history.name} cannot be made: {error.strerror}."
         ) from error
+    # SQLite would make a file that others may read; to its logs it gives the permissions of the file. Where
+    # none can be made, it says why.
+    with suppress(OSError):
+        os.close(only_owner(str(history.file), os.O_CREAT | os.O_EXCL | os.O_WRONLY))
 
 
 def check_present(history: HistoryDatabase) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import platform
-import subprocess
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from scorereport.clock import timestamp
+from scorereport.report.repository import Revision, read_revision
 
 _SOFTWARE = (
     "scorereport",
@@ -22,15 +22,6 @@ _SOFTWARE = (
     "jinja2",
     "weasyprint",
 )
-_SECONDS_FOR_GIT = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Revision:
-    """A commit of a git repository, and whether files differed from it."""
-
-    commit: str
-    is_changed: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,25 +56,3 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:  # run from a folder, not installed
             continue
     return found
-
-
-def read_revision(folder: Path) -> Revision | None:
-    """The commit that a folder is at; None outside a repository, or without git."""
-    commit = _git(folder, "rev-parse", "HEAD")
-    if commit is None:
-        return None
-    return Revision(commit=commit.strip(), is_changed=bool(_git(folder, "status", "--porcelain", "-uno")))
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
-    try:
-        answer = subprocess.run(
-            ["git", "-C", str(folder), *arguments],
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS_FOR_GIT,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return answer.stdout

@@ -15,7 +15,7 @@ from scorereport.progress import announce
 from scorereport.report.assembly import describe_report
 from scorereport.report.choosing import choose_checkpoint
 from scorereport.report.context import describe_study
-from scorereport.report.guarding import check_self_contained
+from scorereport.report.guarding import add_policy, check_self_contained
 from scorereport.report.pdf import Attachment, render_pdf
 from scorereport.report.provenance import trace
 from scorereport.report.record import make_report
@@ -146,7 +146,7 @@ def render_report(report: Report, endings: set[str], *, templates: Path | None =
     html = render_html("report.html", context, templates=templates)
     check_self_contained(html)
     if ".html" in endings:
-        rendered[".html"] = embed_fonts(html).encode()
+        rendered[".html"] = embed_fonts(add_policy(html)).encode()
     if ".pdf" in endings:
         announce("setting pages")
         attachments = _attach(report, results)
@@ -194,7 +194,7 @@ def write_study(study: Study, folder: str | Path) -> list[Path]:
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     html = render_html("validation.html", describe_study(study))
-    contents = {".json": document.dump(study).encode(), ".html": embed_fonts(html).encode()}
+    contents = {".json": document.dump(study).encode(), ".html": embed_fonts(add_policy(html)).encode()}
     written = [write_bytes(target / f"{_STUDY_NAME}{ending}", body) for ending, body in contents.items()]
     try:
         pdf = render_pdf(html, created=study.time)

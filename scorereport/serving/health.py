@@ -14,6 +14,7 @@ from typing import Literal
 
 from scorereport import document
 from scorereport.errors import UsageError
+from scorereport.files import only_owner
 
 FILE_NAME = ".scorereport-health.json"
 #: So many looks at the folder may go by in silence.
@@ -76,7 +77,8 @@ def write_health(folder: Path, health: Health) -> Path:
     """Write the file whole or not at all; it need not outlive the machine, so nobody waits for the disk."""
     path = Path(folder) / FILE_NAME
     fresh = path.with_name(f"{FILE_NAME}.new")  # there is one server for a folder, so nobody else writes it
-    fresh.write_text(document.dump(health), encoding="utf-8")
+    with open(fresh, "w", encoding="utf-8", opener=only_owner) as file:
+        file.write(document.dump(health))
     return fresh.replace(path)
 
 

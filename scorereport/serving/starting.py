@@ -92,7 +92,7 @@ def _held(folder: Path) -> Iterator[None]:
     """One server for a folder: two would run every audit twice."""
     from filelock import FileLock, Timeout
 
-    lock = FileLock(folder / LOCK_NAME, timeout=0)
+    lock = FileLock(folder / LOCK_NAME, timeout=0, mode=0o600)
     try:
         lock.acquire()
     except Timeout as error:

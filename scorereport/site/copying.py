@@ -103,5 +103,5 @@ def write_copies(copies: Mapping[int, Iterable[Copy]], folder: Path) -> list[Pat
         if copy.source is not None:
             target = folder / copy.target
             target.parent.mkdir(parents=True, exist_ok=True)
-            written.append(write_bytes(target, copy.source.read_bytes()))
+            written.append(write_bytes(target, copy.source.read_bytes(), public=True))
     return written

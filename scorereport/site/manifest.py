@@ -68,7 +68,7 @@ def check_free(folder: Path, names: Iterable[str], own: frozenset[str]) -> None:
 def write_list(folder: Path, names: Iterable[str]) -> Path:
     """Write down which files are of the site."""
     document = {"software": "scorereport", "version": _VERSION, "files": sorted(set(names))}
-    return write_text(folder / LIST, json.dumps(document, ensure_ascii=False, indent=0) + "\n")
+    return write_text(folder / LIST, json.dumps(document, ensure_ascii=False, indent=0) + "\n", public=True)
 
 
 def remove_files(folder: Path, names: Iterable[str]) -> None:

@@ -6,10 +6,11 @@ import html
 import re
 from base64 import b64decode
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scorereport.files import write_together
 from scorereport.fonts import font_faces
+from scorereport.report.guarding import SITE_POLICY, add_policy, check_self_contained, check_style
 from scorereport.report.render import render_html
 from scorereport.site.board import make_board
 from scorereport.site.copying import State, plan_copies, write_copies
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from scorereport.history.records import Record
     from scorereport.site.copying import Copy
 
+_SHEET = "style.css"
 #: Letters that are in the fonts of every site, so that these seldom change.
 _ALWAYS = "".join(map(chr, range(0x20, 0x7F))) + "·…−∞●○✓✗≈±×–—‘’“”‹›"
 #: The faces that the style sheet asks for.
@@ -64,18 +66,21 @@ def write_site(
     facts = _gather_facts(records, title, time, verification)
     entries = make_board(audits)
     pages = {
-        audit.address: render_html(
-            "site/audit.html", describe_audit(facts, audit, copies), templates=templates
-        )
+        audit.address: _render_page("site/audit.html", describe_audit(facts, audit, copies), templates)
         for audit in audits
     }
-    pages["index.html"] = render_html(
-        "site/index.html", describe_index(facts, entries, copies), templates=templates
-    )
+    pages["index.html"] = _render_page("site/index.html", describe_index(facts, entries, copies), templates)
     style, fonts = _render_style("".join(pages.values()), templates)
-    texts = {"audits.json": render_data(facts, entries, copies), "style.css": style, **pages}
+    texts = {"audits.json": render_data(facts, entries, copies), _SHEET: style, **pages}
     contents = fonts | {name: text.encode() for name, text in texts.items()}
     return _write(folder, contents, copies, own)
+
+
+def _render_page(template: str, context: Mapping[str, Any], templates: Path | None) -> str:
+    """A page that fetches nothing but the style sheet of the site, and its fonts."""
+    page = render_html(template, context, templates=templates)
+    check_self_contained(page, beside=(_SHEET, f"../{_SHEET}"))
+    return add_policy(page, SITE_POLICY)
 
 
 def _gather_facts(
@@ -94,6 +99,7 @@ def _gather_facts(
 def _render_style(text: str, templates: Path | None) -> tuple[str, dict[str, bytes]]:
     """The style sheet of all pages, and the fonts that it names, cut to the letters of the pages."""
     sheet = render_html("site/style.css", {}, templates=templates)
+    check_style(sheet)
     rules, fonts = [], {}
     for family, weight, packed in _FACE.findall(font_faces(_ALWAYS + html.unescape(text) + sheet)):
         content = b64decode(packed)
@@ -132,4 +138,4 @@ def _write_changed(folder: Path, contents: Mapping[str, bytes]) -> None:
     for path in changed:
         path.parent.mkdir(parents=True, exist_ok=True)
     if changed:
-        write_together(changed)
+        write_together(changed, public=True)

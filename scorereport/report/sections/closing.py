@@ -9,13 +9,20 @@ from scorereport.formatting import format_time
 from scorereport.report.parts import Section, join_software, make_facts, split_paragraphs
 
 if TYPE_CHECKING:
-    from scorereport.report.provenance import Provenance, Revision
+    from scorereport.report.provenance import Provenance
     from scorereport.report.record import Report
+    from scorereport.report.repository import Revision
     from scorereport.results import Settings
     from scorereport.trend.records import Trend
 
 #: How an engine sorted the rows.
 _ENGINES = {"duckdb": "DuckDB, rows sorted on disk", "spark": "Spark, rows sorted on a cluster"}
+#: Whether files differed from the commit, if it was determined.
+_STATES = {
+    True: "with uncommitted changes",
+    False: "without changes",
+    None: "and it could not be determined whether files differ from it",
+}
 _ROLES = {"Prepared by": "author", "Reviewed by": "reviewer", "Approved by": "approver"}
 
 
@@ -108,8 +115,7 @@ def _describe_audit(trend: Trend | None) -> dict[str, str]:
 
 
 def _describe_revision(revision: Revision) -> str:
-    changed = ", with uncommitted changes" if revision.is_changed else ", without changes"
-    return f"{revision.commit}{changed}"
+    return f"{revision.commit}, {_STATES[revision.is_changed]}"
 
 
 def describe_sign_off(report: Report) -> Section:
