@@ -17,6 +17,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scorereport.interrupts import undisturbed
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -41,21 +43,23 @@ class TemporaryFolder:
     """
 
     def __init__(self, kind: str = "", below: str | Path | None = None) -> None:
-        place = Path(tempfile.gettempdir() if below is None else below)
-        if place not in _swept:
-            _swept.add(place)
-            sweep(place)
-        self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}", dir=place))
-        try:
-            self.lock = _mark(self.path)
-        except BaseException:
-            shutil.rmtree(self.path, ignore_errors=True)
-            raise
-        self._finalizer = weakref.finalize(self, _remove, self.path, self.lock, os.getpid())
+        with undisturbed():  # a signal must not come between the folder and what removes it
+            place = Path(tempfile.gettempdir() if below is None else below)
+            if place not in _swept:
+                _swept.add(place)
+                sweep(place)
+            self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}", dir=place))
+            try:
+                self.lock = _mark(self.path)
+            except BaseException:
+                shutil.rmtree(self.path, ignore_errors=True)
+                raise
+            self._finalizer = weakref.finalize(self, _remove, self.path, self.lock, os.getpid())
 
     def close(self) -> None:
-        """Remove the folder with all that is in it."""
-        self._finalizer()
+        """Remove the folder with all that is in it; signals wait for it."""
+        with undisturbed():
+            self._finalizer()
 
     def __enter__(self) -> Path:
         return self.path

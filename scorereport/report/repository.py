@@ -14,10 +14,9 @@ import subprocess
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from scorereport.interrupts import undisturbed
+from scorereport.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -154,7 +153,7 @@ def _is_trusted(repository: _Repository) -> bool:
     if owners <= {os.geteuid(), _real_user()}:
         return True
     with suppress(OSError, subprocess.SubprocessError):
-        with _own_folder() as empty:
+        with TemporaryFolder("git-") as empty:
             trusted = _run_git(_environment(empty), "config", "--get-all", "safe.directory")
         return bool({"*", str(repository.files)} & set(trusted.splitlines()))
     return False
@@ -172,16 +171,15 @@ def _real_user() -> int:
 @contextmanager
 def _borrowed(repository: _Repository, commit: str) -> Iterator[Git]:
     """Git in an empty repository that has the objects and the index of the other, and is at its commit."""
-    with _own_folder() as name:
-        own = Path(name)
+    with TemporaryFolder("git-") as own:
         for folder in ("objects", "refs"):
             (own / folder).mkdir()
         (own / "HEAD").write_text(f"{commit}\n", encoding="ascii")
-        settings = _read_settings(repository, _environment(name))
+        settings = _read_settings(repository, _environment(own))
         (own / "config").write_text(_write_configuration(commit, settings), encoding="ascii")
-        environment = _environment(name) | {
-            "HOME": name,
-            "XDG_CONFIG_HOME": name,
+        environment = _environment(own) | {
+            "HOME": str(own),
+            "XDG_CONFIG_HOME": str(own),
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_WORK_TREE": str(repository.files),
@@ -193,20 +191,6 @@ def _borrowed(repository: _Repository, commit: str) -> Iterator[Git]:
             return _run_git(environment, *arguments, given=given)
 
         yield git
-
-
-@contextmanager
-def _own_folder() -> Iterator[str]:
-    """A temporary folder that is gone afterwards, whenever a signal comes: it lives for a moment only."""
-    folder = None
-    try:
-        with undisturbed():
-            folder = TemporaryDirectory(prefix="scorereport-")
-        yield folder.name
-    finally:
-        if folder is not None:
-            with undisturbed():
-                folder.cleanup()
 
 
 def _read_settings(repository: _Repository, environment: dict[str, str]) -> Iterator[tuple[str, str]]:
@@ -227,12 +211,12 @@ def _write_configuration(commit: str, settings: Iterable[tuple[str, str]]) -> st
     return "\n".join([*lines, ""])
 
 
-def _environment(folder: str) -> dict[str, str]:
+def _environment(folder: Path) -> dict[str, str]:
     """The environment with this folder as the repository, and without all that git would do unasked."""
     kept = {name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")}
     return kept | {
         "LC_ALL": "C",
-        "GIT_DIR": folder,
+        "GIT_DIR": str(folder),
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_OPTIONAL_LOCKS": "0",
