@@ -302,7 +302,7 @@ INNER_LAYERS = {
         ["demonstration", "reports", "software"],
     ],
     "sources": [
-        ["column_names", "file_kinds"],
+        ["column_names", "file_kinds", "sizes"],
         ["csv_files", "places"],
         ["hashing", "parquet_files"],
         ["reading_columns"],

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from scorereport.databases import columns_of, open_duckdb_table, quote_name, reading
 from scorereport.sources.column_names import check_columns
 from scorereport.sources.csv_files import stream_csv
-from scorereport.sources.parquet_files import check_parquet_files
+from scorereport.sources.parquet_files import check_footers, check_parquet_files
 from scorereport.sources.places import locate
+from scorereport.sources.sizes import check_relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,12 +32,16 @@ def open_lots(path: Path, table: str, columns: Sequence[str]) -> Iterator[Iterat
     elif place.kind == "duckdb":
         with open_duckdb_table(path, table, place.name) as (connection, relation):
             check_columns(columns, list(columns_of(connection, relation)), place.name)
+            with reading(place.name, "a table"):
+                check_relation(connection, relation, columns)
             yield _select(connection, relation, columns)
     else:
         import duckdb
 
         check_parquet_files(place, columns)
+        check_footers(place.files, columns, place.name)
         with reading(place.name, "Parquet"), duckdb.connect() as connection:
+            check_relation(connection, place.scan, columns)
             yield _select(connection, place.scan, columns)
 
 
