@@ -53,7 +53,10 @@ def read_terms(configuration: bytes) -> Terms:
     """
     from scorereport.configuration.audit_tables import RetentionTable
 
-    table: Any = tomllib.loads(configuration.decode("utf-8-sig"))
+    try:
+        table: Any = tomllib.loads(configuration.decode("utf-8-sig"))
+    except RecursionError:
+        raise ValueError("its lists are nested too deep") from None
     for name in ("audit", "retention"):
         table = table.get(name, {})
         if not isinstance(table, dict):

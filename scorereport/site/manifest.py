@@ -39,7 +39,7 @@ def _parse(path: Path) -> list[str]:
         names = document["files"]
         if document["version"] == _VERSION and all(isinstance(name, str) for name in names):
             return list(names)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         pass
     raise UsageError(
         f"{path} is no list of files of this scorereport; move the folder away, or name another one."

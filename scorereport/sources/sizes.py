@@ -67,7 +67,7 @@ def check_memory(name: str, rows: int, columns: int, text_bytes: int = 0) -> Non
     needed, there = (rows * columns * _CELL + text_bytes) * _COPIES, memory.physical_memory()
     if needed > there:
         raise DataError(
-            f"{name} must fit into memory, of which this machine has {_format_bytes(there)}; got {rows:,} rows, "
+            f"{name} must fit into memory, of which there are {_format_bytes(there)}; got {rows:,} rows, "
             f"which take at least {_format_bytes(needed)}. "
             'Pass engine="duckdb" (--engine duckdb) to evaluate them on disk.'
         )
