@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport.checks import LONGEST_TEXT
 from scorereport.errors import DataError
-from scorereport.redacting import Redactor
+from scorereport.redacting import Redactor, find_passwords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -170,7 +170,7 @@ def open_sql(address: str) -> Iterator[Engine]:
 
 
 def _tell(address: str, error: Exception) -> str:
-    redactor = Redactor()
+    redactor = Redactor(find_passwords(address))
     return redactor.redact(f"{address} cannot be read: {_first_line(error)}")
 
 

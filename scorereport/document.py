@@ -47,7 +47,7 @@ def dump(value: Any) -> str:
 
 
 def check_version(text: bytes, version: int, name: str) -> None:
-    """Refuse documents of another version, and what no document holds, before their structure is looked at."""
+    """Refuse documents of another version, or too deep, before their structure is looked at."""
     try:
         found = json.loads(text, parse_int=_parse_int, parse_float=_parse_float).get("version", version)
     except RecursionError:
