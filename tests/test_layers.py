@@ -13,7 +13,7 @@ PACKAGE = Path(scorereport.__file__).parent
 
 #: Each line may import from the lines above it, and modules of a folder from that folder.
 LAYERS = [
-    ["errors", "arrays", "processes", "interrupts", "resources"],
+    ["errors", "arrays", "processes", "interrupts", "resources", "suggestions"],
     ["progress"],
     [
         "checks",
