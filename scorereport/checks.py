@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 #: How far the class probabilities of a row may miss one: wide enough for float32 softmax output.
 SUM_TOLERANCE = 1e-6
+#: Characters that a label, a date or another text of a row may have.
+LONGEST_TEXT = 1000
 _ROWS_SHOWN = 5
+#: Characters that are shown of a text.
+_LONGEST_SHOWN = 100
 #: Rows to find of those that break a rule: one more than are shown.
 ROWS_SOUGHT = _ROWS_SHOWN + 1
 
@@ -314,6 +318,13 @@ def describe_places(first: object, rows: Sequence[int] | NDArray[Any], count: in
     >>> describe_places(1.03, [1, 3], 2, 4)
     '1.03 at row 1 (2 of 4 rows: 1, 3)'
     """
-    shown = repr(first.item() if isinstance(first, np.generic) else first)
+    shown = _show(first.item() if isinstance(first, np.generic) else first)
     which = f": {name_some(rows)}" if count > 1 else ""
     return f"{shown} at row {rows[0]} ({count} of {total} rows{which})"
+
+
+def _show(value: object) -> str:
+    """A value as Python writes it; of a long one its beginning."""
+    if isinstance(value, (str, bytes)) and len(value) > _LONGEST_SHOWN:
+        return f"{value[:_LONGEST_SHOWN]!r} ..."
+    return repr(value)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.checks import name_some, refuse_longdouble, refuse_rows
+from scorereport.checks import LONGEST_TEXT, name_some, refuse_longdouble, refuse_rows
 from scorereport.errors import DataError
 from scorereport.sources.csv_files import MISSING_WORDS
+from scorereport.sources.sizes import refuse_long_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -122,6 +123,8 @@ def read_number(item: Any) -> float | None:
         return None
     try:
         return float(item)
+    except OverflowError:
+        return np.inf if item > 0 else -np.inf
     except (TypeError, ValueError):
         return None
 
@@ -140,10 +143,27 @@ def _factorize(
         codes, values = column.factorize()
     except TypeError as error:
         raise DataError(f"`{name}` must hold plain labels; got {column.iloc[0]!r} at row 0.") from error
+    _check_lengths(codes, values, name)
     texts = [label_text(value) for value in values]
     labels = list(dict.fromkeys(text for text in texts if text not in missing))
     position = {text: place for place, text in enumerate(labels)}
     return np.array([*(position.get(text, -1) for text in texts), -1], dtype=np.intp)[codes], labels
+
+
+def _check_lengths(codes: NDArray[np.intp], values: Iterable[object], name: str) -> None:
+    """Refuse the first row whose text is longer than a label has to be."""
+    lengths = np.array([text_length(value) for value in values], dtype=np.int64)
+    if (lengths > LONGEST_TEXT).any():
+        of_rows = np.append(lengths, 0)[codes]  # the last is for the missing
+        row = int((of_rows > LONGEST_TEXT).argmax())
+        refuse_long_text(name, int(of_rows[row]), row)
+
+
+def text_length(value: object) -> int:
+    """Characters of a text, and about the digits of a whole number; other values are short."""
+    if isinstance(value, int):
+        return value.bit_length() // 3  # to write it down could take for ever
+    return len(value) if isinstance(value, (str, bytes)) else 0
 
 
 def dates(column: pd.Series[Any], name: str) -> NDArray[np.datetime64]:

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scorereport.checks import LONGEST_TEXT
 from scorereport.connections import ROLE_REFUSED, connect_duckdb, create_reader, may_leave_session
 from scorereport.errors import DataError, UsageError
-from scorereport.redacting import Redactor
+from scorereport.redacting import Redactor, find_passwords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -201,7 +202,8 @@ def _check_role(engine: Engine, address: str) -> None:
 
 
 def _refuse(address: str, reason: str) -> DataError:
-    return DataError(Redactor().redact(f"{address} cannot be read: {reason}"))
+    redactor = Redactor(find_passwords(address))
+    return DataError(redactor.redact(f"{address} cannot be read: {reason}"))
 
 
 def sql_columns(engine: Engine, table: str, where: str) -> list[str]:
@@ -219,15 +221,33 @@ def stream_sql(
     engine: Engine, table: str, columns: Sequence[str], rows: int = LOT
 ) -> Iterator[dict[str, list[Any]]]:
     """The rows of a table in lots, by a cursor on the server: nothing else is in memory."""
-    from sqlalchemy import column, select
+    from sqlalchemy import select
     from sqlalchemy import table as sql_table
 
     schema, name = _split(engine, table)
-    query: Any = select(*map(column, columns)).select_from(sql_table(name, schema=schema))
+    cut = _cut_texts(engine, name, schema, columns)
+    query: Any = select(*cut).select_from(sql_table(name, schema=schema))
     with engine.connect() as connection:
         result = connection.execution_options(stream_results=True, yield_per=rows).execute(query)
         for lot in result.partitions(rows):
             yield dict(zip(columns, map(list, zip(*lot, strict=True)), strict=True))
+
+
+def _cut_texts(engine: Engine, table: str, schema: str | None, columns: Sequence[str]) -> list[Any]:
+    """Columns of which no more is sent than one character too many for a label."""
+    import sqlalchemy as sa
+
+    types = {found["name"]: found["type"] for found in sa.inspect(engine).get_columns(table, schema)}
+    cut = []
+    for name in columns:
+        column: Any = sa.column(name)
+        part, kind = sa.func.substr(column, 1, LONGEST_TEXT + 1), types.get(name)
+        if engine.dialect.name == "sqlite":  # where the type of a column does not bind its values
+            column = sa.case((sa.func.typeof(column).in_(["text", "blob"]), part), else_=column)
+        elif isinstance(kind, (sa.String, sa.LargeBinary)) and not isinstance(kind, sa.Enum):
+            column = part
+        cut.append(column.label(name))
+    return cut
 
 
 def _split(engine: Engine, table: str) -> tuple[str | None, str]:

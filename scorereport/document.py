@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 _T = TypeVar("_T")
+#: Whole numbers of more digits are beyond all floating-point numbers.
+_MOST_DIGITS = 308
+_LONGEST_SHOWN = 60
 
 
 def encode(value: Any) -> Any:
@@ -44,15 +47,31 @@ def dump(value: Any) -> str:
 
 
 def check_version(text: bytes, version: int, name: str) -> None:
-    """Refuse documents of another version before their structure is looked at."""
+    """Refuse documents of another version, or too deep, before their structure is looked at."""
     try:
-        found = json.loads(text).get("version", version)
+        found = json.loads(text, parse_int=_parse_int, parse_float=_parse_float).get("version", version)
+    except RecursionError:
+        raise DataError(f"{name} cannot be read: its lists and objects are nested too deeply.") from None
+    except OverflowError:
+        raise DataError(f"{name} cannot be read: it holds a number too large for floating point.") from None
     except (ValueError, AttributeError):
         return  # no document at all; reading it will say so
-    except RecursionError:
-        raise DataError(f"{name} is not a document of scorereport: it is nested too deeply.") from None
     if found != version:
-        raise DataError(f"{name} has version {found}; this scorereport reads version {version}.")
+        shown = str(found)[:_LONGEST_SHOWN]
+        raise DataError(f"{name} has version {shown}; this scorereport reads version {version}.")
+
+
+def _parse_int(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise OverflowError
+    return int(digits)
+
+
+def _parse_float(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):  # written as a text, infinity is meant
+        raise OverflowError
+    return value
 
 
 def has_field(text: bytes, name: str) -> bool:

@@ -1,9 +1,32 @@
-"""Memory that libraries hold back for later, given back to the machine: of many rows it is a lot."""
+"""The memory of the machine: how much there is, and what libraries hold back for later, given back to it."""
 
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
+from pathlib import Path
+
+#: Where the machine does not say.
+_USUAL = 8 << 30
+#: Where Linux says what a container may take: a number, or "max".
+_OF_CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def physical_memory() -> int:
+    """Bytes of memory that this machine has, or this container may take."""
+    try:
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        machine = _USUAL
+    return min([machine, *filter(None, map(_read_limit, _OF_CONTAINERS))])
+
+
+def _read_limit(file: str) -> int | None:
+    try:
+        return int(Path(file).read_text())
+    except (OSError, ValueError):
+        return None
 
 
 def give_back_memory() -> None:

@@ -6,11 +6,11 @@ import re
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from scorereport.clock import read_clock
 from scorereport.errors import UsageError
+from scorereport.suggestions import find_meant
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -26,6 +26,15 @@ _CHOICES = (
     *(f"previous calendar {unit}" for unit in _UNITS),
     "all",
 )
+#: What comes before a unit, and stands for one, where the last calendar period is meant.
+_BEFORE = "(?:last|previous|prior|past|preceding)"
+_OTHER_WORDS = {
+    "day": "daily|yesterday",
+    "week": "weekly",
+    "month": "monthly",
+    "quarter": "quarterly",
+    "year": "yearly|annual",
+}
 _YEARS = range(1900, 3000)
 
 
@@ -164,12 +173,32 @@ def _check_count(count: int, unit: str, text: str) -> str:
 
 
 def _suggest(words: str) -> str:
-    """A question after the nearest window, with the number that was asked for."""
+    """A question after the window that was meant, of the same kind: days up to now, or a calendar period."""
     number = re.search(r"[1-9][0-9]*", words)
+    meant = _find_calendar(words) if number is None else _find_rolling(words, int(number[0]))
+    return f" Did you mean `{meant}`?" if meant else ""
+
+
+def _find_calendar(words: str) -> str:
+    """Without a number, `last month` is the calendar month; `this month` is not over, and no window."""
+    for unit, others in _OTHER_WORDS.items():
+        if re.fullmatch(
+            rf"(?:(?:the )?{_BEFORE} )?(?:(?:calendar|full|whole) )?(?:{unit}s?|{others})", words
+        ):
+            return f"previous calendar {unit}"
+    return find_meant(words, [choice for choice in _CHOICES if "N" not in choice])
+
+
+def _find_rolling(words: str, number: int) -> str:
+    """With a number, windows of so many days, weeks or months; of quarters and years their months."""
     sample = re.sub(r"-?[0-9.]+", "n", words)
-    near = get_close_matches(sample, [choice.lower() for choice in _CHOICES], n=1)
-    near = near or [f"previous calendar {unit}" for unit in _UNITS if unit in words][:1]
-    return f" Did you mean `{near[0].replace(' n ', f' {number[0] if number else 1} ')}`?" if near else ""
+    rolling = {f"last n {unit}s": (1, unit) for unit in _MOST}
+    rolling |= {"last n quarters": (3, "month"), "last n years": (12, "month")}
+    meant = find_meant(sample, rolling)
+    if not meant:
+        return ""
+    times, unit = rolling[meant]
+    return f"last {number * times} {unit}s"
 
 
 def _check_moment(as_of: datetime) -> datetime:

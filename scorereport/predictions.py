@@ -10,7 +10,13 @@ import numpy as np
 
 from scorereport.arrays import FloatArray, IntArray
 from scorereport.cases import Cases
-from scorereport.checks import check_distribution, check_labels, check_outcome, check_probability
+from scorereport.checks import (
+    LONGEST_TEXT,
+    check_distribution,
+    check_labels,
+    check_outcome,
+    check_probability,
+)
 from scorereport.columns import label_text
 from scorereport.errors import UsageError
 
@@ -92,6 +98,11 @@ def check_class_names(classes: Any) -> tuple[str, ...]:
         raise UsageError(f"`classes` must be a list of at least two labels; got {classes!r}.")
     if "" in names:
         raise UsageError("`classes` must be labels that are not empty; got an empty text.")
+    if longest := [name for name in names if len(name) > LONGEST_TEXT]:
+        raise UsageError(
+            f"`classes` must be labels of at most {LONGEST_TEXT:,} characters; "
+            f"got one of {len(longest[0]):,} characters."
+        )
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(f"`classes` must differ; got {twice!r} twice.")

@@ -25,12 +25,22 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _WEB_LOGIN = re.compile(r"""(?:(?<=http://)|(?<=https://))[^\s/?#'"<>]+(?=@)""", re.IGNORECASE)
 #: Of a database, as SQLAlchemy reads it: a password may hold anything.
 _LOGIN = re.compile(r"""(?<!http://)(?<!https://)(?<=://)[^\s/:@?#'"<>]*:[^\s'"<>]+(?=@)""", re.IGNORECASE)
+#: The same with blanks in it; a text that goes on after a port or a path is none.
+_SPACED_LOGIN = re.compile(r"""(?<=://)[^\n/:@?#'"<>]*:(?=\S)[^\n/'"<>]*(?=@)""")
+#: Password of a text that is an address as a whole, where it may hold anything.
+_PASSWORD = re.compile(r"(?<!http)(?<!https)://[^/:@?#]*:(.+)@", re.IGNORECASE | re.DOTALL)
+_WEB_PASSWORD = re.compile(r"https?://[^/?#:]*:([^/?#]+)@", re.IGNORECASE)
 _ADDRESS_LOGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^@]*@")
 #: User, host and database of a URL that is a secret as a whole.
 _PLACE = re.compile(r"[A-Za-z][\w+.-]*://(?:([^:@/?#]*)[^@/?#]*@)?([^:/?#]*)[^/?#]*/?([^?#]*)")
+_SECRET_KEYS = "(?:ssl)?password|passwd|pwd|token|secret|api_?key"
+#: A value in quotes, or in the braces of ODBC, may hold blanks.
 _PARAMETER = re.compile(
-    r"""(?<![A-Za-z])((?:ssl)?password|passwd|pwd|token|secret|api_?key)=[^\s&;'"<>]+""", re.IGNORECASE
+    rf"""(?<![A-Za-z])(?:{_SECRET_KEYS})(?:\s*=\s*(?='[^']|"[^"]|\{{[^}}])|=|\s*=\s*(?![${{]))"""
+    r"""('(?:[^'\\]|\\.)+'|"(?:[^"\\]|\\.)+"|\{[^}]+\}|[^\s&;'"<>]+)""",
+    re.IGNORECASE,
 )
+_SECRET_KEY = re.compile(_SECRET_KEYS, re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +121,18 @@ def find_literal_secret(url: str) -> bool:
     False
     """
     text = _VARIABLE.sub("", url)
-    if _PARAMETER.search(text) or _LOGIN.search(text):
-        return True
-    login = _WEB_LOGIN.search(text)
-    return login is not None and bool(login[0].partition(":")[2])
+    return any(pattern.search(text) for pattern in (_PARAMETER, _PASSWORD, _WEB_PASSWORD))
+
+
+def find_passwords(address: str) -> tuple[str, ...]:
+    """The passwords that an address holds before its host or in its query, as they are written there.
+
+    >>> find_passwords("postgresql://me:s3 cret@host/data?sslpassword=4 you")
+    ('s3 cret', '4 you')
+    """
+    pairs = (pair.partition("=") for pair in address.partition("?")[2].split("&"))
+    named = (value for key, _, value in pairs if _SECRET_KEY.fullmatch(key.strip()))
+    return tuple(filter(None, (*_PASSWORD.findall(address), *_WEB_PASSWORD.findall(address), *named)))
 
 
 def _read_variable(name: str, environ: Mapping[str, str], key: str) -> str:
@@ -136,10 +154,10 @@ def _find_forms(text: str, secrets: Iterable[str]) -> Iterator[tuple[int, int]]:
 
 
 def _find_logins(text: str) -> Iterator[tuple[int, int]]:
-    for pattern in (_LOGIN, _WEB_LOGIN):
+    for pattern in (_LOGIN, _SPACED_LOGIN, _WEB_LOGIN):
         yield from (match.span() for match in pattern.finditer(text))
     for match in _PARAMETER.finditer(text):
-        yield match.end(1) + 1, match.end()
+        yield match.span(1)
 
 
 def _mask(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[str]:
@@ -168,7 +186,7 @@ def _list_parts(secret: str) -> set[str]:
     """The secret, its lines if there are several, and if it is a URL who, where and what it names."""
     lines = {line.strip() for line in secret.splitlines()}
     logins = [*_LOGIN.findall(secret), *_WEB_LOGIN.findall(secret)]
-    passwords = {login.partition(":")[2] or login for login in logins}
+    passwords = {login.partition(":")[2] or login for login in logins} | set(_PASSWORD.findall(secret))
     place = _PLACE.match(secret.strip())
     named = set() if place is None else {part for part in place.groups() if part}
     candidates = {

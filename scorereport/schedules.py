@@ -101,7 +101,8 @@ def check_zone(zone: str, *, name: str = "audit.time_zone") -> ZoneInfo:
     try:
         return ZoneInfo(zone)
     except (LookupError, ValueError, OSError) as error:
-        near = get_close_matches(zone, available_timezones(), n=1)
+        is_offset = re.search(r"[0-9]", zone)  # the signs of zones such as Etc/GMT+5 are turned around
+        near = [] if is_offset else get_close_matches(zone, available_timezones(), n=1)
         raise UsageError(
             f"`{name}` must be the name of a time zone such as `UTC` or `Europe/Berlin`; got {zone!r}."
             f"{f' Did you mean `{near[0]}`?' if near else ''}"

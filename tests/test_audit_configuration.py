@@ -159,6 +159,17 @@ def test_a_schedule_that_never_runs_is_refused(cron):
         '[audit.notify.webhook]\nurl = "https://me:hunter2@chat/hook"',
         '[audit.history]\ndatabase = "postgresql://me:hun/ter2@h/db"',
         '[audit.history]\ndatabase = "postgresql://h/db?password=hunter2"',
+        '[audit.history]\ndatabase = "postgresql://me:hun ter hunter2@h/db"',
+        '[audit.history]\ndatabase = "postgresql://me:hunter2 x@[::1]:5432/db"',
+        '[audit.history]\ndatabase = "postgresql://me:hunter2%20x@h/db"',
+        '[audit.history]\ndatabase = "postgresql://me:hunter2 @ x@h/db"',
+        "[audit.history]\ndatabase = \"postgresql://me:'hunter2 x'@h/db\"",
+        '[audit.history]\ndatabase = "postgresql://h/db?sslpassword=hunter2 x"',
+        "[audit.history]\ndatabase = \"host=h password = 'hunter2 x'\"",
+        "[audit.history]\ndatabase = \"host=h password='hunter2 x'\"",
+        '[audit.history]\ndatabase = "host=h password = hunter2"',
+        '[audit.source]\ndatabase = "postgresql://me:hunter2 x@db/loans"\ntable = "t"',
+        '[audit.notify.webhook]\nurl = "https://me:hunter2 x@chat/hook"',
         '[audit.notify.webhook]\nurl = "https://chat/hook"\nheaders = {Authorization = "Bearer hunter2"}',
         '[audit.notify.webhook]\nurl = "https://chat/hook"\nheaders = {X-Auth = "hunter2"}',
         '[audit.notify.webhook]\nurl = "https://chat/services/T0/B0/hunter2hunter2hunter2"',
@@ -179,6 +190,50 @@ def test_a_password_never_goes_over_the_wire_in_the_open():
     text = '[audit.notify.email]\nhost="h"\nsender="s"\nrecipients=["r"]\nuser="u"\npassword="${P}"\n'
     with pytest.raises(UsageError, match='must be "starttls" or "tls" where there is a password'):
         parse_configuration(f'{text}security = "none"')
+
+
+SECRET_HEADER = '\nheaders = {Authorization = "Bearer ${TOKEN}"}'
+OPEN = (
+    "audit.toml: `audit.notify.webhook.url` must begin with https:// where the address or a header holds a "
+    "secret; got http://, which anyone on the way can read. Only localhost may be called by http://."
+)
+
+
+@pytest.mark.parametrize(
+    ("url", "headers"),
+    [
+        ("http://chat/hook", SECRET_HEADER),
+        ("HTTP://chat:8080/hook", SECRET_HEADER),
+        ("http://10.0.0.7/hook", SECRET_HEADER),
+        ("http://[2001:db8::1]:80/hook", SECRET_HEADER),
+        ("http://127.0.0.1.evil.example/hook", SECRET_HEADER),
+        ("http://localhost@evil.example/hook", SECRET_HEADER),
+        ("http://chat/${TOKEN}", ""),
+        ("http://chat/hook?sig=${TOKEN}", ""),
+    ],
+)
+def test_a_token_is_not_sent_over_plain_http(url, headers):
+    with pytest.raises(UsageError) as caught:
+        parse_configuration(f'[audit.notify.webhook]\nurl = "{url}"{headers}', "audit.toml")
+    assert str(caught.value) == OPEN
+
+
+@pytest.mark.parametrize(
+    ("url", "headers"),
+    [
+        ("https://chat/hook", SECRET_HEADER),
+        ("http://localhost:8080/hook", SECRET_HEADER),
+        ("http://127.3.2.1/hook", SECRET_HEADER),
+        ("http://[::1]:8080/hook", SECRET_HEADER),
+        ("http://chat/hook", ""),
+        ("${HOOK}", SECRET_HEADER),
+        ("http://${HOST}/hook", SECRET_HEADER),
+    ],
+)
+def test_a_webhook_may_be_called_encrypted_or_on_this_machine_or_without_a_secret(url, headers):
+    table = parse_configuration(f'[audit.notify.webhook]\nurl = "{url}"{headers}').audit.notify.webhook
+    assert table is not None
+    assert table.url == url
 
 
 def test_a_variable_in_a_command_is_for_the_command_to_read():

@@ -882,7 +882,10 @@ def test_the_order_of_classes_must_be_as_asked(of_classes):
         ("log_loss_skill = 0.1", "did you mean `limits.multiclass_log_loss_skill`?"),
         ("brier_miscalibration = 0.1", "did you mean `limits.multiclass_brier_miscalibration`?"),
         ("log_loss_miscalibration = 0.1", "remove the limit."),
-        ("misclassification = 0.1", "did you mean `limits.accuracy`?"),
+        (
+            "misclassification = 0.1",
+            "set `limits.accuracy`, which is 1 minus this, or remove the limit.",
+        ),
         ("roc_auc = 0.7", "remove the limit."),
         ("bounded_brier = 0.1", "remove the limit."),
         ("calibration_slope = {min = 0.8}", "remove the limit."),

@@ -240,7 +240,7 @@ def test_results_that_are_nested_too_deeply_are_refused(tmp_path, call):
     code, _, stderr = call("report", "--from", tmp_path / "deep.json", "-o", tmp_path / "x.html")
     assert code == ExitCode.DATA_REFUSED
     assert stderr == (
-        f"scorereport: {tmp_path / 'deep.json'} is not a document of scorereport: it is nested too deeply.\n"
+        f"scorereport: {tmp_path / 'deep.json'} cannot be read: its lists and objects are nested too deeply.\n"
     )
 
 

@@ -20,7 +20,8 @@ import scorereport as sr
 from scorereport.engines.choosing import choose_engine, estimate_rows
 from scorereport.engines.duck.engine import open_duckdb
 from scorereport.engines.duck.workspace import Workspace
-from scorereport.engines.limits import check_memory_limit, physical_memory
+from scorereport.engines.limits import check_memory_limit
+from scorereport.memory import physical_memory
 from scorereport.sources.hashing import hash_file
 
 NAMED = {"outcome": "y", "forecasts": ["x"]}
@@ -150,7 +151,7 @@ def test_limits_are_read_with_their_units():
 def test_a_container_may_have_less_memory_than_its_machine(tmp_path, monkeypatch):
     machine = physical_memory()
     files = [tmp_path / "memory.max", tmp_path / "limit_in_bytes"]
-    monkeypatch.setattr("scorereport.engines.limits._OF_CONTAINERS", tuple(map(str, files)))
+    monkeypatch.setattr("scorereport.memory._OF_CONTAINERS", tuple(map(str, files)))
     for texts, memory in ((("max\n", "300000000\n"), 300_000_000), (("200000000\n", "1" * 20), 200_000_000)):
         for file, text in zip(files, texts, strict=True):
             file.write_text(text)

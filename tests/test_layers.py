@@ -13,7 +13,7 @@ PACKAGE = Path(scorereport.__file__).parent
 
 #: Each line may import from the lines above it, and modules of a folder from that folder.
 LAYERS = [
-    ["errors", "arrays", "connections", "processes", "interrupts", "resources"],
+    ["errors", "arrays", "connections", "processes", "interrupts", "resources", "suggestions"],
     ["progress", "rounding"],
     [
         "checks",
@@ -310,7 +310,7 @@ INNER_LAYERS = {
         ["audits", "demonstration", "reports", "software"],
     ],
     "sources": [
-        ["column_names", "file_kinds"],
+        ["column_names", "file_kinds", "sizes"],
         ["csv_files", "places"],
         ["hashing", "parquet_files"],
         ["reading_columns"],

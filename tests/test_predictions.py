@@ -393,14 +393,14 @@ def test_a_column_has_one_role():
         (
             "p.csv",
             b'y,a,c\n0,.1,x\n1,.3,"5 inch\n0,.2,b\n1,.4,x\n',
-            "p.csv has 4 lines below the header but 2 rows: "
-            "a quote is not closed, or a quoted field spans lines.",
+            "p.csv must close each quoted field in its line; the quote that opens in line 3 is not closed "
+            "there. Close it, or write a quote that is part of a text twice.",
         ),
         (
             "p.csv",
             b'y,a,c\n0,.1,x\n1,.3,"5 inch\n0,.2,b',
-            "p.csv has 3 lines below the header but 2 rows: "
-            "a quote is not closed, or a quoted field spans lines.",
+            "p.csv must close each quoted field in its line; the quote that opens in line 3 is not closed "
+            "there. Close it, or write a quote that is part of a text twice.",
         ),
         ("p.parquet", b"y,a\n0,.1\n", "p.parquet is named like Parquet but holds CSV."),
         ("p.csv", b"y,a\n0,.1\xff\n", "p.csv is not UTF-8 text."),

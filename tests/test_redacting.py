@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scorereport.errors import UsageError
-from scorereport.redacting import Redactor, expand, find_literal_secret
+from scorereport.redacting import Redactor, expand, find_literal_secret, find_passwords
 
 #: No stars, for those are what secrets are replaced by.
 SECRETS = st.text(st.characters(exclude_characters="*", exclude_categories=["Cs"]), min_size=4, max_size=30)
@@ -121,10 +121,45 @@ def test_what_is_too_short_to_be_a_secret_spoils_no_text() -> None:
         ("host=h password=geheim user=u", "host=h password=*** user=u"),
         ("https://h/x?a=1&token=abc&b=2", "https://h/x?a=1&token=***&b=2"),
         ("ordinary text: me@example.org", "ordinary text: me@example.org"),
+        ("no postgresql://me:pass word@host/db", "no postgresql://***@host/db"),
+        ("no postgresql://me:pass\tword@host/db", "no postgresql://***@host/db"),
+        ("postgresql://me:p@ss word@[::1]:5432/db", "postgresql://***@[::1]:5432/db"),
+        ("http://me:pass word@host/x", "http://***@host/x"),
+        ("host=h password='pass word' user=u", "host=h password=*** user=u"),
+        ("host=h password = 'it\\'s a word' user=u", "host=h password = *** user=u"),
+        ('host=h password = "pass word";user=u', "host=h password = ***;user=u"),
+        ("Server=h;Pwd={pass word};", "Server=h;Pwd=***;"),
+        ("password = word, user = u", "password = *** user = u"),
+        ("h?sslpassword=word&x=1", "h?sslpassword=***&x=1"),
+        (
+            "postgresql://host:5432/db is down, ask me@x.org",
+            "postgresql://host:5432/db is down, ask me@x.org",
+        ),
+        ("https://host.org: ask me@x.org", "https://host.org: ask me@x.org"),
     ],
 )
 def test_logins_in_urls_are_hidden_without_being_told(text: str, expected: str) -> None:
     assert Redactor().redact(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("address", "passwords"),
+    [
+        ("postgresql://me:pass word@host/db", ("pass word",)),
+        ("postgresql://me:p'a\"s@s / x@host/db", ("p'a\"s@s / x",)),
+        ("postgresql://host/db?user=me&password=pass word&x=1", ("pass word",)),
+        ("postgresql://me:one two@[::1]/db?sslpassword=three four", ("one two", "three four")),
+        ("postgresql://me@host:5432/db?sslmode=require", ()),
+        ("sqlite:////srv/a:b@c.db", ()),
+    ],
+)
+def test_passwords_of_an_address_are_found_whatever_they_hold(
+    address: str, passwords: tuple[str, ...]
+) -> None:
+    assert find_passwords(address) == passwords
+    assert find_literal_secret(address) is bool(passwords)
+    hidden = Redactor(find_passwords(address)).redact(f"{address} cannot be read")
+    assert not any(password in hidden for password in passwords)
 
 
 def test_the_password_in_a_secret_url_is_hidden_alone_as_well() -> None:

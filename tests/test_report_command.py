@@ -344,7 +344,7 @@ def test_options_of_classes_come_before_the_configuration(call, write, tmp_path)
             "[limits]\naccuracy = 0.2\n",
             ["--outcome", "grade", "--forecast", "m"],
             "k.toml: `limits.accuracy` is for models of several classes, and `evaluation.classes` names "
-            "none: did you mean `limits.misclassification`?",
+            "none: set `limits.misclassification`, which is 1 minus this, or remove the limit.",
         ),
         (
             ORDINAL + "[limits]\nmodels = ['modle']\nrps = 0.2\n",

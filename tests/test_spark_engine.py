@@ -307,6 +307,11 @@ def _recording(
             {},
             r"`x` must lie in \[0, 1\]; got -2.0 \(3 of 4 rows: -2.0, 1.5\)\.$",
         ),
+        (
+            {"g": ["a", "b" * 1500, "a", "b"]},
+            {"group": "g"},
+            r"^`g` must hold texts of at most 1,000 characters; got one of 1,500 characters\.$",
+        ),
         ({"x": [0.1, np.inf, 0.2, 0.3]}, {}, r"`x` must be finite; got inf \(1 of 4 rows\)\.$"),
         (
             {"x": ["0.1", "0,5", "", ".5"]},

@@ -433,6 +433,16 @@ def test_an_address_that_is_none_is_a_problem(url: str, problem: str) -> None:
     assert problem in said
 
 
+@pytest.mark.parametrize("url", ["http://chat.example/x", "${OPEN_URL}"])
+def test_a_token_is_not_sent_over_plain_http(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPEN_URL", "http://chat.example/geheim")
+    assert send(call(url, Key="${TOKEN}")) == [
+        "`audit.notify.webhook`: `audit.notify.webhook.url` must begin with https:// where the address or a "
+        "header holds a secret; got http://, which anyone on the way can read. Only localhost may be called "
+        "by http://."
+    ]
+
+
 @pytest.mark.parametrize("value", ["geheim\r\nX-Other: y", "geheim-ü", "geheim\0"])
 def test_a_header_is_one_line_of_ascii(hook: Hook, value: str) -> None:
     assert send(call(hook.url, Key=value)) == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 
-from scorereport.redacting import Redactor, find_literal_secret
+from scorereport.redacting import Redactor, find_literal_secret, find_passwords
 
 _NAME = "scorereport"
 #: Options that say where and how to write, not what; with those that take a value.
@@ -31,4 +31,6 @@ def describe_command() -> str:
             kept.append(word)
         elif _ABOUT_WRITING[name] and word == name:
             next(words, None)
-    return shlex.join(Redactor().redact(word) if find_literal_secret(word) else word for word in kept)
+    return shlex.join(
+        Redactor(find_passwords(word)).redact(word) if find_literal_secret(word) else word for word in kept
+    )

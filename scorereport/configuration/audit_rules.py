@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from scorereport.checks import check_inside, check_option, check_whole
@@ -176,6 +177,30 @@ def _check_secrets(table: AuditTable) -> Iterator[str]:
             )
     if webhook:
         yield from _check_headers(webhook)
+        yield from attempt(
+            lambda url, _: check_encryption(url, webhook), webhook.url, "audit.notify.webhook.url"
+        )
+
+
+def check_encryption(url: str, webhook: WebhookTable) -> None:
+    """Refuse to send what is secret over http, save to this machine.
+
+    The address may have its variables or their values in it; a host that is a variable is checked later.
+    """
+    host = re.match(r"(?i)http://(?:[^/?#]*@)?(\[[^\]/?#]*\]|[^:/?#]*)", url)
+    is_secret = bool(find_variables(webhook.url)) or any(map(find_variables, webhook.headers.values()))
+    if host and is_secret and not find_variables(host[1]) and not _is_loopback(host[1].strip("[]")):
+        raise UsageError(
+            "`audit.notify.webhook.url` must begin with https:// where the address or a header holds a "
+            "secret; got http://, which anyone on the way can read. Only localhost may be called by http://."
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 def _check_headers(webhook: WebhookTable) -> Iterator[str]:

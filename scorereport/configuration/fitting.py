@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scorereport.columns import label_text
-from scorereport.configuration.measures import ModelKind, Part
+from scorereport.configuration.measures import MEASURES, ModelKind, Part
 from scorereport.configuration.messages import refuse, suggest
 
 if TYPE_CHECKING:
@@ -100,9 +100,19 @@ def _find_absent_measures(configuration: Configuration, asked: Asked) -> Iterato
             )
 
 
+def _name_counterpart(measure: LimitMeasure) -> str:
+    """The measure to take instead; where it is turned around, its limit must be another number."""
+    if not measure.counterpart:
+        return "remove the limit."
+    other = MEASURES[measure.counterpart]
+    if other.direction is not measure.direction:
+        return f"set `limits.{other.name}`, which is 1 minus this, or remove the limit."
+    return f"did you mean `limits.{other.name}`?"
+
+
 def _describe_other_kind(measure: LimitMeasure, kind: ModelKind) -> str:
     """Why models of a kind do not have a measure, and what to do."""
-    instead = f"did you mean `limits.{measure.counterpart}`?" if measure.counterpart else "remove the limit."
+    instead = _name_counterpart(measure)
     if ModelKind.BINARY in measure.kinds:
         return f"is for binary models, and these have several classes: {instead}"
     if kind is ModelKind.BINARY:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from scorereport.classes.measures import order_of_tables
 from scorereport.scores import REGISTRY, Direction
+from scorereport.suggestions import find_meant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 
 class ModelKind(StrEnum):
@@ -159,3 +160,52 @@ def _measures_of(
 
 #: Everything that `[limits]` knows beside its own settings, by name, in the order of judgements.
 MEASURES: dict[str, LimitMeasure] = {measure.name: measure for measure in _list_measures()}
+
+#: What measures are called elsewhere. CRPS is none of them, and RPSS, a skill, is RPS with a letter too many.
+_OTHER_NAMES = {
+    "brier": ("mse", "mean_squared_error", "quadratic"),
+    "log_loss": ("log", "logarithmic", "logloss", "cross_entropy", "crossentropy"),
+    "misclassification": ("error_rate", "misclassification_rate", "classification_error", "zero_one"),
+    "roc_auc": ("auc", "auroc", "roc", "auc_roc", "aucroc", "c_statistic", "c_index", "concordance"),
+    "accuracy": ("acc",),
+    "macro_f1": ("f1", "f1_macro"),
+    "quadratic_weighted_kappa": ("kappa", "qwk", "weighted_kappa", "quadratic_kappa"),
+    "rps": ("ranked_probability",),
+    "brier_skill": ("bss",),
+    "calibration_slope": ("slope",),
+    "calibration_intercept": ("intercept",),
+    "calibration_in_the_large": ("citl", "calibration_in_large"),
+    "prevalence": ("event_rate", "base_rate", "default_rate"),
+    "": ("crps", "rpss"),
+}
+_MEANT = {other: name for name, others in _OTHER_NAMES.items() for other in others}
+#: How the ends of names are written elsewhere, and here.
+_ENDINGS = {
+    "_skill_score": "_skill",
+    "_mcb": "_miscalibration",
+    "_dsc": "_discrimination",
+    "_skill": "_skill",
+    "_miscalibration": "_miscalibration",
+    "_discrimination": "_discrimination",
+    "_score": "",
+    "_loss": "",
+    "": "",
+}
+
+
+def find_limit(word: str, known: Collection[str]) -> str:
+    """The measure of the same meaning, or the misspelt key; empty if there is none, never one of another.
+
+    >>> find_limit("brier_score", MEASURES), find_limit("auc", MEASURES), find_limit("gini", MEASURES)
+    ('brier', 'roc_auc', '')
+    """
+    plain = word.lower().replace("-", "_").replace("_score_", "_")
+    for ending, part in _ENDINGS.items():
+        base = plain.removesuffix(ending)
+        if plain.endswith(ending) and base in (*_MEANT, *MEASURES):
+            name = _MEANT.get(base, base) + part
+            is_turned = (
+                ending == "_loss" and name in MEASURES and MEASURES[name].direction is not Direction.LOWER
+            )
+            return name if name in MEASURES and not is_turned else ""
+    return find_meant(word, known)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from difflib import get_close_matches
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
-from scorereport.configuration.measures import BOUNDED_SCORES, CLASS_SCORES, LINE, MEASURES, SCORES
+from scorereport.configuration.measures import (
+    BOUNDED_SCORES,
+    CLASS_SCORES,
+    LINE,
+    MEASURES,
+    SCORES,
+    find_limit,
+)
 from scorereport.configuration.records import Limits, OneSidedLimit, Tables, TwoSidedLimit
 from scorereport.errors import UsageError
+from scorereport.suggestions import find_meant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -94,8 +101,11 @@ def _rule_of_table(path: Path) -> str:
 
 def describe_unknown(path: Path) -> str:
     """A key that nobody knows, and the nearest that is known, or all of them."""
-    known = known_keys(path[:-1])
-    return f"`{join_key(path)}` is not known; {suggest(str(path[-1]), known) or _list_known(path, known)}"
+    known, word = known_keys(path[:-1]), str(path[-1])
+    is_limit = path[0] == "limits" and len(path) == 2
+    meant = find_limit(word, known) if is_limit else find_meant(word, known)
+    way_out = f"did you mean `{meant}`?" if meant else _list_known(path, known)
+    return f"`{join_key(path)}` is not known; {way_out}"
 
 
 def _list_known(path: Path, known: Collection[str]) -> str:
@@ -113,9 +123,9 @@ def _list_known(path: Path, known: Collection[str]) -> str:
 
 
 def suggest(word: str, known: Collection[str]) -> str:
-    """A question after the nearest known word; empty if none is near."""
-    near = get_close_matches(word, known, n=1)
-    return f"did you mean `{near[0]}`?" if near else ""
+    """A question after the known word that is misspelt; empty if none is."""
+    meant = find_meant(word, known)
+    return f"did you mean `{meant}`?" if meant else ""
 
 
 def known_keys(path: Path) -> list[str]:

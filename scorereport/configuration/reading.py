@@ -42,6 +42,8 @@ _LONG = (
     ("checklist", "not_applicable"),
     ("audit", "source", "query"),
 )
+#: How deep lists and tables may lie in each other, and how large a whole number may be.
+_DEEPEST, _MOST_BITS = 50, 1000
 #: Signs that change the order in which a text is read.
 _BIDIRECTIONAL = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -85,20 +87,29 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
     """The tables of a TOML text, with dates as texts; a byte order mark is passed over."""
     plain = text.removeprefix("\ufeff")
     try:
-        return {key: _plain(value) for key, value in tomllib.loads(plain).items()}
+        return {key: _plain(value, 1) for key, value in tomllib.loads(plain).items()}
     except tomllib.TOMLDecodeError as error:
         lines = plain.split("\n")
         end = f"at line {len(lines)}, column {len(lines[-1]) + 1}, the end"
         raise UsageError(f"{name} is no TOML: {str(error).replace('at end of document', end)}.") from error
     except RecursionError:
         raise UsageError(f"{name} is no configuration: its lists lie too deep in each other.") from None
+    except ValueError:
+        raise UsageError(
+            f"{name} is no configuration: it holds a whole number of more than {_MOST_BITS} bits."
+        ) from None
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, depth: int) -> Any:
+    """Dates as texts; a ValueError for a number, and a RecursionError for a nest, that nothing here needs."""
+    if depth > _DEEPEST:
+        raise RecursionError
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_plain(item, depth + 1) for item in value]
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise ValueError
     if isinstance(value, datetime):
         return value.isoformat(sep=" ")
     return value.isoformat() if isinstance(value, (date, time)) else value

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING, Any
 
 from scorereport.checks import check_option
-from scorereport.engines.limits import check_memory_limit, physical_memory
+from scorereport.engines.limits import check_memory_limit
 from scorereport.errors import DataError
+from scorereport.memory import physical_memory
 from scorereport.sources.places import is_address, locate
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scorereport.sources.places import Place
 
 ENGINES = ("auto", "memory", "duckdb", "spark")
 #: What the engine in memory needs of each row: several copies of each column, and work space.
 _COPIES, _WORK = 3, 12
 _NUMBER = 8
-#: What a cell of a CSV file takes on average, and how far gzip packs it.
-_CELL, _PACKED = 8, 4
+#: What a cell of a CSV file takes on average.
+_CELL = 8
+#: Bytes of a packed file that are unpacked to see how far it is packed.
+_SAMPLE = 1 << 16
 
 
 def choose_engine(
@@ -86,8 +92,18 @@ def _estimate_csv(place: Place) -> int:
     from scorereport.sources.csv_files import read_header
 
     path = place.files[0]
-    size = path.stat().st_size * (_PACKED if path.name.lower().endswith(".gz") else 1)
-    return size // (_CELL * max(len(read_header(path)), 1))
+    size = path.stat().st_size * (_find_packing(path) if path.name.lower().endswith(".gz") else 1)
+    return int(size // (_CELL * max(len(read_header(path)), 1)))
+
+
+def _find_packing(path: Path) -> float:
+    """How many bytes a byte at the beginning of a gzip file stands for."""
+    with path.open("rb") as file:
+        packed = file.read(_SAMPLE)
+    try:
+        return len(zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(packed)) / len(packed)
+    except zlib.error:
+        return 1  # the reader says why it cannot be read
 
 
 def _count_table(source: Any, place: Place, table: str) -> int:

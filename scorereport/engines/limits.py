@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
 import tempfile
 from pathlib import Path
 
 from scorereport.errors import UsageError
 from scorereport.interrupts import undisturbed
+from scorereport.memory import physical_memory
 
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)\s*", re.IGNORECASE)
 _POWERS = {"b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 #: With less DuckDB cannot sort.
 _LEAST = 100_000_000
-#: Where the machine does not tell.
-_USUAL = 8 << 30
-#: Where Linux says what a container may take: a number, or "max".
-_OF_CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def check_memory_limit(limit: str | None) -> int:
@@ -45,19 +41,3 @@ def check_temporary_folder(folder: str | Path | None) -> Path:
     if not place.is_dir():
         raise UsageError(f"`temporary_folder` must be a folder that exists; got {str(folder)!r}.")
     return place
-
-
-def physical_memory() -> int:
-    """Bytes of memory that this machine has, or this container may take."""
-    try:
-        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        machine = _USUAL
-    return min([machine, *filter(None, map(_read_limit, _OF_CONTAINERS))])
-
-
-def _read_limit(file: str) -> int | None:
-    try:
-        return int(Path(file).read_text())
-    except (OSError, ValueError):
-        return None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,6 +13,7 @@ from scorereport.checks import name_some, refuse_rows
 from scorereport.columns import label_texts
 from scorereport.errors import DataError, UsageError
 from scorereport.scores.registry import REGISTRY, Direction
+from scorereport.sources.csv_files import read_header
 from scorereport.sources.reading_columns import read_columns
 
 if TYPE_CHECKING:
@@ -150,11 +149,7 @@ def _list_columns(source: Any) -> list[str]:
         import pyarrow.parquet as pq
 
         return list(pq.read_schema(path).names)
-    opened = gzip.open if path.name.lower().endswith(".gz") else open
-    with opened(path, "rt", encoding="utf-8-sig") as file:
-        header = str(file.readline())
-    separator = max(",;\t", key=header.count)
-    return [name.strip() for name in next(csv.reader([header], delimiter=separator, skipinitialspace=True))]
+    return read_header(path)
 
 
 def _read_values(column: pd.Series[Any], name: str) -> FloatArray:

@@ -128,7 +128,7 @@ def read_scheduled_plan(path: Path) -> Plan | None:
     """The plan of a configuration; None if it has no schedule, whatever else it is about."""
     try:
         table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of too many digits is a ValueError, too
         raise UsageError(f"{path.name} is no TOML file: {error}.") from error
     for key in ("audit", "schedule", "cron"):
         table = table.get(key) if isinstance(table, dict) else None

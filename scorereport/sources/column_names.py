@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from scorereport.errors import DataError, UsageError
+from scorereport.suggestions import find_meant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,5 +35,5 @@ def _name_some(columns: Sequence[str]) -> str:
 
 
 def _hint(name: str, columns: Sequence[str]) -> str:
-    close = get_close_matches(name, [str(column) for column in columns], n=1)
-    return f" Did you mean `{close[0]}`?" if close else ""
+    meant = find_meant(name, [str(column) for column in columns])
+    return f" Did you mean `{meant}`?" if meant else ""

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 import gzip
+import re
+import zlib
 from contextlib import contextmanager
+from itertools import count, takewhile
 from typing import IO, TYPE_CHECKING
 
 from scorereport.errors import DataError
 from scorereport.sources.column_names import check_columns
 from scorereport.sources.file_kinds import unreadable
+from scorereport.sources.sizes import LONGEST_LINE, check_memory, check_unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,10 +33,12 @@ def read_csv(path: Path, numbers: Sequence[str], labels: Sequence[str]) -> pd.Da
     with _parsing(path):
         header, separator = _csv_header(path)
         check_columns([*numbers, *labels], header, path.name)
+        lines = _survey_lines(path, separator)
+        check_memory(path.name, lines, len(numbers) + len(labels))
         table = _parse_csv(path, header, separator, numbers, labels)
     if any(pa.types.is_binary(column.type) for column in table.schema):
         raise DataError(f"{path.name} is not UTF-8 text.")
-    _check_lines(path, len(table))
+    _check_lines(path, lines, len(table))
     return table.to_pandas()
 
 
@@ -73,6 +79,7 @@ def stream_csv(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     with _parsing(path):
         header, separator = _csv_header(path)
         check_columns(columns, header, path.name)
+        lines = _survey_lines(path, separator)
         batches = pa_csv.open_csv(
             pa.input_stream(path, compression="detect"),
             read_options=pa_csv.ReadOptions(column_names=_unique(header), skip_rows=1, use_threads=False),
@@ -86,7 +93,7 @@ def stream_csv(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
             yield batch
     if rows == 0:
         raise DataError(f"{path.name} holds no rows.")
-    _check_lines(path, rows)
+    _check_lines(path, lines, rows)
 
 
 def read_header(path: Path) -> list[str]:
@@ -98,10 +105,17 @@ def read_header(path: Path) -> list[str]:
 def _csv_header(path: Path) -> tuple[list[str], str]:
     """Column names, and the separator: whichever of comma, semicolon and tab the header has most of."""
     with _open_binary(path) as file:
-        line = file.readline().decode("utf-8-sig")
+        raw = file.readline(LONGEST_LINE + 1)
+    if len(raw) > LONGEST_LINE:
+        raise DataError(
+            f"{path.name} must begin with its header; its first line has more than {LONGEST_LINE:,} bytes."
+        )
+    line = raw.decode("utf-8-sig")
     if not line.strip():
         raise DataError(f"{path.name} must begin with its header; the first line is empty.")
     separator = max(",;\t", key=line.count)
+    if _is_open(re.sub(f"({separator}|^) +", r"\1", line).encode(), separator):
+        raise _describe_open(path, 1)
     header = next(csv.reader([line], delimiter=separator, skipinitialspace=True))
     return [name.strip() for name in header], separator
 
@@ -121,37 +135,90 @@ def _parsing(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except (UnicodeDecodeError, pa.ArrowInvalid, csv.Error, OSError, EOFError) as error:
+    except (UnicodeDecodeError, pa.ArrowInvalid, csv.Error, OSError, EOFError, zlib.error) as error:
         if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error):
             raise DataError(f"{path.name} is not UTF-8 text.") from error
+        if isinstance(error, pa.ArrowInvalid) and (line := _find_open(path)):
+            raise _describe_open(path, line) from error
         raise unreadable(path, "CSV", error) from error
 
 
-def _check_lines(path: Path, rows: int) -> None:
+def _survey_lines(path: Path, separator: str) -> int:
+    """How many lines a file has at most; refuse one that expands too far, or ends inside a quoted field."""
+    newlines, expanded, before, last = 0, 0, b"", b""
+    packed = path.stat().st_size if _is_packed(path) else None
+    with _open_binary(path) as file:
+        while chunk := file.read(LONGEST_LINE):
+            before, last = last, chunk
+            newlines += chunk.count(b"\n")
+            expanded += len(chunk)
+            if packed is not None:
+                check_unpacked(path.name, packed, expanded)
+    end = next((line for line in reversed((before + last).splitlines()) if line.strip()), b"")
+    if _is_open(end, separator) and (line := _find_open(path)):
+        raise _describe_open(path, line)
+    return newlines + (last[-1:] != b"\n")
+
+
+def _check_lines(path: Path, at_most: int, rows: int) -> None:
     """As many rows as lines, else a stray quote would swallow rows unseen."""
-    with _parsing(path):
-        lines = _count_lines(path, expected=rows + 1)
+    if at_most <= rows + 1:
+        return
+    with _parsing(path), _open_binary(path) as file:
+        lines = sum(1 for line in file if not line.isspace())
     if rows < lines - 1:
-        raise DataError(
-            f"{path.name} has {lines - 1} lines below the header but {rows} rows: "
-            f"a quote is not closed, or a quoted field spans lines."
-        )
+        if line := _find_open(path):
+            raise _describe_open(path, line)
+        raise DataError(f"{path.name} has {lines - 1} lines below the header but {rows} rows.")
 
 
-def _count_lines(path: Path, expected: int) -> int:
-    """Lines with something on them; the quick count of all lines decides where it can."""
-    newlines, last = 0, b""
+def _find_open(path: Path) -> int:
+    """The first line, counted from 1, that ends inside a quoted field; 0 if none does, up to a long line."""
+    separator = _csv_header(path)[1]
     with _open_binary(path) as file:
-        while chunk := file.read(1 << 20):
-            newlines, last = newlines + chunk.count(b"\n"), chunk[-1:]
-    at_most = newlines + (last != b"\n")
-    if at_most <= expected:
-        return at_most
-    with _open_binary(path) as file:
-        return sum(1 for line in file if not line.isspace())
+        lines = takewhile(bool, (file.readline(LONGEST_LINE) for _ in count()))
+        short = enumerate(takewhile(lambda line: len(line) < LONGEST_LINE, lines), 1)
+        parts = ((at, part) for at, line in short if at > 1 for part in line.splitlines())
+        return next((at for at, part in parts if _is_open(part, separator)), 0)
+
+
+def _is_open(line: bytes, separator: str) -> bool:
+    """Whether a line ends inside a quoted field; as for pyarrow, only the first sign of a field can open one.
+
+    >>> _is_open(b'1,"5 inch', ","), _is_open(b'1,"5"" inch",5"', ",")
+    (True, False)
+    """
+    start, last = 0, line.rfind(b'"')
+    while start <= last:
+        if line[start : start + 1] == b'"':
+            start = _find_closing(line, start + 1)
+            if start < 0:
+                return True
+        start = line.find(separator.encode(), start) + 1
+        if start == 0:
+            return False
+    return False
+
+
+def _find_closing(line: bytes, start: int) -> int:
+    """The place after the quote that closes a field, -1 if there is none; two quotes stand for one."""
+    while (start := line.find(b'"', start)) >= 0:
+        if line[start + 1 : start + 2] != b'"':
+            return start + 1
+        start += 2
+    return -1
+
+
+def _describe_open(path: Path, line: int) -> DataError:
+    return DataError(
+        f"{path.name} must close each quoted field in its line; the quote that opens in line {line} is not "
+        "closed there. Close it, or write a quote that is part of a text twice."
+    )
+
+
+def _is_packed(path: Path) -> bool:
+    return path.name.lower().endswith(".gz")
 
 
 def _open_binary(path: Path) -> IO[bytes] | gzip.GzipFile:
-    if path.name.lower().endswith(".gz"):
-        return gzip.open(path, "rb")
-    return path.open("rb")
+    return gzip.open(path, "rb") if _is_packed(path) else path.open("rb")

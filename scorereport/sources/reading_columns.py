@@ -18,6 +18,7 @@ from scorereport.sources.column_names import check_columns
 from scorereport.sources.csv_files import read_csv
 from scorereport.sources.parquet_files import read_parquet, read_parquet_files
 from scorereport.sources.places import locate
+from scorereport.sources.sizes import check_memory, check_relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +61,10 @@ def _read_table(source: Any, table: str, place: Place, columns: list[str]) -> pd
         with reading(place.name, "a table"):
             there = list(columns_of(connection, relation))
         check_columns(columns, there, place.name)
+        with reading(place.name, "a table"):
+            text_bytes = check_relation(connection, relation, columns)
+            ((rows,),) = connection.execute(f"SELECT count(*) FROM {relation}").fetchall()
+        check_memory(place.name, rows, len(columns), text_bytes)
     return read_duckdb_table(path, table, place.name, columns)
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from scorereport.audit.channels import limits
 from scorereport.audit.channels.posting import post
+from scorereport.configuration.audit_rules import check_encryption
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 def call_webhook(table: WebhookTable, news: News, vault: Vault) -> list[str]:
     """Send the outcome to an address; tried again if the server cannot be reached or is busy."""
     url = _check_url(vault.read_secret(table.url, "audit.notify.webhook.url"))
+    check_encryption(url, table)
     headers = {"Content-Type": "application/json; charset=utf-8", "User-Agent": "scorereport"}
     for name, value in table.headers.items():
         key = f"audit.notify.webhook.headers.{name}"

@@ -5,11 +5,13 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from scorereport.columns import label_text, read_number
+from scorereport.checks import LONGEST_TEXT
+from scorereport.columns import label_text, read_number, text_length
 from scorereport.errors import DataError
+from scorereport.sources.sizes import refuse_long_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
@@ -29,9 +31,11 @@ def read_tables(
     """
     import pyarrow as pa
 
+    before = 0
     for frame in database.read_lots([*numbers, *labels], column, period, _LOT):
         found = {name: pa.array([_as_number(v, name) for v in frame[name]], pa.float64()) for name in numbers}
-        texts = {name: pa.array(map(_as_text, frame[name]), pa.string()) for name in labels}
+        texts = {name: pa.array(_as_texts(frame[name], name, before), pa.string()) for name in labels}
+        before += len(frame)
         yield pa.table({**found, **texts})
 
 
@@ -42,6 +46,10 @@ def _as_number(value: Any, name: str) -> float:
     return number
 
 
-def _as_text(value: Any) -> str | None:
-    is_missing = value is None or (isinstance(value, float) and isnan(value))
-    return None if is_missing else label_text(value)
+def _as_texts(values: Iterable[Any], name: str, before: int) -> Iterator[str | None]:
+    """Labels as text, None for missing; `before` is how many rows were read before these."""
+    for place, value in enumerate(values):
+        if (length := text_length(value)) > LONGEST_TEXT:
+            refuse_long_text(name, length, before + place)
+        is_missing = value is None or (isinstance(value, float) and isnan(value))
+        yield None if is_missing else label_text(value)

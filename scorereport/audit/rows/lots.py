@@ -9,8 +9,9 @@ from scorereport.connections import connect_duckdb
 from scorereport.databases import columns_of, open_duckdb_table, quote_name, reading, scannable
 from scorereport.sources.column_names import check_columns
 from scorereport.sources.csv_files import stream_csv
-from scorereport.sources.parquet_files import check_parquet_files
+from scorereport.sources.parquet_files import check_footers, check_parquet_files
 from scorereport.sources.places import locate
+from scorereport.sources.sizes import check_relation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,10 +36,13 @@ def open_lots(path: Path, table: str, columns: Sequence[str]) -> Iterator[Iterat
                 there = list(columns_of(connection, relation))
             check_columns(columns, there, place.name)
             with reading(place.name, "a table"):
+                check_relation(connection, relation, columns)
                 yield _select(connection, relation, columns)
     else:
         check_parquet_files(place, columns)
+        check_footers(place.files, columns, place.name)
         with reading(place.name, "Parquet"), connect_duckdb(files=scannable(place.files)) as connection:
+            check_relation(connection, place.scan, columns)
             yield _select(connection, place.scan, columns)
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.checks import ROWS_SOUGHT
-from scorereport.columns import has_decimal_comma, label_text, read_dates, read_number
+from scorereport.checks import LONGEST_TEXT, ROWS_SOUGHT
+from scorereport.columns import has_decimal_comma, label_text, read_dates, read_number, text_length
 from scorereport.errors import DataError
 from scorereport.sources.csv_files import MISSING_WORDS
+from scorereport.sources.sizes import refuse_long_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -88,10 +89,17 @@ class Converter:
         import pyarrow as pa
 
         codes, raw = _distinct(values, name)
+        self._check_lengths(name, codes, raw)
         texts = [self._label_text(name, value) for value in raw]
         if name == self._roles.outcome and len(self.shown) < _MOST_SHOWN:
             self.shown = dict(zip(texts, raw, strict=True)) | self.shown
         return pa.array(texts, type=pa.string()).take(pa.array(codes, mask=codes < 0))
+
+    def _check_lengths(self, name: str, codes: np.ndarray[Any, Any], raw: Sequence[object]) -> None:
+        for place, value in enumerate(raw):
+            if text_length(value) > LONGEST_TEXT:
+                row = self.rows + int((codes == place).argmax())
+                refuse_long_text(name, text_length(value), row)
 
     def _label_text(self, name: str, value: object) -> str:
         """A label as text; as 0 and -0 are the same number they are the same label, that which came first."""

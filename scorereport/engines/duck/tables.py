@@ -26,8 +26,14 @@ from scorereport.errors import DataError
 from scorereport.progress import report
 from scorereport.sources.column_names import check_columns
 from scorereport.sources.csv_files import stream_csv
-from scorereport.sources.parquet_files import check_parquet_files
+from scorereport.sources.parquet_files import (
+    check_footers,
+    check_parquet_files,
+    check_parquet_texts,
+    parsing,
+)
 from scorereport.sources.reading_columns import as_pandas
+from scorereport.sources.sizes import check_relation, check_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -75,6 +81,7 @@ def open_rows(workspace: Workspace, place: Place, source: Any, table: str | None
     """The rows of a source, where they are if they can be scanned there."""
     if place.kind in ("Parquet", "folder"):
         types = _parquet_types(place, [*roles.numbers, *roles.labels])
+        check_footers(place.files, [*roles.numbers, *roles.labels], place.name)
         if _can_be_scanned(types, roles):
             return _scan(workspace, place, types, roles)
     rows = _copy(workspace, place, source, table or "", roles)
@@ -92,19 +99,8 @@ def _parquet_types(place: Place, columns: Sequence[str]) -> dict[str, str]:
 def _schema(path: Path) -> pa.Schema:
     import pyarrow.parquet as pq
 
-    with _reading_parquet(path):
+    with parsing(path):
         return pq.read_schema(path)
-
-
-@contextmanager
-def _reading_parquet(path: Path) -> Iterator[None]:
-    import pyarrow as pa
-
-    try:
-        yield
-    except (pa.ArrowInvalid, OSError) as error:
-        told = str(error).splitlines()[0].rstrip(".")
-        raise DataError(f"{path.name} cannot be read as Parquet: {told}.") from error
 
 
 def _can_be_scanned(types: Mapping[str, str], roles: Roles) -> bool:
@@ -124,7 +120,7 @@ def _scan(workspace: Workspace, place: Place, types: Mapping[str, str], roles: R
 
     counts = []
     for file in place.files:
-        with _reading_parquet(file):
+        with parsing(file):
             counts.append(pq.read_metadata(file).num_rows)
     if sum(counts) == 0:
         raise DataError(f"{place.name} holds no rows.")
@@ -136,14 +132,20 @@ def _scan(workspace: Workspace, place: Place, types: Mapping[str, str], roles: R
     labels = [name for name in (roles.outcome, *roles.texts) if types[name] in _FLOATS]
     values = {name: _with_one_zero(workspace, place.scan, name, number) for name in labels}
     renamed = ", ".join(f"{values.get(name, quote_name(name))} AS {short}" for name, short in columns.items())
+    relation = f"(SELECT {renamed}, {number} AS row_number FROM {place.scan})"
+    check_texts(partial(_few_rows, workspace), relation, columns, types)
     return Rows(
         name=place.name,
-        relation=f"(SELECT {renamed}, {number} AS row_number FROM {place.scan})",
+        relation=relation,
         number="row_number",
         count=sum(counts),
         columns=columns,
         types={name: types[name] for name in columns},
     )
+
+
+def _few_rows(workspace: Workspace, query: str) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in workspace.table(query).to_pylist()]
 
 
 def _with_one_zero(workspace: Workspace, scan: str, name: str, number: str) -> str:
@@ -212,9 +214,13 @@ def _open_lots(
             with reading(place.name, "a table"):
                 there = list(columns_of(connection, relation))
             check_columns(columns, there, place.name)
+            with reading(place.name, "a table"):
+                check_relation(connection, relation, columns)
             yield _select_lots(connection, relation, columns, place.name, "a table")
     elif place.kind == "folder":
         with connect_duckdb(files=scannable(place.files), settings=settings) as connection:
+            with reading(place.name, "Parquet"):
+                check_relation(connection, place.scan, columns)
             yield _select_lots(connection, place.scan, columns, place.name, "Parquet")
     else:
         read: dict[str, Callable[[], Lots]] = {
@@ -239,7 +245,8 @@ def _csv_lots(files: Sequence[Path], columns: list[str]) -> Lots:
 def _parquet_lots(files: Sequence[Path], columns: list[str]) -> Lots:
     import pyarrow.parquet as pq
 
-    with _reading_parquet(files[0]), pq.ParquetFile(files[0]) as file:
+    check_parquet_texts(files[0], columns)
+    with parsing(files[0]), pq.ParquetFile(files[0]) as file:
         for batch in file.iter_batches(_LOT, columns=columns):
             yield {name: batch.column(name) for name in columns}
 

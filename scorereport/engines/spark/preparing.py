@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from scorereport.checks import LONGEST_TEXT
 from scorereport.engines.records import BUCKETS
-from scorereport.engines.spark.cleaning import Clean, clean_day, clean_label, clean_number
+from scorereport.engines.spark.cleaning import Clean, clean_day, clean_label, clean_number, is_text
 from scorereport.roles import Roles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
 
     from scorereport.engines.spark.outcomes import OutcomeKeys
     from scorereport.engines.spark.tables import Table
@@ -67,11 +69,26 @@ def select_raw(table: Table, layout: Layout) -> DataFrame:
     """The columns as they came, each under its short name; with the place of each row if it has one."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    there = table.frame.columns
-    chosen = [_quote(there[table.at(column)]).alias(short) for column, short in layout.names.items()]
+    fields = table.frame.schema.fields
+    chosen = [
+        _refuse_long(column, _quote(fields[at].name), fields[at].dataType).alias(short)
+        for column, short in layout.names.items()
+        for at in [table.at(column)]
+    ]
     if table.has_places:
         chosen.append(F.xxhash64(F.col("_metadata.file_path"), F.col("_metadata.row_index")).alias(_PLACE))
     return table.frame.select(*chosen)
+
+
+def _refuse_long(name: str, raw: Column, kind: DataType) -> Column:
+    """A column that fails where a text is too long for a label; `_explain` of session.py passes on why."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if not is_text(kind):
+        return raw
+    rule = f"`{name}` must hold texts of at most {LONGEST_TEXT:,} characters; got one of "
+    reason = F.concat(F.lit(rule), F.format_number(F.length(raw), 0), F.lit(" characters."))
+    return F.when(F.length(raw) > LONGEST_TEXT, F.raise_error(reason)).otherwise(raw)
 
 
 def _quote(name: str) -> Column:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ _numbers = count(1)
 #: Rows that a session of our own hands to Python at a time.
 _ROWS_AT_A_TIME = 100_000
 _SECONDS_TO_LEAVE = 30
+#: What a column raises that holds a text too long for a label.
+_LONG_TEXT = re.compile(r"`.*` must hold texts of at most [\d,]+ characters; got one of [\d,]+ characters\.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +176,8 @@ def _explain(text: str) -> ScoreReportError:
         )
     if "MALFORMED_CSV_RECORD" in text:
         return DataError("The source is no CSV: a row has more or fewer fields than its header.")
+    if long := _LONG_TEXT.search(text):
+        return DataError(long[0])
     causes = [line for line in text.splitlines() if line.startswith("Caused by: ")]
     return ScoreReportError(f"Spark could not finish: {first_line((causes or [text])[-1])}")
 
