@@ -243,14 +243,19 @@ def _is_top(line: _Line, x: FloatArray, y: FloatArray, weight: FloatArray, equat
     Their sums are compared with the information, so that another step of Newton's method would move no
     log-odds that matters; residuals alone can balance far from the maximum.
     """
-    sums = np.zeros(6)
+    sums = np.zeros((2, 3))
+    furthest = 0.0
     for rows in stretches(len(y)):
         z = x[rows] - line.centre
-        parts = _residuals(line.middle + line.slope * z, y[rows], weight[rows])
-        sums[:3] += [part.sum() for part in parts]
+        first, second, information = _residuals(line.middle + line.slope * z, y[rows], weight[rows])
+        sums[0] += first.sum(), second.sum(), information.sum()
         if equations == 2:
-            sums[3:] += [(part * z).sum() for part in (*parts[:2], parts[2] * z)]
-    scores, scale = sums[::3] + sums[1::3], np.sqrt(sums[2::3]) * np.sqrt(sums[2])
+            of_slope = information * z * z
+            sums[1] += (first * z).sum(), (second * z).sum(), of_slope.sum()
+            furthest += float((of_slope * np.abs(z)).sum())
+    scores, scale = sums[:, 0] + sums[:, 1], sums[:, 2]
+    if equations == 2:
+        scale[1] *= sums[1, 2] / furthest  # over the mean distance of what decides on the slope
     return bool((np.abs(scores) <= _BALANCE * scale)[:equations].all())
 
 
