@@ -106,7 +106,7 @@ def _write_text(text: str) -> None:
 
 @contextmanager
 def _noted_in_background() -> Iterator[None]:
-    """Say in one line what goes wrong in threads and finalizers, which no exit code tells of."""
+    """Say in one line what goes wrong in threads and finalizers, which no exit code shows."""
     before = threading.excepthook, sys.unraisablehook
     is_ours = before == (threading.__excepthook__, sys.__unraisablehook__) and "--debug" not in sys.argv[1:]
     if is_ours:  # and not one of a program that calls us

@@ -162,7 +162,7 @@ def check_table(table: str, known: Sequence[str], shown: Sequence[str], where: s
 
 @contextmanager
 def open_sql(address: str) -> Iterator[Engine]:
-    """A database at an SQLAlchemy address, only read; what goes wrong is told without its login."""
+    """A database at an SQLAlchemy address, only read; messages do not show its login."""
     from sqlalchemy import make_url
     from sqlalchemy.exc import SQLAlchemyError
 

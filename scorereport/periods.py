@@ -190,7 +190,7 @@ def _find_calendar(words: str) -> str:
 
 
 def _find_rolling(words: str, number: int) -> str:
-    """With a number, windows of so many days, weeks or months; of quarters and years their months."""
+    """With a number, windows of that many days, weeks or months; of quarters and years their months."""
     sample = re.sub(r"-?[0-9.]+", "n", words)
     rolling = {f"last n {unit}s": (1, unit) for unit in _MOST}
     rolling |= {"last n quarters": (3, "month"), "last n years": (12, "month")}

@@ -217,8 +217,8 @@ class Run:
             if not is_foreseen(error):
                 unrecorded.exit_code = ExitCode.INTERNAL
             raise unrecorded from error
-        told = "" if is_foreseen(error) else hide(format_traceback(error))
-        return Outcome(record=record, is_new=True, failure=told)
+        shown = "" if is_foreseen(error) else hide(format_traceback(error))
+        return Outcome(record=record, is_new=True, failure=shown)
 
     def _draft(self) -> Record:
         return draft_run(self.plan, self.period, self.moment, started=self.started, command=self.command)

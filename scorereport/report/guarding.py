@@ -1,7 +1,7 @@
 """Whether a page needs nothing but itself: no script, and no address that a reader would fetch.
 
 A page is read as a browser reads it, and may hold only what is known to be harmless. What it was checked for
-it also tells the browser, by a policy that comes before all else.
+it also instructs the browser, by a policy that comes before all else.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SHOWN = 80
 _BLANKS, _IGNORED = "".join(map(chr, range(0x21))), str.maketrans("", "", "\t\n\r")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
 
-#: What a browser is told about every page: nothing runs, nothing is fetched, and nothing is sent. Styles
+#: The policy of every page: nothing runs, nothing is fetched, and nothing is sent. Styles
 #: stand in the page, for figures have their sizes as attributes.
 _POLICY = (
     "default-src 'none'; script-src 'none'; style-src {styles}'unsafe-inline'; img-src data:; "

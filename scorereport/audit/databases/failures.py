@@ -54,10 +54,10 @@ def explain(error: Exception, source: str, kind: str, limit: TimeLimit) -> str:
     """What a database says, in a sentence that gives away neither its address nor any data."""
     cause = getattr(error, "orig", None) or error
     if limit.is_over and _is_cancelled(cause):
-        told = f"it took longer than {counted(limit.seconds, 'second')}, the limit that `{TIME_KEY}` sets."
+        reason = f"it took longer than {counted(limit.seconds, 'second')}, the limit that `{TIME_KEY}` sets."
     else:
-        told = _explain_sqlite(cause) if kind == "sqlite" else _explain_postgresql(cause)
-    return refuse(source, told)
+        reason = _explain_sqlite(cause) if kind == "sqlite" else _explain_postgresql(cause)
+    return refuse(source, reason)
 
 
 def refuse(source: str, reason: str) -> str:
