@@ -239,9 +239,8 @@ def test_results_that_are_nested_too_deeply_are_refused(tmp_path, call):
     (tmp_path / "deep.json").write_text(DEEP)
     code, _, stderr = call("report", "--from", tmp_path / "deep.json", "-o", tmp_path / "x.html")
     assert code == ExitCode.DATA_REFUSED
-    assert stderr == (
-        f"scorereport: {tmp_path / 'deep.json'} cannot be read: its lists and objects are nested too deeply.\n"
-    )
+    deep = tmp_path / "deep.json"
+    assert stderr == f"scorereport: {deep} cannot be read: its lists and objects are nested too deeply.\n"
 
 
 def test_a_configuration_that_is_nested_too_deeply_is_refused_everywhere(tmp_path, call):
