@@ -256,14 +256,12 @@ def _cases(panel: Panel, rows: NDArray[np.bool_]) -> Cases:
 
 def _shift_log_odds(cases: Cases, p: FloatArray) -> FloatArray:
     x, y, weight = _with_finite_log_odds(cases)
-    is_fit = len(y) > 0 and y.min() < y.max()
-    return _move_log_odds(p, fit_offset(x, y, weight) if is_fit else np.nan, 1.0)
+    return _move_log_odds(p, fit_offset(x, y, weight), 1.0)
 
 
 def _stretch_log_odds(cases: Cases, p: FloatArray) -> FloatArray:
     x, y, weight = _with_finite_log_odds(cases)
-    line = fit_line(x, y, weight) if _overlap(x[y == 1], x[y == 0]) else (np.nan, np.nan)
-    return _move_log_odds(p, *line)
+    return _move_log_odds(p, *fit_line(x, y, weight))
 
 
 def _fit_isotonic(cases: Cases, p: FloatArray) -> FloatArray:
@@ -286,13 +284,6 @@ def _with_finite_log_odds(cases: Cases) -> tuple[FloatArray, FloatArray, FloatAr
     if is_finite.all():
         return logit(p), y, weight
     return logit(p[is_finite]), y[is_finite], weight[is_finite]
-
-
-def _overlap(of_events: FloatArray, of_others: FloatArray) -> bool:
-    """Whether neither lies all above the other, so that the fit has a finite slope."""
-    if min(len(of_events), len(of_others)) == 0:
-        return False
-    return bool(of_events.min() < of_others.max() and of_others.min() < of_events.max())
 
 
 def _move_log_odds(p: FloatArray, intercept: float, slope: float) -> FloatArray:
