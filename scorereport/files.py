@@ -11,6 +11,7 @@ import stat
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO
 
 from scorereport.interrupts import check_not_stopped, undisturbed
@@ -93,6 +94,20 @@ def make_folder(path: Path) -> None:
     for folder in reversed(missing):
         folder.mkdir(mode=_FOLDER_FOR_OWNER, exist_ok=True)
     path.mkdir(mode=_FOLDER_FOR_OWNER, exist_ok=True)  # refuses what is there and no folder
+
+
+@contextmanager
+def temporary_folder() -> Iterator[str]:
+    """A folder for its owner that is gone afterwards, also if a signal comes while it is made or removed."""
+    folder = None
+    try:
+        with undisturbed():
+            folder = TemporaryDirectory(prefix="scorereport-")
+        yield folder.name
+    finally:
+        if folder is not None:
+            with undisturbed():
+                folder.cleanup()
 
 
 def _name_beside(target: Path) -> Path:

@@ -14,10 +14,9 @@ import subprocess
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from scorereport.interrupts import undisturbed
+from scorereport.files import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -154,7 +153,7 @@ def _is_trusted(repository: _Repository) -> bool:
     if owners <= {os.geteuid(), _real_user()}:
         return True
     with suppress(OSError, subprocess.SubprocessError):
-        with _own_folder() as empty:
+        with temporary_folder() as empty:
             trusted = _run_git(_environment(empty), "config", "--get-all", "safe.directory")
         return bool({"*", str(repository.files)} & set(trusted.splitlines()))
     return False
@@ -172,7 +171,7 @@ def _real_user() -> int:
 @contextmanager
 def _borrowed(repository: _Repository, commit: str) -> Iterator[Git]:
     """Git in an empty repository that has the objects and the index of the other, and is at its commit."""
-    with _own_folder() as name:
+    with temporary_folder() as name:
         own = Path(name)
         for folder in ("objects", "refs"):
             (own / folder).mkdir()
@@ -193,20 +192,6 @@ def _borrowed(repository: _Repository, commit: str) -> Iterator[Git]:
             return _run_git(environment, *arguments, given=given)
 
         yield git
-
-
-@contextmanager
-def _own_folder() -> Iterator[str]:
-    """A temporary folder that is gone afterwards, whenever a signal comes: it lives for a moment only."""
-    folder = None
-    try:
-        with undisturbed():
-            folder = TemporaryDirectory(prefix="scorereport-")
-        yield folder.name
-    finally:
-        if folder is not None:
-            with undisturbed():
-                folder.cleanup()
 
 
 def _read_settings(repository: _Repository, environment: dict[str, str]) -> Iterator[tuple[str, str]]:

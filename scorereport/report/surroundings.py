@@ -9,10 +9,10 @@ import threading
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from scorereport.errors import UsageError
+from scorereport.files import temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,7 +88,7 @@ def check_complaints(records: Sequence[logging.LogRecord]) -> None:
 @contextmanager
 def same_machine() -> Iterator[None]:
     """Hide from the renderer what differs between machines: the time, and the fonts they have."""
-    with TemporaryDirectory(prefix="scorereport-") as folder, warnings.catch_warnings():
+    with temporary_folder() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of machines without fonts, and files that the renderer leaves open
         settings = Path(folder, "fonts.conf")
         settings.write_text(_NO_SYSTEM_FONTS.format(folder=folder), encoding="utf-8")
