@@ -470,6 +470,7 @@ def test_exit_codes_are_fixed():
         ("WARNINGS", 3),
         ("DATA_REFUSED", 4),
         ("CERTIFICATE_FAILED", 5),
+        ("INTERNAL", 70),
     ]
 
 

@@ -450,6 +450,8 @@ def test_progress_does_not_steer_the_terminal():
 
 def test_every_unforeseen_kind_has_an_exit_code_of_its_own():
     assert {int(code) for code in ExitCode} == {0, 1, 2, 3, 4, 5, 70}
-    assert exits.find_exit_code(InternalError("x")) == exits.find_exit_code(ValueError()) == ExitCode.INTERNAL
-    assert exits.find_exit_code(DataError("x")) == ExitCode.DATA_REFUSED
+    assert (
+        exits.find_error_code(InternalError("x")) == exits.find_error_code(ValueError()) == ExitCode.INTERNAL
+    )
+    assert exits.find_error_code(DataError("x")) == ExitCode.DATA_REFUSED
     assert exits.describe_error(ValueError("x" * 5000)) == f"ValueError: {'x' * 1000}…"

@@ -509,7 +509,7 @@ TRAPS = {
     "parquet": "select y, m from read_parquet('{folder}/other.parquet')",
     "metadata": "select 1 as y, file_name as m from parquet_metadata('{folder}/other.parquet')",
     "json": "select 1 as y, json as m from read_json_objects('{folder}/other.json')",
-    "sniffed": "select 1 as y, Columns as m from sniff_csv('{folder}/other.csv')",
+    "sniffed": "select 1 as y, Prompt as m from sniff_csv('{folder}/other.csv')",
     "other database": "select y, m from read_duckdb('{folder}/other.duckdb', table_name = 'scores')",
     "query": "select 1 as y, content as m from query('select * from read_text(''{secret}'')')",
     "macro": "select 1 as y, content as m from stolen()",

@@ -657,7 +657,7 @@ def test_an_email_of_a_failure_without_a_record_says_what_alarms_there_are() -> 
     assert body is not None
     assert body.get_content().replace("\r\n", "\n") == (
         "The audit retail-default of the period 2026-10 came to: failed.\n\nThe records do not hold.\n\n"
-        "Record 17 was not noted."
+        "Record 17 was not noted.\n\nThere is no record of this."
     )
 
 
