@@ -98,6 +98,8 @@ def create_reader(url: URL, patience: float = PATIENCE) -> Engine:
         return create_engine("sqlite://", creator=creator, poolclass=QueuePool, hide_parameters=True)
     if url.get_backend_name() != "postgresql":
         return create_engine(url, hide_parameters=True)
+    if url.drivername == "postgresql":  # for SQLAlchemy before 2.1 this means psycopg2
+        url = url.set(drivername="postgresql+psycopg")
     return create_engine(
         url,
         connect_args=_name_session(url, patience),
