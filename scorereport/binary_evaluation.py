@@ -13,6 +13,8 @@ from scorereport.inference.scaling import scale_forecast
 from scorereport.notes import describe_groups, describe_rows_and_models
 from scorereport.results import Comparisons, DataSummary, ModelCalibration, ModelResult, ModelScores
 from scorereport.summaries import (
+    adjust_calibration,
+    adjust_scores,
     choose_measures,
     collect_curves,
     decide,
@@ -43,13 +45,13 @@ def evaluate_binary(predictions: Predictions, settings: Settings) -> dict[str, A
     comparisons = Comparisons()
     if settings.resamples > 0:
         inferred = infer(panel, fits, sample, scores, measures, settings)
-        sample, scores = inferred.sample, inferred.models
+        sample, scores = inferred.sample, adjust_scores(inferred.models)
         comparisons = compare(panel, inferred, settings)
     by_column, windows = evaluate_all_groups(predictions, settings, partial(_score_rows, predictions))
     return {
         "data": _describe_data(predictions, panel, sample),
-        "models": tuple(
-            _describe_model(predictions, panel, fits, scores[name], settings) for name in panel.forecasts
+        "models": _adjust_models(
+            [_describe_model(predictions, panel, fits, scores[name], settings) for name in panel.forecasts]
         ),
         "comparisons": comparisons,
         "groups": tuple(group for found in by_column.values() for group in found),
@@ -88,6 +90,12 @@ def _score_rows(
         inferred = infer(panel, fits, sample, models, measures, settings)
         sample, models = inferred.sample, inferred.models
     return sample, tuple(models.values())
+
+
+def _adjust_models(models: list[ModelResult]) -> tuple[ModelResult, ...]:
+    """The models with p-values of calibration tests adjusted for their number."""
+    calibrations = adjust_calibration([model.calibration for model in models])
+    return tuple(replace(model, calibration=c) for model, c in zip(models, calibrations, strict=True))
 
 
 def _describe_model(
@@ -132,6 +140,7 @@ def _calibrate(predictions: Predictions, panel: Panel, model: str, settings: Set
         predictions.forecasts[model],
         predictions.grade,
         sample_weight=predictions.weight,
+        weight_kind=predictions.weight_kind,
     )
     return replace(found, grades=tests)
 
@@ -142,6 +151,7 @@ def _describe_data(predictions: Predictions, panel: Panel, sample: SampleSummary
         outcome=predictions.outcome_name,
         positive=predictions.positive,
         weighted=predictions.weight is not None,
+        weight_kind="" if predictions.weight is None else predictions.weight_kind,
         clusters=None if panel.cluster is None else int(panel.cluster.max()) + 1,
         row_flow=predictions.row_flow,
         sample=sample,

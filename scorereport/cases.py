@@ -64,6 +64,7 @@ class Cases:
     outcome_name: str = "outcome"
     time_name: str = "time"
     weight_name: str = "weight"
+    weight_kind: str = "sampling"
     row_flow: RowFlow = None  # type: ignore[assignment]  # made from the outcomes unless given
     rows: IntArray | None = None  # where kept rows stood in the source, if some were dropped
     source: str = "arrays"
@@ -74,7 +75,7 @@ class Cases:
 
     def _keep(self, outcome: NDArray[Any], forecasts: Mapping[str, FloatArray]) -> None:
         """Check the other columns, and keep copies of all that nobody else can change."""
-        weight = check_weight(self.weight, len(outcome), self.weight_name)
+        weight = check_weight(self.weight, len(outcome), self.weight_name, kind=self.weight_kind)
         groups = {name: _texts(labels) for name, labels in self.groups.items()}
         others = {
             "cluster": None if self.cluster is None else _texts(self.cluster),

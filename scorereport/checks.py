@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 #: How far the class probabilities of a row may miss one: wide enough for float32 softmax output.
 SUM_TOLERANCE = 1e-6
+#: What weights are: of rows that were drawn once, or how often each row was observed.
+WEIGHT_KINDS = ("sampling", "frequency")
+#: The smallest and largest weight but 0: squares of weights and their sums stay finite and positive.
+WEIGHT_RANGE = (1e-100, 1e100)
 #: Characters that a label, a date or another text of a row may have.
 LONGEST_TEXT = 1000
 _ROWS_SHOWN = 5
@@ -41,18 +45,28 @@ class Cases(NamedTuple):
     weight: FloatArray | None
 
 
-def check_binary(y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None = None) -> Cases:
+def check_binary(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
+) -> Cases:
     """Binary outcomes, their forecast probabilities and, if given, their weights."""
     outcome, forecast = check_outcome(y_true), check_probability(y_prob)
     check_same_length(("y_true", outcome), ("y_prob", forecast))
-    return Cases(outcome, forecast, check_weight(sample_weight, len(outcome)))
+    return Cases(outcome, forecast, check_weight(sample_weight, len(outcome), kind=weight_kind))
 
 
-def check_real(y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None = None) -> Cases:
+def check_real(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
+) -> Cases:
     """Real outcomes and real forecasts of their mean."""
     outcome, forecast = check_finite(y_true, "y_true"), check_finite(y_prob, "y_prob")
     check_same_length(("y_true", outcome), ("y_prob", forecast))
-    return Cases(outcome, forecast, check_weight(sample_weight, len(outcome)))
+    return Cases(outcome, forecast, check_weight(sample_weight, len(outcome), kind=weight_kind))
 
 
 def check_classes(
@@ -88,8 +102,11 @@ def check_finite(values: ArrayLike, name: str) -> FloatArray:
     return vector
 
 
-def check_weight(values: ArrayLike | None, n: int, name: str = "sample_weight") -> FloatArray | None:
-    """Case weights: finite, not negative, not all zero; None stays None."""
+def check_weight(
+    values: ArrayLike | None, n: int, name: str = "sample_weight", *, kind: str = "sampling"
+) -> FloatArray | None:
+    """Case weights: not negative, not all zero, whole numbers if they are frequencies; None stays None."""
+    check_option(kind, "weight_kind", WEIGHT_KINDS)
     if values is None:
         return None
     vector = check_finite(values, name)
@@ -99,7 +116,43 @@ def check_weight(values: ArrayLike | None, n: int, name: str = "sample_weight") 
         refuse_rows(vector, vector < 0, f"`{name}` must not be negative")
     if vector.max() == 0:
         raise DataError(f"`{name}` must not be all zero; got 0 in all {n} rows.")
+    refuse_extreme_weights(vector, name)
+    if kind == "frequency":
+        refuse_fractions(vector, name)
     return vector
+
+
+def refuse_extreme_weights(weight: FloatArray, name: str) -> None:
+    """Refuse weights whose squares cannot be summed in floating point; NaN, which is missing, passes."""
+    smallest, largest = WEIGHT_RANGE
+    is_extreme = (weight > largest) | ((weight > 0) & (weight < smallest))
+    if is_extreme.any():
+        refuse_rows(weight, is_extreme, *extreme_weight_rule(name))
+
+
+def extreme_weight_rule(name: str) -> tuple[str, str]:
+    """The rule on the size of weights, and the way out."""
+    smallest, largest = WEIGHT_RANGE
+    return (
+        f"`{name}` must be 0 or lie between {smallest:g} and {largest:g}",
+        " Divide all weights by one of them.",
+    )
+
+
+def refuse_fractions(weight: FloatArray, name: str) -> None:
+    """Refuse frequency weights that are not whole numbers; NaN, which is missing, passes."""
+    is_fraction = weight != np.floor(weight)
+    is_fraction &= ~np.isnan(weight)
+    if is_fraction.any():
+        refuse_rows(weight, is_fraction, *fraction_rule(name))
+
+
+def fraction_rule(name: str) -> tuple[str, str]:
+    """The rule on frequency weights, and the way out."""
+    return (
+        f'`{name}` must be whole numbers where `weight_kind` is "frequency"',
+        ' Weights of other kinds are "sampling" weights.',
+    )
 
 
 def check_distribution(values: ArrayLike, name: str = "y_prob") -> FloatArray:

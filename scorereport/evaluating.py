@@ -56,6 +56,7 @@ class Columns(TypedDict, total=False):
     ordered: bool
     normalize: bool
     weight: str | None
+    weight_kind: str
     group: str | Sequence[str] | None
     cluster: str | None
     grade: str | None
@@ -113,8 +114,8 @@ def evaluate(  # noqa: PLR0913  # every setting has its name
         samples are drawn, and otherwise intervals come from a grouped jackknife, bands from asymptotic theory
     memory_limit, temporary_folder : how much memory DuckDB may take, such as "1GB", a quarter of the
         machine's unless given; and where files are kept meanwhile, that of the system unless given
-    columns : `outcome`, `forecasts`, `classes`, `ordered`, `normalize`, `weight`, `group`, `cluster`,
-        `grade`, `time`, `positive`, `missing`, `table`, as in `read_predictions`
+    columns : `outcome`, `forecasts`, `classes`, `ordered`, `normalize`, `weight`, `weight_kind`, `group`,
+        `cluster`, `grade`, `time`, `positive`, `missing`, `table`, as in `read_predictions`
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"y": [0, 1, 0, 1], "logit": [0.1, 0.6, 0.4, 0.8]})

@@ -156,6 +156,7 @@ def _test_calibration(
         predictions.forecasts[model][rows],
         labels[rows],
         sample_weight=None if predictions.weight is None else predictions.weight[rows],
+        weight_kind=predictions.weight_kind,
         cluster=None if predictions.cluster is None else predictions.cluster[rows],
     )
 

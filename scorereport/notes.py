@@ -12,7 +12,7 @@ from scorereport.groups import MOST_GROUPS_WITH_INTERVALS, has_weight, label_win
 from scorereport.inference.components import warn_of_few_events
 from scorereport.inference.mean_errors import FEW_UNITS
 from scorereport.predictions import ClassPredictions
-from scorereport.sampling import Units, are_counts
+from scorereport.sampling import Units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,8 +31,8 @@ def describe_rows_and_models(predictions: Predictions, settings: Settings) -> It
     if outcome.min() == outcome.max():
         yield "All outcomes are the same: AUC and skill are not defined."
     elif settings.resamples > 0:
-        units = Units(rows=len(outcome), weight=weight, counted=are_counts(predictions.weight))
-        yield from describe_few_events(float((weight * outcome).sum()), units.total, units.case_weight)
+        units = Units(rows=len(outcome), weight=weight, weight_kind=predictions.weight_kind)
+        yield from describe_few_events(units.count(outcome == 1), units.count(outcome == 0))
     if settings.resamples > 0:
         yield from describe_dependence(predictions)
         yield from _describe_left_out(predictions)
@@ -98,20 +98,23 @@ def describe_few_clusters(clusters: int) -> Iterator[str]:
 
 
 def _describe_left_out(predictions: Predictions) -> Iterator[str]:
-    whole = are_counts(predictions.weight)
+    repeated = predictions.weight is None or predictions.weight_kind == "frequency"
     if predictions.cluster is not None:
         yield "The Hosmer-Lemeshow test and the honest band are left out: they need independent rows."
-    if not whole:
-        yield "The honest band and the smooth calibration errors are left out: they need whole weights."
-    if predictions.grade is not None and not whole:
-        yield "The tests by grade are left out: they need whole weights."
+    if not repeated:
+        yield (
+            "The honest band and the smooth calibration errors are left out: they need rows without weights, "
+            "or frequency weights."
+        )
+    if predictions.grade is not None and not repeated:
+        yield "The tests by grade are left out: they need rows without weights, or frequency weights."
     elif predictions.grade is not None and predictions.cluster is not None:
         yield "The tests by grade take rows as independent."
 
 
-def describe_few_events(events: float, total: float, case_weight: float) -> Iterator[str]:
+def describe_few_events(events: float, non_events: float) -> Iterator[str]:
     """A warning where events or non-events are few."""
-    warning = warn_of_few_events(events, total, case_weight)
+    warning = warn_of_few_events(events, non_events)
     if warning:
         yield warning.replace("this interval says", "intervals say")
 

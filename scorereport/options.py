@@ -72,6 +72,10 @@ class Request:
         typer.Option(help="Costs: .csv without a header; rows are classes, columns decisions."),
     ] = None
     weight: Annotated[str | None, typer.Option(help="Column of case weights.")] = None
+    weight_kind: Annotated[
+        str | None,
+        typer.Option(help='What weights are: "sampling" (default) or "frequency", how often a row occurred.'),
+    ] = None
     group: Annotated[list[str] | None, typer.Option(help="Column of subgroups; repeat for more.")] = None
     cluster: Annotated[str | None, typer.Option(help="Column of clusters of dependent rows.")] = None
     grade: Annotated[str | None, typer.Option(help="Column of rating grades.")] = None

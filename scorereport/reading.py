@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport.cases import DroppedRows, MissingValues, RowFlow
-from scorereport.checks import SUM_TOLERANCE, check_option, refuse_rows
+from scorereport.checks import (
+    SUM_TOLERANCE,
+    check_option,
+    refuse_extreme_weights,
+    refuse_fractions,
+    refuse_rows,
+)
 from scorereport.columns import bounded_numbers, class_indices, dates, label_text, label_texts, outcome_values
 from scorereport.errors import DataError
 from scorereport.memory import give_back_memory
@@ -39,6 +45,7 @@ def read_predictions(  # noqa: PLR0913  # each part that a column may play has i
     ordered: bool = False,
     normalize: bool = False,
     weight: str | None = None,
+    weight_kind: str = "sampling",
     group: str | Sequence[str] | None = None,
     cluster: str | None = None,
     grade: str | None = None,
@@ -64,6 +71,8 @@ def read_predictions(  # noqa: PLR0913  # each part that a column may play has i
         does not sum to 1 within 1e-6 is refused
     weight, group, cluster, grade, time : optional columns of case weights, of subgroups (one or several
         columns), of clusters of dependent rows, of rating grades, and of dates
+    weight_kind : "sampling" weights, of rows that were drawn once and stand for others, or "frequency", how
+        often each row was observed, in whole numbers
     positive : the label that counts as the event
     missing : "refuse" rows with missing values, or "drop" them and count them in the row flow
     table : the table or view of a database
@@ -86,13 +95,14 @@ def read_predictions(  # noqa: PLR0913  # each part that a column may play has i
     check_forecasts(forecasts)
     check_kind(labels, forecasts, positive=positive, grade=grade, ordered=ordered, normalize=normalize)
     columns_of = columns_of_models(forecasts, labels)
-    roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time)
+    roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time, weight_kind)
     columns = _read_clean(source, table, roles, labels, positive=positive, normalize=normalize)
     rows, row_flow = _complete_rows(columns, drop=missing == "drop")
     if row_flow.dropped:
         columns = {name: values[rows] for name, values in columns.items()}
     shared = _collect(columns, roles, rows, row_flow)
     shared |= {"source": describe(source, table), "file_sha256": hash_file(source, table)}
+    shared |= {"weight_kind": weight_kind}
     if labels is None:
         forecast = {name: columns[name] for name in columns_of}
         event = "1" if positive is None else label_text(positive)
@@ -132,6 +142,10 @@ def _clean(
     for name in roles.numbers:
         is_bounded = name != roles.weight and not normalize
         columns[name] = bounded_numbers(frame[name], name, upper=1.0 if is_bounded else np.inf)
+    if roles.weight is not None:
+        refuse_extreme_weights(columns[roles.weight], roles.weight)
+    if roles.weight is not None and roles.weight_kind == "frequency":
+        refuse_fractions(columns[roles.weight], roles.weight)
     for name in roles.texts:
         columns[name] = label_texts(frame[name], name)
     if roles.time is not None:

@@ -115,6 +115,8 @@ class DataSummary:
     """Where the data came from and what they are; `sha256` is that of `Predictions`.
 
     `positive` is the label of the event, `classes` are those of an outcome that has K of them.
+    `weight_kind` is "sampling" or "frequency", and "" without weights and in documents of version 0.1,
+    where whole weights were frequencies and fractions were sampling weights.
     """
 
     source: str
@@ -127,6 +129,7 @@ class DataSummary:
     sha256: str = ""
     file_sha256: str = ""
     classes: ClassSummary | None = None
+    weight_kind: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

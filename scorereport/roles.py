@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scorereport.checks import WEIGHT_KINDS, check_option
 from scorereport.errors import UsageError
 
 #: A column for each model or, of K classes, the columns of each model.
@@ -24,6 +25,7 @@ class Roles(NamedTuple):
     cluster: str | None
     grade: str | None
     time: str | None
+    weight_kind: str = "sampling"
 
     @classmethod
     def of(
@@ -35,13 +37,17 @@ class Roles(NamedTuple):
         cluster: str | None,
         grade: str | None,
         time: str | None,
+        weight_kind: str = "sampling",
     ) -> Roles:
         """Roles from what a caller names; a name that is a number is read as its text."""
         groups = [group] if isinstance(group, (str, int)) else list(group or [])
-        others = (None if name is None else str(name) for name in (cluster, grade, time))
+        cluster, grade, time = (None if name is None else str(name) for name in (cluster, grade, time))
         weight = None if weight is None else str(weight)
         forecasts = tuple(column for columns in columns_of.values() for column in columns)
-        return cls(str(outcome), forecasts, weight, tuple(map(str, groups)), *others)
+        check_option(weight_kind, "weight_kind", WEIGHT_KINDS)
+        return cls(
+            str(outcome), forecasts, weight, tuple(map(str, groups)), cluster, grade, time, weight_kind
+        )
 
     @property
     def numbers(self) -> list[str]:

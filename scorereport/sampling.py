@@ -2,8 +2,8 @@
 
 Every standard error and every resample asks here, so that all of them mean the same sample:
 
-- whole weights are repeated rows, and a row counts as often as its weight says;
-- fractional weights are carried by rows that were drawn once;
+- frequency weights are repeated rows, and a row counts as often as its weight says;
+- sampling weights are carried by rows that were drawn once;
 - clusters are drawn whole, with the weights of their rows.
 """
 
@@ -60,17 +60,24 @@ class Units:
     rows: int
     weight: FloatArray | None = None
     cluster: IntArray | None = None
-    counted: bool | None = None  # whether weights are counts, if that was settled for a larger sample
+    weight_kind: str = "sampling"
 
-    @cached_property
+    @property
     def are_repeated_rows(self) -> bool:
         """Whether weights are counts of equal rows; rows without weights are counted once."""
-        return are_counts(self.weight) if self.counted is None else self.counted
+        return self.weight is None or self.weight_kind == "frequency"
 
     @property
     def case_weight(self) -> float:
-        """What a case weighs, Σw²/Σw: 1 if weights are counts. Weights divided by it count cases."""
+        """What a case weighs, Σw²/Σw: 1 for repeated rows. Weights divided by it count cases."""
         return 1.0 if self.are_repeated_rows else float((self.row_weight**2).sum() / self.total)
+
+    def count(self, chosen: NDArray[np.bool_]) -> float:
+        """The number of cases among some rows: Kish's, (Σw)²/Σw², if they carry sampling weights."""
+        weight = self.row_weight[chosen]
+        if self.are_repeated_rows or not len(weight):
+            return float(weight.sum())
+        return float(weight.sum() ** 2 / (weight**2).sum())
 
     @property
     def describes(self) -> str:
@@ -165,8 +172,8 @@ class Units:
         return values * self.weight
 
 
-def are_counts(weight: FloatArray | None) -> bool:
-    """Whether all weights are whole numbers."""
+def are_whole(weight: FloatArray | None) -> bool:
+    """Whether all weights are whole numbers: then point values are those of repeated rows."""
     return weight is None or bool((weight == np.floor(weight)).all())
 
 

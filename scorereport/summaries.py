@@ -21,6 +21,7 @@ from scorereport.curves.diagram import quantile_of
 from scorereport.curves.murphy import kinks_of
 from scorereport.curves.thinning import choose_knots, thin_roc
 from scorereport.inference.measures import resolve_measure
+from scorereport.inference.outcomes import HypothesisTest, holm
 from scorereport.inference.panel import make_panel
 from scorereport.reliability.fit import corp
 from scorereport.results import (
@@ -31,11 +32,11 @@ from scorereport.results import (
     SampleSummary,
     ScoreValue,
 )
-from scorereport.sampling import are_counts
+from scorereport.sampling import are_whole
 from scorereport.scores.ranking import area_under_roc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from scorereport.arrays import FloatArray
     from scorereport.curves import ThresholdResult
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from scorereport.predictions import Predictions
     from scorereport.reliability.blocks import Blocks
     from scorereport.reliability.fit import Corp
-    from scorereport.results import Settings
+    from scorereport.results import ModelCalibration, Settings
 
 _SCORES = ("brier", "log_loss", "misclassification", "spherical")
 _BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
@@ -68,19 +69,49 @@ def panel_of(predictions: Predictions, rows: Any = slice(None)) -> Panel:
         predictions.outcome[rows],
         forecasts,
         sample_weight=weight,
+        weight_kind=predictions.weight_kind,
         cluster=cluster,
         time=time,
-        counted=are_counts(predictions.weight),
     )
 
 
 def fit_panel(panel: Panel) -> dict[str, Corp]:
     """A CORP fit for each forecast."""
-    fits = {
-        name: corp(panel.outcome, p, panel.weight, cluster=panel.cluster)
+    return {
+        name: corp(panel.outcome, p, panel.weight, weight_kind=panel.weight_kind, cluster=panel.cluster)
         for name, p in panel.forecasts.items()
     }
-    return {name: replace(fit, counted=panel.units.are_repeated_rows) for name, fit in fits.items()}
+
+
+def adjust_scores(scores: Mapping[str, ModelScores]) -> dict[str, ModelScores]:
+    """Adjust the p-values of tests of miscalibration over the models, by Holm; one model stands alone."""
+    if len(scores) < 2:
+        return dict(scores)
+    tests = _adjust_tests([of_model.miscalibration_tests for of_model in scores.values()])
+    return {
+        name: replace(of_model, miscalibration_tests=adjusted)
+        for (name, of_model), adjusted in zip(scores.items(), tests, strict=True)
+    }
+
+
+def adjust_calibration(known: Sequence[ModelCalibration | None]) -> list[ModelCalibration | None]:
+    """Adjust the p-values of the other tests of calibration over the models."""
+    given = [calibration for calibration in known if calibration is not None]
+    if len(known) < 2 or len(given) < len(known):
+        return list(known)
+    tests = _adjust_tests([calibration.tests for calibration in given])
+    return [replace(c, tests=adjusted) for c, adjusted in zip(given, tests, strict=True)]
+
+
+def _adjust_tests(by_model: Sequence[tuple[HypothesisTest, ...]]) -> list[tuple[HypothesisTest, ...]]:
+    """The tests of each model with p-values adjusted over the tests of the same name."""
+    by_name = [holm([test.p_value for test in tests]).tolist() for tests in zip(*by_model, strict=True)]
+    return [
+        tuple(
+            replace(test, p_value_holm=adjusted[place]) for test, adjusted in zip(tests, by_name, strict=True)
+        )
+        for place, tests in enumerate(by_model)
+    ]
 
 
 def choose_measures(settings: Settings) -> list[Measure]:
@@ -142,7 +173,7 @@ def describe_forecasts(fit: Corp) -> ForecastSummary:
 def _counted(fit: Corp) -> Blocks:
     """Distinct forecasts with counts of cases, which fractional weights are after division only."""
     units, distinct = fit.sample.units, fit.distinct
-    return distinct if units.are_repeated_rows else count_cases(distinct, units.case_weight)
+    return distinct if are_whole(units.weight) else count_cases(distinct, units.case_weight)
 
 
 def count_cases(distinct: Blocks, case_weight: float) -> Blocks:

@@ -80,7 +80,7 @@ def infer(
         blocks[name] = fit.blocks
         overfits[name] = estimate_overfit(fit.sample, measures, draws=_OVERFIT_DRAWS, seed=settings.seed)
         tests = judge_miscalibration(fit, measures, resamples=settings.resamples, seed=settings.seed)
-        note = warn_of_few_events(fit.events, fit.n, panel.units.case_weight)
+        note = warn_of_few_events(*fit.sample.counts)
         del fit  # of many rows there is room for one
         scored = _score_cases(name, blocks[name], panel, measures, overfits[name])
         inferred[name] = _add_components(known, scored, tests, note, panel, settings)
@@ -224,16 +224,17 @@ def examine_calibration(panel: Panel, name: str, settings: Settings) -> ModelCal
     """Calibration line, tests and errors of one model."""
     panel = _in_order(panel, name)
     y, p = panel.outcome, panel.only
-    rows: dict[str, Any] = {"sample_weight": panel.weight, "cluster": panel.cluster}
+    weights: dict[str, Any] = {"sample_weight": panel.weight, "weight_kind": panel.weight_kind}
+    rows = {**weights, "cluster": panel.cluster}
     tests = [spiegelhalter_test(y, p, **rows), mean_calibration_test(y, p, **rows), *line_tests(y, p, **rows)]
     if panel.cluster is None:  # clusters leave Hosmer and Lemeshow's statistic without a law
-        tests.append(hosmer_lemeshow_test(y, p, sample_weight=panel.weight))
+        tests.append(hosmer_lemeshow_test(y, p, **weights))
     whole = panel.units.are_repeated_rows
     return ModelCalibration(
         line=calibration_line(y, p, level=settings.level, **rows),
         tests=tuple(tests),
-        errors=calibration_errors(y, p, sample_weight=panel.weight) if whole else None,
-        binned=expected_calibration_error(y, p, sample_weight=panel.weight),
+        errors=calibration_errors(y, p, **weights) if whole else None,
+        binned=expected_calibration_error(y, p, **weights),
     )
 
 
@@ -245,6 +246,7 @@ def recalibrate(panel: Panel, name: str, settings: Settings) -> tuple[Recalibrat
         panel.only,
         seed=settings.seed,
         sample_weight=panel.weight,
+        weight_kind=panel.weight_kind,
         cluster=panel.cluster,
         level=settings.level,
     )
@@ -292,6 +294,7 @@ def _compare_costs(panel: Panel, settings: Settings) -> Iterator[MurphyDifferenc
             resamples=settings.resamples,
             seed=settings.seed,
             sample_weight=panel.weight,
+            weight_kind=panel.weight_kind,
             cluster=panel.cluster,
         )
 

@@ -325,7 +325,7 @@ def test_the_unit_of_weights_does_not_matter(data, unit):
     assert scaled.decompose("brier").miscalibration == fit.decompose("brier").miscalibration
 
 
-@pytest.mark.parametrize("unit", [1e-200, 1e200])
+@pytest.mark.parametrize("unit", [1e-100, 1e100])
 def test_weights_of_any_size_give_the_same_fit(unit):
     fit = sr.corp([0, 1], [0.2, 0.8], [unit, unit])
     np.testing.assert_array_equal(fit.cep, [0, 1])

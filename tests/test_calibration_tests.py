@@ -35,6 +35,7 @@ Y = (RNG.random(N) < expit(0.3 + 0.7 * logit(P))).astype(float)
 X = logit(P)
 WHOLE = RNG.integers(0, 4, N).astype(float)
 FRACTIONAL = RNG.random(N) + 0.1
+FREQUENCIES = {"sample_weight": WHOLE, "weight_kind": "frequency"}
 CLUSTER = RNG.integers(0, 25, N)
 NAN = float("nan")
 
@@ -104,8 +105,9 @@ def test_row_order_leaves_no_trace(name):
     order = np.random.default_rng(1).permutation(N)
     p = P.round(2).clip(0.01, 0.99)  # with ties
     assert bits(EVERY[name](Y, p)) == bits(EVERY[name](Y[order], p[order]))
-    weighted = EVERY[name](Y, p, sample_weight=WHOLE)
-    assert bits(weighted) == bits(EVERY[name](Y[order], p[order], sample_weight=WHOLE[order]))
+    weighted = EVERY[name](Y, p, **FREQUENCIES)
+    mixed = EVERY[name](Y[order], p[order], sample_weight=WHOLE[order], weight_kind="frequency")
+    assert bits(weighted) == bits(mixed)
 
 
 @pytest.mark.parametrize("name", TAKE_CLUSTERS)
@@ -119,16 +121,16 @@ def test_row_order_leaves_no_trace_in_clusters(name):
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_whole_weights_equal_repeated_rows(name):
+def test_frequencies_equal_repeated_rows(name):
     p = P.round(2).clip(0.01, 0.99)
-    assert_agree(numbers(EVERY[name](Y, p, sample_weight=WHOLE)), numbers(EVERY[name](*repeat(Y, p))))
+    assert_agree(numbers(EVERY[name](Y, p, **FREQUENCIES)), numbers(EVERY[name](*repeat(Y, p))))
     assert WHOLE.min() == 0
 
 
 @pytest.mark.parametrize("name", TAKE_CLUSTERS)
-def test_whole_weights_equal_repeated_rows_of_a_cluster(name):
+def test_frequencies_equal_repeated_rows_of_a_cluster(name):
     y, p, cluster = repeat(Y, P, CLUSTER)
-    weighted = EVERY[name](Y, P, sample_weight=WHOLE, cluster=CLUSTER)
+    weighted = EVERY[name](Y, P, **FREQUENCIES, cluster=CLUSTER)
     assert_agree(numbers(weighted), numbers(EVERY[name](y, p, cluster=cluster)))
 
 
@@ -172,10 +174,10 @@ def test_data_are_checked(name, y, p, sentence):
 
 
 @pytest.mark.parametrize("name", ["errors", "grades"])
-def test_what_counts_cases_refuses_fractional_weights(name):
+def test_what_counts_cases_refuses_sampling_weights(name):
     sentence = refused(sr.UsageError, lambda: EVERY[name](Y, P, sample_weight=FRACTIONAL))
     why = {"errors": "lowess counts neighbours.", "grades": "the tests per grade count cases."}
-    assert sentence == f"`sample_weight` must be whole numbers: {why[name]}"
+    assert sentence == f'`weight_kind` must be "frequency": {why[name]}'
 
 
 # Spiegelhalter and calibration in the large
@@ -208,11 +210,13 @@ def test_calibration_in_the_large_is_the_score_test_of_the_offset_fit():
 @pytest.mark.parametrize(
     ("call", "factor"), [(spiegelhalter_test, 1 - 2 * P), (mean_calibration_test, np.ones(N))]
 )
-def test_fractional_weights_are_carried(call, factor):
+def test_sampling_weights_are_carried(call, factor):
+    """The variance is that of weights near each forecast, whose squares are nearly those of the rows."""
     w = FRACTIONAL
     z = (w * factor * (Y - P)).sum() / np.sqrt((w**2 * factor**2 * P * (1 - P)).sum())
     test = call(Y, P, sample_weight=w)
-    assert_agree([test.statistic, test.n], [z, w.sum()])
+    assert test.statistic == pytest.approx(z, rel=0.05)
+    assert_agree(test.n, w.sum())
     assert test.method.endswith("null hypothesis, each row drawn once and weighted")
 
 
@@ -320,10 +324,11 @@ def test_small_groups_are_those_with_less_than_five_expected():
     assert hosmer_lemeshow_test(y, [0.25] * 20 + [0.76] * 20, groups=2).note.startswith("In 1 of 2 groups")
 
 
-def test_fractional_weights_widen_the_groups():
-    w, y, p = np.array([0.5, 1.5, 1.0, 1.0]), np.array([0, 1, 1, 0]), np.array([0.2, 0.2, 0.6, 0.6])
-    first = (w[:2] @ (y - p)[:2]) ** 2 / ((w[:2] ** 2).sum() * 0.2 * 0.8)
-    second = (w[2:] @ (y - p)[2:]) ** 2 / ((w[2:] ** 2).sum() * 0.6 * 0.4)
+def test_sampling_weights_widen_the_groups():
+    """Weights of 0.5 and 1.5 for either outcome: their mean square is 1.25 whatever happens."""
+    w, y, p = np.array([0.5, 1.5] * 4), np.array([0, 0, 1, 1] * 2), np.repeat([0.2, 0.6], 4)
+    first = (w[:4] @ (y - p)[:4]) ** 2 / (4 * 1.25 * 0.2 * 0.8)
+    second = (w[4:] @ (y - p)[4:]) ** 2 / (4 * 1.25 * 0.6 * 0.4)
     test = hosmer_lemeshow_test(y, p, groups=2, sample_weight=w)
     assert_agree(test.statistic, first + second)
     assert test.method.endswith("(out of sample), each row drawn once and weighted")
@@ -365,7 +370,7 @@ def estimates(line):
 @pytest.mark.parametrize("weight", [None, WHOLE], ids=["none", "whole"])
 def test_the_line_agrees_with_statsmodels(weight):
     joint, offset = fitted(weight=weight), fitted(slope=False, weight=weight)
-    line = calibration_line(Y, P, sample_weight=weight, level=0.9)
+    line = calibration_line(Y, P, sample_weight=weight, weight_kind="frequency", level=0.9)
     assert_agree([e.value for e in estimates(line)], [*joint.params[::-1], *offset.params])
     assert_agree([e.standard_error for e in estimates(line)], [*joint.bse[::-1], *offset.bse])
     limits = np.vstack([joint.conf_int(0.1)[::-1], offset.conf_int(0.1)])
@@ -410,8 +415,9 @@ def test_cluster_errors_agree_with_statsmodels(weight, cluster):
 @pytest.mark.parametrize("cluster", [None, CLUSTER], ids=["rows", "clusters"])
 def test_errors_are_those_of_the_influence(weight, cluster):
     """The line and whoever resamples it mean the same sample."""
-    line = calibration_line(Y, P, sample_weight=weight, cluster=cluster)
-    units = Units(rows=N, weight=weight, cluster=cluster)
+    kind = "frequency" if weight is WHOLE else "sampling"
+    line = calibration_line(Y, P, sample_weight=weight, weight_kind=kind, cluster=cluster)
+    units = Units(rows=N, weight=weight, weight_kind=kind, cluster=cluster)
     influence = line_influence(X, Y, units.row_weight)
     errors = [units.standard_error(row) for row in influence]
     if cluster is None and weight is not FRACTIONAL:  # the line's errors are then those of the likelihood
@@ -724,9 +730,8 @@ def test_few_distinct_forecasts_are_not_thinned():
 
 
 def test_repeated_rows_are_written_out_up_to_a_limit():
-    sentence = refused(
-        sr.UsageError, lambda: calibration_errors([0, 1], [0.2, 0.7], sample_weight=[1, 10_000_000])
-    )
+    weights = {"sample_weight": [1, 10_000_000], "weight_kind": "frequency"}
+    sentence = refused(sr.UsageError, lambda: calibration_errors([0, 1], [0.2, 0.7], **weights))
     assert sentence == (
         "`sample_weight` must not repeat rows to more than 10,000,000 cases for lowess; got 10,000,001."
     )
@@ -842,7 +847,8 @@ def test_grades_are_counted_and_ordered_by_forecast():
 
 
 def test_grades_without_weight_are_left_out():
-    tests = grade_tests([0, 1, 1], [0.1, 0.2, 0.3], [3, 1, 2], sample_weight=[2, 0, 1])
+    weights = {"sample_weight": [2, 0, 1], "weight_kind": "frequency"}
+    tests = grade_tests([0, 1, 1], [0.1, 0.2, 0.3], [3, 1, 2], **weights)
     assert [(t.grade, t.n, t.d) for t in tests] == [("3", 2, 0), ("2", 1, 1)]
 
 

@@ -183,22 +183,22 @@ def repeated(w):
     return {name: values.repeat(w) for name, values in DATA.items()}
 
 
-def test_whole_weights_equal_repeated_rows():
+def test_frequencies_equal_repeated_rows():
     w = DATA["weight"]
-    r = repeated(w)
+    r, weights = repeated(w), {"sample_weight": w, "weight_kind": "frequency"}
     pairs = [
-        (score_difference(Y, P, Q, sample_weight=w), score_difference(r["y"], r["p"], r["q"])),
-        (delong_test(Y, P, Q, sample_weight=w), delong_test(r["y"], r["p"], r["q"])),
+        (score_difference(Y, P, Q, **weights), score_difference(r["y"], r["p"], r["q"])),
+        (delong_test(Y, P, Q, **weights), delong_test(r["y"], r["p"], r["q"])),
         (
-            score_difference(Y, P, Q, sample_weight=w, time=DATA["time"]),
+            score_difference(Y, P, Q, **weights, time=DATA["time"]),
             score_difference(r["y"], r["p"], r["q"], time=r["time"]),
         ),
         (
-            score_difference(Y, P, Q, sample_weight=w, cluster=DATA["cluster"]),
+            score_difference(Y, P, Q, **weights, cluster=DATA["cluster"]),
             score_difference(r["y"], r["p"], r["q"], cluster=r["cluster"]),
         ),
         (
-            delong_test(Y, P, Q, sample_weight=w, cluster=DATA["cluster"]),
+            delong_test(Y, P, Q, **weights, cluster=DATA["cluster"]),
             delong_test(r["y"], r["p"], r["q"], cluster=r["cluster"]),
         ),
     ]
@@ -755,9 +755,9 @@ def test_the_seed_decides_to_the_last_bit():
     assert (curves[0].seed, curves[0].resamples, curves[0].method) == (1, 50, "bootstrap of rows, sup-t")
 
 
-def test_whole_weights_are_drawn_like_repeated_rows():
+def test_frequencies_are_drawn_like_repeated_rows():
     w, r = DATA["weight"], repeated(DATA["weight"])
-    weighted = murphy_difference(Y, P, Q, sample_weight=w, resamples=100)
+    weighted = murphy_difference(Y, P, Q, sample_weight=w, weight_kind="frequency", resamples=100)
     plain = murphy_difference(r["y"], r["p"], r["q"], resamples=100)
     np.testing.assert_allclose(weighted.difference, plain.difference, rtol=0, atol=1e-15)
     np.testing.assert_allclose(weighted.simultaneous_upper, plain.simultaneous_upper, rtol=0, atol=1e-14)
@@ -805,7 +805,7 @@ GROUP = np.array(["west", "east", "north"])[np.arange(157) % 3]
 
 @pytest.mark.parametrize("weight", [None, DATA["weight"]], ids=["rows", "repeated rows"])
 def test_likelihood_ratios_agree_with_statsmodels(weight):
-    tests = group_calibration_test(Y, P, GROUP, sample_weight=weight)
+    tests = group_calibration_test(Y, P, GROUP, sample_weight=weight, weight_kind="frequency")
     x, intercepts, slopes = designs(P, GROUP)
     for test, (common, own), offset, df in zip(tests, (intercepts, slopes), (x, None), (2, 4), strict=True):
         ratio = 2 * (glm(Y, own, offset, weight).llf - glm(Y, common, offset, weight).llf)

@@ -228,14 +228,27 @@ def test_an_outcome_may_be_infinite(tmp_path):
         assert engine.survey.sha256 == sr.read_predictions(frame, **NAMED, positive="inf").sha256
 
 
-@pytest.mark.parametrize(("size", "word"), [(1e-300, "small"), (1e200, "large")])
-def test_weights_whose_squares_are_no_numbers_are_refused(written, size, word):
+@pytest.mark.parametrize("size", [1e-300, 1e200])
+def test_weights_whose_squares_cannot_be_summed_are_refused(written, size):
+    frame = FRAME.assign(w=[0, 1.0, size, size * 2])
     sentence = (
-        f"`w` must not be so {word} that its squares cannot be added; "
-        "multiply all weights by the same number, which changes no result."
+        f"`w` must be 0 or lie between 1e-100 and 1e+100; got {size!r} at row 2 (2 of 4 rows: 2, 3). "
+        "Divide all weights by one of them."
     )
-    with pytest.raises(sr.DataError, match=exactly(sentence)):
-        open_duckdb(written(FRAME.assign(w=[size, size, size, size * 2])), **NAMED, weight="w")
+    for read in (open_duckdb, sr.read_predictions):
+        with pytest.raises(sr.DataError, match=exactly(sentence)):
+            read(written(frame), **NAMED, weight="w")
+
+
+def test_frequencies_must_be_whole_numbers(written):
+    frame = FRAME.assign(w=[1.0, 2.5, 3.0, 0.0])
+    sentence = (
+        '`w` must be whole numbers where `weight_kind` is "frequency"; got 2.5 at row 1 (1 of 4 rows). '
+        'Weights of other kinds are "sampling" weights.'
+    )
+    for read in (open_duckdb, sr.read_predictions):
+        with pytest.raises(sr.DataError, match=exactly(sentence)):
+            read(written(frame), **NAMED, weight="w", weight_kind="frequency")
 
 
 @pytest.mark.parametrize(("largest", "counted"), [(2.0**53 - 8, True), (2.0**53 - 7, False)])

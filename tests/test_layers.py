@@ -74,7 +74,7 @@ INNER_LAYERS = {
     ],
     "reliability": [
         ["blocks", "chernoff", "drawing", "ordering"],
-        ["asymptotic", "decomposition", "honest", "redraws"],
+        ["asymptotic", "decomposition", "honest", "redraws", "weighting"],
         ["simulation"],
         ["resampled", "sample"],
         ["certainty"],

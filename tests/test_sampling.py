@@ -40,17 +40,18 @@ def test_rows_have_the_error_of_ordinary_least_squares():
     assert_agree(Units(rows=N).standard_error(VALUES), sm.OLS(VALUES, ONE).fit().bse[0])
 
 
-def test_whole_weights_have_the_error_of_ordinary_least_squares_on_repeated_rows():
-    units, y = Units(rows=N, weight=WHOLE), VALUES.repeat(WHOLE.astype(int))
+def test_frequencies_have_the_error_of_ordinary_least_squares_on_repeated_rows():
+    units, y = Units(rows=N, weight=WHOLE, weight_kind="frequency"), VALUES.repeat(WHOLE.astype(int))
     model = sm.OLS(y, np.ones_like(y)).fit()
     assert_agree(units.standard_error(VALUES), model.bse[0])
     assert_agree(units.mean(VALUES), model.params[0])
 
 
-def test_fractional_weights_have_the_robust_error_of_weighted_least_squares():
+@pytest.mark.parametrize("weight", [WHOLE, FRACTIONAL], ids=["whole", "fractional"])
+def test_sampling_weights_have_the_robust_error_of_weighted_least_squares(weight):
     """HC1 is √(n/(n - 1) Σ(w r)²)/Σw where a constant is all that is estimated."""
-    units = Units(rows=N, weight=FRACTIONAL)
-    model = sm.WLS(VALUES, ONE, weights=FRACTIONAL).fit(cov_type="HC1")
+    units = Units(rows=N, weight=weight)
+    model = sm.WLS(VALUES, ONE, weights=weight).fit(cov_type="HC1")
     assert_agree(units.standard_error(VALUES), model.bse[0])
     assert_agree(units.mean(VALUES), model.params[0])
 
@@ -66,9 +67,9 @@ def test_clusters_have_the_cluster_robust_error(weight):
 
 
 @pytest.mark.parametrize("cluster", [None, CLUSTER], ids=["rows", "clusters"])
-def test_whole_weights_equal_repeated_rows(cluster):
+def test_frequencies_equal_repeated_rows(cluster):
     k = WHOLE.astype(int)
-    weighted = Units(rows=N, weight=WHOLE, cluster=cluster)
+    weighted = Units(rows=N, weight=WHOLE, cluster=cluster, weight_kind="frequency")
     repeated = Units(rows=k.sum(), cluster=None if cluster is None else cluster.repeat(k))
     assert_agree(weighted.mean(VALUES), repeated.mean(VALUES.repeat(k)))
     assert_agree(weighted.standard_error(VALUES), repeated.standard_error(VALUES.repeat(k)))
@@ -94,12 +95,13 @@ def test_the_unit_of_fractional_weights_does_not_matter():
     ("units", "size", "total", "describes"),
     [
         (Units(rows=3), 3, 3, "rows"),
-        (Units(rows=3, weight=np.array([2.0, 1, 4])), 7, 7, "rows"),
+        (Units(rows=3, weight=np.array([2.0, 1, 4]), weight_kind="frequency"), 7, 7, "rows"),
+        (Units(rows=3, weight=np.array([2.0, 1, 4])), 3, 7, "rows"),
         (Units(rows=3, weight=np.array([0.5, 1, 4])), 3, 5.5, "rows"),
         (Units(rows=3, cluster=np.array([1, 0, 1])), 2, 3, "clusters"),
         (Units(rows=3, weight=np.array([0.5, 1, 4]), cluster=np.array([1, 0, 1])), 2, 5.5, "clusters"),
     ],
-    ids=["rows", "repeated rows", "weighted rows", "clusters", "weighted clusters"],
+    ids=["rows", "repeated rows", "whole weights", "weighted rows", "clusters", "weighted clusters"],
 )
 def test_units_are_counted_by_what_was_drawn(units, size, total, describes):
     assert (units.size, units.total, units.describes) == (size, total, describes)
@@ -114,14 +116,36 @@ def test_weights_divided_by_that_of_a_case_count_cases():
     units = Units(rows=3, weight=np.array([0.5, 1.5, 2.0]))
     assert_agree(units.total / units.case_weight, 16 / 6.5)
     assert_agree(Units(rows=4, weight=np.full(4, 0.3)).case_weight, 0.3)
-    assert Units(rows=2, weight=np.array([3.0, 5.0])).case_weight == Units(rows=2).case_weight == 1
+    repeated = Units(rows=2, weight=np.array([3.0, 5.0]), weight_kind="frequency")
+    assert repeated.case_weight == Units(rows=2).case_weight == 1
+
+
+def test_cases_of_some_rows_are_counted_by_their_own_weights():
+    """Ten events of weight 1 among non-events of weight 9 are ten cases, whatever the non-events weigh."""
+    is_event = np.arange(20) < 10
+    units = Units(rows=20, weight=np.where(is_event, 1.0, 9.0))
+    assert_agree(units.count(is_event), 10)
+    assert_agree(units.count(~is_event), 10)
+    assert_agree(Units(rows=3, weight=np.array([0.5, 1.5, 2.0])).count(np.ones(3, dtype=bool)), 16 / 6.5)
+    assert Units(rows=20).count(is_event) == 10
+    assert units.count(np.zeros(20, dtype=bool)) == 0
+    assert (
+        Units(rows=2, weight=np.array([3.0, 5.0]), weight_kind="frequency").count(np.array([True, False]))
+        == 3
+    )
 
 
 @pytest.mark.parametrize(
-    ("weight", "are_repeated"), [(None, True), ([1.0, 3.0], True), ([1.0, 2.5], False), ([0.5, 0.5], False)]
+    ("weight", "kind", "are_repeated"),
+    [
+        (None, "sampling", True),
+        ([1.0, 3.0], "sampling", False),
+        ([1.0, 3.0], "frequency", True),
+        ([1.0, 1.0], "sampling", False),
+    ],
 )
-def test_whole_weights_are_repeats(weight, are_repeated):
-    units = Units(rows=2, weight=None if weight is None else np.array(weight))
+def test_the_kind_of_weights_says_whether_rows_are_repeated(weight, kind, are_repeated):
+    units = Units(rows=2, weight=None if weight is None else np.array(weight), weight_kind=kind)
     assert units.are_repeated_rows is are_repeated
 
 
@@ -151,7 +175,7 @@ def test_acceleration_is_a_sixth_of_the_skewness_of_the_mean(rows):
     spread = sum(k * (v - mean) ** 2 for v, k in rows)
     cubes = sum(k * (v - mean) ** 3 for v, k in rows)
     expected = float(cubes) / (6 * float(spread) ** 1.5) if spread else 0.0
-    units = Units(rows=len(rows), weight=np.array(repeats, dtype=float))
+    units = Units(rows=len(rows), weight=np.array(repeats, dtype=float), weight_kind="frequency")
     found = units.acceleration(np.array(values, dtype=float))
     if spread:
         assert found == pytest.approx(expected, rel=1e-10, abs=1e-12)
@@ -166,12 +190,12 @@ def test_acceleration_of_values_that_do_not_vary_is_none():
 # Resamples
 
 
-def test_a_resample_of_whole_weights_is_that_of_repeated_rows_to_the_last_bit():
+def test_a_resample_of_frequencies_is_that_of_repeated_rows_to_the_last_bit():
     k = WHOLE.astype(int)
     owner = np.repeat(np.arange(N), k)
     for seed in range(5):
         repeated = Units(rows=k.sum()).draw(stream(seed))
-        weighted = Units(rows=N, weight=WHOLE).draw(stream(seed))
+        weighted = Units(rows=N, weight=WHOLE, weight_kind="frequency").draw(stream(seed))
         assert weighted.dtype == np.float64
         np.testing.assert_array_equal(weighted, np.bincount(owner, weights=repeated))
 
@@ -179,8 +203,9 @@ def test_a_resample_of_whole_weights_is_that_of_repeated_rows_to_the_last_bit():
 @given(st.integers(0, 1000))
 def test_resamples_have_as_many_draws_as_the_sample(seed):
     assert Units(rows=N).draw(stream(seed)).sum() == N
-    assert Units(rows=N, weight=WHOLE).draw(stream(seed)).sum() == WHOLE.sum()
-    assert Units(rows=N, weight=WHOLE * 100).draw(stream(seed)).sum() == 100 * WHOLE.sum()
+    for times in (1, 100):
+        repeated = Units(rows=N, weight=WHOLE * times, weight_kind="frequency")
+        assert repeated.draw(stream(seed)).sum() == times * WHOLE.sum()
     times = Units(rows=N, weight=FRACTIONAL).draw(stream(seed)) / FRACTIONAL
     np.testing.assert_allclose(times, times.round(), rtol=0, atol=1e-13)
     assert times.round().sum() == N
@@ -199,7 +224,7 @@ def test_repeated_rows_are_multinomial(times):
     """
     weight = np.array([1.0, 2, 5]) * times
     assert (weight.sum() > _FEW_REPEATS * 3) == (times == 20)
-    units = Units(rows=3, weight=weight)
+    units = Units(rows=3, weight=weight, weight_kind="frequency")
     drawn = np.array([units.draw(stream(3, number)) for number in range(4000)])
     deviation = drawn - weight
     covariance = np.diag(weight) - np.outer(weight, weight) / weight.sum()
@@ -224,7 +249,9 @@ def test_few_repeats_are_drawn_one_by_one_up_to_eight_per_row():
     """At the edge the draw is still that of repeated rows, to the last bit."""
     weight = np.array([8.0, 8.0, 8.0])
     repeated = Units(rows=24).draw(stream(1)).reshape(3, 8).sum(axis=1)
-    np.testing.assert_array_equal(Units(rows=3, weight=weight).draw(stream(1)), repeated)
+    np.testing.assert_array_equal(
+        Units(rows=3, weight=weight, weight_kind="frequency").draw(stream(1)), repeated
+    )
 
 
 def test_streams_are_the_same_for_the_same_key_and_others_for_others():

@@ -203,7 +203,7 @@ def test_weights_and_clusters_count_as_fewer_rows():
     rng = np.random.default_rng(3)
     group = rng.integers(0, 4, 400)
     assert effective_size(Units(rows=400), group) == 400
-    assert effective_size(Units(rows=400, weight=np.full(400, 3.0)), group) == 1200
+    assert effective_size(Units(rows=400, weight=np.full(400, 3.0), weight_kind="frequency"), group) == 1200
     weight = rng.uniform(0.5, 1.5, 400)
     kish = weight.sum() ** 2 / (weight**2).sum()
     assert 0.8 * kish < effective_size(Units(rows=400, weight=weight), group) <= kish

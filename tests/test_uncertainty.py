@@ -168,7 +168,8 @@ def test_components_and_tests_are_those_of_the_functions(frame, plain):
         test = miscalibration_test(fit, name, resamples=RESAMPLES, **options)
         assert model.scores.miscalibration_tests[place].p_value == test.p_value
         assert model.scores.miscalibration_tests[place].statistic == pytest.approx(test.statistic, rel=1e-12)
-        assert model.scores.miscalibration_tests[place].p_value_holm is None
+        alone = [m.scores.miscalibration_tests[place].p_value for m in plain.models]
+        assert model.scores.miscalibration_tests[place].p_value_holm == holm(alone)[2]
     # the blunt model is miscalibrated, and its interval says so
     brier = model.scores.components[0]
     assert model.scores.miscalibration_tests[0].p_value == 1 / (RESAMPLES + 1)
@@ -255,10 +256,24 @@ def test_no_honest_band_where_rows_are_not_alike(frame, options):
         assert any(name.startswith("Hosmer") for name in names) is ("cluster" not in options)
 
 
-def test_whole_weights_keep_the_honest_band(frame):
-    found = evaluate(frame, weight="count").models[0]
+def test_frequencies_keep_the_honest_band(frame):
+    found = evaluate(frame, weight="count", weight_kind="frequency").models[0]
     assert found.bands[3].method == "honest"
     assert found.calibration.errors is not None
+
+
+def test_whole_sampling_weights_are_not_repeated_rows(frame):
+    found = evaluate(frame, weight="count")
+    assert (found.data.weighted, found.data.weight_kind) == (True, "sampling")
+    assert [band.method for band in found.models[0].bands if band.method == "honest"] == []
+    counted = evaluate(frame, weight="count", weight_kind="frequency")
+    assert counted.data.weight_kind == "frequency"
+    for ours, theirs in zip(found.models, counted.models, strict=True):
+        assert ours.scores.decompositions == theirs.scores.decompositions
+        assert ours.forecasts == theirs.forecasts
+        ours_error, their_error = (m.scores.score("brier").interval.standard_error for m in (ours, theirs))
+        assert ours_error > their_error
+    assert evaluate(frame).data.weight_kind == ""
 
 
 def test_bands_have_their_own_level(frame):
@@ -286,7 +301,8 @@ def test_grades_are_tested(frame):
         for grade, part in frame.groupby("rating"):
             assert (tests[grade].n, tests[grade].d) == (len(part), part["y"].sum())
             assert tests[grade].probability == pytest.approx(part[model.model].mean())
-    weighted = evaluate(frame, grade="rating", weight="count").models[0].calibration.grades
+    counted = evaluate(frame, grade="rating", weight="count", weight_kind="frequency")
+    weighted = counted.models[0].calibration.grades
     assert sum(test.n for test in weighted) == frame["count"].sum()
     assert evaluate(frame, grade="rating", weight="share").models[0].calibration.grades == ()
 
@@ -622,7 +638,15 @@ def test_p_values_of_groups_are_adjusted_for_their_number(everything, frame):
         for place in range(4):
             tests = [g.models[model].miscalibration_tests[place] for g in scored]
             np.testing.assert_array_equal([t.p_value_holm for t in tests], holm([t.p_value for t in tests]))
-    assert all(t.p_value_holm is None for m in everything.models for t in m.scores.miscalibration_tests)
+
+
+def test_p_values_of_models_are_adjusted_for_their_number(everything, frame):
+    by_model = [m.scores.miscalibration_tests + m.calibration.tests for m in everything.models]
+    assert len(by_model) == 3
+    for tests in zip(*by_model, strict=True):
+        np.testing.assert_array_equal([t.p_value_holm for t in tests], holm([t.p_value for t in tests]))
+    (alone,) = evaluate(frame, forecasts=["sharp"]).models
+    assert {t.p_value_holm for t in (*alone.scores.miscalibration_tests, *alone.calibration.tests)} == {None}
 
 
 def test_many_groups_have_scores_and_no_intervals(frame):

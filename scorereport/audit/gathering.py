@@ -162,5 +162,5 @@ def _find_roles(columns: Mapping[str, Any]) -> Roles:
     """Which columns are needed, and for what."""
     classes = columns.get("classes")
     labels = None if classes is None else check_class_names(classes)
-    parts = {part: columns.get(part) for part in _PARTS}
+    parts: dict[str, Any] = {part: columns.get(part) for part in _PARTS}
     return Roles.of(columns["outcome"], columns_of_models(columns["forecasts"], labels), **parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,8 @@ from scorereport.inference.retaining import retain_panel
 from scorereport.inference.scaling import scale_panel
 from scorereport.notes import describe_dependence, describe_groups, describe_groups_without_weight
 from scorereport.results import ClassCount, ClassSummary, Comparisons, DataSummary
-from scorereport.sampling import are_counts
 from scorereport.scores.labels import confusion_table
+from scorereport.summaries import adjust_scores
 
 if TYPE_CHECKING:
     from scorereport.arrays import IntArray
@@ -44,6 +45,7 @@ def evaluate_classes(predictions: ClassPredictions, settings: Settings) -> dict[
     found = assess(panel, families, measures, settings)
     comparisons = Comparisons()
     if settings.resamples > 0:
+        found = replace(found, models=adjust_scores(found.models))
         comparisons = compare_class_models(found, measures, settings)
     score_rows = partial(_score_rows, predictions, measures)
     by_column, windows = evaluate_all_groups(predictions, settings, score_rows)
@@ -74,9 +76,9 @@ def class_panel_of(predictions: ClassPredictions, rows: Any = slice(None)) -> Cl
         predictions.outcome[rows],
         {name: p[rows] for name, p in predictions.forecasts.items()},
         sample_weight=weight,
+        weight_kind=predictions.weight_kind,
         cluster=cluster,
         time=time,
-        counted=are_counts(predictions.weight),
     )
 
 
@@ -139,6 +141,7 @@ def _describe_data(predictions: ClassPredictions, panel: ClassPanel, settings: S
         outcome=predictions.outcome_name,
         positive="",
         weighted=predictions.weight is not None,
+        weight_kind="" if predictions.weight is None else predictions.weight_kind,
         clusters=None if panel.cluster is None else int(panel.cluster.max()) + 1,
         row_flow=predictions.row_flow,
         sample=describe_class_sample(len(predictions), panel),

@@ -146,9 +146,9 @@ def _make_views(
                 outcome,
                 of_view,
                 sample_weight=panel.weight,
+                weight_kind=panel.weight_kind,
                 cluster=panel.cluster,
                 time=panel.time,
-                counted=panel.units.are_repeated_rows,
             ),
         )
 

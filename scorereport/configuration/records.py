@@ -141,6 +141,7 @@ _COLUMNS = (
     "ordered",
     "normalize",
     "weight",
+    "weight_kind",
     "cluster",
     "grade",
     "time",
@@ -168,6 +169,7 @@ class EvaluationTable:
     normalize: bool | None = None
     groups: tuple[str, ...] = ()
     weight: str | None = None
+    weight_kind: str | None = None
     cluster: str | None = None
     grade: str | None = None
     time: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from scorereport.checks import check_inside, check_option, check_whole, shortest
+from scorereport.checks import WEIGHT_KINDS, check_inside, check_option, check_whole, shortest
 from scorereport.configuration.audit_rules import find_broken_audit
 from scorereport.configuration.class_rules import find_broken_classes
 from scorereport.configuration.measures import MEASURES
@@ -66,6 +66,7 @@ def _check_evaluation(table: EvaluationTable) -> Iterator[str]:
         "seed": lambda value, name: check_whole(value, name, 0),
         "smallest_group": lambda value, name: check_whole(value, name, 1),
         "missing": lambda value, name: check_option(value, name, ("refuse", "drop")),
+        "weight_kind": lambda value, name: check_option(value, name, WEIGHT_KINDS),
         "scale_bins": lambda value, name: check_whole(value, name, 1),
         "scale_limit": lambda value, name: check_inside(value, name, 0, 0.5, closed="left"),
         "engine": lambda value, name: check_option(value, name, ENGINES),

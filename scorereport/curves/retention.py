@@ -14,7 +14,7 @@ from scorereport.arrays import FloatArray, IntArray, read_only
 from scorereport.checks import check_classes, check_option, check_probability, refuse_rows
 from scorereport.errors import UsageError
 from scorereport.rounding import are_equal, rank_ties
-from scorereport.sampling import are_counts
+from scorereport.sampling import are_whole
 from scorereport.scores.labels import accuracy_of, check_cost, cost_of, kappa_of, macro_f1_of
 from scorereport.scores.registry import Kind, get_score
 
@@ -169,9 +169,8 @@ def make_queue(
     *,
     weight: FloatArray | None,
     fraction: FloatArray,
-    counted: bool | None = None,
 ) -> Queue:
-    """Order the cases by their score; `counted` tells of weights whether they count cases, if settled."""
+    """Order the cases by their score."""
     label, per_case = p.argmax(axis=1), _score_cases(score, y, p)
     if np.isnan(per_case).any():
         refuse_rows(per_case, np.isnan(per_case), "`score` must give every case a number")
@@ -185,7 +184,7 @@ def make_queue(
         fraction=fraction,
         row_weight=row_weight,
         weighted=weight is not None,
-        counted=are_counts(weight) if counted is None else counted,
+        counted=are_whole(weight),
     )
     if queue.cut(row_weight).retained.min() == 0:
         raise UsageError(

@@ -145,14 +145,14 @@ def _examine(
         _test_unreliability(model, sample, joint, fits[0]),
     ]
     if model.units.are_independent:
-        by_groups = hosmer_lemeshow_test(y, p, sample_weight=weight)
+        by_groups = hosmer_lemeshow_test(y, p, sample_weight=weight, weight_kind="frequency")
         note = by_groups.note.replace(note_impossible(int((p == 1 - y).sum())), impossible)
         tests.append(replace(by_groups, note=note))
     return ModelCalibration(
         line=describe_line(sample, joint, offset, limits, how="Wald interval", level=model.level),
         tests=tuple(tests),
         errors=None,
-        binned=expected_calibration_error(y, p, sample_weight=weight),
+        binned=expected_calibration_error(y, p, sample_weight=weight, weight_kind="sampling"),
     )
 
 
@@ -230,7 +230,6 @@ class _BandUnits:
     """Cases that were drawn each by itself."""
 
     size: float
-    case_weight: float = 1.0
     are_repeated_rows: bool = True
 
     @property
@@ -246,6 +245,7 @@ class _BandSample:
     blocks: Blocks
     units: _BandUnits
     cluster: None = None
+    case_weights: tuple[float, float] = (1.0, 1.0)
 
     @property
     def squares(self) -> FloatArray:

@@ -20,10 +20,17 @@ from scorereport.engines.scoring import ScoredDigest, describe_sample, score_dig
 from scorereport.notes import describe_groups
 from scorereport.reliability.decomposition import MurphyDecomposition
 from scorereport.results import Comparisons, DataSummary, ForecastSummary, ModelResult, Quantile
-from scorereport.summaries import QUANTILES, choose_measures, collect_curves, count_cases, decide
+from scorereport.summaries import (
+    QUANTILES,
+    adjust_calibration,
+    choose_measures,
+    collect_curves,
+    count_cases,
+    decide,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from scorereport.engines.records import Engine, Survey
     from scorereport.engines.views import DigestedFit
@@ -34,7 +41,7 @@ def evaluate_rows(engine: Engine, settings: Settings) -> dict[str, Any]:
     """All parts of the evaluation of binary models, by name."""
     survey, infers = engine.survey, settings.resamples > 0
     models = digest_models(engine, settings)
-    calibration = examine_models(engine, models) if infers else {}
+    calibration = _adjust(examine_models(engine, models)) if infers else {}
     scores = {model.name: _score(model, survey, calibration.get(model.name)) for model in models}
     sample = describe_sample(models[0], survey.row_flow.kept, infers=infers)
     models = _count_late(engine, models)
@@ -56,6 +63,12 @@ def evaluate_rows(engine: Engine, settings: Settings) -> dict[str, Any]:
             *describe_groups([*by_column.items(), (survey.time_name, windows)], settings),
         ),
     }
+
+
+def _adjust(known: Mapping[str, ModelCalibration]) -> dict[str, ModelCalibration]:
+    """The calibration of the models, with p-values adjusted for their number."""
+    adjusted = adjust_calibration(list(known.values()))
+    return {name: of for name, of in zip(known, adjusted, strict=True) if of is not None}
 
 
 def _score(model: ScoredDigest, survey: Survey, calibration: ModelCalibration | None) -> ModelScores:
@@ -145,6 +158,7 @@ def _describe_data(survey: Survey, sample: SampleSummary) -> DataSummary:
         outcome=survey.outcome_name,
         positive=survey.positive,
         weighted=survey.weighted,
+        weight_kind=survey.weight_kind if survey.weighted else "",
         clusters=survey.clusters,
         row_flow=survey.row_flow,
         sample=sample,

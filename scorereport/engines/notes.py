@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.engines.marks import case_weight
 from scorereport.notes import (
     describe_few_clusters,
     describe_few_events,
@@ -35,7 +34,7 @@ def describe_engine(engine: Engine, settings: Settings) -> Iterator[str]:
         f"Nothing is resampled: intervals come from a grouped jackknife over buckets of {what}, and those of "
         "miscalibration and discrimination take off the overfit in closed form."
     )
-    if survey.clusters is None and survey.counted:
+    if survey.clusters is None and survey.are_repeated_rows:
         yield "Pointwise bands are asymptotic; the simultaneous one holds for every number of rows."
     yield (
         "Left out, because they need the rows in memory: tests of miscalibration by resampling, the "
@@ -49,7 +48,8 @@ def describe_rows(survey: Survey, settings: Settings) -> Iterator[str]:
     if survey.events in (0, survey.total):
         yield "All outcomes are the same: AUC and skill are not defined."
     elif settings.resamples > 0:
-        yield from describe_few_events(survey.events, survey.total, case_weight(survey))
+        case = survey.weigh_case(survey)
+        yield from describe_few_events(survey.events / case, (survey.total - survey.events) / case)
     if settings.resamples > 0:
         yield from _describe_dependence(survey)
     for model, (count, rows) in survey.refuted.items():
@@ -64,9 +64,12 @@ def _describe_dependence(survey: Survey) -> Iterator[str]:
     if survey.clusters is not None:
         yield from describe_few_clusters(survey.clusters)
         yield "The Hosmer-Lemeshow test and all bands are left out: they need independent rows."
-    elif not survey.counted:
-        yield "The Hosmer-Lemeshow test and all bands are left out: they need whole weights."
-    if survey.weighted and survey.counted:
+    elif not survey.are_repeated_rows:
+        yield (
+            "The Hosmer-Lemeshow test and all bands are left out: they need rows without weights, or "
+            "frequency weights."
+        )
+    if survey.weighted and survey.are_repeated_rows:
         yield (
             "A row goes into a bucket with all cases that its weight stands for, so that jackknife intervals "
             "are wider than if each case were a row of its own."

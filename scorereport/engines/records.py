@@ -116,11 +116,12 @@ class Survey:
 
     `rows`, here and of labels, counts rows without weight as well; all else is about those that have one.
     `total`, `events` and `squares` are the sums of weights, of those of events, and of their squares: whole
-    numbers unless weights are fractional. `counted` tells whether weights are whole. `groups` lists the
-    labels of each column in ascending order, `windows` the periods of the time column. `refuted` counts
-    for each model the rows whose forecast was certain and wrong and names some of them, `halves` those with
-    a forecast of exactly 1/2. `certain` counts forecasts of exactly 0 or 1. `weightless` has the groups,
-    as column, label and rows, that are left out because none of their rows has a weight.
+    numbers unless weights are fractional. `counted` tells whether weights are whole, and are summed as such.
+    `groups` lists the labels of each column in ascending order, `windows` the periods of the time column.
+    `refuted` counts for each model the rows whose forecast was certain and wrong and names some of them,
+    `halves` those with a forecast of exactly 1/2. `certain` counts forecasts of exactly 0 or 1.
+    `weightless` has the groups, as column, label and rows, that are left out because none of their rows has
+    a weight.
     """
 
     source: str
@@ -133,6 +134,7 @@ class Survey:
     squares: int | float
     row_flow: RowFlow
     weighted: bool = False
+    weight_kind: str = "sampling"
     counted: bool = True
     clusters: int | None = None
     groups: Mapping[str, tuple[LabelCount, ...]] = field(default_factory=dict)
@@ -145,6 +147,15 @@ class Survey:
     sha256: str = ""
     file_sha256: str = ""
     has_grade: bool = False
+
+    @property
+    def are_repeated_rows(self) -> bool:
+        """Whether weights are counts of equal rows; rows without weights are counted once."""
+        return not self.weighted or self.weight_kind == "frequency"
+
+    def weigh_case(self, counts: Survey | LabelCount) -> float:
+        """What a case weighs, here or in a group, Σw²/Σw: 1 for repeated rows."""
+        return 1.0 if self.are_repeated_rows or not counts.squares else counts.squares / counts.total
 
 
 class Engine(Protocol):

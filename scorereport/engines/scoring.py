@@ -10,7 +10,6 @@ import numpy as np
 
 from scorereport.engines.digest import SUMS, Digest, Knots
 from scorereport.engines.jackknife import Buckets, auc_error, skills_without, sum_by_bucket
-from scorereport.engines.marks import case_weight
 from scorereport.engines.views import DigestedFit
 from scorereport.formatting import counted
 from scorereport.inference.components import (
@@ -37,16 +36,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Units:
-    """What was dealt out to buckets: rows or clusters, what a case weighs, whether weights are counts."""
+    """What was dealt out to buckets: rows or clusters, what a case weighs, whether rows are repeated."""
 
     clustered: bool
-    counted: bool
+    are_repeated_rows: bool
     case_weight: float
 
     @property
     def are_independent(self) -> bool:
         """Whether each case was drawn by itself."""
-        return self.counted and not self.clustered
+        return self.are_repeated_rows and not self.clustered
 
     @property
     def what(self) -> str:
@@ -57,7 +56,9 @@ class Units:
 def units_of(survey: Survey, counts: Survey | LabelCount) -> Units:
     """How the rows of a survey, or those of a label of it, were drawn."""
     return Units(
-        clustered=survey.clusters is not None, counted=survey.counted, case_weight=case_weight(counts)
+        clustered=survey.clusters is not None,
+        are_repeated_rows=survey.are_repeated_rows,
+        case_weight=survey.weigh_case(counts),
     )
 
 
@@ -91,6 +92,12 @@ class ScoredDigest:
     def means(self) -> list[float]:
         """The mean of each score."""
         return [float(total / self.fit.n) for total in self.digest.sums[len(SUMS) :]]
+
+    @property
+    def counts(self) -> tuple[float, float]:
+        """Events and non-events, as numbers of cases."""
+        case, fit = self.units.case_weight, self.fit
+        return fit.events / case, (fit.n - fit.events) / case
 
     def overfit(self, at: int) -> Overfit:
         """The overfit of the fit under one measure, in closed form."""
@@ -224,7 +231,7 @@ def _bound_components(model: ScoredDigest, *, is_miscalibrated: bool) -> Iterato
 
 
 def _bracket_components(model: ScoredDigest) -> list[ComponentEstimate]:
-    note = warn_of_few_events(model.fit.events, model.fit.n, model.units.case_weight)
+    note = warn_of_few_events(*model.counts)
     law = model.buckets.law
     return [
         bound_component(

@@ -30,7 +30,7 @@ class Tallies:
     """Weights by bucket, of the outcomes and, of each model, of the bins of its forecasts.
 
     `rows` is the number of independent rows if there are no clusters; `are_rows` tells that there are none,
-    and that weights are counts. `means` are the mean forecasts.
+    and that weights, if any, are frequencies. `means` are the mean forecasts.
     """
 
     rows: float
@@ -51,7 +51,7 @@ def tally_forecasts(engine: Engine) -> Tallies:
     outcomes, sums, *bins = engine.reduce(_Tally(survey.models), "counting forecasts by bin")
     return Tallies(
         rows=_count_rows(survey),
-        are_rows=survey.counted and survey.clusters is None,
+        are_rows=survey.are_repeated_rows and survey.clusters is None,
         outcomes=outcomes.reshape(BUCKETS, 2),
         forecasts={m: found.reshape(BUCKETS, _BINS) for m, found in zip(survey.models, bins, strict=True)},
         means={m: float(total / survey.total) for m, total in zip(survey.models, sums, strict=True)},
@@ -80,5 +80,5 @@ def _count(place: IntArray, weight: FloatArray, size: int) -> FloatArray:
 
 
 def _count_rows(survey: Survey) -> float:
-    """Rows that weights stand for: their sum, or Kish's number where they are fractions."""
-    return float(survey.total if survey.counted else survey.total**2 / survey.squares)
+    """Rows that weights stand for: their sum, or Kish's number of sampling weights."""
+    return float(survey.total if survey.are_repeated_rows else survey.total**2 / survey.squares)

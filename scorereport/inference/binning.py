@@ -52,6 +52,7 @@ def expected_calibration_error(
     strategy: str = "uniform",
     norm: str = "l1",
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
 ) -> BinnedError:
     """Distance between event rate and mean forecast in bins: ECE, which depends on the bins.
 
@@ -63,7 +64,8 @@ def expected_calibration_error(
     strategy : "uniform", of equal width; or "quantile", where a bin ends at the forecast that completes
         its share of the cases, so that equal forecasts stay together
     norm : "l1", the mean distance over cases; "l2", the root of the mean square; or "max"
-    sample_weight : not negative; whole weights count as repeated rows
+    sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
+        "frequency", how often each row was observed
 
     References
     ----------
@@ -78,7 +80,7 @@ def expected_calibration_error(
     bins = check_whole(bins, "bins", 1)
     check_option(strategy, "strategy", STRATEGIES)
     check_option(norm, "norm", NORMS)
-    panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight)
+    panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight, weight_kind=weight_kind)
     return _bin_cases(panel, bins, strategy, norm, _warn(panel, strategy, norm))
 
 

@@ -42,6 +42,7 @@ def bootstrap(
     resamples: int = 1000,
     seed: int = SEED,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> Bootstrap:
     """Resample rows, or whole clusters, and compute every statistic of every model on each resample.
@@ -61,7 +62,9 @@ def bootstrap(
     >>> result.interval("model", "brier", level=0.9).method
     'BCa bootstrap, 200 resamples of rows, seed 2021'
     """
-    panel = make_panel(y_true, forecasts, sample_weight=sample_weight, cluster=cluster)
+    panel = make_panel(
+        y_true, forecasts, sample_weight=sample_weight, weight_kind=weight_kind, cluster=cluster
+    )
     if isinstance(scores, str) or not scores:
         raise UsageError(f"`scores` must be a list of at least one score; got {scores!r}.")
     measures = [resolve_measure(*(score if isinstance(score, tuple) else (score, {}))) for score in scores]

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import chdtrc, ndtr
 
-from scorereport.checks import check_whole
+from scorereport.checks import Cases, check_whole
 from scorereport.inference.outcomes import HypothesisTest
 from scorereport.inference.panel import Panel, make_panel
+from scorereport.reliability.weighting import weigh_outcomes
 from scorereport.rounding import find_reached
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def spiegelhalter_test(
     y_prob: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> HypothesisTest:
     """Test by the Brier score: z = Σ (y - p)(1 - 2p) / √Σ (1 - 2p)² p(1 - p), two-sided.
@@ -65,7 +67,8 @@ def spiegelhalter_test(
     ----------
     y_true : outcomes 0 or 1
     y_prob : probabilities
-    sample_weight : not negative; whole weights count as repeated rows
+    sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
+        "frequency", how often each row was observed
     cluster : a label per row; rows of a cluster may depend on each other
 
     References
@@ -76,7 +79,9 @@ def spiegelhalter_test(
     >>> round(test.statistic, 4), round(test.p_value, 4)
     (-0.1826, 0.8551)
     """
-    panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight, cluster=cluster)
+    panel = make_panel(
+        y_true, {"y_prob": y_prob}, sample_weight=sample_weight, weight_kind=weight_kind, cluster=cluster
+    )
     return _test_sum(panel, 1 - 2 * panel.only, SPIEGELHALTER)
 
 
@@ -85,6 +90,7 @@ def mean_calibration_test(
     y_prob: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> HypothesisTest:
     """Test calibration in the large: z = Σ (y - p) / √Σ p(1 - p), two-sided; z > 0 if p is too low.
@@ -95,7 +101,8 @@ def mean_calibration_test(
     ----------
     y_true : outcomes 0 or 1
     y_prob : probabilities
-    sample_weight : not negative; whole weights count as repeated rows
+    sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
+        "frequency", how often each row was observed
     cluster : a label per row; rows of a cluster may depend on each other
 
     References
@@ -106,7 +113,9 @@ def mean_calibration_test(
     >>> round(test.statistic, 4), round(test.p_value, 4)
     (0.6626, 0.5076)
     """
-    panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight, cluster=cluster)
+    panel = make_panel(
+        y_true, {"y_prob": y_prob}, sample_weight=sample_weight, weight_kind=weight_kind, cluster=cluster
+    )
     return _test_sum(panel, np.ones_like(panel.only), IN_THE_LARGE)
 
 
@@ -117,6 +126,7 @@ def hosmer_lemeshow_test(
     groups: int = 10,
     in_sample: bool = False,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
 ) -> HypothesisTest:
     """Compare events with forecasts in groups of about equal size: Σ (O - E)² / (n p̄(1 - p̄)).
 
@@ -130,7 +140,8 @@ def hosmer_lemeshow_test(
     groups : how many groups to make
     in_sample : whether the forecasts were fitted to these outcomes by logistic regression; it
         takes two degrees of freedom
-    sample_weight : not negative; whole weights count as repeated rows
+    sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
+        "frequency", how often each row was observed
 
     References
     ----------
@@ -143,7 +154,7 @@ def hosmer_lemeshow_test(
     'χ² of 3 groups, degrees of freedom = groups = 3 (out of sample)'
     """
     groups = check_whole(groups, "groups", 2)
-    panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight)
+    panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight, weight_kind=weight_kind)
     group = _equal_groups(panel.only, panel.units.row_weight, groups)
     return _test_groups(panel, group, in_sample=bool(in_sample))
 
@@ -183,9 +194,14 @@ def _sums(group: IntArray, values: FloatArray) -> FloatArray:
 
 
 def _squared_weight(panel: Panel) -> FloatArray:
-    """What a row adds to a variance: a repeated row once each time, a weighted one its weight squared."""
-    weight = panel.units.row_weight
-    return weight if panel.units.are_repeated_rows else weight**2
+    """What a row adds to a variance: a repeated row once each time, a weighted one its weight squared.
+
+    Where weights go with outcomes, it is the square that gives a calibrated forecast its variance.
+    """
+    if panel.units.are_repeated_rows:
+        return panel.units.row_weight
+    cases = Cases(panel.outcome, panel.only, panel.weight)
+    return weigh_outcomes(cases).expected_squares(panel.only)
 
 
 def _describe_variance(panel: Panel) -> str:

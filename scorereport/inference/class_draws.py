@@ -60,7 +60,7 @@ class ClassLaw:
         """How much rows of a cluster go together: the mean over the classes."""
         units = self.units
         fits = (
-            corp(self.outcome == k, p, units.weight, cluster=units.cluster)
+            corp(self.outcome == k, p, units.weight, weight_kind=units.weight_kind, cluster=units.cluster)
             for k, p in enumerate(self.given.T)
         )
         return float(np.mean([fit.sample.correlation for fit in fits]))

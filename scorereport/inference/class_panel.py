@@ -54,14 +54,11 @@ def make_class_panel(
     forecasts: Mapping[str, ArrayLike],
     *,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
     time: ArrayLike | None = None,
-    counted: bool | None = None,
 ) -> ClassPanel:
-    """Check classes and forecasts and put their rows in canonical order.
-
-    `counted` tells whether weights are counts, where that was settled for a larger sample.
-    """
+    """Check classes and forecasts and put their rows in canonical order."""
     if not forecasts:
         raise UsageError("`forecasts` must name at least one forecast.")
     checked = {name: check_distribution(p, name) + 0.0 for name, p in forecasts.items()}  # no -0
@@ -73,9 +70,9 @@ def make_class_panel(
     panel = ClassPanel(
         outcome=outcome,
         forecasts=checked,
-        weight=check_weight(sample_weight, len(outcome)),
+        weight=check_weight(sample_weight, len(outcome), kind=weight_kind),
         cluster=check_clusters(cluster, len(outcome)),
         time=check_times(time, len(outcome)),
-        counted=counted,
+        weight_kind=weight_kind,
     )
     return panel.in_canonical_order()

@@ -283,10 +283,10 @@ def overfit_difference(first: Overfit, second: Overfit) -> tuple[float, float]:
     return min(closed, resampled), max(closed, resampled)
 
 
-def warn_of_few_events(events: float, n: float, case_weight: float = 1.0) -> str:
+def warn_of_few_events(events: float, non_events: float) -> str:
     """A warning where events or non-events are too few for the interval to say much."""
-    fewest = min(events, n - events) / case_weight
+    fewest = min(events, non_events)
     if fewest >= FEW_EVENTS:
         return ""
-    what = "event" if events <= n - events else "non-event"
+    what = "event" if events <= non_events else "non-event"
     return f"Only {counted(fewest, what)}: with fewer than {FEW_EVENTS} this interval says little."

@@ -56,6 +56,7 @@ def component_differences(
     draws: int = 100,
     seed: int = SEED,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
     **options: Any,
 ) -> tuple[Difference, Difference]:
@@ -69,12 +70,18 @@ def component_differences(
     level = check_inside(level, "level", 0, 1, closed="neither")
     draws, seed = check_whole(draws, "draws", 1), check_whole(seed, "seed", 0)
     panel = make_panel(
-        y_true, {"first": first, "second": second}, sample_weight=sample_weight, cluster=cluster
+        y_true,
+        {"first": first, "second": second},
+        sample_weight=sample_weight,
+        weight_kind=weight_kind,
+        cluster=cluster,
     )
     measure = resolve_measure(score, options)
     scored = []
     for name, forecast in panel.forecasts.items():
-        fit = corp(panel.outcome, forecast, panel.weight, cluster=panel.cluster)
+        fit = corp(
+            panel.outcome, forecast, panel.weight, weight_kind=panel.weight_kind, cluster=panel.cluster
+        )
         losses = case_losses(measure, panel.outcome, forecast, fit.recalibrate(forecast), fit.prevalence)
         overfit = estimate_overfit(fit.sample, [measure], draws=draws, seed=seed)[0]
         scored.append(ScoredModel(name=name, losses=losses, overfit=overfit))

@@ -39,6 +39,7 @@ def auc_interval(
     level: float = 0.95,
     scale: str = "plain",
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> Estimate:
     """The AUC with its interval; bounds stay in [0, 1].
@@ -51,14 +52,17 @@ def auc_interval(
     y_true, y_prob : outcomes 0 or 1, and any probabilities that order them
     level : the probability with which the interval covers
     scale : on which the interval is symmetric: "plain", or "logit", which suits an AUC near 1
-    sample_weight : not negative; whole weights equal repeated rows
+    sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
+        "frequency", how often each row was observed
     cluster : rows of the same cluster depend on each other, the clusters do not
 
     >>> auc = auc_interval([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.5, 0.6, 0.8])
     >>> round(auc.value, 4), round(auc.standard_error, 4), round(auc.lower, 4), auc.upper
     (0.8889, 0.1571, 0.5809, 1.0)
     """
-    panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight, cluster=cluster)
+    panel = make_panel(
+        y_true, {"y_prob": y_prob}, sample_weight=sample_weight, weight_kind=weight_kind, cluster=cluster
+    )
     level = check_inside(level, "level", 0, 1, closed="neither")
     return estimate_auc(panel, level, check_option(scale, "scale", SCALES))
 
@@ -163,10 +167,9 @@ def _delong_variance(panel: Panel, shares: FloatArray) -> float:
     """Sum of the variances of the two class means."""
     variance = 0.0
     for chosen in _classes(panel.outcome):
-        # a fractional weight is carried by one draw, also where its class has whole weights only
-        single = None if panel.units.are_repeated_rows else np.arange(chosen.sum())
-        weight = panel.units.row_weight[chosen]
-        variance += Units(rows=len(weight), weight=weight, cluster=single).standard_error(shares[chosen]) ** 2
+        weight = None if panel.weight is None else panel.weight[chosen]
+        units = Units(rows=int(chosen.sum()), weight=weight, weight_kind=panel.weight_kind)
+        variance += units.standard_error(shares[chosen]) ** 2
     return variance
 
 

@@ -69,6 +69,7 @@ def score_difference(
     errors: str = "auto",
     lags: int | None = None,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
     time: ArrayLike | None = None,
     **options: Any,
@@ -92,7 +93,8 @@ def score_difference(
         else "hac" if times are, else "iid". What is given beyond is not used.
     lags : how many time points back dependence reaches, for "hac"; by default 4 (T/100)^(2/9) for T
         of them, rounded down (Newey and West's rule)
-    sample_weight : not negative; whole weights equal repeated rows
+    sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
+        "frequency", how often each row was observed
     cluster, time : one label and one date or number per row
     options : passed on to the score, such as `threshold=` of "net_benefit"
 
@@ -108,7 +110,12 @@ def score_difference(
     (-0.164, -0.2893, -0.0387, 0.0103)
     """
     panel = make_panel(
-        y_true, {"first": first, "second": second}, sample_weight=sample_weight, cluster=cluster, time=time
+        y_true,
+        {"first": first, "second": second},
+        sample_weight=sample_weight,
+        weight_kind=weight_kind,
+        cluster=cluster,
+        time=time,
     )
     settings = choose_errors(panel, level, errors, lags)
     return _compare_by_score(panel, ("first", "second"), resolve_measure(score, options), settings)
@@ -121,6 +128,7 @@ def delong_test(
     *,
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> Difference:
     """Test whether two models have the same AUC on the same cases; positive favours the first model.
@@ -132,7 +140,11 @@ def delong_test(
     (0.3333, 0.1925, 0.0833)
     """
     panel = make_panel(
-        y_true, {"first": first, "second": second}, sample_weight=sample_weight, cluster=cluster
+        y_true,
+        {"first": first, "second": second},
+        sample_weight=sample_weight,
+        weight_kind=weight_kind,
+        cluster=cluster,
     )
     return _compare_by_auc(panel, ("first", "second"), choose_errors(panel, level))
 
@@ -146,6 +158,7 @@ def compare_models(
     errors: str = "auto",
     lags: int | None = None,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
     time: ArrayLike | None = None,
 ) -> tuple[Difference, ...]:
@@ -167,7 +180,9 @@ def compare_models(
     a c -0.17 0.0 0.0
     b c -0.0525 0.3612 0.3612
     """
-    panel = make_panel(y_true, forecasts, sample_weight=sample_weight, cluster=cluster, time=time)
+    panel = make_panel(
+        y_true, forecasts, sample_weight=sample_weight, weight_kind=weight_kind, cluster=cluster, time=time
+    )
     if len(panel.forecasts) < 2:
         raise UsageError(f"`forecasts` must name at least two models; got {len(panel.forecasts)}.")
     if isinstance(scores, str) or not scores:

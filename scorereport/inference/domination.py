@@ -72,6 +72,7 @@ def murphy_difference(
     resamples: int = 1000,
     seed: int = SEED,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> MurphyDifference:
     """Compare two models at every cost, with a bootstrap band and a sentence on who dominates.
@@ -91,7 +92,8 @@ def murphy_difference(
     points : the band is computed at so many costs at most, half of them evenly spaced on [0, 1], half
         evenly spaced among the distinct forecasts
     resamples, seed : of the bootstrap
-    sample_weight : not negative; whole weights equal repeated rows
+    sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
+        "frequency", how often each row was observed
     cluster : rows of the same cluster are drawn together
 
     >>> y, p = [0, 0, 1, 0, 1, 1] * 20, [0.1, 0.2, 0.7, 0.3, 0.8, 0.9] * 20
@@ -103,7 +105,11 @@ def murphy_difference(
     if len(names) != 2:
         raise UsageError(f"`names` must be those of the two models; got {names!r}.")
     panel = make_panel(
-        y_true, {"first": first, "second": second}, sample_weight=sample_weight, cluster=cluster
+        y_true,
+        {"first": first, "second": second},
+        sample_weight=sample_weight,
+        weight_kind=weight_kind,
+        cluster=cluster,
     )
     level = check_inside(level, "level", 0, 1, closed="neither")
     theta = choose_costs(panel, check_whole(points, "points", 2))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scorereport.inference.resampling import MANY_ROWS
@@ -33,8 +32,13 @@ class Fits(Mapping[str, Corp]):
         if name in self._kept:
             return self._kept[name]
         panel = self._panel
-        fit = corp(panel.outcome, panel.forecasts[name], panel.weight, cluster=panel.cluster)
-        fit = replace(fit, counted=panel.units.are_repeated_rows)
+        fit = corp(
+            panel.outcome,
+            panel.forecasts[name],
+            panel.weight,
+            weight_kind=panel.weight_kind,
+            cluster=panel.cluster,
+        )
         if len(panel.outcome) <= MANY_ROWS:
             self._kept[name] = fit
         else:

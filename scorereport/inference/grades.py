@@ -86,6 +86,7 @@ def grade_tests(
     yellow: float = 0.05,
     red: float = 0.01,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
 ) -> tuple[GradeTest, ...]:
     """Test each grade against its mean forecast, from the lowest mean forecast to the highest.
 
@@ -97,7 +98,7 @@ def grade_tests(
     y_prob : probabilities
     grade : a label per row
     yellow, red : levels of the Jeffreys p-value below which the light turns
-    sample_weight : whole numbers, which count as repeated rows
+    sample_weight, weight_kind : weights must be of the kind "frequency", how often each row was observed
 
     References
     ----------
@@ -109,9 +110,11 @@ def grade_tests(
     """
     _check_levels(yellow, red)
     code = check_clusters(grade, len(check_outcome(y_true)), "grade")
-    panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight, cluster=code)
+    panel = make_panel(
+        y_true, {"y_prob": y_prob}, sample_weight=sample_weight, weight_kind=weight_kind, cluster=code
+    )
     if not panel.units.are_repeated_rows:
-        raise UsageError("`sample_weight` must be whole numbers: the tests per grade count cases.")
+        raise UsageError('`weight_kind` must be "frequency": the tests per grade count cases.')
     counts = _count_by_grade(panel)
     tests = [
         _test_grade(int(n), int(d), float(total / n), name, yellow, red)

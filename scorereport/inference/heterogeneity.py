@@ -67,6 +67,7 @@ def group_calibration_test(
     group: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> tuple[HypothesisTest, HypothesisTest]:
     """Test whether calibration is the same in all groups: by its intercept, then by intercept and slope.
@@ -83,7 +84,8 @@ def group_calibration_test(
     ----------
     y_true, y_prob : outcomes 0 or 1 and their forecast probabilities
     group : one label per row
-    sample_weight : not negative; whole weights equal repeated rows
+    sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
+        "frequency", how often each row was observed
     cluster : rows of the same cluster depend on each other
 
     >>> y = [0, 1, 0, 1, 1, 0, 0, 1, 1, 0, 1, 1]
@@ -97,7 +99,14 @@ def group_calibration_test(
     if code is None:
         raise UsageError("`group` must have one label per case; got None.")
     # the group stands where time would: rows are ordered by it first
-    panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight, cluster=cluster, time=code)
+    panel = make_panel(
+        y_true,
+        {"y_prob": y_prob},
+        sample_weight=sample_weight,
+        weight_kind=weight_kind,
+        cluster=cluster,
+        time=code,
+    )
     labels = _labels(group, code)
     return _test_groups(panel, labels, _INTERCEPT), _test_groups(panel, labels, _SLOPE)
 

@@ -96,7 +96,7 @@ def component_intervals(
     overfit = estimate_overfit(fit.sample, [measure], draws=draws, seed=seed)[0]
     y, x, _ = fit.cases
     losses = case_losses(measure, y, x, fit.sample.cep(x), fit.prevalence)
-    note = warn_of_few_events(fit.events, fit.n, fit.sample.units.case_weight)
+    note = warn_of_few_events(*fit.sample.counts)
     mcb, dsc = (
         component_interval(
             losses,
@@ -121,6 +121,7 @@ def judge_miscalibration(
     drawn = "forecasts and outcomes" if rule == "r" else "outcomes"
     rule_of_p = "#/B" if rule == "r" else "(1 + #)/(B + 1)"
     dependence = "" if fit.cluster is None else ", dependent within clusters"
+    dependence += "" if fit.sample.units.are_repeated_rows else ", with sampling weights of the outcome drawn"
     method = f"{resamples} draws of {drawn} from the forecast{dependence}, seed {seed}; p = {rule_of_p}"
     return [
         HypothesisTest(

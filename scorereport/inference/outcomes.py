@@ -34,8 +34,8 @@ class Estimate:
 class HypothesisTest:
     """A statistic and its p-value, with the null hypothesis in words; NaN where not defined, see the note.
 
-    `p_value_holm` is adjusted for the number of groups that were tested alike, and None if the test
-    stands alone.
+    `p_value_holm` is adjusted for the number of models, or of groups, that were tested alike, and None if
+    the test stands alone.
     """
 
     name: str

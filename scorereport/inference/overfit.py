@@ -70,7 +70,7 @@ def estimate_overfit(sample: Sample, measures: Sequence[Measure], *, draws: int,
         Overfit(
             closed=_closed_form(sample.blocks, measure, _weight_of_a_case(sample)),
             resampled=float(resampled),
-            constant=_constant_overfit(sample.blocks, measure, sample.units.case_weight),
+            constant=_constant_overfit(sample.blocks, measure, _weight_of_the_constant(sample)),
             drawn=f"{draws} draws, seed {seed}",
         )
         for measure, resampled in zip(measures, _mean_of_columns(excess), strict=True)
@@ -125,7 +125,7 @@ def _make_scorer(
 ) -> Callable[[Redraw], list[float]]:
     """The function that gives the mean score, under each measure, of what is drawn."""
     p, n = simulation.probability, simulation.distinct.n
-    if redraw_cases:
+    if redraw_cases or not simulation.keeps_counts:
         return partial(_score_cases, [_scores_of_both_outcomes(measure, p) for measure in measures])
     precision = np.float32 if len(p) > MANY_ROWS else np.float64  # in sums of many, digits beyond cancel
     fixed, added = np.zeros(len(measures)), [np.empty(len(p), dtype=precision) for _ in measures]
@@ -169,24 +169,23 @@ def smooth_curve(sample: Sample) -> FloatArray:
     distinct, blocks = sample.distinct, sample.blocks
     first = np.searchsorted(distinct.x_min, blocks.x_min)
     forecast_sum = np.add.reduceat(distinct.n * distinct.x_min, first)
-    cuts = _inner_starts(blocks, sample.units.case_weight)
+    cuts = _inner_starts(blocks, sample.case_weights)
     n, events, x = (np.add.reduceat(v, cuts) for v in (blocks.n, blocks.events, forecast_sum))
     return np.interp(distinct.x_min, x / n, events / n)
 
 
-def _inner_starts(blocks: Blocks, case_weight: float) -> NDArray[np.intp]:
+def _inner_starts(blocks: Blocks, case_weights: tuple[float, float]) -> NDArray[np.intp]:
     """Where the blocks start once those at both ends are large enough."""
-    n, events = blocks.n / case_weight, blocks.events / case_weight
-    left, right = _blocks_needed(n, events), _blocks_needed(n[::-1], events[::-1])
+    events, others = blocks.events / case_weights[0], (blocks.n - blocks.events) / case_weights[1]
+    left, right = _blocks_needed(events, others), _blocks_needed(events[::-1], others[::-1])
     if left + right > len(blocks):
         return np.array([0])
     return np.append(0, np.arange(left, len(blocks) - right + 1))
 
 
-def _blocks_needed(n: CountArray, events: CountArray) -> int:
-    happened, cases = np.cumsum(events), np.cumsum(n)
-    enough = (happened >= _FEWEST_AT_THE_ENDS) & (cases - happened >= _FEWEST_AT_THE_ENDS)
-    return int(np.argmax(enough)) + 1 if enough.any() else len(n)
+def _blocks_needed(events: CountArray, others: CountArray) -> int:
+    enough = (np.cumsum(events) >= _FEWEST_AT_THE_ENDS) & (np.cumsum(others) >= _FEWEST_AT_THE_ENDS)
+    return int(np.argmax(enough)) + 1 if enough.any() else len(events)
 
 
 def closed_overfit(blocks: Blocks, measure: Measure, case_weight: float) -> Overfit:
@@ -206,12 +205,24 @@ def _closed_form(blocks: Blocks, measure: Measure, case_weight: FloatArray | flo
 
 
 def _weight_of_a_case(sample: Sample) -> FloatArray:
-    """What a case weighs in each block, Σw²/Σw: 1 where rows are repeated, not weighted."""
-    blocks, weight = sample.blocks, sample.cases.weight
+    """What a case weighs in each block of mean p, Σ w² (y - p)² / (p (1 - p) Σw): 1 for repeated rows."""
+    blocks, (y, x, weight) = sample.blocks, sample.cases
     if weight is None or sample.units.are_repeated_rows:
         return np.ones(len(blocks))
-    first = np.searchsorted(sample.cases.y_prob, blocks.x_min)
-    return np.add.reduceat(weight**2, first) / blocks.n
+    first, p = np.searchsorted(x, blocks.x_min), blocks.mean
+    squares = np.add.reduceat((weight * (y - np.repeat(p, np.diff(first, append=len(y))))) ** 2, first)
+    variance = p * (1 - p) * blocks.n
+    return np.divide(squares, variance, out=np.zeros(len(p)), where=variance > 0)
+
+
+def _weight_of_the_constant(sample: Sample) -> float:
+    """The same of all rows as one block."""
+    y, _, weight = sample.cases
+    if weight is None or sample.units.are_repeated_rows:
+        return 1.0
+    p = float(sample.blocks.events.sum() / sample.blocks.n.sum())
+    variance = p * (1 - p) * float(weight.sum())
+    return float(((weight * (y - p)) ** 2).sum()) / variance if variance > 0 else 0.0
 
 
 def _constant_overfit(blocks: Blocks, measure: Measure, case_weight: float) -> float:

@@ -41,13 +41,13 @@ class Rows:
     weight: FloatArray | None = None
     cluster: IntArray | None = None
     time: NDArray[Any] | None = None
-    counted: bool | None = None
+    weight_kind: str = "sampling"
 
     @cached_property
     def units(self) -> Units:
         """The rows as independent draws."""
         rows = len(self.outcome)
-        return Units(rows=rows, weight=self.weight, cluster=self.cluster, counted=self.counted)
+        return Units(rows=rows, weight=self.weight, cluster=self.cluster, weight_kind=self.weight_kind)
 
     def select(self, rows: NDArray[Any]) -> Self:
         """Some of the rows, in the same order; clusters are numbered anew."""
@@ -58,7 +58,7 @@ class Rows:
             weight=None if self.weight is None else self.weight[rows],
             cluster=cluster,
             time=None if self.time is None else self.time[rows],
-            counted=self.units.are_repeated_rows,
+            weight_kind=self.weight_kind,
         )
 
     def in_canonical_order(self) -> Self:
@@ -79,7 +79,7 @@ class Rows:
             weight=None if self.weight is None else freeze(self.weight),
             cluster=None if self.cluster is None else freeze(self.cluster),
             time=None if self.time is None else freeze(self.time),
-            counted=self.units.are_repeated_rows,
+            weight_kind=self.weight_kind,
         )
 
 
@@ -129,14 +129,11 @@ def make_panel(
     forecasts: Mapping[str, ArrayLike],
     *,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
     time: ArrayLike | None = None,
-    counted: bool | None = None,
 ) -> Panel:
-    """Check outcomes and forecasts and put their rows in canonical order.
-
-    `counted` tells whether weights are counts, where that was settled for a larger sample.
-    """
+    """Check outcomes and forecasts and put their rows in canonical order."""
     if not forecasts:
         raise UsageError("`forecasts` must name at least one forecast.")
     outcome = check_outcome(y_true)
@@ -145,10 +142,10 @@ def make_panel(
     panel = Panel(
         outcome=outcome,
         forecasts=checked,
-        weight=check_weight(sample_weight, len(outcome)),
+        weight=check_weight(sample_weight, len(outcome), kind=weight_kind),
         cluster=check_clusters(cluster, len(outcome)),
         time=check_times(time, len(outcome)),
-        counted=counted,
+        weight_kind=weight_kind,
     )
     return panel.in_canonical_order()
 

@@ -83,6 +83,7 @@ def try_recalibration(
     folds: int = 5,
     seed: int = SEED,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
     level: float = 0.95,
 ) -> tuple[RecalibrationTrial, ...]:
@@ -99,7 +100,8 @@ def try_recalibration(
     ----------
     y_true, y_prob : outcomes 0 or 1 and their forecasts
     folds, seed : number of folds, and where their random draw starts
-    sample_weight : not negative; whole weights equal repeated rows, which may go to different folds
+    sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
+        "frequency", how often each row was observed
     cluster : a label per row; rows of a cluster stay together
     level : the probability with which intervals cover
 
@@ -117,7 +119,9 @@ def try_recalibration(
     """
     folds, seed = check_whole(folds, "folds", 2), check_whole(seed, "seed", 0)
     level = check_inside(level, "level", 0, 1, closed="neither")
-    panel = make_panel(y_true, {ORIGINAL: y_prob}, sample_weight=sample_weight, cluster=cluster)
+    panel = make_panel(
+        y_true, {ORIGINAL: y_prob}, sample_weight=sample_weight, weight_kind=weight_kind, cluster=cluster
+    )
     return _try_on_panel(panel, folds, seed, level)
 
 
@@ -149,9 +153,7 @@ def _try_on_panel(panel: Panel, folds: int, seed: int, level: float) -> tuple[Re
 
 def _fewest(panel: Panel) -> float:
     """Number of events, or of non-events if they are fewer."""
-    weight = panel.units.row_weight
-    events = float(weight[panel.outcome == 1].sum())
-    return min(events, panel.units.total - events) / panel.units.case_weight
+    return min(panel.units.count(panel.outcome == 1), panel.units.count(panel.outcome == 0))
 
 
 def _is_fit_possible(dealt: _Dealt, folds: int) -> bool:
@@ -208,7 +210,7 @@ def _deal_repeated(panel: Panel, folds: int, rng: np.random.Generator) -> _Dealt
         outcome=outcome.astype(np.float64),
         forecasts={ORIGINAL: distinct[at]},
         weight=None if (count == 1).all() else count,
-        counted=True,
+        weight_kind="frequency",
     )
     return _Dealt(dealt, fold)
 

@@ -56,6 +56,7 @@ def calibration_line(
     interval: str = "wald",
     level: float = 0.95,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> CalibrationLine:
     """Fit the recalibration line: a binomial GLM, equal to that of statsmodels.
@@ -71,7 +72,8 @@ def calibration_line(
     interval : "wald", estimate ± quantile times error; or "profile", where the likelihood ratio, the
         other parameter refitted, is not significant; it needs independent rows
     level : the probability with which an interval covers
-    sample_weight : not negative; whole weights count as repeated rows
+    sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
+        "frequency", how often each row was observed
     cluster : a label per row; rows of a cluster may depend on each other
 
     References
@@ -86,7 +88,9 @@ def calibration_line(
     """
     check_option(interval, "interval", INTERVALS)
     level = check_inside(level, "level", 0, 1, closed="neither")
-    panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight, cluster=cluster)
+    panel = make_panel(
+        y_true, {"y_prob": y_prob}, sample_weight=sample_weight, weight_kind=weight_kind, cluster=cluster
+    )
     if interval == "profile" and _is_robust(panel):
         raise UsageError(
             '`interval` must be "wald" with clusters or fractional weights: they have no likelihood.'
@@ -242,6 +246,7 @@ def line_tests(
     y_prob: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> tuple[HypothesisTest, ...]:
     """Test that the slope is 1, that the intercept at slope 1 is 0, and both together.
@@ -250,7 +255,8 @@ def line_tests(
     ----------
     y_true : outcomes 0 or 1
     y_prob : probabilities
-    sample_weight : not negative; whole weights count as repeated rows
+    sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
+        "frequency", how often each row was observed
     cluster : a label per row; rows of a cluster may depend on each other
 
     References
@@ -261,7 +267,9 @@ def line_tests(
     >>> [(test.name, round(test.p_value, 4)) for test in tests]
     [('Calibration slope', 0.3774), ('Calibration intercept at slope 1', 0.8446), ('Unreliability', 0.708)]
     """
-    panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight, cluster=cluster)
+    panel = make_panel(
+        y_true, {"y_prob": y_prob}, sample_weight=sample_weight, weight_kind=weight_kind, cluster=cluster
+    )
     joint = _fit_joint(panel)
     sample = _describe_sample(panel)
     slope, intercept = examine_slope(sample, joint), examine_intercept(sample, _fit_at_slope_one(panel))
@@ -273,6 +281,7 @@ def unreliability_test(
     y_prob: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> HypothesisTest:
     """Test by likelihood ratio that intercept 0 and slope 1 hold together, with two degrees of freedom.
@@ -284,7 +293,8 @@ def unreliability_test(
     ----------
     y_true : outcomes 0 or 1
     y_prob : probabilities
-    sample_weight : not negative; whole weights count as repeated rows
+    sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
+        "frequency", how often each row was observed
     cluster : a label per row; rows of a cluster may depend on each other
 
     References
@@ -295,7 +305,9 @@ def unreliability_test(
     >>> round(test.statistic, 4), test.degrees_of_freedom, test.note
     (0.6907, 2, 'Unreliability index U = -0.218209.')
     """
-    panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight, cluster=cluster)
+    panel = make_panel(
+        y_true, {"y_prob": y_prob}, sample_weight=sample_weight, weight_kind=weight_kind, cluster=cluster
+    )
     return _test_unreliability(panel, _fit_joint(panel))
 
 

@@ -83,6 +83,7 @@ def retention_band(  # noqa: PLR0913
     resamples: int = 50,
     seed: int = SEED,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> RetentionBand:
     """The retention curve with a percentile band from resampled rows or clusters; 50 as in the paper.
@@ -104,7 +105,9 @@ def retention_band(  # noqa: PLR0913
     >>> area.lower < area.value < area.upper
     True
     """
-    panel = make_class_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight, cluster=cluster)
+    panel = make_class_panel(
+        y_true, {"y_prob": y_prob}, sample_weight=sample_weight, weight_kind=weight_kind, cluster=cluster
+    )
     (band,) = retain_panel(
         panel,
         "y_prob",
@@ -139,10 +142,8 @@ def retain_panel(
     resamples, seed = check_whole(resamples, "resamples", 0), check_whole(seed, "seed", 0)
     fraction = check_fractions(fractions)
     measures = _resolve(metrics, panel.n_classes, cost)
-    y, p, counted = panel.outcome, panel.forecasts[model], panel.units.are_repeated_rows
-    queues = [
-        make_queue(y, p, score, weight=panel.weight, fraction=fraction, counted=counted) for score in scores
-    ]
+    y, p = panel.outcome, panel.forecasts[model]
+    queues = [make_queue(y, p, score, weight=panel.weight, fraction=fraction) for score in scores]
 
     def resample(number: int) -> FloatArray:
         return _values(queues, measures, panel.units.draw(stream(seed, number)))

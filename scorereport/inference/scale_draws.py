@@ -143,7 +143,13 @@ class Target:
         self.came, self.probability = came[:, chosen].ravel(), forecast.table[:, chosen].ravel()
         self.weight = self.pair_weight(forecast.units.row_weight)
         self.n_bins = min(n_bins, forecast.cases * self.width)
-        self.sample = corp(self.came, self.probability, self._given_weight, cluster=self._cluster).sample
+        self.sample = corp(
+            self.came,
+            self.probability,
+            self._given_weight,
+            weight_kind=forecast.units.weight_kind,
+            cluster=self._cluster,
+        ).sample
         self.bins = (self._cut(), self._fit())
 
     @property

@@ -116,7 +116,7 @@ def group_forecast(
         place=_places(pairs, start, n, edges)[group],
         limit=limit,
         outcome=label,
-        units=Units(rows=len(group), weight=counts[group, label].astype(np.float64), counted=True),
+        units=Units(rows=len(group), weight=counts[group, label].astype(np.float64), weight_kind="frequency"),
         means=_mean_powers(pairs, start, counts, (group, label)),
         of_labels=_describe_came(pairs, exponents),
     )

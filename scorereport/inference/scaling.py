@@ -68,6 +68,7 @@ def model_source(
     resamples: int = 0,
     seed: int = SEED,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> ScaleResult:
     """Compare model with source probability on Nelson's scale, with intervals and the angle of the marks.
@@ -103,7 +104,9 @@ def model_source(
     make: Any
     read: Any
     make, read = (make_panel, _of_event) if np.ndim(y_prob) == 1 else (make_class_panel, _of_classes)
-    panel = make(y_true, {"y_prob": y_prob}, sample_weight=sample_weight, cluster=cluster)
+    panel = make(
+        y_true, {"y_prob": y_prob}, sample_weight=sample_weight, weight_kind=weight_kind, cluster=cluster
+    )
     forecast = read(panel, "y_prob", request.limit)
     label = None if target is None else _check_target(target, forecast.given.shape[1])
     named = [(label, "" if label is None else str(label))]

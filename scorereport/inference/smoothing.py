@@ -49,6 +49,7 @@ def calibration_errors(
     *,
     fraction: float = 2 / 3,
     sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
 ) -> CalibrationErrors:
     """Smooth the outcomes over the forecasts by lowess and measure how far the curve lies off.
 
@@ -59,7 +60,7 @@ def calibration_errors(
     y_true : outcomes 0 or 1
     y_prob : probabilities
     fraction : share of the cases that make up a neighbourhood
-    sample_weight : whole numbers, which count as repeated rows
+    sample_weight, weight_kind : weights must be of the kind "frequency", how often each row was observed
 
     References
     ----------
@@ -70,7 +71,7 @@ def calibration_errors(
     (0.253, 0.114, 0.6)
     """
     fraction = check_inside(fraction, "fraction", 0, 1)
-    panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight)
+    panel = make_panel(y_true, {"y_prob": y_prob}, sample_weight=sample_weight, weight_kind=weight_kind)
     y, p = _write_out(panel)
     nodes = _nodes(p)
     error = np.abs(np.interp(p, nodes, _smooth(y, p, nodes, fraction)) - p)
@@ -91,7 +92,7 @@ def _write_out(panel: Panel) -> tuple[FloatArray, FloatArray]:
     if panel.weight is None:
         return panel.outcome, panel.only
     if not panel.units.are_repeated_rows:
-        raise UsageError("`sample_weight` must be whole numbers: lowess counts neighbours.")
+        raise UsageError('`weight_kind` must be "frequency": lowess counts neighbours.')
     if panel.units.total > _MOST_CASES:
         raise UsageError(
             f"`sample_weight` must not repeat rows to more than {_MOST_CASES:,} cases for lowess; "

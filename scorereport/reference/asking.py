@@ -11,7 +11,7 @@ from scorereport.reference.comparing import Comparer
 from scorereport.reference.questions import Question, read_answer
 from scorereport.reference.references import Reference
 from scorereport.results import Settings
-from scorereport.sampling import are_counts
+from scorereport.sampling import are_whole
 
 #: Rows that whole weights may come to; beyond, base R takes the weights themselves.
 _MOST_REPEATED = 20_000_000
@@ -56,4 +56,4 @@ class Asker:
 
 def are_rows(weight: FloatArray | None) -> bool:
     """Whether weights can be told by repeating rows, which R packages take that have no weights."""
-    return weight is None or (are_counts(weight) and float(weight.sum()) <= _MOST_REPEATED)
+    return weight is None or (are_whole(weight) and float(weight.sum()) <= _MOST_REPEATED)

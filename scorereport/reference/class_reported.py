@@ -83,7 +83,13 @@ def _compare_drawn_again(
     """That the bands of the evaluation are the engine's; that the engine's are right R tells."""
     bands = [band for band in found.bands if band.coverage == "pointwise"]
     if bands:
-        fit = corp(view.y_true, view.y_prob, predictions.weight, cluster=predictions.cluster)
+        fit = corp(
+            view.y_true,
+            view.y_prob,
+            predictions.weight,
+            weight_kind=predictions.weight_kind,
+            cluster=predictions.cluster,
+        )
         yield from (compare_again(view.subject, band, fit, settings) for band in bands)
 
 

@@ -43,7 +43,7 @@ def compare_reported(
             yield from comparer.score(value)
     yield from comparer.curve(result.curves.reliability.forecast, result.curves.reliability.cep)
     p = predictions
-    fit = corp(p.outcome, p.forecasts[result.model], p.weight, cluster=p.cluster)
+    fit = corp(p.outcome, p.forecasts[result.model], p.weight, weight_kind=p.weight_kind, cluster=p.cluster)
     for band in result.bands:
         if band.coverage == "pointwise":
             yield compare_again(result.model, band, fit, settings)

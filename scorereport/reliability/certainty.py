@@ -34,9 +34,11 @@ def widen_where_certain(
 def _counts(sample: Sample) -> tuple[FloatArray, FloatArray]:
     """Events and non-events at each distinct forecast, as so many independent cases."""
     distinct, units = sample.distinct, sample.units
-    scale = 1 / units.case_weight if sample.cluster is None else units.size / units.total
     n, events = distinct.n.astype(np.float64), distinct.events.astype(np.float64)
-    return events * scale, (n - events) * scale
+    if sample.cluster is not None:
+        return events * (units.size / units.total), (n - events) * (units.size / units.total)
+    of_event, of_other = sample.case_weights
+    return events / of_event, (n - events) / of_other
 
 
 def _raise_start(

@@ -57,6 +57,7 @@ def corp(
     sample_weight: ArrayLike | None = None,
     *,
     functional: str = "probability",
+    weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> Corp:
     """Fit the outcomes by isotonic regression on the forecasts (CORP); ties are pooled first.
@@ -65,8 +66,10 @@ def corp(
     ----------
     y_true : outcomes 0 or 1; any real numbers if `functional="mean"`
     y_prob : probabilities; any real numbers if `functional="mean"`
-    sample_weight : not negative; integer weights equal repeated rows
+    sample_weight : not negative; for the fit, whole numbers of any kind equal repeated rows
     functional : "probability" of an event, or "mean" of a real outcome
+    weight_kind : what weights mean for bands and tests: "sampling" weights of rows that were drawn once,
+        or "frequency", how often each row was observed
     cluster : labels of clusters of dependent cases, which bands and tests then draw whole
 
     References
@@ -83,7 +86,7 @@ def corp(
     0.1
     """
     binary = check_option(functional, "functional", ("probability", "mean")) == "probability"
-    given = (check_binary if binary else check_real)(y_true, y_prob, sample_weight)
+    given = (check_binary if binary else check_real)(y_true, y_prob, sample_weight, weight_kind)
     codes = check_clusters(cluster, len(given.y_true))
     if codes is None:
         cases = order_cases(given, binary=binary)
@@ -91,7 +94,14 @@ def corp(
         cases, codes = order_clustered(given, codes)
     blocks = pool_cases(cases, binary=binary)
     forecasts = own(given.y_prob)  # that of a panel is held once for several fits
-    return Corp(y_prob=forecasts, cases=cases, blocks=blocks, functional=functional, cluster=codes)
+    return Corp(
+        y_prob=forecasts,
+        cases=cases,
+        blocks=blocks,
+        functional=functional,
+        weight_kind=weight_kind,
+        cluster=codes,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -102,8 +112,8 @@ class Corp:
     cases: Cases
     blocks: Blocks
     functional: str
+    weight_kind: str = "sampling"
     cluster: IntArray | None = None
-    counted: bool | None = None  # whether weights are counts, if that was settled for a larger sample
 
     @cached_property
     def distinct(self) -> Blocks:
@@ -118,7 +128,7 @@ class Corp:
             distinct=self.distinct,
             blocks=self.blocks,
             cluster=self.cluster,
-            counted=self.counted,
+            weight_kind=self.weight_kind,
         )
 
     @property

@@ -12,6 +12,7 @@ from scorereport.arrays import CountArray, FloatArray, IntArray
 from scorereport.checks import Cases
 from scorereport.reliability.blocks import Blocks
 from scorereport.reliability.simulation import cluster_correlation, make_simulation
+from scorereport.reliability.weighting import weigh_outcomes
 from scorereport.sampling import Units
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class Sample:
     distinct: Blocks
     blocks: Blocks
     cluster: IntArray | None = None
-    counted: bool | None = None
+    weight_kind: str = "sampling"
 
     @property
     def rows(self) -> int:
@@ -37,7 +38,20 @@ class Sample:
     def units(self) -> Units:
         """The rows as independent draws."""
         weight = self.cases.weight
-        return Units(rows=self.rows, weight=weight, cluster=self.cluster, counted=self.counted)
+        return Units(rows=self.rows, weight=weight, cluster=self.cluster, weight_kind=self.weight_kind)
+
+    @property
+    def counts(self) -> tuple[float, float]:
+        """Events and non-events, as numbers of cases."""
+        is_event = self.cases.y_true == 1
+        return self.units.count(is_event), self.units.count(~is_event)
+
+    @property
+    def case_weights(self) -> tuple[float, float]:
+        """What an event and a non-event weigh: 1 for repeated rows."""
+        (events, others), happened = self.counts, float(self.blocks.events.sum())
+        other = float(self.blocks.n.sum()) - happened
+        return happened / events if events else 1.0, other / others if others else 1.0
 
     def cep(self, x: FloatArray) -> FloatArray:
         """Recalibrated probability at forecasts: along the curve, flat beyond its ends."""
@@ -63,11 +77,15 @@ class Sample:
 
     @cached_property
     def squares(self) -> CountArray:
-        """Sum of squared weights at each distinct forecast; of counts, and without weights, their number."""
+        """Sum of squared weights at each distinct forecast; of repeated rows, their number.
+
+        Where weights go with outcomes, it is the sum that gives a calibrated forecast its variance.
+        """
         if self.units.are_repeated_rows:
             return self.distinct.n
         place = np.searchsorted(self.distinct.x_min, self.cases.y_prob)
-        return np.bincount(place, weights=self.units.row_weight**2).astype(np.float64)
+        squares = weigh_outcomes(self.cases).expected_squares(self.cases.y_prob)
+        return np.bincount(place, weights=squares).astype(np.float64)
 
     def simulation(self, probability: FloatArray) -> Simulation:
         """Outcomes to be drawn with this probability of an event at each distinct forecast."""

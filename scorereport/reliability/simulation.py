@@ -17,6 +17,7 @@ from scorereport.arrays import FloatArray, IntArray
 from scorereport.reliability.blocks import Blocks
 from scorereport.reliability.drawing import Chances, Piece, Ties, cut_into_pieces
 from scorereport.reliability.redraws import Redraw
+from scorereport.reliability.weighting import OutcomeWeights, weigh_outcomes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,10 +32,18 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Simulation(ABC):
-    """Distinct forecasts with the probability that a hypothesis gives to an event at each."""
+    """Distinct forecasts with the probability that a hypothesis gives to an event at each.
+
+    `keeps_counts` says whether each distinct forecast keeps its number of cases as outcomes are drawn.
+    """
 
     distinct: Blocks
     probability: FloatArray
+
+    @property
+    def keeps_counts(self) -> bool:
+        """True unless rows that change their outcome change their weight."""
+        return True
 
     @abstractmethod
     def redraw_outcomes(self, rng: np.random.Generator) -> Redraw:
@@ -113,26 +122,31 @@ class _CountSimulation(Simulation):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _RowSimulation(Simulation):
-    """Rows that carry fractional weights, or that belong to clusters.
+    """Rows that carry sampling weights, or that belong to clusters.
 
-    Rows of a cluster depend on each other: with probability √ρ a row takes the random number of its
-    cluster instead of its own, so that two rows have the covariance ρ (min(p, q) - p q) and each row
-    keeps its probability.
+    A row with a sampling weight has the probability of an event that sampled rows have under the
+    hypothesis, and the weight that goes with the outcome drawn. Rows of a cluster depend on each other:
+    with probability √ρ a row takes the random number of its cluster instead of its own, so that two rows
+    have the covariance ρ (min(p, q) - p q) and each row keeps its probability.
     """
 
     forecast: IntArray  # which distinct forecast each row has
-    weight: FloatArray
+    weights: OutcomeWeights | None
     cluster: IntArray | None
     correlation: float
 
+    @property
+    def keeps_counts(self) -> bool:
+        return self.weights is None
+
     def redraw_outcomes(self, rng: np.random.Generator) -> Redraw:
         rows = np.arange(len(self.forecast))
-        n, events = self._count(rows, self._outcomes(rng, rows, self.cluster))
+        n, events = self._count(rng, rows, self._outcomes(rng, rows, self.cluster))
         return Redraw(None, n, events)
 
     def redraw_cases(self, rng: np.random.Generator) -> Redraw:
         rows, cluster = self._redraw_rows(rng)
-        n, events = self._count(rows, self._outcomes(rng, rows, cluster))
+        n, events = self._count(rng, rows, self._outcomes(rng, rows, cluster))
         drawn = np.flatnonzero(n)
         return Redraw(drawn, n[drawn], events[drawn])
 
@@ -158,10 +172,18 @@ class _RowSimulation(Simulation):
         if cluster is not None and self.correlation > 0:
             shared = rng.random(int(cluster.max()) + 1)[cluster]
             chance = np.where(rng.random(len(rows)) < np.sqrt(self.correlation), shared, chance)
-        return chance < self.probability[self.forecast[rows]]
+        return chance < self._probability_of_rows[rows]
 
-    def _count(self, rows: IntArray, happens: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
-        forecast, weight, size = self.forecast[rows], self.weight[rows], len(self.distinct)
+    @cached_property
+    def _probability_of_rows(self) -> FloatArray:
+        probability = self.probability[self.forecast]
+        return probability if self.weights is None else self.weights.share_of_events(probability)
+
+    def _count(
+        self, rng: np.random.Generator, rows: IntArray, happens: NDArray[np.bool_]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        forecast, size = self.forecast[rows], len(self.distinct)
+        weight = np.ones(len(rows)) if self.weights is None else self.weights.draw(rng, rows, happens)
         n = np.bincount(forecast, weights=weight, minlength=size)
         # the same order of summation: where all happen, n and events are equal to the last bit
         return n, np.bincount(forecast, weights=np.where(happens, weight, 0.0), minlength=size)
@@ -185,7 +207,7 @@ def make_simulation(
         distinct=distinct,
         probability=probability,
         forecast=np.searchsorted(distinct.x_min, cases.y_prob).astype(np.int64),
-        weight=np.ones(len(cases.y_prob)) if cases.weight is None else cases.weight,
+        weights=None if cases.weight is None else weigh_outcomes(cases),
         cluster=cluster,
         correlation=correlation,
     )

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from scorereport.inference.grades import GradeTest
+    from scorereport.inference.outcomes import HypothesisTest
     from scorereport.results import ModelCalibration, ModelResult
 
 
@@ -50,19 +51,28 @@ def line_table(
 
 
 def calibration_test_table(known: Sequence[tuple[str, ModelCalibration]]) -> Table:
-    """All tests of calibration of all models."""
+    """All tests of calibration of all models; of several, also with p-values adjusted for their number."""
+    is_adjusted = len(known) > 1
     tests = [
-        (test.name, model, format_number(test.statistic, 2), format_p_value(test.p_value))
+        (test.name, model, format_number(test.statistic, 2), *_p_values(test, is_adjusted=is_adjusted))
         for of_test in zip(*(c.tests for _, c in known), strict=True)
         for (model, _), test in zip(known, of_test, strict=True)
     ]
+    adjusted = f" (Holm: adjusted for the {len(known)} models)" if is_adjusted else ""
     return Table(
-        caption="Tests of calibration; a small p speaks against it",
-        heads=("test", "model", "statistic", "p"),
+        caption=f"Tests of calibration; a small p speaks against it{adjusted}",
+        heads=("test", "model", "statistic", "p", *(["Holm p"] if is_adjusted else [])),
         rows=tuple(tests),
         n_labels=2,
         section=section_size(known),
     )
+
+
+def _p_values(test: HypothesisTest, *, is_adjusted: bool) -> tuple[str, ...]:
+    alone = format_p_value(test.p_value)
+    if not is_adjusted:
+        return (alone,)
+    return alone, NOT_DEFINED if test.p_value_holm is None else format_p_value(test.p_value_holm)
 
 
 def grade_tables(known: Sequence[tuple[str, ModelCalibration]]) -> Iterator[Table]:

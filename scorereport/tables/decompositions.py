@@ -47,7 +47,7 @@ def _decomposition_caption(parts: Sequence[Decomposition], level: str, *, has_te
     has_gain = any(part.higher_is_better for part in parts)
     gain = " (net benefit: UNC + DSC − MCB)" if has_gain else ""
     intervals = f"; {level} intervals of the true MCB and DSC" if level else ""
-    tested = ", and p of the test that MCB is 0" if level and has_tests else ""
+    tested = ", and p of the test that MCB is 0, for each model alone" if level and has_tests else ""
     return f"CORP decomposition: mean = MCB − DSC + UNC{gain}{intervals}{tested}"
 
 

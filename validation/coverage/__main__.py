@@ -12,7 +12,7 @@ from scorereport.files import write_text
 from validation.coverage.bands import study_bands
 from validation.coverage.classes import study_classes
 from validation.coverage.dependence import study_dependence
-from validation.coverage.explained import DISAGREEMENTS, TEXTS
+from validation.coverage.explained import TEXTS
 from validation.coverage.intervals import study_intervals
 from validation.coverage.page import render_page
 from validation.coverage.record import Row, read_record, write_record
@@ -20,6 +20,7 @@ from validation.coverage.rejections import study_rejections
 from validation.coverage.scaling import study_scaling
 from validation.coverage.simulate import Plan
 from validation.coverage.simultaneous import study_simultaneous
+from validation.coverage.weights import study_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +38,7 @@ STUDIES: dict[str, Study] = {
     "dependence": study_dependence,
     "classes": study_classes,
     "scaling": study_scaling,
+    "weights": study_weights,
 }
 INTERRUPTED = 130
 
@@ -44,6 +46,8 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the studies asked for; an interrupt leaves what is finished in the file."""
     options = _parse(arguments)
+    if options.merge:
+        return _merge(options.merge, options.out or RECORDED)
     plan = Plan(mode=options.mode, seed=options.seed)
     is_whole = options.only is None and options.mode != "rehearsal"
     out = options.out or (RECORDED if is_whole else REPOSITORY / "build" / "coverage.json")
@@ -64,6 +68,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _merge(parts: Sequence[Path], out: Path) -> int:
+    """Put studies that were run one by one into the recorded table, in the order of `TEXTS`."""
+    about, known = read_record(out)
+    for part in parts:
+        found = read_record(part)[1]
+        studies = {row.study for row in found}
+        known = [row for row in known if row.study not in studies] + found
+    place = {study: number for number, study in enumerate(TEXTS)}
+    rows = sorted(known, key=lambda row: place[row.study])
+    plan = Plan(mode=about["mode"], seed=about["seed"])
+    _write(out, rows, plan, is_complete={row.study for row in rows} == set(TEXTS))
+    return 0
+
+
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m validation.coverage", description=__doc__)
     modes = parser.add_mutually_exclusive_group()
@@ -80,6 +98,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.set_defaults(mode="quick")
     parser.add_argument("--out", type=Path, metavar="FILE", help="the table; the page goes beside it")
     parser.add_argument("--only", choices=STUDIES, help="one study, by default into build/coverage.json")
+    parser.add_argument(
+        "--merge", type=Path, nargs="+", metavar="FILE", help="put these tables into the recorded one"
+    )
     parser.add_argument("--seed", type=int, default=Plan().seed)
     return parser.parse_args(arguments)
 
@@ -87,7 +108,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _write(out: Path, rows: Sequence[Row], plan: Plan, *, is_complete: bool) -> None:
     write_record(out, rows, mode=plan.mode, seed=plan.seed, is_complete=is_complete)
     page = PAGE if out.resolve() == RECORDED else out.with_suffix(".md")
-    write_text(page, render_page(*read_record(out), TEXTS, DISAGREEMENTS))
+    write_text(page, render_page(*read_record(out)))
 
 
 if __name__ == "__main__":

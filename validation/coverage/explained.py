@@ -27,7 +27,19 @@ TEXTS = {
     "each setting tells how often there was one. The document did not examine these.",
     "scale verdicts": "How often the angle calls a model over- or under-confident, or finds its classes "
     "biased. In the setting of that name true probabilities are multiplied by 3, 1 and 1/3.",
-    "weights": "Fractional weights of mean 1 and variance 1/2. The document did not examine these.",
+    "weights": "Sampling weights of mean 1 and variance 1/2 that do not depend on the outcome. The document "
+    "did not examine these.",
+    "weights: tests": "Rejections at 5 % of calibrated forecasts whose rows carry weights of several kinds: "
+    "whole numbers from 1 to 100, log-normal weights (Kish's number of rows is 37 %), samples that keep one "
+    "non-event in 9 or 3 events in 10, with weights that make up for it, and frequencies of ten values.",
+    "weights: bands": "Consistency bands of the same.",
+    "weights: intervals": "Intervals under the same designs, where the slope is 0.8.",
+}
+
+#: Patterns of (study, setting, method, "safe" or "unsafe") -> why cells are more than three points off.
+REASONS: dict[tuple[str, str, str, str], str] = {
+    ("test power", "*", "*", "*"): "These are rejections of what is false: the more the better.",
+    ("scale verdicts", "*", "*", "*"): "These are verdicts on models that are and are not what they say.",
 }
 
 #: (study, setting, n, method) -> why the recorded row differs from the document by more than chance.

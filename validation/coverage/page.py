@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
+
+from validation.coverage.explained import DISAGREEMENTS, REASONS, TEXTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -14,24 +17,25 @@ _HEAD = """# Coverage study
 How often bands and intervals cover what they should, and how often tests reject what is true, in
 simulated data. `make coverage` runs the quick study, in minutes, and `python -m validation.coverage --full`
 the whole, in hours; both write this page and the same table for machines, validation/recorded/coverage.json.
+`--only STUDY` runs one study, and `--merge FILE` puts its table into the recorded one.
 
-This is the {mode} study of {written}, seed {seed}, with {versions}.{unfinished}
+Last written {written}, seed {seed}, with {versions}.{unfinished}
 
 Numbers are percentages, with their Monte-Carlo errors as ±. In [brackets] stands the value of the
 document that the methods were chosen by, where it has one; a ✗ marks a difference of more than three
-Monte-Carlo errors, of {compared} values compared.
+Monte-Carlo errors, of {compared} values compared. Below each table stands a sentence for every cell that is
+more than {most} points from its nominal value; "safe" is said of intervals and bands that cover more often
+than promised, and of tests that reject less often.
 """
+#: Points from the nominal value beyond which a cell needs a sentence.
+_MOST = 3
+NOT_EXPLAINED = "Not explained yet."
 
 
-def render_page(
-    record: Mapping[str, Any],
-    rows: Sequence[Row],
-    texts: Mapping[str, str],
-    disagreements: Mapping[tuple[str, str, int, str], str],
-) -> str:
-    """One table for each study, sample sizes side by side; `texts` introduce them."""
+def render_page(record: Mapping[str, Any], rows: Sequence[Row]) -> str:
+    """One table for each study, sample sizes side by side, with sentences for what is off."""
     head = _HEAD.format(
-        mode=record["mode"],
+        most=_MOST,
         written=record["written"],
         seed=record["seed"],
         versions=", ".join(f"{name} {version}" for name, version in record["versions"].items()),
@@ -39,8 +43,8 @@ def render_page(
         compared=sum(row.agrees is not None for row in rows),
     )
     studies = dict.fromkeys(row.study for row in rows)
-    parts = [_render_study(study, texts[study], [r for r in rows if r.study == study]) for study in studies]
-    return "\n".join([head, *_render_disagreements(rows, disagreements), *parts])
+    parts = [_render_study(study, TEXTS[study], [r for r in rows if r.study == study]) for study in studies]
+    return "\n".join([head, *_render_disagreements(rows, DISAGREEMENTS), *parts])
 
 
 def _render_disagreements(
@@ -61,7 +65,39 @@ def _render_study(study: str, text: str, rows: Sequence[Row]) -> str:
         [setting, method, f"{100 * nominal:g}", *(cells.get((setting, method, n), "") for n in sizes)]
         for setting, method, nominal in lines
     ]
-    return f"## {study.capitalize()}\n\n{text} {_render_runs(rows)}\n\n{_join_lines(table)}"
+    parts = [f"## {study.capitalize()}", f"{text} {_render_runs(rows)}", _join_lines(table)]
+    return "\n\n".join([*parts[:2], "".join([parts[2], *_render_reasons(rows)])])
+
+
+def _render_reasons(rows: Sequence[Row]) -> Iterable[str]:
+    """Every cell that is off, by the sentence that explains it."""
+    by_reason: dict[str, list[Row]] = {}
+    for row in rows:
+        if is_off(row):
+            by_reason.setdefault(find_reason(row), []).append(row)
+    for reason, off in by_reason.items():
+        safe = sum(is_safe(row) for row in off)
+        how = {0: "", len(off): ", all safe"}.get(safe, f", {safe} of them safe")
+        yield f"\n{len(off)} of {len(rows)} cells{how}: {reason}\n"
+
+
+def is_off(row: Row) -> bool:
+    """Whether a cell is more than three points from its nominal value."""
+    return 100 * abs(row.empirical - row.nominal) > _MOST
+
+
+def is_safe(row: Row) -> bool:
+    """Whether a cell is on the safe side: an interval that covers more often, a test that rejects less."""
+    return (row.empirical > row.nominal) == (row.nominal > 0.5)  # levels of tests are small
+
+
+def find_reason(row: Row) -> str:
+    """The first sentence whose patterns a cell matches."""
+    about = (row.study, row.setting, row.method, "safe" if is_safe(row) else "unsafe")
+    for patterns, reason in REASONS.items():
+        if all(fnmatchcase(text, pattern) for text, pattern in zip(about, patterns, strict=True)):
+            return reason
+    return NOT_EXPLAINED
 
 
 def _render_cell(row: Row) -> str:

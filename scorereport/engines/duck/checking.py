@@ -7,6 +7,7 @@ from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
 from scorereport.cases import DroppedRows, MissingValues, RowFlow
+from scorereport.checks import WEIGHT_RANGE, extreme_weight_rule, fraction_rule
 from scorereport.columns import (
     BINARY_TEXT,
     COMMA_HINT,
@@ -54,6 +55,8 @@ def check_rows(workspace: Workspace, rows: Rows, roles: Roles, *, positive: obje
     found = _scan(workspace, rows, roles, is_missing)
     for place, name in enumerate(roles.numbers):
         _check_number(workspace, rows, name, found, place, is_weight=name == roles.weight)
+    if roles.weight is not None:
+        _check_weight(workspace, rows, roles)
     if roles.time is not None and roles.time in rows.bad:
         refuse(rows, rows.bad[roles.time], f"`{roles.time}` {DATE_RULE}")
     missing = {name: int(found[f"missing{at}"]) for at, name in enumerate(columns_in_order(roles))}
@@ -150,9 +153,22 @@ def _check_number(
     _refuse_any(workspace, rows, is_outside, value, f"`{name}` {rule}")
 
 
-def _refuse_any(workspace: Workspace, rows: Rows, condition: str, value: str, rule: str) -> None:
+def _check_weight(workspace: Workspace, rows: Rows, roles: Roles) -> None:
+    """Weights whose squares can be summed, and whole numbers if they are frequencies."""
+    name, value = str(roles.weight), sql.number(rows, str(roles.weight))
+    smallest, largest = WEIGHT_RANGE
+    is_extreme = f"({value} > {largest} OR ({value} > 0 AND {value} < {smallest})) AND NOT isnan({value})"
+    _refuse_any(workspace, rows, is_extreme, value, *extreme_weight_rule(name))
+    if roles.weight_kind == "frequency":
+        is_fraction = f"{value} <> floor({value}) AND NOT isnan({value})"
+        _refuse_any(workspace, rows, is_fraction, value, *fraction_rule(name))
+
+
+def _refuse_any(
+    workspace: Workspace, rows: Rows, condition: str, value: str, rule: str, way_out: str = ""
+) -> None:
     if workspace.row(f"SELECT count(*) AS n FROM {rows.relation} WHERE {condition}")["n"]:
-        refuse(rows, find_bad(workspace, rows, condition, value), rule)
+        refuse(rows, find_bad(workspace, rows, condition, value), rule, way_out)
 
 
 def _flow(

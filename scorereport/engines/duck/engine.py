@@ -70,6 +70,7 @@ def open_duckdb(  # noqa: PLR0913  # each part that a column may play has its na
     outcome: str,
     forecasts: Sequence[str],
     weight: str | None = None,
+    weight_kind: str = "sampling",
     group: str | Sequence[str] | None = None,
     cluster: str | None = None,
     grade: str | None = None,
@@ -87,8 +88,8 @@ def open_duckdb(  # noqa: PLR0913  # each part that a column may play has its na
     ----------
     source : a .parquet file, a folder or pattern of such files, a .csv or .csv.gz file, a DuckDB file or
         the SQLAlchemy address of a database with a `table`, or a frame
-    outcome, forecasts, weight, group, cluster, grade, time, positive, missing : as `read_predictions` takes
-        them
+    outcome, forecasts, weight, weight_kind, group, cluster, grade, time, positive, missing : as
+        `read_predictions` takes them
     table : the table or view of a database
     window : the periods of the time column, as `evaluate` takes them
     memory_limit : how much memory DuckDB may take, such as "1GB"; a quarter of the machine's unless given
@@ -98,7 +99,7 @@ def open_duckdb(  # noqa: PLR0913  # each part that a column may play has its na
     check_option(missing, "missing", ("refuse", "drop"))
     check_forecasts(forecasts)
     columns_of = {str(name): (str(name),) for name in forecasts}
-    roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time)
+    roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time, weight_kind)
     check_window(window, roles)
     place = locate(source, table)
     workspace, is_over = Workspace(memory_limit, temporary_folder, place.parquet), Event()

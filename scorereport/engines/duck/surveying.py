@@ -89,6 +89,7 @@ def _make_survey(workspace: Workspace, layout: Layout, flow: RowFlow) -> Survey:
         squares=int(found["squares"]),
         row_flow=flow,
         weighted=roles.weight is not None,
+        weight_kind=roles.weight_kind,
         counted=layout.counted,
         clusters=found.get("clusters"),
         groups={name: layout.codings[name].counts for name in roles.groups},
@@ -146,8 +147,7 @@ def _with_fractions(workspace: Workspace, layout: Layout, survey: Survey) -> Sur
 
     def add(batch: Batch) -> Sums:
         w = np.ones(len(batch)) if batch.weight is None else batch.weight
-        with np.errstate(over="ignore", under="ignore"):  # what comes of it is refused below
-            added = (w, w * batch.y, w * w)
+        added = (w, w * batch.y, w * w)
         sums: list[Any] = [np.array([values.sum() for values in added])]
         for column, size in sizes.items():
             codes = batch.groups[column]
@@ -155,7 +155,6 @@ def _with_fractions(workspace: Workspace, layout: Layout, survey: Survey) -> Sur
         return tuple(sums)
 
     (total, events, squares), *by_label = reduce_rows(workspace, layout, survey.rows, add, "adding weights")
-    _check_squares(squares, layout)
     of_column = dict(zip(sizes, by_label, strict=True))
     return replace(
         survey,
@@ -165,16 +164,6 @@ def _with_fractions(workspace: Workspace, layout: Layout, survey: Survey) -> Sur
         groups={column: _with_sums(of, of_column[column]) for column, of in survey.groups.items()},
         windows=_with_sums(survey.windows, of_column[survey.time_name]) if survey.windows else (),
     )
-
-
-def _check_squares(squares: float, layout: Layout) -> None:
-    """Weights whose squares are numbers too: how much the weights vary is told by them."""
-    if not 0 < squares < np.inf:
-        size = "small" if squares == 0 else "large"
-        raise DataError(
-            f"`{layout.roles.weight}` must not be so {size} that its squares cannot be added; "
-            "multiply all weights by the same number, which changes no result."
-        )
 
 
 def _with_sums(counts: tuple[LabelCount, ...], sums: Any) -> tuple[LabelCount, ...]:

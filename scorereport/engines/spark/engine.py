@@ -50,6 +50,7 @@ def open_spark(  # noqa: PLR0913  # each part that a column may play has its nam
     outcome: str,
     forecasts: Sequence[str],
     weight: str | None = None,
+    weight_kind: str = "sampling",
     group: str | Sequence[str] | None = None,
     cluster: str | None = None,
     grade: str | None = None,
@@ -67,7 +68,7 @@ def open_spark(  # noqa: PLR0913  # each part that a column may play has its nam
     check_option(missing, "missing", ("refuse", "drop"))
     check_forecasts(forecasts)
     columns_of = {str(name): (str(name),) for name in forecasts}
-    roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time)
+    roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time, weight_kind)
     check_window(window, roles)
     layout = Layout(roles=roles)
     link = link_to(source, temporary_folder)

@@ -100,6 +100,7 @@ def _describe(
         squares=totals.weight("squares" if layout.weighted else "total"),
         row_flow=row_flow,
         weighted=layout.weighted,
+        weight_kind=roles.weight_kind,
         counted=totals.counted,
         clusters=clusters,
         groups={column: labels[column].counts for column in roles.groups},

@@ -11,6 +11,7 @@ from operator import and_
 from typing import TYPE_CHECKING
 
 from scorereport.cases import DroppedRows, MissingValues, RowFlow
+from scorereport.checks import WEIGHT_RANGE, extreme_weight_rule, fraction_rule
 from scorereport.engines.spark.preparing import sum_if
 from scorereport.engines.spark.refusing import refuse_missing, refuse_values
 from scorereport.engines.spark.session import collect
@@ -108,7 +109,10 @@ def _is_outside(short: str) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
     value = F.col(short)
-    return value < 0 if short == "w" else (value < 0) | (value > 1)
+    if short != "w":
+        return (value < 0) | (value > 1)
+    smallest, largest = WEIGHT_RANGE
+    return (value < 0) | (value > largest) | ((value > 0) & (value < smallest))
 
 
 def _count_missing(layout: Layout) -> dict[str, Column]:
@@ -155,6 +159,10 @@ def check_values(cleaned: DataFrame, layout: Layout, totals: Totals) -> None:
         elif short == "day" and (odd := totals.count("bad_day")):
             rule = f"`{column}` must hold dates such as 2026-11-15"
             refuse_values(rule, _examples(cleaned, "bad_day", short), totals.count("read"), odd_rows=odd)
+    if layout.roles.weight_kind == "frequency" and totals.count("fractional"):
+        rule, way_out = fraction_rule(str(layout.roles.weight))
+        examples = _examples(cleaned, "w <> floor(w)", "w")
+        refuse_values(rule, examples, totals.count("read"), way_out)
 
 
 def _check_numbers(cleaned: DataFrame, column: str, short: str, totals: Totals) -> None:
@@ -168,9 +176,13 @@ def _check_numbers(cleaned: DataFrame, column: str, short: str, totals: Totals) 
         examples = _examples(cleaned, _is_infinite(short), short)
         refuse_values(f"`{column}` must be finite", examples, rows, odd_rows=odd)
     if odd := totals.count(f"outside_{short}"):
-        rule = "must not be negative" if short == "w" else "must lie in [0, 1]"
         examples = _examples(cleaned, _is_outside(short), short)
-        refuse_values(f"`{column}` {rule}", examples, rows, odd_rows=odd)
+        rule, way_out = f"`{column}` must lie in [0, 1]", ""
+        if short == "w":
+            is_negative = bool(collect(cleaned.where("w < 0").limit(1)))
+            negative = f"`{column}` must not be negative", ""
+            rule, way_out = negative if is_negative else extreme_weight_rule(column)
+        refuse_values(rule, examples, rows, way_out, odd_rows=odd)
 
 
 def _examples(cleaned: DataFrame, is_odd: Column | str, short: str) -> list[tuple[object, int]]:

@@ -62,7 +62,7 @@ def _explain_absence(evaluation: Evaluation) -> str:
         return ""
     return (
         "There are no bands here: those that can be had without rows in memory need rows that are "
-        "independent and have whole weights."
+        "independent, without weights or with frequency weights."
     )
 
 

@@ -107,11 +107,22 @@ def _state_conventions(evaluation: Evaluation) -> Iterator[str]:
     if settings.resamples > 0:
         yield _state_levels(evaluation)
     if data.weighted:
-        yield (
-            "Means and sums are weighted: mean S = Σ w S / Σ w. Whole weights count as repeated rows; a row "
-            "with a fractional weight was drawn once."
-        )
+        yield _state_weights(data.weight_kind)
     yield from _state_dependence(evaluation)
+
+
+def _state_weights(kind: str) -> str:
+    """What weights are, and what follows for errors, tests and bands."""
+    mean = "Means and sums are weighted: mean S = Σ w S / Σ w."
+    if kind == "frequency":
+        return f"{mean} Weights are frequencies: a row counts as often as its weight says."
+    if kind == "sampling":
+        return (
+            f"{mean} Weights are sampling weights: each row was drawn once and stands for others. Standard "
+            "errors, tests and bands are design-based: they allow for weights that vary, and for weights "
+            "that depend on the outcome, as where events were sampled more often than non-events."
+        )
+    return f"{mean} Whole weights count as repeated rows; a row with a fractional weight was drawn once."
 
 
 def _state_levels(evaluation: Evaluation) -> str:

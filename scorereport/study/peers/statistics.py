@@ -196,7 +196,9 @@ def _line_checks() -> tuple[Check, ...]:
         ),
         Check(
             "weighted calibration line",
-            lambda s: _line(inference.calibration_line(s.y, s.p, sample_weight=s.weight)),
+            lambda s: _line(
+                inference.calibration_line(s.y, s.p, sample_weight=s.weight, weight_kind="frequency")
+            ),
             lambda s: line(s, s.weight),
             unless=_NO_LINE,
             tolerance=_FIT_TOLERANCE,
