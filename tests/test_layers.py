@@ -82,9 +82,8 @@ INNER_LAYERS = {
         ["fit"],
     ],
     "inference": [
-        ["class_draws", "measures", "murphy_sentences", "outcomes", "panel", "replicates"],
+        ["class_draws", "lowess", "measures", "murphy_sentences", "outcomes", "panel", "replicates"],
         [
-            "binning",
             "bootstrap_results",
             "calibration",
             "class_panel",
@@ -98,10 +97,10 @@ INNER_LAYERS = {
             "resampling",
             "scale_draws",
             "scale_results",
-            "smoothing",
         ],
-        ["information"],
+        ["decisions", "distances", "information"],
         [
+            "binning",
             "differences",
             "fits",
             "logistic",
@@ -113,9 +112,11 @@ INNER_LAYERS = {
             "retaining",
             "scale_groups",
             "scale_intervals",
+            "smoothing",
         ],
         [
             "components",
+            "flexible",
             "heterogeneity",
             "murphy_bands",
             "recalibration",
