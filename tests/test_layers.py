@@ -160,7 +160,7 @@ INNER_LAYERS = {
         ["labels", "measures"],
         ["canvas", "placing", "reliability_panel"],
         ["key", "panel_grid", "reliability_guide", "scale_drawing"],
-        ["checkpoints", "components", "confusion", "decision", "distributions", "groups", "murphy"],
+        ["checkpoints", "components", "confusion", "decision", "distributions", "flexible", "groups", "murphy"],
         ["reliability_diagram", "retention", "roc", "scale", "spectrum", "study", "trend", "views"],
         ["view_components"],
     ],
