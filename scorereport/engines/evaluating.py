@@ -124,9 +124,7 @@ def _describe_model(
 def _tally(model: ScoredDigest) -> Tally:
     """Decisions from counts."""
     units = model.units
-    return tally_counts(
-        model.fit, model.level, case_weight=units.case_weight, clustered=units.clustered
-    )
+    return tally_counts(model.fit, model.level, case_weight=units.case_weight, clustered=units.clustered)
 
 
 def _describe_forecasts(model: ScoredDigest, survey: Survey) -> ForecastSummary:

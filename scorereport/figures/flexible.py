@@ -81,8 +81,11 @@ def _describe(curve: FlexibleCurve | None) -> str:
         return _NO_CURVE[0].lower() + _NO_CURVE[1:-1]
     x = curve.forecast
     outside = float(((x < curve.lower) | (x > curve.upper)).mean())
-    where = "inside the band everywhere" if not outside else f"outside it for {format_percent(outside)} of points"
+    where = (
+        "inside the band everywhere" if not outside else f"outside it for {format_percent(outside)} of points"
+    )
+    first, last = curve.probability[[0, -1]]
     return (
-        f"from {two(curve.probability[0])} at forecast {two(x[0])} to {two(curve.probability[-1])} at {two(x[-1])}, "
-        f"the diagonal lies {where} ({format_level(curve.level)})"
+        f"from {two(first)} at forecast {two(x[0])} to {two(last)} at {two(x[-1])}, the diagonal lies "
+        f"{where} ({format_level(curve.level)})"
     )

@@ -132,7 +132,7 @@ def bin_errors(
         calibrated=cells.noise(panel, _calibrated(panel, cells), draws, seed, level),
         observed=cells.noise(panel, expected, draws, seed, level),
     )
-    (limits,) = bound_distances(drawn, lambda distance: _combine(distance, share[:, None], norm)[None], level)
+    (limits,) = bound_distances(drawn, _BinnedDistance(share=share, norm=norm), level)
     spread = cells.noise_error(panel, expected)
     return replace(
         found,
@@ -150,6 +150,22 @@ def bin_errors(
             note=f"{_BIASED} {_TARGET}" if norm == "l1" else _TARGET,
         ),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _BinnedDistance:
+    """The binned error of distances of bins with these shares of the cases."""
+
+    share: FloatArray
+    norm: str
+
+    def values(self, distance: FloatArray) -> FloatArray:
+        """A row, with a column for each draw."""
+        return _combine(distance, self.share[:, None], self.norm)[None]
+
+    def reach(self, distance: FloatArray, found: FloatArray) -> FloatArray:
+        """Which draws are as large as that found."""
+        return (self.values(distance) >= found).astype(np.float64)
 
 
 def _cells(panel: Panel, bins: int, strategy: str) -> Cells:

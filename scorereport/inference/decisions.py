@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 Side = Literal["left", "right"]
 
 ZOU_DONNER_2008 = "Zou, Donner (2008), Stat. Med. 27, doi:10.1002/sim.3095"
-WILSON_1927 = "Wilson (1927), J. Am. Stat. Assoc. 22, doi:10.1080/01621459.1927.10502953"
 #: Sums of weights this small against all of them are rounding.
 _ROUNDING = 1e-13
 #: Places of the four sums.
@@ -110,10 +109,14 @@ class Decisions:
 
     @np.errstate(divide="ignore", invalid="ignore")
     def _combine(self, first: tuple[int, FloatArray], second: tuple[int, FloatArray]) -> Limits:
-        """The sum of two shares of all cases, each times a factor, after Zou and Donner.
+        """The sum of two shares of all cases, each times a factor.
 
         The reach of each share towards the limit asked for is that of its own limits; both are added in
         quadrature, with the correlation of the shares.
+
+        References
+        ----------
+        Zou, Donner (2008), Stat. Med. 27, doi:10.1002/sim.3095
         """
         shares = [self._bound_share((k,), tuple({_TP, _FP, _FN, _TN} - {k})) for k in (first[0], second[0])]
         factors = (first[1], second[1])
@@ -143,8 +146,9 @@ class Decisions:
         return np.where(np.isfinite(found), found, 0.0)
 
     def _covariance(self, one: FloatArray, two: FloatArray) -> FloatArray:
-        """Of two sums with these factors, over what was drawn; those of a sum with itself are not negative."""
-        found = np.einsum("it,jt,ijt->t", one, two, self.moments) * self.draws / (self.draws - 1)
+        """Of two sums with these factors, over what was drawn; not negative for a sum with itself."""
+        moments = np.zeros((4, 4, 1)) if self.moments is None else self.moments
+        found = np.einsum("it,jt,ijt->t", one, two, moments) * self.draws / (self.draws - 1)
         return np.maximum(found, 0.0) if one is two else found
 
 
@@ -275,7 +279,9 @@ class _Rows:
             return None
         above, everything = _weigh(fit.cases, units)
         products, whole = (
-            _products_of_rows(above) if units.cluster is None else _products_of_clusters(above, everything, units)
+            _products_of_rows(above)
+            if units.cluster is None
+            else _products_of_clusters(above, everything, units)
         )
         sums = np.concatenate([np.zeros((7, 1)), np.cumsum(products, axis=1)], axis=1)
         return cls(forecast=fit.cases.y_prob, products=sums, whole=whole)
@@ -334,4 +340,3 @@ def _sum_before(values: FloatArray, code: IntArray) -> FloatArray:
     out = np.empty_like(values)
     out[order] = sums
     return out
-

@@ -13,20 +13,18 @@ rarely. Here distances of a family of curves are drawn: the forecast plus λ tim
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from scipy.special import ndtri
 
-from scorereport.arrays import FloatArray
+from scorereport.arrays import FloatArray, IntArray
 from scorereport.inference.outcomes import Estimate
 from scorereport.inference.rates import rate_interval
 from scorereport.sampling import stream
 
 if TYPE_CHECKING:
-    from scorereport.arrays import IntArray
     from scorereport.inference.panel import Panel
     from scorereport.sampling import Units
 
@@ -43,8 +41,15 @@ _KEY = 19
 #: Distances that differ by less than this, relative to them, are equal.
 _ROUNDING = 1e-9
 
-#: Makes statistics of distances: a row for each, a column for each draw.
-Summary = Callable[[FloatArray], FloatArray]
+
+class Summary(Protocol):
+    """Statistics of distances, whose columns are draws."""
+
+    def values(self, distance: FloatArray) -> FloatArray:
+        """A row for each statistic, a column for each draw."""
+
+    def reach(self, distance: FloatArray, found: FloatArray) -> FloatArray:
+        """Which statistics of the draws are as large as those found, as numbers 0 and 1."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -161,12 +166,11 @@ def bound_distances(drawn: DrawnCurve, summary: Summary, level: float) -> list[D
     ----------
     Carpenter (1999), J. R. Stat. Soc. B 61, doi:10.1111/1467-9868.00169, on inverting bootstrap tests
     """
-    found = summary(np.abs(drawn.curve - drawn.forecast)[:, None])
-    here, tail = summary(drawn.distances(1.0)), (1 - level) / 2
+    found = summary.values(np.abs(drawn.curve - drawn.forecast)[:, None])
+    here, tail = summary.values(drawn.distances(1.0)), (1 - level) / 2
     multiples = _choose_multiples(found[:, 0], here, level)
-    replicates = [summary(drawn.distances(multiple)) for multiple in multiples]
-    as_large = np.array([(drawn_here >= found * (1 - _ROUNDING)).mean(axis=1) for drawn_here in replicates])
-    as_small = np.array([(drawn_here <= found * (1 + _ROUNDING)).mean(axis=1) for drawn_here in replicates])
+    shares = np.array([_compare(drawn.distances(multiple), summary, found) for multiple in multiples])
+    as_large, as_small = shares[:, 0], shares[:, 1]
     quantile = np.quantile(here, 1 - tail, axis=1)
     return [
         DistanceLimits(
@@ -177,6 +181,12 @@ def bound_distances(drawn: DrawnCurve, summary: Summary, level: float) -> list[D
         )
         for k, value in enumerate(found[:, 0].tolist())
     ]
+
+
+def _compare(distance: FloatArray, summary: Summary, found: FloatArray) -> FloatArray:
+    """The shares of draws whose statistics are as large as those found, and as small."""
+    as_large = summary.reach(distance, found * (1 - _ROUNDING)).mean(axis=1)
+    return np.stack([as_large, 1 - summary.reach(distance, found * (1 + _ROUNDING)).mean(axis=1)])
 
 
 def _choose_multiples(found: FloatArray, here: FloatArray, level: float) -> FloatArray:

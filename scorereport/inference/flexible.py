@@ -1,4 +1,4 @@
-"""A flexible calibration curve: logistic regression on a restricted cubic spline of the log-odds, with a band."""
+"""A flexible calibration curve with a band: logistic regression on a spline of the log-odds."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _KNOTS = {
 #: Events, and non-events, that each coefficient but the intercept needs.
 _CASES_PER_COEFFICIENT = 10
 _POINTWISE = (
-    "The band is pointwise and taken as if the spline could follow the true curve; beyond the outer knots the "
-    "curve is a line in log-odds."
+    "The band is pointwise and taken as if the spline could follow the true curve; beyond the outer knots "
+    "the curve is a line in log-odds."
 )
 
 
@@ -182,7 +182,9 @@ def _note_left_out(is_inside: NDArray[np.bool_]) -> str:
     count = int((~is_inside).sum())
     if not count:
         return ""
-    return f"{count} of {len(is_inside)} forecasts are exactly 0 or 1, have infinite log-odds and are left out."
+    return (
+        f"{count} of {len(is_inside)} forecasts are exactly 0 or 1, have infinite log-odds and are left out."
+    )
 
 
 def _why_no_curve(panel: Panel) -> str:
@@ -200,7 +202,11 @@ def _why_no_curve(panel: Panel) -> str:
 def _describe_errors(panel: Panel) -> str:
     if panel.cluster is not None:
         return f"sandwich errors over {panel.units.size:g} clusters"
-    return "errors from the likelihood" if panel.units.are_repeated_rows else "sandwich errors over weighted rows"
+    return (
+        "errors from the likelihood"
+        if panel.units.are_repeated_rows
+        else "sandwich errors over weighted rows"
+    )
 
 
 # The spline
@@ -225,7 +231,7 @@ def _place_knots(panel: Panel, number: int) -> FloatArray | None:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Basis:
-    """A restricted cubic spline about a centre: 1, z, and k - 2 terms that are lines beyond the outer knots."""
+    """A restricted cubic spline about a centre: 1, z, and terms that are lines beyond the outer knots."""
 
     knots: FloatArray
     centre: float

@@ -34,7 +34,7 @@ def smooth_weighted(
     """
     cell = pool_neighbours(x, weight, MOST_CELLS) if len(np.unique(x)) > MANY_VALUES else None
     index = np.unique(x, return_inverse=True)[1] if cell is None else cell
-    n, sums, events = (np.bincount(index, weight * v) for v in (1.0, x, y))
+    n, sums, events = (np.bincount(index, weight * v).astype(np.float64) for v in (1.0, x, y))
     means, rate = sums / n, events / n
     size = max(_MOST_NUMBERS // len(n), 1)
     parts = [nodes[start : start + size] for start in range(0, len(nodes), size)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scorereport.arrays import FloatArray
 from scorereport.checks import check_inside, check_whole
 from scorereport.inference.distances import (
     DRAWS,
@@ -33,8 +34,6 @@ from scorereport.sampling import SEED, are_counts
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport.arrays import FloatArray
-
 AUSTIN_STEYERBERG_2019 = "Austin, Steyerberg (2019), Stat. Med. 38, doi:10.1002/sim.8281"
 #: Up to this many cases, or this many distinct forecasts, the curve is computed at every forecast.
 _FEW_CASES = 5000
@@ -45,6 +44,8 @@ _NODES = 200
 _FEW_NEIGHBOURS = 10
 #: For intervals, cases are pooled by forecast into up to this many cells.
 _CELLS = 60
+#: Shares of the cases up to the median and the 90 % quantile; sums of weights reach them up to rounding.
+_QUANTILES, _TIE = (0.5, 0.9), 1e-12
 #: The measures, in the order of the record.
 _MEASURES = ("ici", "e50", "e90", "emax")
 _TARGET = (
@@ -124,14 +125,18 @@ def smooth_errors(
     p, weight = panel.only, _case_weights(panel)
     nodes = _nodes(p, weight)
     error = np.abs(np.interp(p, nodes, _smooth(panel, nodes, fraction)) - p)
-    values = (float((weight * error).sum() / weight.sum()), *_quantiles(error, weight), float(error.max()))
+    ici, emax = float((weight * error).sum() / weight.sum()), float(error.max())
+    e50, e90 = _quantiles(error, weight)
     return CalibrationErrors(
-        **dict(zip(_MEASURES, values, strict=True)),
+        ici=ici,
+        e50=e50,
+        e90=e90,
+        emax=emax,
         method=_describe(panel, nodes, fraction),
         fraction=fraction,
         n=panel.units.total,
         note=_note_few(neighbours(weight, fraction)),
-        intervals=_bound(panel, values, fraction, level=level, draws=draws, seed=seed),
+        intervals=_bound(panel, (ici, e50, e90, emax), fraction, level=level, draws=draws, seed=seed),
     )
 
 
@@ -167,20 +172,20 @@ def _smooth(panel: Panel, nodes: FloatArray, fraction: float) -> FloatArray:
     return np.clip(np.where(np.isnan(curve), rate, curve), 0, 1)  # NaN where all weight is at the node
 
 
-def _quantiles(error: FloatArray, weight: FloatArray) -> tuple[float, float]:
+def _quantiles(error: FloatArray, weight: FloatArray) -> list[float]:
     """Median and 90 % quantile over cases: of whole weights those of repeated rows, as numpy has them."""
     order = np.argsort(error)
     e, n = error[order], weight[order]
     reached = np.cumsum(n)
     if not are_counts(weight):
-        places, wanted = reached - n / 2, np.array([0.5, 0.9]) * reached[-1]
-        return tuple(np.interp(wanted, places, e).tolist())  # type: ignore[return-value]
-    wanted = np.array([0.5, 0.9]) * (reached[-1] - 1)
+        places, wanted = reached - n / 2, np.array(_QUANTILES) * reached[-1]
+        return list(np.interp(wanted, places, e).tolist())
+    wanted = np.array(_QUANTILES) * (reached[-1] - 1)
     whole = np.floor(wanted)
     low, high = (
         e[np.minimum(np.searchsorted(reached, at, side="right"), len(e) - 1)] for at in (whole, whole + 1)
     )
-    return tuple((low + (wanted - whole) * (high - low)).tolist())  # type: ignore[return-value]
+    return list((low + (wanted - whole) * (high - low)).tolist())
 
 
 # Intervals
@@ -191,7 +196,7 @@ def _bound(
 ) -> tuple[Estimate, ...]:
     """Intervals of the four errors, from curves on cells of neighbouring forecasts."""
     drawn, weight = _draw(panel, fraction, level=level, draws=draws, seed=seed)
-    limits = bound_distances(drawn, lambda distance: _summarize(distance, weight), level)
+    limits = bound_distances(drawn, _FourDistances(weight=weight), level)
     reach = reach_of_prevalence(panel, level)
     return tuple(
         describe_distance(
@@ -226,17 +231,34 @@ def _draw(
     return DrawnCurve(forecast=at, curve=curve, calibrated=noise[0], observed=noise[1]), weight
 
 
-def _summarize(distance: FloatArray, weight: FloatArray) -> FloatArray:
-    """Mean, median, 90 % quantile and maximum of each column."""
-    rows = np.ascontiguousarray(distance.T)
-    order = np.argsort(rows, axis=1)
-    reached = np.cumsum(weight[order], axis=1) / weight.sum()
-    draws = np.arange(len(rows))
-    middle, high = (
-        rows[draws, order[draws, (reached < share - 1e-12).sum(axis=1)]] for share in (0.5, 0.9)
-    )
-    mean = np.einsum("k,kb->b", weight, distance) / weight.sum()
-    return np.stack([mean, middle, high, rows.max(axis=1)])
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _FourDistances:
+    """Mean, median, 90 % quantile and maximum of the distances of cells with these weights."""
+
+    weight: FloatArray
+
+    def values(self, distance: FloatArray) -> FloatArray:
+        """A row for each statistic, a column for each draw."""
+        rows = np.ascontiguousarray(distance.T)
+        order = np.argsort(rows, axis=1)
+        reached = np.cumsum(self.weight[order], axis=1) / self.weight.sum()
+        draws = np.arange(len(rows))
+        middle, high = (
+            rows[draws, order[draws, (reached < share - _TIE).sum(axis=1)]] for share in _QUANTILES
+        )
+        return np.stack([self._mean(distance), middle, high, rows.max(axis=1)])
+
+    def reach(self, distance: FloatArray, found: FloatArray) -> FloatArray:
+        """Which statistics of the draws are as large as those found; quantiles need no sorting for it."""
+        mean, middle, high, largest = found[:, 0]
+        below = (
+            self._mean((distance < value).astype(np.float64)) < share - _TIE
+            for value, share in zip((middle, high), _QUANTILES, strict=True)
+        )
+        return np.stack([self._mean(distance) >= mean, *below, distance.max(axis=0) >= largest]).astype(float)
+
+    def _mean(self, values: FloatArray) -> FloatArray:
+        return np.asarray(np.einsum("k,kb->b", self.weight, values) / self.weight.sum())
 
 
 # Words
@@ -244,7 +266,11 @@ def _summarize(distance: FloatArray, weight: FloatArray) -> FloatArray:
 
 def _describe(panel: Panel, nodes: FloatArray, fraction: float) -> str:
     distinct = len(np.unique(panel.only))
-    where = f"at {len(nodes)} forecasts and straight between them" if len(nodes) < distinct else "at every forecast"
+    where = (
+        f"at {len(nodes)} forecasts and straight between them"
+        if len(nodes) < distinct
+        else "at every forecast"
+    )
     if panel.weight is None:
         return (
             f"lowess of statsmodels, local lines (degree 1) over {fraction:.3g} of the cases, no robustness "
@@ -252,8 +278,8 @@ def _describe(panel: Panel, nodes: FloatArray, fraction: float) -> str:
         )
     pooled = f", of {MOST_CELLS} cells of neighbouring forecasts" if distinct > MANY_VALUES else ""
     return (
-        f"weighted lowess, local lines (degree 1) over {fraction:.3g} of the weight, no robustness steps{pooled}, "
-        f"{where}"
+        f"weighted lowess, local lines (degree 1) over {fraction:.3g} of the weight, no robustness "
+        f"steps{pooled}, {where}"
     )
 
 

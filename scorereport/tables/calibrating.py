@@ -55,13 +55,13 @@ def distance_table(
     """
     smooth = _SMOOTH if has_smooth else {}
     of_curve = (
-        "to the lowess curve, local lines of degree 1 (mean ICI, median E50, 90 % quantile E90, maximum Emax), "
-        "and " * has_smooth
+        "to the lowess curve, local lines of degree 1 (mean ICI, median E50, 90 % quantile E90, maximum "
+        "Emax), and " * has_smooth
     )
     return Table(
-        caption=f"Distance between forecasts and observed frequencies {of_curve}in 10 bins (ECE, which depends "
-        f"on the bins; noise makes it too large, the last column corrects for that), with {level} intervals; "
-        "lower is better, and 0 lies in the interval unless the data speak against it",
+        caption=f"Distance between forecasts and observed frequencies {of_curve}in 10 bins (ECE, which "
+        f"depends on the bins; noise makes it too large, the last column corrects for that), with {level} "
+        "intervals; lower is better, and 0 lies in the interval unless the data speak against it",
         heads=("model", *(head for name in smooth.values() for head in (name, "interval")), *_BINNED),
         rows=tuple((model, *_distances(found, smooth), *_binned(found)) for model, found in known),
     )

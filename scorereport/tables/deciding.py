@@ -44,11 +44,11 @@ def threshold_table(models: Sequence[ModelResult], level: str) -> Table | None:
     if not rows:
         return None
     interval = ("interval",) if has_intervals else ()
-    told = f", with {level} intervals, each for its number alone" if has_intervals else ""
+    stated = f", with {level} intervals, each for its number alone" if has_intervals else ""
     return Table(
         caption="Acting if the forecast is at least the threshold: share of cases acted upon, sensitivity "
         "(events found), specificity (non-events spared), predictive values (PPV, NPV: how often a decision "
-        f"is right), net benefit (higher is better) and regret (lower is better){told}",
+        f"is right), net benefit (higher is better) and regret (lower is better){stated}",
         heads=(
             *("threshold", "model", "acted on"),
             *(head for rate in _RATES.values() for head in (rate, *interval)),

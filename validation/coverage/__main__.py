@@ -20,6 +20,7 @@ from validation.coverage.rejections import study_rejections
 from validation.coverage.scaling import study_scaling
 from validation.coverage.simulate import Plan
 from validation.coverage.simultaneous import study_simultaneous
+from validation.coverage.values import study_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +38,7 @@ STUDIES: dict[str, Study] = {
     "dependence": study_dependence,
     "classes": study_classes,
     "scaling": study_scaling,
+    "values": study_values,
 }
 INTERRUPTED = 130
 

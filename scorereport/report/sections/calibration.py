@@ -97,9 +97,9 @@ def _draw_flexible(evaluation: Evaluation) -> Part | None:
         plot_flexible,
         describe_flexible(evaluation.models),
         evaluation.models,
-        caption="Flexible calibration curves: logistic regression on a restricted cubic spline of the log-odds "
-        f"of the forecast. Light: pointwise {level} confidence band; where the diagonal lies outside, the data "
-        "speak against calibration at that forecast alone.",
+        caption="Flexible calibration curves: logistic regression on a restricted cubic spline of the "
+        f"log-odds of the forecast. Light: pointwise {level} confidence band; where the diagonal lies "
+        "outside, the data speak against calibration at that forecast alone.",
     )
 
 
