@@ -48,7 +48,7 @@ def interval_frame(
         rows += _intervals(result.scores)
         calibration = getattr(result, "calibration", None)  # models of K classes have none
         if calibration is not None:
-            rows += [_row(result.model, e.measure, "value", e) for e in _calibration_estimates(calibration)]
+            rows += _calibration_rows(result.model, calibration)
     return _frame(rows)
 
 
@@ -247,11 +247,14 @@ def _records(model: str, columns: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"model": model, **dict(zip(columns, row, strict=True))} for row in values]
 
 
-def _calibration_estimates(calibration: ModelCalibration) -> Iterable[Estimate]:
+def _calibration_rows(model: str, calibration: ModelCalibration) -> Iterable[dict[str, Any]]:
     line, errors, binned = calibration.line, calibration.errors, calibration.binned
-    yield from (line.slope, line.intercept, line.intercept_at_slope_one)
-    yield from () if errors is None else errors.intervals
-    yield from () if binned.interval is None else (binned.interval,)
+    smooth = () if errors is None else errors.intervals
+    for estimate in (line.slope, line.intercept, line.intercept_at_slope_one, *smooth):
+        yield _row(model, estimate.measure, "value", estimate)
+    if binned.interval is not None:
+        row = _row(model, binned.interval.measure, "value", binned.interval)
+        yield row if binned.corrected is None else {**row, "corrected": binned.corrected}
 
 
 def _trial(trial: RecalibrationTrial) -> Iterable[dict[str, Any]]:

@@ -166,7 +166,7 @@ def _bin(model: ScoredDigest) -> BinnedError:
     if model.units.are_independent:
         return found
     note = f"{found.note} Counts do not show how much weighted or clustered rows vary: there is no interval."
-    return replace(found, interval=None, corrected=np.nan, note=note)
+    return replace(found, interval=None, corrected=None, note=note)
 
 
 def _describe_sample(model: ScoredDigest) -> LineSample:

@@ -44,7 +44,7 @@ class BinnedError:
     """A binned calibration error with its bins: forecasts in (lower, upper], empty bins left out.
 
     `bins` is how many were asked for, `n` how many cases are in each that has any. `corrected` is the value
-    less its bias by noise; `interval` is that of the value.
+    less its bias by noise, of the norm "l1" only; `interval` is that of the value.
     """
 
     value: float
@@ -58,7 +58,7 @@ class BinnedError:
     event_rate: FloatArray
     note: str
     reference: str = f"{NAEINI_2015}; {KUMAR_2019}"
-    corrected: float = np.nan
+    corrected: float | None = None
     interval: Estimate | None = None
 
 
@@ -137,7 +137,7 @@ def bin_errors(
     return replace(
         found,
         note=_warn(panel, strategy, norm),
-        corrected=_correct(found, share, spread) if norm == "l1" else np.nan,
+        corrected=_correct(found, share, spread) if norm == "l1" else None,
         interval=describe_distance(
             "ece",
             found.value,

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from scorereport.arrays import FloatArray, read_only
+from scorereport.checks import check_inside
 from scorereport.curves.decision import DecisionCurve, NetBenefitBand
-from scorereport.curves.thresholds import ThresholdInterval, ThresholdResult
+from scorereport.curves.thresholds import ThresholdInterval, ThresholdResult, threshold_table
 from scorereport.inference.rates import log_odds_limits, wilson_limits
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from scorereport.arrays import IntArray
     from scorereport.checks import Cases
     from scorereport.curves.fitted import Fitted
@@ -150,6 +153,35 @@ class Decisions:
         moments = np.zeros((4, 4, 1)) if self.moments is None else self.moments
         found = np.einsum("it,jt,ijt->t", one, two, moments) * self.draws / (self.draws - 1)
         return np.maximum(found, 0.0) if one is two else found
+
+
+def threshold_intervals(
+    fit: Corp, *, thresholds: ArrayLike, level: float = 0.95
+) -> tuple[ThresholdResult, ...]:
+    """Decisions at each threshold with intervals of their rates, of net benefit and of regret.
+
+    Rates have Wilson's interval. Net benefit and regret add shares of all cases; their limits are combined
+    from Wilson's limits of the shares. With clusters or sampling weights limits are on log-odds.
+
+    Parameters
+    ----------
+    fit : of outcomes 0 and 1
+    thresholds : in [0, 1]; a case is decided for if its forecast is at least the threshold
+    level : the probability with which each interval covers, at its threshold alone
+
+    References
+    ----------
+    Wilson (1927), J. Am. Stat. Assoc. 22, doi:10.1080/01621459.1927.10502953
+    Zou, Donner (2008), Stat. Med. 27, doi:10.1002/sim.3095
+
+    >>> from scorereport import corp
+    >>> (row,) = threshold_intervals(corp([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8]), thresholds=[0.4])
+    >>> found = row.interval("sensitivity")
+    >>> found.value, round(found.lower, 4), found.upper, found.method
+    (1.0, 0.3424, 1.0, 'Wilson')
+    """
+    level = check_inside(level, "level", 0, 1, closed="neither")
+    return add_threshold_intervals(threshold_table(fit, thresholds=thresholds), tally_rows(fit, level))
 
 
 #: Makes decisions at thresholds, at which forecasts are decided for ("left") or not ("right").

@@ -194,6 +194,8 @@ def _why_no_curve(panel: Panel) -> str:
         return f"All outcomes are {panel.outcome[0]:g}: no curve fits."
     if p[0] == p[-1]:
         return "All forecasts are the same: there is no curve."
+    if panel.units.size < 2:
+        return f"One {panel.units.unit} does not show how much outcomes vary: there is no curve."
     if p[is_event].min() >= p[~is_event].max() or p[is_event].max() <= p[~is_event].min():
         return "The forecasts separate events from non-events: no curve fits."
     return ""

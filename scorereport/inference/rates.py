@@ -77,6 +77,7 @@ def wilson_limits(rate: FloatArray, n: FloatArray, level: float) -> tuple[FloatA
     some = n > 0
     found = proportion_confint(rate[some] * n[some], n[some], alpha=1 - level, method="wilson")
     lower[some], upper[some] = np.maximum(found[0], 0.0), np.minimum(found[1], 1.0)
+    lower[some & (rate == 0)], upper[some & (rate == 1)] = 0.0, 1.0  # which rounding may miss
     return lower, upper
 
 

@@ -82,7 +82,7 @@ def _binned(found: ModelCalibration) -> tuple[str, str, str]:
     return (
         format_number(binned.value, 4),
         interval_text(binned.interval, 4),
-        format_number(binned.corrected, 4),
+        NOT_DEFINED if binned.corrected is None else format_number(binned.corrected, 4),
     )
 
 
