@@ -167,7 +167,7 @@ def test_engines_have_the_same_intervals_of_decisions(tmp_path):
     assert documents_agree(encode(duck.thresholds), encode(memory.thresholds))
     np.testing.assert_array_equal(duck.curves.decision.band.lower, memory.curves.decision.band.lower)
     here, there = memory.calibration.binned, duck.calibration.binned
-    assert there.interval.upper == pytest.approx(here.interval.upper, rel=1e-6)
+    assert there.interval is None  # it is drawn, and nothing is where rows are not in memory
     assert there.corrected == pytest.approx(here.corrected, rel=1e-6)
     assert (duck.calibration.errors, duck.calibration.flexible) == (None, None)
 

@@ -159,14 +159,14 @@ def _examine(
 
 
 def _bin(model: ScoredDigest) -> BinnedError:
-    """The binned error from counts; those of dependent or weighted rows do not show how much it varies."""
+    """The binned error from counts; of independent rows also corrected, in closed form.
+
+    Its interval is drawn, and nothing is where rows are not in memory.
+    """
     y, p, weight = as_rows(model.fit.mean_cells)
     panel = make_panel(y, {"y_prob": p}, sample_weight=weight, counted=True)
-    found = bin_errors(panel, level=model.level)
-    if model.units.are_independent:
-        return found
-    note = f"{found.note} Counts do not show how much weighted or clustered rows vary: there is no interval."
-    return replace(found, interval=None, corrected=None, note=note)
+    found = replace(bin_errors(panel, level=model.level), interval=None)
+    return found if model.units.are_independent else replace(found, corrected=None)
 
 
 def _describe_sample(model: ScoredDigest) -> LineSample:

@@ -54,20 +54,40 @@ def distance_table(
     Smooth curves need the rows in memory; without them there are no columns for their distances.
     """
     smooth = _SMOOTH if has_smooth else {}
+    found = [calibration.binned for _, calibration in known]
+    is_bounded = any(binned.interval is not None for binned in found)
+    is_corrected = any(binned.corrected is not None for binned in found)
+    return Table(
+        caption=_describe_distances(level, has_smooth=has_smooth, bounded=is_bounded, corrected=is_corrected),
+        heads=(
+            *("model", *(head for name in smooth.values() for head in (name, "interval")), "ECE"),
+            *(("interval",) if is_bounded else ()),
+            *(("ECE corrected",) if is_corrected else ()),
+        ),
+        rows=tuple(
+            (
+                model,
+                *_distances(calibration, smooth),
+                format_number(calibration.binned.value, 4),
+                *((interval_text(calibration.binned.interval, 4),) if is_bounded else ()),
+                *((_corrected(calibration),) if is_corrected else ()),
+            )
+            for model, calibration in known
+        ),
+    )
+
+
+def _describe_distances(level: str, *, has_smooth: bool, bounded: bool, corrected: bool) -> str:
     of_curve = (
         "to the lowess curve, local lines of degree 1 (mean ICI, median E50, 90 % quantile E90, maximum "
-        "Emax), and " * has_smooth
+        "Emax), and "
     )
-    return Table(
-        caption=f"Distance between forecasts and observed frequencies {of_curve}in 10 bins (ECE, which "
-        f"depends on the bins; noise makes it too large, the last column corrects for that), with {level} "
-        "intervals; lower is better, and 0 lies in the interval unless the data speak against it",
-        heads=("model", *(head for name in smooth.values() for head in (name, "interval")), *_BINNED),
-        rows=tuple((model, *_distances(found, smooth), *_binned(found)) for model, found in known),
+    noise = "; noise makes it too large, the last column corrects for that"
+    intervals = f", with {level} intervals, which hold 0 unless the data speak against it; lower is better"
+    return (
+        f"Distance between forecasts and observed frequencies {of_curve * has_smooth}in 10 bins (ECE, which "
+        f"depends on the bins{noise * corrected}){intervals if bounded else '; lower is better'}"
     )
-
-
-_BINNED = ("ECE", "interval", "ECE corrected")
 
 
 def _distances(found: ModelCalibration, smooth: Iterable[str]) -> Iterator[str]:
@@ -77,13 +97,9 @@ def _distances(found: ModelCalibration, smooth: Iterable[str]) -> Iterator[str]:
         yield interval_text(intervals.get(name), 4)
 
 
-def _binned(found: ModelCalibration) -> tuple[str, str, str]:
-    binned = found.binned
-    return (
-        format_number(binned.value, 4),
-        interval_text(binned.interval, 4),
-        NOT_DEFINED if binned.corrected is None else format_number(binned.corrected, 4),
-    )
+def _corrected(found: ModelCalibration) -> str:
+    corrected = found.binned.corrected
+    return NOT_DEFINED if corrected is None else format_number(corrected, 4)
 
 
 def calibration_test_table(known: Sequence[tuple[str, ModelCalibration]]) -> Table:

@@ -31,7 +31,7 @@ LEVEL = 0.95
 BAND_LEVEL = 0.9
 #: Prevalence, and the sum of the parameters of the beta distribution of calibrated forecasts.
 _FORECASTS = {0.5: 4.0, 0.1: 8.0, 0.02: 50.0}
-_DISTANCES = ("calibrated", "slope .95", "slope .8", "sqrt", "rare, cal.", "10 values, .8")
+_DISTANCES = ("calibrated", "slope .8", "sqrt", "rare, cal.", "10 values, .8")
 _CURVES = ("calibrated", "slope .8", "sqrt")
 _KINDS = ("clusters", "weights")
 _MEASURES = ("ici", "e50", "e90", "emax")
@@ -63,7 +63,7 @@ def _study_decisions(plan: Plan, prevalence: float, n: int, kind: str) -> Iterat
     setting = f"prevalence {prevalence:g}{f', {kind}' if kind else ''}"
     cell = Cell(study="decisions", setting=setting, n=n, nominal=LEVEL)
     trial = _decision_trial(prevalence, n, thresholds, kind)
-    yield from simulate(plan, cell, trial, plan.runs(200, 2000))
+    yield from simulate(plan, cell, trial, plan.runs(200, 1000))
 
 
 def _decision_trial(prevalence: float, n: int, thresholds: FloatArray, kind: str) -> Trial:
