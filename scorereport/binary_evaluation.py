@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scorereport.groups import compare_groups, evaluate_all_groups
+from scorereport.inference.decisions import tally_rows
 from scorereport.inference.fits import Fits
 from scorereport.inference.grades import grade_tests
 from scorereport.inference.scaling import scale_forecast
@@ -122,12 +123,13 @@ def _describe_model(
 
 def _describe_fit(fit: Corp, settings: Settings) -> dict[str, Any]:
     """What is read from the fit of a model, which is not needed beyond."""
+    tally = tally_rows(fit, settings.level) if settings.resamples > 0 else None
     return {
         "forecasts": describe_forecasts(fit),
         "murphy": fit.murphy(),
-        "curves": collect_curves(fit, settings.curve_points),
+        "curves": collect_curves(fit, settings.curve_points, tally=tally),
         "bands": draw_bands(fit, settings) if settings.resamples > 0 else (),
-        "thresholds": decide(fit, settings),
+        "thresholds": decide(fit, settings, tally),
     }
 
 

@@ -112,6 +112,16 @@ class Evaluation(_OnData):
         return frames.threshold_frame(self.models)
 
     @property
+    def decision_curves(self) -> pd.DataFrame:
+        """Net benefit along the decision curves, with its interval: a row for each model and threshold."""
+        return frames.decision_curve_frame(self.models)
+
+    @property
+    def flexible_curves(self) -> pd.DataFrame:
+        """Flexible calibration curves with their bands: a row for each model and forecast."""
+        return frames.flexible_curve_frame(self.models)
+
+    @property
     def recalibration(self) -> pd.DataFrame:
         """What cross-fitted recalibration changes: a row for each model, method and score."""
         return frames.recalibration_frame(self.models)

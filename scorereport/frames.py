@@ -12,11 +12,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from scorereport.class_results import ClassModelResult
+    from scorereport.curves.thresholds import ThresholdResult
     from scorereport.inference.components import ComponentEstimate
     from scorereport.inference.outcomes import Estimate
     from scorereport.inference.recalibration import RecalibrationTrial
     from scorereport.inference.scale_results import ScaleMark
-    from scorereport.results import ClassSummary, DataSummary, GroupResult, ModelResult, ModelScores
+    from scorereport.results import (
+        ClassSummary,
+        DataSummary,
+        GroupResult,
+        ModelCalibration,
+        ModelResult,
+        ModelScores,
+    )
 
 
 def score_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
@@ -40,9 +48,7 @@ def interval_frame(
         rows += _intervals(result.scores)
         calibration = getattr(result, "calibration", None)  # models of K classes have none
         if calibration is not None:
-            line = calibration.line
-            estimates = (line.slope, line.intercept, line.intercept_at_slope_one)
-            rows += [_row(result.model, e.measure, "value", e) for e in estimates]
+            rows += _calibration_rows(result.model, calibration)
     return _frame(rows)
 
 
@@ -58,8 +64,32 @@ def murphy_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
 
 
 def threshold_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
-    """Decisions: a row for each model and threshold."""
-    return _frame([{"model": m.model, **_flat(row)} for m in models for row in m.thresholds])
+    """Decisions: a row for each model and threshold; limits stand behind each number that has them."""
+    return _frame([{"model": m.model, **_decision(row)} for m in models for row in m.thresholds])
+
+
+def decision_curve_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
+    """Decision curves: a row for each model and threshold of its curve."""
+    rows = []
+    for m in models:
+        curve = m.curves.decision
+        columns = {"threshold": curve.threshold, "net_benefit": curve.net_benefit}
+        if curve.band is not None:
+            columns |= {"lower": curve.band.lower, "upper": curve.band.upper}
+        columns |= {"treat_all": curve.treat_all}
+        rows += _records(m.model, columns)
+    return _frame(rows)
+
+
+def flexible_curve_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
+    """Flexible calibration curves: a row for each model and forecast of its curve."""
+    rows = []
+    for m in models:
+        curve = None if m.calibration is None else m.calibration.flexible
+        if curve is not None:
+            names = ("forecast", "probability", "lower", "upper")
+            rows += _records(m.model, {name: getattr(curve, name) for name in names})
+    return _frame(rows)
 
 
 def recalibration_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
@@ -196,6 +226,35 @@ def _flat(record: Any) -> dict[str, Any]:
     from dataclasses import fields
 
     return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def _decision(row: ThresholdResult) -> dict[str, Any]:
+    """A row of the threshold table, with the limits of each number behind it."""
+    own = _flat(row)
+    found = {interval.measure: interval for interval in own.pop("intervals")}
+    columns: dict[str, Any] = {}
+    beside = {name: interval.value for name, interval in found.items() if name not in own}
+    for name, value in (own | beside).items():
+        columns[name] = value
+        if name in found:
+            columns |= {f"{name}_lower": found[name].lower, f"{name}_upper": found[name].upper}
+    return columns
+
+
+def _records(model: str, columns: dict[str, Any]) -> list[dict[str, Any]]:
+    """A row for each place of several arrays."""
+    values = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [{"model": model, **dict(zip(columns, row, strict=True))} for row in values]
+
+
+def _calibration_rows(model: str, calibration: ModelCalibration) -> Iterable[dict[str, Any]]:
+    line, errors, binned = calibration.line, calibration.errors, calibration.binned
+    smooth = () if errors is None else errors.intervals
+    for estimate in (line.slope, line.intercept, line.intercept_at_slope_one, *smooth):
+        yield _row(model, estimate.measure, "value", estimate)
+    if binned.interval is not None:
+        row = _row(model, binned.interval.measure, "value", binned.interval)
+        yield row if binned.corrected is None else {**row, "corrected": binned.corrected}
 
 
 def _trial(trial: RecalibrationTrial) -> Iterable[dict[str, Any]]:

@@ -15,6 +15,7 @@ from scorereport.curves.thresholds import ThresholdResult
 from scorereport.inference.binning import BinnedError
 from scorereport.inference.components import ComponentEstimate
 from scorereport.inference.domination import MurphyDifference
+from scorereport.inference.flexible import FlexibleCurve
 from scorereport.inference.grades import GradeTest
 from scorereport.inference.lines import CalibrationLine
 from scorereport.inference.outcomes import Difference, Estimate, HypothesisTest
@@ -194,13 +195,14 @@ class ModelScores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCalibration:
-    """Tests and measures of calibration beside CORP; smooth errors need whole weights."""
+    """Tests and measures of calibration beside CORP; smooth curves need rows in memory, else None."""
 
     line: CalibrationLine
     tests: tuple[HypothesisTest, ...]
     errors: CalibrationErrors | None
     binned: BinnedError
     grades: tuple[GradeTest, ...] = ()
+    flexible: FlexibleCurve | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from scorereport.curves import (
 from scorereport.curves.diagram import quantile_of
 from scorereport.curves.murphy import kinks_of
 from scorereport.curves.thinning import choose_knots, thin_roc
+from scorereport.inference.decisions import add_decision_band, add_threshold_intervals
 from scorereport.inference.measures import resolve_measure
 from scorereport.inference.outcomes import HypothesisTest, holm
 from scorereport.inference.panel import make_panel
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from scorereport.arrays import FloatArray
     from scorereport.curves import ThresholdResult
     from scorereport.curves.fitted import Fitted
+    from scorereport.inference.decisions import Tally
     from scorereport.inference.measures import Measure
     from scorereport.inference.panel import Panel
     from scorereport.predictions import Predictions
@@ -136,11 +138,17 @@ def score_fit(name: str, fit: Corp, measures: Iterable[Measure]) -> ModelScores:
     )
 
 
-def collect_curves(fit: Fitted, points: int, knots: FloatArray | None = None) -> ModelCurves:
-    """All curves of a fit, with about so many points each, or at knots that were chosen before."""
+def collect_curves(
+    fit: Fitted, points: int, knots: FloatArray | None = None, tally: Tally | None = None
+) -> ModelCurves:
+    """All curves of a fit, with about so many points each, or at knots that were chosen before.
+
+    With a tally of decisions the decision curve has a band.
+    """
     kinks = kinks_of(fit)
     regret = regret_curve(fit, theta=choose_knots(fit, points) if knots is None else knots)
     of_murphy = choose_knots(fit, points, kinks) if knots is None else np.union1d(knots, kinks)
+    decision = decision_curve(fit, thresholds=regret.theta[regret.theta < 1])
     return ModelCurves(
         reliability=reliability_curve(fit),
         histogram=forecast_histogram(fit),
@@ -148,7 +156,7 @@ def collect_curves(fit: Fitted, points: int, knots: FloatArray | None = None) ->
         roc_hull=roc_hull(fit),
         murphy=murphy_curves(fit, theta=of_murphy),
         regret=regret,
-        decision=decision_curve(fit, thresholds=regret.theta[regret.theta < 1]),
+        decision=decision if tally is None else add_decision_band(decision, tally),
     )
 
 
@@ -181,9 +189,14 @@ def count_cases(distinct: Blocks, case_weight: float) -> Blocks:
     return replace(distinct, n=np.round(distinct.n / case_weight, _DIGITS))
 
 
-def decide(fit: Fitted, settings: Settings) -> tuple[ThresholdResult, ...]:
-    """Decisions at the thresholds asked for, else at some that spread over the costs that matter."""
-    return threshold_table(fit, thresholds=settings.thresholds or choose_thresholds(settings.cost_interval))
+def decide(fit: Fitted, settings: Settings, tally: Tally | None = None) -> tuple[ThresholdResult, ...]:
+    """Decisions at the thresholds asked for, else at some that spread over the costs that matter.
+
+    With a tally of decisions each number has its interval.
+    """
+    chosen = settings.thresholds or choose_thresholds(settings.cost_interval)
+    found = threshold_table(fit, thresholds=chosen)
+    return found if tally is None else add_threshold_intervals(found, tally)
 
 
 def choose_thresholds(cost_interval: tuple[float, float] | None) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.inference.binning import expected_calibration_error
+from scorereport.inference.binning import bin_errors
 from scorereport.inference.bootstrapping import bootstrap_panel
 from scorereport.inference.calibration import (
     hosmer_lemeshow_test,
@@ -20,6 +20,7 @@ from scorereport.inference.contrasts import ScoredModel, contrast_component
 from scorereport.inference.delong import estimate_auc
 from scorereport.inference.differences import AUC, compare_panel
 from scorereport.inference.domination import murphy_difference
+from scorereport.inference.flexible import fit_flexible
 from scorereport.inference.mean_errors import choose_errors
 from scorereport.inference.measures import image_of_prevalence, uncertainty_slope
 from scorereport.inference.miscalibration import is_miscalibrated, judge_miscalibration
@@ -29,7 +30,7 @@ from scorereport.inference.ranks import rank_models
 from scorereport.inference.rates import rate_interval
 from scorereport.inference.recalibration import try_recalibration
 from scorereport.inference.regression import calibration_line, line_tests
-from scorereport.inference.smoothing import calibration_errors
+from scorereport.inference.smoothing import smooth_errors
 from scorereport.reliability.blocks import Blocks
 from scorereport.results import Comparisons, ModelCalibration, ModelScores, SampleSummary, ScoreValue
 from scorereport.summaries import choose_measures
@@ -229,12 +230,13 @@ def examine_calibration(panel: Panel, name: str, settings: Settings) -> ModelCal
     tests = [spiegelhalter_test(y, p, **rows), mean_calibration_test(y, p, **rows), *line_tests(y, p, **rows)]
     if panel.cluster is None:  # clusters leave Hosmer and Lemeshow's statistic without a law
         tests.append(hosmer_lemeshow_test(y, p, **weights))
-    whole = panel.units.are_repeated_rows
+    drawn: dict[str, Any] = {"level": settings.level, "seed": settings.seed}
     return ModelCalibration(
         line=calibration_line(y, p, level=settings.level, **rows),
         tests=tuple(tests),
-        errors=calibration_errors(y, p, **weights) if whole else None,
-        binned=expected_calibration_error(y, p, **weights),
+        errors=smooth_errors(panel, **drawn),
+        binned=bin_errors(panel, **drawn),
+        flexible=fit_flexible(panel, level=settings.band_level),
     )
 
 

@@ -10,7 +10,7 @@ from scorereport.engines.digesting import digest_stretch
 from scorereport.engines.records import BUCKETS, Batch, Before, LabelCount, Marks, Stretch, Sums, Survey
 from scorereport.engines.stretches import cut_at_ties
 from scorereport.groups import label_windows, rows_by_label
-from scorereport.sampling import are_counts
+from scorereport.sampling import are_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ class ArrayEngine:
             codes = np.unique(predictions.cluster[self.kept], return_inverse=True)[1]
             self.bucket = rng.integers(0, BUCKETS, codes.max() + 1).astype(np.uint16)[codes]
         self.y = predictions.outcome[self.kept]
-        whole = are_counts(predictions.weight)
+        whole = are_whole(predictions.weight)
         weight = None if predictions.weight is None else predictions.weight[self.kept]
         self.weight = weight if weight is None or not whole else weight.astype(np.int64)
         self.all_labels = dict(predictions.groups)
@@ -60,7 +60,8 @@ class ArrayEngine:
             squares=(weight**2).sum().item(),
             row_flow=p.row_flow,
             weighted=p.weight is not None,
-            counted=are_counts(p.weight),
+            weight_kind=p.weight_kind,
+            counted=are_whole(p.weight),
             clusters=None if p.cluster is None else len(np.unique(p.cluster[self.kept])),
             groups={name: counts[name] for name in p.groups},
             windows=counts[p.time_name] if p.time is not None else (),

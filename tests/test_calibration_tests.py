@@ -17,8 +17,10 @@ import scorereport as sr
 from scorereport.inference import smoothing
 from scorereport.inference.binning import expected_calibration_error
 from scorereport.inference.calibration import hosmer_lemeshow_test, mean_calibration_test, spiegelhalter_test
+from scorereport.inference.flexible import flexible_curve
 from scorereport.inference.grades import grade_test, grade_tests
 from scorereport.inference.logistic import fit_line, fit_offset, line_influence
+from scorereport.inference.lowess import smooth_weighted
 from scorereport.inference.outcomes import Estimate
 from scorereport.inference.regression import (
     calibration_line,
@@ -94,10 +96,11 @@ EVERY = {
     "errors": calibration_errors,
     "ece": expected_calibration_error,
     "ece of quantiles": lambda y, p, **o: expected_calibration_error(y, p, strategy="quantile", **o),
+    "flexible": flexible_curve,
     "grades": lambda y, p, **o: grade_tests(y, p, (p * 5).astype(int), **o),
 }
-TAKE_CLUSTERS = ["spiegelhalter", "mean", "line", "line tests", "unreliability"]
-TAKE_FRACTIONS = [*TAKE_CLUSTERS, "hosmer-lemeshow", "ece", "ece of quantiles"]
+TAKE_CLUSTERS = ["spiegelhalter", "mean", "line", "line tests", "unreliability", "errors", "ece", "flexible"]
+TAKE_FRACTIONS = [*TAKE_CLUSTERS, "hosmer-lemeshow", "ece of quantiles"]
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -140,7 +143,17 @@ def test_the_unit_of_fractional_weights_does_not_matter(name):
     large = EVERY[name](Y, P, sample_weight=FRACTIONAL * 3.7)
     compared = 0
     for one, other in zip(np.atleast_1d(small), np.atleast_1d(large), strict=True):
-        for field in {"statistic", "p_value", "slope", "intercept", "value"} & {f.name for f in fields(one)}:
+        held = {f.name for f in fields(one)}
+        for field in {
+            "statistic",
+            "p_value",
+            "slope",
+            "intercept",
+            "value",
+            "ici",
+            "intervals",
+            "upper",
+        } & held:
             assert_agree(numbers(getattr(one, field)), numbers(getattr(other, field)))
             compared += 1
     assert compared > 0
@@ -173,11 +186,9 @@ def test_data_are_checked(name, y, p, sentence):
     assert refused(sr.DataError, lambda: call(y, p)) == sentence
 
 
-@pytest.mark.parametrize("name", ["errors", "grades"])
-def test_what_counts_cases_refuses_sampling_weights(name):
-    sentence = refused(sr.UsageError, lambda: EVERY[name](Y, P, sample_weight=FRACTIONAL))
-    why = {"errors": "lowess counts neighbours.", "grades": "the tests per grade count cases."}
-    assert sentence == f'`weight_kind` must be "frequency": {why[name]}'
+def test_what_counts_cases_refuses_sampling_weights():
+    sentence = refused(sr.UsageError, lambda: EVERY["grades"](Y, P, sample_weight=FRACTIONAL))
+    assert sentence == '`weight_kind` must be "frequency": the tests per grade count cases.'
 
 
 # Spiegelhalter and calibration in the large
@@ -725,15 +736,45 @@ def test_few_distinct_forecasts_are_not_thinned():
     p = rng.integers(0, 290, 6000) / 290
     errors = calibration_errors(rng.random(6000) < p, p)
     assert errors.method == (
-        "lowess of statsmodels, local lines over 0.667 of the cases, no robustness steps, at every forecast"
+        "lowess of statsmodels, local lines (degree 1) over 0.667 of the cases, no robustness steps, "
+        "at every forecast"
     )
 
 
-def test_repeated_rows_are_written_out_up_to_a_limit():
-    weights = {"sample_weight": [1, 10_000_000], "weight_kind": "frequency"}
-    sentence = refused(sr.UsageError, lambda: calibration_errors([0, 1], [0.2, 0.7], **weights))
-    assert sentence == (
-        "`sample_weight` must not repeat rows to more than 10,000,000 cases for lowess; got 10,000,001."
+def test_weights_may_be_as_large_as_they_are():
+    """Rows were once written out as often as their weights said, up to ten million."""
+    errors = calibration_errors(Y, P, sample_weight=1e6 * (1 + WHOLE))
+    small = calibration_errors(Y, P, sample_weight=1.5 * (1 + WHOLE))
+    assert errors.n == 1e6 * (N + WHOLE.sum())
+    assert_agree([errors.ici, errors.emax], [small.ici, small.emax], 1e-4)  # a whole number of neighbours
+    assert errors.method.startswith("weighted lowess, local lines (degree 1) over 0.667 of the weight")
+
+
+@pytest.mark.parametrize("fraction", [0.1, 0.3, 2 / 3, 1.0])
+@pytest.mark.parametrize("digits", [1, 2, 5])
+def test_weighted_lowess_is_that_of_statsmodels_on_repeated_rows(fraction, digits):
+    p = np.sort(P.round(digits))
+    y, repeated = repeat(Y, p)
+    nodes = np.unique(repeated)
+    with np.errstate(all="ignore"):
+        curve = lowess(y, repeated, fraction, it=0, xvals=nodes, is_sorted=True)
+    rate = np.array([y[repeated == node].mean() for node in nodes])
+    expected = np.where(np.isnan(curve), rate, curve)
+    keep = WHOLE > 0
+    found = smooth_weighted(Y[keep], p[keep], WHOLE[keep], nodes, fraction)
+    assert_agree(found, expected)
+
+
+def test_many_weighted_forecasts_are_pooled_and_lose_little():
+    rng = np.random.default_rng(14)
+    p = rng.random(6000)
+    y = (rng.random(6000) < p**0.8).astype(float)
+    weighted, plain = calibration_errors(y, p, sample_weight=np.full(6000, 0.5)), calibration_errors(y, p)
+    assert "of 2000 cells of neighbouring forecasts" in weighted.method
+    np.testing.assert_allclose(
+        [weighted.ici, weighted.e50, weighted.e90, weighted.emax],
+        [plain.ici, plain.e50, plain.e90, plain.emax],
+        rtol=0.01,
     )
 
 

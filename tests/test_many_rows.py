@@ -542,11 +542,11 @@ def test_fits_of_few_rows_are_kept_and_of_many_made_anew():
         assert made["second"].blocks.equals(corp(made._panel.outcome, made._panel.forecasts["second"]).blocks)
 
 
-@pytest.mark.parametrize("counted", [True, False])
-def test_fits_take_weights_for_what_the_panel_does(counted):
+@pytest.mark.parametrize("kind", ["sampling", "frequency"])
+def test_fits_take_weights_for_what_the_panel_does(kind):
     y, p, _ = draw_sample(20)
-    panel = make_panel(y, {"p": p}, sample_weight=np.full(20, 2.0), counted=counted)
-    assert Fits(panel)["p"].sample.units.are_repeated_rows == counted
+    panel = make_panel(y, {"p": p}, sample_weight=np.full(20, 2.0), weight_kind=kind)
+    assert Fits(panel)["p"].sample.units.are_repeated_rows == (kind == "frequency")
 
 
 @pytest.mark.usefixtures("few_are_many")

@@ -33,6 +33,7 @@ from scorereport.inference import (
     miscalibration_test,
     score_difference,
     spiegelhalter_test,
+    threshold_intervals,
 )
 from scorereport.inference.grades import grade_test
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
@@ -178,8 +179,12 @@ def test_all_that_a_full_evaluation_holds_is_listed(reports):
         "MCB and DSC less overfit, with intervals",
         "Test that MCB is 0",
         "Calibration line",
-        "Integrated calibration index (ICI)",
+        "Distances to a smooth curve (ICI, E50, E90, Emax)",
         "Expected calibration error (ECE)",
+        "ECE corrected for noise",
+        "Intervals of ICI, E50, E90, Emax and ECE",
+        "Flexible calibration curve",
+        "Intervals of rates and of net benefit",
         "Spiegelhalter’s z",
         "Calibration in the large",
         "Test of the calibration slope",
@@ -530,10 +535,10 @@ def hosmer_lemeshow():
     return sum(terms)
 
 
-def wilson():
-    r, n = Y.mean(), len(Y)
-    centre, reach = r + Z**2 / (2 * n), Z * np.sqrt(r * (1 - r) / n + Z**2 / (4 * n**2))
-    return [(centre - reach) / (1 + Z**2 / n), (centre + reach) / (1 + Z**2 / n)]
+def wilson(r=None):
+    r, n = Y.mean() if r is None else r, 50
+    half = Z * np.sqrt(r * (1 - r) / n + Z**2 / (4 * n**2))
+    return [(r + Z**2 / (2 * n) + sign * half) / (1 + Z**2 / n) for sign in (-1, 1)]
 
 
 def ends_of(estimate):
@@ -711,6 +716,33 @@ FIT = sr.corp(Y, P)
 TABLED = (0.3, 0.5, 0.8)
 
 
+def net_benefit_limits(t):
+    """By the formula, with Wilson's limits of both shares."""
+    tp, fp, _, _ = shares(t)
+    (tp_lower, tp_upper), (fp_lower, fp_upper) = (wilson(share) for share in (tp, fp))
+    odds, rho = t / (1 - t), -np.sqrt(tp * fp / ((1 - tp) * (1 - fp)))
+    a, b = tp - tp_lower, odds * (fp_upper - fp)
+    c, d = tp_upper - tp, odds * (fp - fp_lower)
+    value = tp - fp * odds
+    lower = value - np.sqrt(a * a + b * b - 2 * rho * a * b)
+    return [lower, value + np.sqrt(c * c + d * d - 2 * rho * c * d)]
+
+
+def corrected_ece():
+    """By the formula, with the mean of |d + σX| by numerical integration."""
+    x = np.linspace(-9, 9, 200_001)
+    density = np.exp(-x * x / 2) / np.sqrt(2 * np.pi) * (x[1] - x[0])
+    total = 0.0
+    for k in range(10):
+        inside = (k / 10 < P) & ((k + 1) / 10 >= P)
+        m = int(inside.sum())
+        if m:
+            d, r = Y[inside].mean() - P[inside].mean(), (Y[inside].sum() + 0.5) / (m + 1)
+            drawn = float((np.abs(d + np.sqrt(r * (1 - r) / m) * x) * density).sum())
+            total += m / len(Y) * (2 * abs(d) - drawn)
+    return max(total, 0.0)
+
+
 def tabled(*names):
     from scorereport.curves import threshold_table
 
@@ -768,6 +800,18 @@ OF_METHODS = {
             if inside.any()
         ),
         lambda: expected_calibration_error(Y, P).value,
+    ),
+    "corrected ece": (
+        "max(0, 2 ECE − Σ (m / n) E|d + σX|), d = mean y − mean p, σ² = r(1 − r)/m, "
+        "r = (m mean y + 1/2)/(m + 1), X standard normal",
+        corrected_ece,
+        lambda: expected_calibration_error(Y, P).corrected,
+    ),
+    "decision intervals": (
+        "NB: lower end NB − √(a² + b² − 2ρab), a = TP − lower(TP), b = w (upper(FP) − FP), "
+        "w = t / (1 − t); upper end likewise with the other limits",
+        lambda: [net_benefit_limits(t) for t in TABLED],
+        lambda: [ends_of(row.interval("net_benefit")) for row in threshold_intervals(FIT, thresholds=TABLED)],
     ),
     "Spiegelhalter's z": (
         "z = Σ (y − p)(1 − 2p) / √Σ (1 − 2p)² p(1 − p)",
@@ -938,6 +982,8 @@ def test_only_these_formulas_are_not_computed_again():
     assert set(CATALOGUE) - set(OF_METHODS) == {
         "miscalibration test",  # below, up to chance
         "ici",  # below
+        "distance interval",  # test_values.py
+        "flexible",  # test_values.py
         "Unreliability by Wald",
         "Calibration by group by Wald",
         "consistency pointwise resampling",

@@ -21,7 +21,7 @@ def evaluation():
 
 
 def test_measures_at_a_threshold_stand_under_their_heads(evaluation):
-    table = threshold_table(evaluation.models)
+    table = threshold_table(evaluation.models, "95 %")
     row = dict(zip(table.heads, table.rows[0], strict=True))
     found = evaluation.models[0].thresholds[0]
     shares = {

@@ -251,7 +251,7 @@ def test_no_honest_band_where_rows_are_not_alike(frame, options):
             ("consistency", "simultaneous"),
             ("confidence", "pointwise"),
         ]
-        assert (model.calibration.errors is None) is ("weight" in options)
+        assert "degree 1" in model.calibration.errors.method
         names = [test.name for test in model.calibration.tests]
         assert any(name.startswith("Hosmer") for name in names) is ("cluster" not in options)
 
@@ -631,7 +631,7 @@ def test_small_groups_are_counted_not_scored(frame):
     assert strict.notes == ("site: groups of fewer than 1000 rows are counted, not scored (3 of 3).",)
 
 
-def test_p_values_of_groups_are_adjusted_for_their_number(everything, frame):
+def test_p_values_of_groups_are_adjusted_for_their_number(frame):
     found = evaluate(frame, group="site").groups
     scored = [g for g in found if g.models]
     for model in range(3):
@@ -895,14 +895,14 @@ def test_frames(everything):
         "corrected",
     ]
     of_models = 3 * (2 * 8 + 2 * 7)
-    assert len(ev.intervals) == 1 + 7 + of_models + 3 * 3
+    assert len(ev.intervals) == 1 + 7 + of_models + 3 * (3 + 4 + 1)
     assert ev.intervals["number"].value_counts().to_dict() == {
         "mean": 1 + 24,
         "skill": 24,
         "miscalibration": 21,
         "discrimination": 21,
         "uncertainty": 7,
-        "value": 9,
+        "value": 24,
     }
     first = ev.intervals.iloc[0]
     assert (first["model"], first["measure"], first["n"]) == ("", "prevalence", 300)
@@ -912,6 +912,15 @@ def test_frames(everything):
     row = ev.intervals.query("model == 'blunt' and measure == 'brier' and number == 'miscalibration'").iloc[0]
     part = ev.models[2].scores.components[0]
     assert (row["value"], row["corrected"], row["lower"]) == (part.value, part.corrected, part.lower)
+    binned = ev.models[2].calibration.binned
+    row = ev.intervals.query("model == 'blunt' and measure == 'ece'").iloc[0]
+    assert (row["value"], row["corrected"]) == (binned.value, binned.corrected)
+    curve = ev.models[0].curves.decision
+    found = ev.decision_curves.query("model == 'sharp'")
+    assert found["lower"].tolist() == curve.band.lower.tolist()
+    assert list(found) == ["model", "threshold", "net_benefit", "lower", "upper", "treat_all"]
+    assert list(ev.flexible_curves) == ["model", "forecast", "probability", "lower", "upper"]
+    assert {"sensitivity", "sensitivity_lower", "net_benefit_upper", "regret_lower"} <= set(ev.thresholds)
     assert len(ev.differences) == 3 * (8 + 14)
     assert {"first", "second", "measure", "value", "p_value", "p_value_holm", "method"} <= set(ev.differences)
     assert len(ev.ranks) == 3 * 8

@@ -6,22 +6,24 @@
 1.0
 """
 
-from scorereport.curves.decision import DecisionCurve, decision_curve
+from scorereport.curves.decision import DecisionCurve, NetBenefitBand, decision_curve
 from scorereport.curves.diagram import Histogram, ReliabilityCurve, forecast_histogram, reliability_curve
 from scorereport.curves.murphy import MurphyCurve, MurphyCurves, RegretCurve, murphy_curves, regret_curve
 from scorereport.curves.retention import RetentionCurve, retention_curve
 from scorereport.curves.roc import RocCurve, roc_curve, roc_hull
-from scorereport.curves.thresholds import ThresholdResult, threshold_table
+from scorereport.curves.thresholds import ThresholdInterval, ThresholdResult, threshold_table
 
 __all__ = [
     "DecisionCurve",
     "Histogram",
     "MurphyCurve",
     "MurphyCurves",
+    "NetBenefitBand",
     "RegretCurve",
     "ReliabilityCurve",
     "RetentionCurve",
     "RocCurve",
+    "ThresholdInterval",
     "ThresholdResult",
     "decision_curve",
     "forecast_histogram",

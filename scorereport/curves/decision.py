@@ -22,11 +22,24 @@ AXES = ("linear", "quadratic", "log")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NetBenefitBand:
+    """Pointwise intervals of net benefit at the thresholds of a curve, and just beyond each."""
+
+    lower: FloatArray
+    upper: FloatArray
+    lower_beyond: FloatArray
+    upper_beyond: FloatArray
+    level: float
+    method: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DecisionCurve:
     """Net benefit of deciding p >= threshold, of treating all and of treating none.
 
     `net_benefit` is the value at each threshold, `beyond` the limit from the right, which differs
-    where forecasts equal the threshold.
+    where forecasts equal the threshold. `band` holds the interval of each value, None if there are none.
     """
 
     threshold: FloatArray
@@ -34,6 +47,7 @@ class DecisionCurve:
     beyond: FloatArray
     treat_all: FloatArray
     prevalence: float
+    band: NetBenefitBand | None = None
 
     @property
     def treat_none(self) -> FloatArray:

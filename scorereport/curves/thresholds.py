@@ -16,11 +16,26 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdInterval:
+    """The interval of a number at a threshold; NaN where the number is not defined, see the note."""
+
+    measure: str
+    value: float
+    lower: float
+    upper: float
+    level: float
+    method: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ThresholdResult:
     """Decisions p >= threshold: shares of the cases, and the mean net benefit and regret.
 
     `flagged` is the share of cases decided for. Rates are NaN where no case could count. Regret is at a
     cost of false positives equal to the threshold; net benefit is not defined at a threshold of 1.
+    `intervals` are those of all these numbers, and of net benefit minus that of treating all; none if no
+    level was given.
     """
 
     threshold: float
@@ -31,6 +46,11 @@ class ThresholdResult:
     negative_predictive_value: float
     net_benefit: float
     regret: float
+    intervals: tuple[ThresholdInterval, ...] = ()
+
+    def interval(self, measure: str) -> ThresholdInterval | None:
+        """The interval of a number by the name of its field; None if there is none."""
+        return next((found for found in self.intervals if found.measure == measure), None)
 
 
 def threshold_table(fit: Fitted, *, thresholds: ArrayLike) -> tuple[ThresholdResult, ...]:

@@ -11,7 +11,7 @@ from scipy.special import logit, ndtr
 from scorereport.engines.records import BUCKETS
 from scorereport.engines.scanning import fit_logistic
 from scorereport.formatting import counted
-from scorereport.inference.binning import expected_calibration_error
+from scorereport.inference.binning import bin_errors
 from scorereport.inference.calibration import (
     IN_THE_LARGE,
     SPIEGELHALTER,
@@ -35,6 +35,7 @@ from scorereport.inference.lines import (
 from scorereport.inference.logistic import fit_line, fit_offset
 from scorereport.inference.mean_errors import NormalOrT
 from scorereport.inference.outcomes import HypothesisTest
+from scorereport.inference.panel import make_panel
 from scorereport.reliability.bands import BandRequest, honest_confidence_band, pointwise_band
 from scorereport.reliability.blocks import Blocks
 from scorereport.results import ModelCalibration
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from scorereport.engines.scanning import Starts, StreamedFit
     from scorereport.engines.scoring import ScoredDigest
     from scorereport.engines.views import DigestedFit
+    from scorereport.inference.binning import BinnedError
     from scorereport.reliability.bands import Band
     from scorereport.reliability.sample import Sample
     from scorereport.results import Settings
@@ -152,8 +154,20 @@ def _examine(
         line=describe_line(sample, joint, offset, limits, how="Wald interval", level=model.level),
         tests=tuple(tests),
         errors=None,
-        binned=expected_calibration_error(y, p, sample_weight=weight, weight_kind="sampling"),
+        binned=_bin(model),
     )
+
+
+def _bin(model: ScoredDigest) -> BinnedError:
+    """The binned error from counts; of independent rows also corrected, in closed form.
+
+    Its interval is drawn, and nothing is where rows are not in memory.
+    """
+    y, p, weight = as_rows(model.fit.mean_cells)
+    kind = "frequency" if model.units.are_repeated_rows else "sampling"
+    panel = make_panel(y, {"y_prob": p}, sample_weight=weight, weight_kind=kind)
+    found = replace(bin_errors(panel, level=model.level), interval=None)
+    return found if model.units.are_independent else replace(found, corrected=None)
 
 
 def _describe_sample(model: ScoredDigest) -> LineSample:

@@ -17,6 +17,7 @@ from scorereport.engines.marks import case_weight, mark_model
 from scorereport.engines.notes import describe_engine, describe_rows
 from scorereport.engines.scanning import count_at
 from scorereport.engines.scoring import ScoredDigest, describe_sample, score_digest, units_of
+from scorereport.inference.decisions import tally_counts
 from scorereport.notes import describe_groups
 from scorereport.reliability.decomposition import MurphyDecomposition
 from scorereport.results import Comparisons, DataSummary, ForecastSummary, ModelResult, Quantile
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from scorereport.engines.records import Engine, Survey
     from scorereport.engines.views import DigestedFit
+    from scorereport.inference.decisions import Tally
     from scorereport.results import ModelCalibration, ModelCurves, ModelScores, SampleSummary, Settings
 
 
@@ -115,6 +117,7 @@ def _describe_model(
     settings: Settings,
 ) -> ModelResult:
     fit, sums = model.fit, model.digest.murphy / model.fit.n
+    tally = _tally(model) if settings.resamples > 0 else None
     return ModelResult(
         model=model.name,
         forecasts=_describe_forecasts(model, survey),
@@ -124,11 +127,17 @@ def _describe_model(
             resolution=float(sums[1]),
             uncertainty=fit.prevalence * (1 - fit.prevalence),
         ),
-        curves=_collect_curves(fit, settings.curve_points),
+        curves=_collect_curves(fit, settings.curve_points, tally),
         bands=draw_bands(model, settings) if settings.resamples > 0 else (),
         calibration=calibration,
-        thresholds=decide(fit, settings),
+        thresholds=decide(fit, settings, tally),
     )
+
+
+def _tally(model: ScoredDigest) -> Tally:
+    """Decisions from counts."""
+    units = model.units
+    return tally_counts(model.fit, model.level, case_weight=units.case_weight, clustered=units.clustered)
 
 
 def _describe_forecasts(model: ScoredDigest, survey: Survey) -> ForecastSummary:
@@ -144,11 +153,11 @@ def _describe_forecasts(model: ScoredDigest, survey: Survey) -> ForecastSummary:
     )
 
 
-def _collect_curves(fit: DigestedFit, points: int) -> ModelCurves:
+def _collect_curves(fit: DigestedFit, points: int, tally: Tally | None) -> ModelCurves:
     if fit.is_complete:
-        return collect_curves(fit, points)
+        return collect_curves(fit, points, tally=tally)
     knots = np.unique(np.append(even_knots(points), fit.digest.jumps.x))
-    curves = collect_curves(fit, points, knots=knots)
+    curves = collect_curves(fit, points, knots=knots, tally=tally)
     return replace(curves, roc=replace(curves.roc, auc=fit.auc))
 
 

@@ -12,6 +12,7 @@ from scorereport.figures.components import describe_components, plot_components
 from scorereport.figures.confusion import describe_confusion, plot_confusion
 from scorereport.figures.decision import describe_decision, describe_regret, plot_decision, plot_regret
 from scorereport.figures.distributions import describe_distributions, plot_distributions
+from scorereport.figures.flexible import describe_flexible, plot_flexible
 from scorereport.figures.groups import describe_groups, describe_windows, plot_groups, plot_windows
 from scorereport.figures.murphy import (
     describe_murphy,
@@ -35,6 +36,7 @@ __all__ = [
     "describe_confusion",
     "describe_decision",
     "describe_distributions",
+    "describe_flexible",
     "describe_groups",
     "describe_murphy",
     "describe_murphy_differences",
@@ -54,6 +56,7 @@ __all__ = [
     "plot_confusion",
     "plot_decision",
     "plot_distributions",
+    "plot_flexible",
     "plot_groups",
     "plot_murphy",
     "plot_murphy_differences",

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 14.0, 2.0, 143.0, 76.0
 _SHADE = "#eef1f4"
+#: Light enough that the bands of several models can lie on each other.
+_VEIL = 0.13
 _TREAT_ALL = Look(colour=MUTED, tint=_SHADE, dashes=(4, 2), marker="o")
 _TREAT_NONE = Look(colour=MUTED, tint=_SHADE, dashes=(), marker="o")
 
@@ -66,8 +68,26 @@ def plot_decision(models: Sequence[ModelResult], cost_interval: Interval) -> Fig
         ticks = window_ticks(window) if cost_interval is None else even_ticks(lower, upper, 6)
         set_axis(axes, "x", (lower, upper), list(ticks), "Decision threshold")
         set_axis(axes, "y", (bottom, top), list(even_ticks(bottom, top)), "Net benefit")
+        for place, model in enumerate(models):
+            _shade(axes, model.curves.decision, look_of(place))
         _draw(axes, [*lines, *policies], labels, cost_interval)
         return canvas.figure
+
+
+def _shade(axes: Axes, curve: DecisionCurve, look: Look) -> None:
+    """The intervals of net benefit as a light area."""
+    band = curve.band
+    if band is None or band.note:
+        return
+    (bottom, top), x = axes.get_ylim(), np.repeat(curve.threshold, 2)
+    scale = (_WIDTH * POINTS, _HEIGHT * POINTS / (top - bottom))
+    bounds = ((band.lower, band.lower_beyond), (band.upper, band.upper_beyond))
+    (x_lower, lower), (x_upper, upper) = (
+        simplify(x, np.clip(np.column_stack(both).ravel(), 2 * bottom - top, 2 * top - bottom), scale)
+        for both in bounds
+    )
+    places = np.append(x_lower, x_upper[::-1]), np.append(lower, upper[::-1])
+    axes.fill(*places, color=look.colour, alpha=_VEIL, linewidth=0, zorder=1)
 
 
 def _labels(models: Sequence[ModelResult]) -> list[Label]:

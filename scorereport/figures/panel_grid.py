@@ -86,6 +86,13 @@ def square_panels(names: Sequence[str]) -> PanelGrid:
     return PanelGrid(names=tuple(names), columns=columns, width=side, height=side)
 
 
+def small_panels(names: Sequence[str]) -> PanelGrid:
+    """Three columns of small squares, fewer of the same size for fewer models."""
+    columns = min(len(names), 3)
+    side = _widest(3)
+    return PanelGrid(names=tuple(names), columns=columns, width=side, height=side)
+
+
 def wide_panels(names: Sequence[str]) -> PanelGrid:
     """One panel as wide as the page, else two columns of lower ones."""
     columns = 1 if len(names) == 1 else 2

@@ -15,9 +15,11 @@ from scorereport.inference.calibration import (
 )
 from scorereport.inference.components import ComponentEstimate
 from scorereport.inference.contrasts import component_differences
+from scorereport.inference.decisions import threshold_intervals
 from scorereport.inference.delong import auc_interval
 from scorereport.inference.differences import compare_models, delong_test, score_difference
 from scorereport.inference.domination import MurphyDifference, murphy_difference
+from scorereport.inference.flexible import FlexibleCurve, flexible_curve
 from scorereport.inference.grades import GradeTest, grade_test, grade_tests
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
 from scorereport.inference.lines import CalibrationLine
@@ -43,6 +45,7 @@ __all__ = [
     "ComponentEstimate",
     "Difference",
     "Estimate",
+    "FlexibleCurve",
     "GradeTest",
     "HypothesisTest",
     "MurphyDifference",
@@ -61,6 +64,7 @@ __all__ = [
     "component_intervals",
     "delong_test",
     "expected_calibration_error",
+    "flexible_curve",
     "grade_test",
     "grade_tests",
     "group_calibration_test",
@@ -74,6 +78,7 @@ __all__ = [
     "retention_band",
     "score_difference",
     "spiegelhalter_test",
+    "threshold_intervals",
     "try_recalibration",
     "unreliability_test",
 ]

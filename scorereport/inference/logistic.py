@@ -133,6 +133,21 @@ def fit_slope(x: FloatArray, y: FloatArray, weight: FloatArray, intercept: float
 
 
 @np.errstate(all="ignore")
+def fit_columns(columns: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+    """Coefficients of a logistic regression on columns, the first of ones; NaN where no maximum is found.
+
+    >>> fit_columns(np.array([[1.0, 1, 1, 1], [-2, -1, 1, 3]]), np.array([0.0, 1, 0, 1]), np.ones(4)).round(4)
+    array([-0.0976,  0.4447])
+    """
+    weight, start = _scale(weight), np.zeros(len(columns))
+    start[0] = _level(y, weight)
+    at, _ = _climb(lambda rows: columns[:, rows], None, y, weight, start)
+    _, slopes, curvature = _derive(columns, None, y, weight, at)
+    left = np.abs(_solve(curvature, slopes))  # what another step would change
+    return at if (left <= _BALANCE * (1 + np.abs(at))).all() else np.full(len(columns), np.nan)
+
+
+@np.errstate(all="ignore")
 def line_influence(logit_p: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
     """Influence of each row on the slope, the intercept and the intercept at slope 1: three rows of n.
 

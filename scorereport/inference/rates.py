@@ -60,12 +60,29 @@ def interval_of_rate(
 
 
 def _wilson(rate: float, n: float, level: float) -> tuple[float, float]:
-    from statsmodels.stats.proportion import proportion_confint
-
-    lower, upper = proportion_confint(rate * n, n, alpha=1 - level, method="wilson")
-    return float(max(lower, 0.0)), float(min(upper, 1.0))
+    lower, upper = wilson_limits(np.array([rate]), np.array([n]), level)
+    return float(lower[0]), float(upper[0])
 
 
 def _on_log_odds(rate: float, error: float, quantile: float) -> tuple[float, float]:
+    lower, upper = log_odds_limits(np.array([rate]), np.array([error]), quantile)
+    return float(lower[0]), float(upper[0])
+
+
+def wilson_limits(rate: FloatArray, n: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Wilson's limits of several rates of n cases each; NaN where there are no cases."""
+    from statsmodels.stats.proportion import proportion_confint
+
+    lower, upper = (np.full(len(rate), np.nan) for _ in range(2))
+    some = n > 0
+    found = proportion_confint(rate[some] * n[some], n[some], alpha=1 - level, method="wilson")
+    lower[some], upper[some] = np.maximum(found[0], 0.0), np.minimum(found[1], 1.0)
+    lower[some & (rate == 0)], upper[some & (rate == 1)] = 0.0, 1.0  # which rounding may miss
+    return lower, upper
+
+
+@np.errstate(divide="ignore", invalid="ignore")
+def log_odds_limits(rate: FloatArray, error: FloatArray, quantile: float) -> tuple[FloatArray, FloatArray]:
+    """Limits of several rates with errors of their own, carried to the log-odds; NaN at 0 and at 1."""
     reach = quantile * error / (rate * (1 - rate))
-    return float(expit(logit(rate) - reach)), float(expit(logit(rate) + reach))
+    return expit(logit(rate) - reach), expit(logit(rate) + reach)

@@ -21,33 +21,86 @@ def calibration_tables(
     """The calibration line, errors and tests of each model, and its rating grades if there are any."""
     known = [(m.model, m.calibration) for m in models if m.calibration is not None]
     if known:
-        yield line_table(known, level, has_smooth=has_smooth)
+        yield line_table(known, level)
+        yield distance_table(known, level, has_smooth=has_smooth)
         yield calibration_test_table(known)
         yield from grade_tables(known)
 
 
-def line_table(
-    known: Sequence[tuple[str, ModelCalibration]], level: str, *, has_smooth: bool = True
-) -> Table:
-    """Slope and intercepts of the calibration line, and the mean distance to a smooth curve and in bins.
-
-    Smooth curves need the rows in memory; without them there is no column for their errors.
-    """
+def line_table(known: Sequence[tuple[str, ModelCalibration]], level: str) -> Table:
+    """Slope and intercepts of the calibration line."""
     lines = []
     for model, calibration in known:
         line = calibration.line
         estimates = (line.slope, line.intercept, line.intercept_at_slope_one)
         texts = [text for e in estimates for text in (format_number(e.value, 3), interval_text(e, 3))]
-        ici = NOT_DEFINED if calibration.errors is None else format_number(calibration.errors.ici, 4)
-        smooth = (ici,) if has_smooth else ()
-        lines.append((model, *texts, *smooth, format_number(calibration.binned.value, 4)))
+        lines.append((model, *texts))
     heads = ("slope", "interval", "intercept", "interval", "at slope 1", "interval")
     return Table(
-        caption=f"Calibration line (slope 1 and intercept 0 are ideal), with {level} intervals; mean "
-        f"distance {'to a smooth curve (ICI) and ' * has_smooth}in 10 bins (ECE, which depends on the bins)",
-        heads=("model", *heads, *(["ICI"] if has_smooth else []), "ECE"),
+        caption=f"Calibration line (slope 1 and intercept 0 are ideal), with {level} intervals",
+        heads=("model", *heads),
         rows=tuple(lines),
     )
+
+
+#: Distances to a smooth curve, with their heads.
+_SMOOTH = {"ici": "ICI", "e50": "E50", "e90": "E90", "emax": "Emax"}
+
+
+def distance_table(
+    known: Sequence[tuple[str, ModelCalibration]], level: str, *, has_smooth: bool = True
+) -> Table:
+    """Distances between forecasts and what happened: to a smooth curve, and in bins.
+
+    Smooth curves need the rows in memory; without them there are no columns for their distances.
+    """
+    smooth = _SMOOTH if has_smooth else {}
+    found = [calibration.binned for _, calibration in known]
+    is_bounded = any(binned.interval is not None for binned in found)
+    is_corrected = any(binned.corrected is not None for binned in found)
+    return Table(
+        caption=_describe_distances(level, has_smooth=has_smooth, bounded=is_bounded, corrected=is_corrected),
+        heads=(
+            *("model", *(head for name in smooth.values() for head in (name, "interval")), "ECE"),
+            *(("interval",) if is_bounded else ()),
+            *(("ECE corrected",) if is_corrected else ()),
+        ),
+        rows=tuple(
+            (
+                model,
+                *_distances(calibration, smooth),
+                format_number(calibration.binned.value, 4),
+                *((interval_text(calibration.binned.interval, 4),) if is_bounded else ()),
+                *((_corrected(calibration),) if is_corrected else ()),
+            )
+            for model, calibration in known
+        ),
+    )
+
+
+def _describe_distances(level: str, *, has_smooth: bool, bounded: bool, corrected: bool) -> str:
+    of_curve = (
+        "to the lowess curve, local lines of degree 1 (mean ICI, median E50, 90 % quantile E90, maximum "
+        "Emax), and "
+    )
+    noise = "; noise makes it too large, the last column corrects for that"
+    intervals = f", with {level} intervals, which hold 0 unless the data speak against it; lower is better"
+    return (
+        f"Distance between forecasts and observed frequencies {of_curve * has_smooth}in 10 bins (ECE, which "
+        f"depends on the bins{noise * corrected}){intervals if bounded else '; lower is better'}"
+    )
+
+
+def _distances(found: ModelCalibration, smooth: Iterable[str]) -> Iterator[str]:
+    intervals = {} if found.errors is None else {e.measure: e for e in found.errors.intervals}
+    for name in smooth:
+        yield NOT_DEFINED if found.errors is None else format_number(getattr(found.errors, name), 4)
+        yield interval_text(intervals.get(name), 4)
+
+
+def _corrected(found: ModelCalibration) -> str:
+    corrected = found.binned.corrected
+    return NOT_DEFINED if corrected is None else format_number(corrected, 4)
 
 
 def calibration_test_table(known: Sequence[tuple[str, ModelCalibration]]) -> Table:

@@ -11,11 +11,12 @@ from scorereport.formatting import (
     format_p_value,
     format_percent,
 )
-from scorereport.tables.table import Table
+from scorereport.tables.table import Table, tell_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from scorereport.curves.thresholds import ThresholdInterval, ThresholdResult
     from scorereport.inference.recalibration import RecalibrationTrial
     from scorereport.results import ModelResult
 
@@ -23,39 +24,61 @@ if TYPE_CHECKING:
 _MCB_HEADS = ("MCB before", "MCB after")
 
 
-def threshold_table(models: Sequence[ModelResult]) -> Table | None:
+#: Rates of the table that have intervals, with their heads.
+_RATES = {
+    "sensitivity": "sens.",
+    "specificity": "spec.",
+    "positive_predictive_value": "PPV",
+    "negative_predictive_value": "NPV",
+}
+
+
+def threshold_table(models: Sequence[ModelResult], level: str) -> Table | None:
     """What happens if a case is acted upon once its forecast reaches a threshold."""
+    has_intervals = any(t.intervals for m in models for t in m.thresholds)
     rows = [
-        (
-            f"{t.threshold:g}",
-            m.model,
-            *(
-                format_percent(share)
-                for share in (
-                    t.flagged,
-                    t.sensitivity,
-                    t.specificity,
-                    t.positive_predictive_value,
-                    t.negative_predictive_value,
-                )
-            ),
-            format_number(t.net_benefit, 4),
-            format_number(t.regret, 4),
-        )
+        (f"{t.threshold:g}", m.model, *_decision(t, has_intervals=has_intervals))
         for of_threshold in zip(*(m.thresholds for m in models), strict=True)
         for m, t in zip(models, of_threshold, strict=True)
     ]
     if not rows:
         return None
+    interval = ("interval",) if has_intervals else ()
+    stated = f", with {level} intervals, each for its number alone" if has_intervals else ""
     return Table(
         caption="Acting if the forecast is at least the threshold: share of cases acted upon, sensitivity "
         "(events found), specificity (non-events spared), predictive values (PPV, NPV: how often a decision "
-        "is right), net benefit (higher is better) and regret (lower is better)",
-        heads=("threshold", "model", "acted on", "sens.", "spec.", "PPV", "NPV", "net benefit", "regret"),
+        f"is right), net benefit (higher is better) and regret (lower is better){stated}",
+        heads=(
+            *("threshold", "model", "acted on"),
+            *(head for rate in _RATES.values() for head in (rate, *interval)),
+            *("net benefit", *interval, "regret"),
+        ),
         rows=tuple(rows),
         n_labels=2,
         section=len(models) if len(models) > 1 else 0,
     )
+
+
+def _decision(t: ThresholdResult, *, has_intervals: bool) -> Iterator[str]:
+    yield format_percent(t.flagged)
+    for rate in _RATES:
+        yield format_percent(getattr(t, rate))
+        if has_intervals:
+            yield _percents(t.interval(rate))
+    yield format_number(t.net_benefit, 4)
+    if has_intervals:
+        found = t.interval("net_benefit")
+        yield "" if found is None else format_interval(found.lower, found.upper, 4)
+    yield format_number(t.regret, 4)
+
+
+def _percents(found: ThresholdInterval | None) -> str:
+    """The interval of a rate, in percent."""
+    if found is None:
+        return ""
+    lower, upper = 100 * found.lower, 100 * found.upper
+    return format_interval(lower, upper, tell_apart(lower, upper, 1))
 
 
 def recalibration_table(models: Sequence[ModelResult], level: str) -> Table | None:

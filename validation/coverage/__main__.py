@@ -20,6 +20,7 @@ from validation.coverage.rejections import study_rejections
 from validation.coverage.scaling import study_scaling
 from validation.coverage.simulate import Plan
 from validation.coverage.simultaneous import study_simultaneous
+from validation.coverage.values import study_values
 from validation.coverage.weights import study_weights
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ STUDIES: dict[str, Study] = {
     "classes": study_classes,
     "scaling": study_scaling,
     "weights": study_weights,
+    "values": study_values,
 }
 INTERRUPTED = 130
 

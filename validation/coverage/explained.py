@@ -27,6 +27,16 @@ TEXTS = {
     "each setting tells how often there was one. The document did not examine these.",
     "scale verdicts": "How often the angle calls a model over- or under-confident, or finds its classes "
     "biased. In the setting of that name true probabilities are multiplied by 3, 1 and 1/3.",
+    "decisions": "Calibrated forecasts with a beta distribution: rates, net benefit, and its difference to "
+    "treating all, at half the prevalence, at it, and at twice of it (at .8 for 0.5). Wilson's intervals are "
+    "of a discrete count: with few cases their coverage goes up and down about the nominal one, by up to a "
+    "few points, and rates of which no case could count are not counted as wrong. Clusters are of five cases "
+    "with the same forecast.",
+    "distances": "Test-inversion intervals of ICI, E50, E90 and Emax, for the curve that lowess has in an "
+    "endless sample and for the true curve, and of ECE. At and near calibration they are on the safe side: "
+    "the upper end is the larger of two, and the lower end is 0 unless the data speak against it.",
+    "flexible curves": "The share of forecasts at which the band of the flexible calibration curve holds "
+    "the true probability.",
     "weights": "Sampling weights of mean 1 and variance 1/2 that do not depend on the outcome. The document "
     "did not examine these.",
     "weights: tests": "Rejections at 5 % of calibrated forecasts whose rows carry weights of several kinds: "

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from scorereport.inference.binning import NAEINI_2015
+from scorereport.inference.binning import KUMAR_2019, NAEINI_2015
 from scorereport.inference.calibration import HOSMER_LEMESHOW_1980, SPIEGELHALTER_1986, VAN_CALSTER_2019
+from scorereport.inference.distances import CARPENTER_1999
+from scorereport.inference.flexible import VAN_CALSTER_2016
 from scorereport.inference.grades import ECB_2019
 from scorereport.inference.lines import COX_1958, HARRELL_2015
+from scorereport.inference.lowess import CLEVELAND_1979
 from scorereport.inference.smoothing import AUSTIN_STEYERBERG_2019
 from scorereport.report.formulas.formula import Formula
 from scorereport.report.formulas.works import COVERAGE_STUDY
@@ -58,10 +61,12 @@ CALIBRATION = {
         reference=COX_1958,
     ),
     "ici": Formula(
-        name="Integrated calibration index (ICI)",
-        formula="ICI = mean |s(p) − p|, s a smooth curve of y over p",
-        convention="Lower is better. The curve is cut to [0, 1].",
-        reference=AUSTIN_STEYERBERG_2019,
+        name="Distances to a smooth curve (ICI, E50, E90, Emax)",
+        formula="ICI = mean |s(p) − p|, s a smooth curve of y over p; E50, E90, Emax: median, 90 % quantile "
+        "and maximum of |s(p) − p|",
+        convention="Lower is better. The curve is lowess, local lines of degree 1, cut to [0, 1]; Austin and "
+        "Steyerberg, who proposed the measures, used loess of degree 2, which gives other values.",
+        reference=f"{AUSTIN_STEYERBERG_2019}; {CLEVELAND_1979}",
     ),
     "ece": Formula(
         name="Expected calibration error (ECE)",
@@ -69,6 +74,36 @@ CALIBRATION = {
         convention="Lower is better. A forecast on an edge belongs to the lower bin. The value depends on "
         "the bins.",
         reference=NAEINI_2015,
+    ),
+    "corrected ece": Formula(
+        name="ECE corrected for noise",
+        formula="max(0, 2 ECE − Σ (m / n) E|d + σX|), d = mean y − mean p, σ² = r(1 − r)/m, "
+        "r = (m mean y + 1/2)/(m + 1), X standard normal",
+        convention="What noise adds to the observed distances stands for what it added to the true ones. "
+        "With sampling weights or clusters σ is the error over rows or clusters.",
+        reference=KUMAR_2019,
+    ),
+    "distance interval": Formula(
+        name="Intervals of ICI, E50, E90, Emax and ECE",
+        formula="λ₁D to max(λ₂D, q): curves p + λ(s(p) − p) + noise are drawn B times; at λ₁ a share "
+        "(1 − ℓ)/2 of their distances reaches D, at λ₂ that share is D or less; q is the quantile (1 + ℓ)/2 "
+        "at λ = 1",
+        convention="D is the observed distance. λ₁ = 0 if at λ = 0, a calibrated forecast, that share is "
+        "larger. Noise is normal with the variance of the outcomes at the drawn curve or, with clusters, of "
+        "the sums over clusters; curves are drawn for up to 60 cells of neighbouring forecasts. The upper "
+        "end of ICI, Emax and ECE also reaches how far the prevalence may be from the mean forecast. "
+        "Intervals are for what the same curve or bins show in an endless sample.",
+        reference=f"{CARPENTER_1999}; {COVERAGE_STUDY}",
+    ),
+    "flexible": Formula(
+        name="Flexible calibration curve",
+        formula="logit P(y = 1) = β₀ + β₁x + Σ βₖ hₖ(x), x = logit p, hₖ terms of a restricted cubic spline; "
+        "band: logit ± z se, carried back",
+        convention="Maximum likelihood; 5 knots at the quantiles 5, 27.5, 50, 72.5 and 95 % of the "
+        "forecasts; 4, 3 or none if there are fewer than 10 events or non-events for each βₖ, k ≥ 1, or if "
+        "knots fall together. Beyond the outer knots the curve is a line in log-odds. Forecasts of exactly 0 "
+        "or 1 are left out, which is then stated. With sampling weights or clusters se is the sandwich’s.",
+        reference=f"{VAN_CALSTER_2016}; {HARRELL_2015}",
     ),
     "Spiegelhalter's z": Formula(
         name="Spiegelhalter’s z",

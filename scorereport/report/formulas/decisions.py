@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from scorereport.inference.decisions import ZOU_DONNER_2008
 from scorereport.report.formulas.formula import Formula
-from scorereport.report.formulas.works import ALTMAN_BLAND_1994, YOUDEN_1950
+from scorereport.report.formulas.works import ALTMAN_BLAND_1994, WILSON_1927, YOUDEN_1950
 from scorereport.scores.references import EHM_2016, FLORES_2025, HANLEY_MCNEIL_1982, VICKERS_ELKIN_2006
 
 #: Methods by the key under which the section asks for them.
@@ -40,5 +41,15 @@ DECISIONS = {
         "NPV = TN / (TN + FN)",
         convention="Acted on: TP + FP. 0/0 is not defined (n/d).",
         reference=ALTMAN_BLAND_1994,
+    ),
+    "decision intervals": Formula(
+        name="Intervals of rates and of net benefit",
+        formula="NB: lower end NB − √(a² + b² − 2ρab), a = TP − lower(TP), b = w (upper(FP) − FP), "
+        "w = t / (1 − t); upper end likewise with the other limits",
+        convention="Rates, and the shares TP and FP of all cases, have Wilson’s limits; those of net benefit "
+        "are combined from them, ρ = −√(TP FP / ((1 − TP)(1 − FP))) being the correlation of the shares. "
+        "With sampling weights or clusters limits are on log-odds, and errors and ρ come from sums over rows "
+        "or clusters. Each interval holds at its threshold alone.",
+        reference=f"{WILSON_1927}; {ZOU_DONNER_2008}",
     ),
 }

@@ -68,6 +68,13 @@ def _describe_line_and_errors(known: Sequence[ModelCalibration]) -> Iterator[Ent
     binned = known[0].binned
     shape = {"uniform": "equal width", "quantile": "about equal count"}[binned.strategy]
     yield make_entry("ece", f"Here {binned.bins} bins of {shape}.")
+    if binned.corrected is not None:
+        yield make_entry("corrected ece")
+    if binned.interval is not None:
+        drawn = binned.interval.method.partition(", ")[2]
+        yield make_entry("distance interval", capitalize(f"{drawn}."))
+    if any(found.flexible is not None for found in known):
+        yield make_entry("flexible")
 
 
 def _describe_tests(tests: Sequence[HypothesisTest]) -> Iterator[Entry]:

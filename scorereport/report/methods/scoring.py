@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scorereport.report.formulas.classes import CLASS_SCORES
 from scorereport.report.formulas.scores import SCORES
-from scorereport.report.methods.entries import Entry, capitalize, make_entry
+from scorereport.report.methods.entries import Entry, capitalize, distinct, make_entry
 from scorereport.scores.registry import get_score
 
 if TYPE_CHECKING:
@@ -67,3 +67,11 @@ def describe_decisions(evaluation: Evaluation, omitted: Collection[str] = ()) ->
         yield make_entry("net benefit")
         if evaluation.models[0].thresholds:
             yield make_entry("thresholds")
+        if any(m.curves.decision.band is not None for m in evaluation.models):
+            yield make_entry("decision intervals", *_describe_limits(evaluation))
+
+
+def _describe_limits(evaluation: Evaluation) -> Iterator[str]:
+    """How limits of shares were made here, and why there are none."""
+    bands = [m.curves.decision.band for m in evaluation.models if m.curves.decision.band is not None]
+    yield from distinct(f"Here: {band.note or band.method.partition(': ')[2]}." for band in bands)

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.figures import describe_reliability, plot_reliability
+from scorereport.figures import describe_flexible, describe_reliability, plot_flexible, plot_reliability
+from scorereport.figures.flexible import has_flexible
 from scorereport.formatting import common_decimals, format_level, format_number, format_percent, join_words
 from scorereport.report.parts import Section, collect_parts, make_figure, make_table
-from scorereport.tables.calibrating import calibration_test_table, grade_tables, line_table
+from scorereport.tables.calibrating import (
+    calibration_test_table,
+    distance_table,
+    grade_tables,
+    line_table,
+)
 from scorereport.tables.sentences import describe_bands
 from scorereport.tables.table import Table
 
@@ -36,13 +42,17 @@ def describe_calibration(report: Report) -> Section:
         parts=collect_parts(
             brier=make_table(_brier_table(evaluation.models)),
             reliability=_draw_diagrams(evaluation),
-            line=make_table(line_table(known, level, has_smooth=has_smooth)) if known else None,
+            distances=make_table(distance_table(known, level, has_smooth=has_smooth)) if known else None,
+            flexible=_draw_flexible(evaluation),
+            line=make_table(line_table(known, level)) if known else None,
             tests=make_table(calibration_test_table(known)) if known else None,
             **grades,
         ),
         content={
             "sentences": [sentence for model in evaluation.models for sentence in describe_bands(model)],
             "grades": list(grades),
+            "has_smooth": has_smooth,
+            "no_curve": _explain_curves(evaluation.models),
             "has_band": any(model.bands for model in evaluation.models),
             "has_outline": any(map(_is_outline, bands)),
             "why_no_band": _explain_absence(evaluation),
@@ -75,6 +85,32 @@ def _draw_diagrams(evaluation: Evaluation) -> Part:
         prevalence=prevalence,
         caption=f"CORP reliability diagrams. {_describe_drawing(models)}",
     )
+
+
+def _draw_flexible(evaluation: Evaluation) -> Part | None:
+    """The flexible curves, if any model has one."""
+    models = [m for m in evaluation.models if has_flexible(m)]
+    if not models:
+        return None
+    level = format_level(evaluation.settings.band_level)
+    return make_figure(
+        plot_flexible,
+        describe_flexible(evaluation.models),
+        evaluation.models,
+        caption="Flexible calibration curves: logistic regression on a restricted cubic spline of the "
+        f"log-odds of the forecast. Light: pointwise {level} confidence band; where the diagonal lies "
+        "outside, the data speak against calibration at that forecast alone.",
+    )
+
+
+def _explain_curves(models: Sequence[ModelResult]) -> list[str]:
+    """Why a model has no flexible curve, or which forecasts it leaves out."""
+    found = [(m.model, m.calibration.flexible) for m in models if m.calibration is not None]
+    return [
+        f"{model}, flexible curve: {curve.note}"
+        for model, curve in found
+        if curve is not None and (not len(curve.forecast) or "left out" in curve.note)
+    ]
 
 
 #: What the bands of a diagram show, by their coverage.

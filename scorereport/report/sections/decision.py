@@ -40,12 +40,21 @@ def describe_decision_section(report: Report) -> Section:
                 models,
                 costs,
                 caption="Decision curves: net benefit of acting if the forecast is at least the threshold, "
-                f"beside acting always and never. Higher is better.{shaded}",
+                f"beside acting always and never. Higher is better.{_describe_band(evaluation)}{shaded}",
             ),
-            thresholds=make_table(threshold_table(models)),
+            thresholds=make_table(threshold_table(models, format_level(evaluation.settings.level))),
         ),
         content={"costs": "" if costs is None else f"{costs[0]:g} to {costs[1]:g}"},
     )
+
+
+def _describe_band(evaluation: Evaluation) -> str:
+    """What the light areas are, if there are any."""
+    bands = [model.curves.decision.band for model in evaluation.models]
+    if not any(band is not None and not band.note for band in bands):
+        return ""
+    level = format_level(evaluation.settings.level)
+    return f" Light areas: {level} intervals at each threshold by itself."
 
 
 def _bounded(evaluation: Evaluation) -> Table | None:

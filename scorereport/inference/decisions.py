@@ -1,0 +1,374 @@
+"""Intervals of what decisions at thresholds come to: rates, net benefit and regret.
+
+All of them are made of four sums of weights: true and false positives, false and true negatives. Rates have
+Wilson's interval; net benefit and regret add two shares of all cases, and their limits are combined from
+those of the shares. With sampling weights or clusters the four sums have a covariance over what was drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from scorereport.arrays import FloatArray, read_only
+from scorereport.checks import check_inside
+from scorereport.curves.decision import DecisionCurve, NetBenefitBand
+from scorereport.curves.thresholds import ThresholdInterval, ThresholdResult, threshold_table
+from scorereport.inference.rates import log_odds_limits, wilson_limits
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from scorereport.arrays import IntArray
+    from scorereport.checks import Cases
+    from scorereport.curves.fitted import Fitted
+    from scorereport.reliability.fit import Corp
+    from scorereport.sampling import Units
+
+Side = Literal["left", "right"]
+
+ZOU_DONNER_2008 = "Zou, Donner (2008), Stat. Med. 27, doi:10.1002/sim.3095"
+#: Sums of weights this small against all of them are rounding.
+_ROUNDING = 1e-13
+#: Places of the four sums.
+_TP, _FP, _FN, _TN = range(4)
+#: Each rate: of which sums its cases are, and which other cases could count.
+_RATES = {
+    "flagged": ((_TP, _FP), (_FN, _TN)),
+    "sensitivity": ((_TP,), (_FN,)),
+    "specificity": ((_TN,), (_FP,)),
+    "positive_predictive_value": ((_TP,), (_FP,)),
+    "negative_predictive_value": ((_TN,), (_FN,)),
+}
+#: Net benefit minus that of treating all.
+OVER_TREAT_ALL = "net_benefit_over_treat_all"
+
+
+class Limits(NamedTuple):
+    """Values with their lower and upper limits, one for each threshold."""
+
+    value: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Decisions:
+    """Decisions at some thresholds: the four sums, and how much they vary.
+
+    `sums` has a row for each of the four. `moments` sums the products of every two over what was drawn,
+    rows or clusters, `draws` of them; None if cases are independent and counted. `size` is the number of
+    cases, or of what stands for them; NaN if nothing is known of it.
+    """
+
+    sums: FloatArray
+    size: float
+    level: float
+    method: str
+    moments: FloatArray | None = None
+    draws: float = np.nan
+    quantile: float = np.nan
+    note: str = ""
+
+    @property
+    def total(self) -> FloatArray:
+        """Sum of all weights at each threshold, which is the same at all."""
+        return self.sums.sum(axis=0)
+
+    def rate(self, measure: str) -> Limits:
+        """A rate with its limits."""
+        return self._bound_share(*_RATES[measure])
+
+    def net_benefit(self, odds: FloatArray) -> Limits:
+        """Net benefit at the odds of the thresholds."""
+        return self._combine((_TP, np.ones_like(odds)), (_FP, -odds))
+
+    def over_treat_all(self, odds: FloatArray) -> Limits:
+        """Net benefit minus that of treating all: what sparing cases brings."""
+        return self._combine((_TN, odds), (_FN, -np.ones_like(odds)))
+
+    def regret(self, threshold: FloatArray) -> Limits:
+        """Regret at the thresholds, taken as costs."""
+        return self._combine((_FP, threshold), (_FN, 1 - threshold))
+
+    @np.errstate(divide="ignore", invalid="ignore")
+    def _bound_share(self, top: tuple[int, ...], rest: tuple[int, ...]) -> Limits:
+        """The share of some sums in themselves and others: Wilson's limits, or on log-odds."""
+        happened = self.sums[list(top)].sum(axis=0)
+        counted = happened + self.sums[list(rest)].sum(axis=0)
+        rate = happened / counted
+        lower, upper = wilson_limits(rate, self.size * counted / self.total, self.level)
+        if self.moments is None:
+            return Limits(rate, lower, upper)
+        gradient = np.zeros_like(self.sums)
+        gradient[list(top)], gradient[list(rest)] = 1 - rate, -rate
+        error = np.sqrt(self._covariance(gradient, gradient)) / counted
+        robust = log_odds_limits(rate, error, self.quantile)
+        has_error = (error > _ROUNDING) & (rate > 0) & (rate < 1)
+        return Limits(rate, np.where(has_error, robust[0], lower), np.where(has_error, robust[1], upper))
+
+    @np.errstate(divide="ignore", invalid="ignore")
+    def _combine(self, first: tuple[int, FloatArray], second: tuple[int, FloatArray]) -> Limits:
+        """The sum of two shares of all cases, each times a factor.
+
+        The reach of each share towards the limit asked for is that of its own limits; both are added in
+        quadrature, with the correlation of the shares.
+
+        References
+        ----------
+        Zou, Donner (2008), Stat. Med. 27, doi:10.1002/sim.3095
+        """
+        shares = [self._bound_share((k,), tuple({_TP, _FP, _FN, _TN} - {k})) for k in (first[0], second[0])]
+        factors = (first[1], second[1])
+        together = self._correlate(first[0], second[0]) * np.sign(factors[0]) * np.sign(factors[1])
+        value = factors[0] * shares[0].value + factors[1] * shares[1].value
+        reach = []
+        for outwards in (-1, 1):
+            one, two = (
+                np.abs(factor) * np.where(outwards * factor > 0, s.upper - s.value, s.value - s.lower)
+                for factor, s in zip(factors, shares, strict=True)
+            )
+            reach.append(np.sqrt(np.maximum(one**2 + two**2 + 2 * together * one * two, 0)))
+        return Limits(value, value - reach[0], value + reach[1])
+
+    def _correlate(self, first: int, second: int) -> FloatArray:
+        """The correlation of two shares of all cases; 0 where one of them does not vary."""
+        shares = self.sums / self.total
+        if self.moments is None:
+            p, q = shares[first], shares[second]
+            found = -np.sqrt(p * q / ((1 - p) * (1 - q)))
+        else:
+            one, two = (-np.tile(shares[k], (4, 1)) for k in (first, second))
+            one[first] += 1
+            two[second] += 1
+            spread = np.sqrt(self._covariance(one, one) * self._covariance(two, two))
+            found = np.clip(self._covariance(one, two) / spread, -1, 1)
+        return np.where(np.isfinite(found), found, 0.0)
+
+    def _covariance(self, one: FloatArray, two: FloatArray) -> FloatArray:
+        """Of two sums with these factors, over what was drawn; not negative for a sum with itself."""
+        moments = np.zeros((4, 4, 1)) if self.moments is None else self.moments
+        found = np.einsum("it,jt,ijt->t", one, two, moments) * self.draws / (self.draws - 1)
+        return np.maximum(found, 0.0) if one is two else found
+
+
+def threshold_intervals(
+    fit: Corp, *, thresholds: ArrayLike, level: float = 0.95
+) -> tuple[ThresholdResult, ...]:
+    """Decisions at each threshold with intervals of their rates, of net benefit and of regret.
+
+    Rates have Wilson's interval. Net benefit and regret add shares of all cases; their limits are combined
+    from Wilson's limits of the shares. With clusters or sampling weights limits are on log-odds.
+
+    Parameters
+    ----------
+    fit : of outcomes 0 and 1
+    thresholds : in [0, 1]; a case is decided for if its forecast is at least the threshold
+    level : the probability with which each interval covers, at its threshold alone
+
+    References
+    ----------
+    Wilson (1927), J. Am. Stat. Assoc. 22, doi:10.1080/01621459.1927.10502953
+    Zou, Donner (2008), Stat. Med. 27, doi:10.1002/sim.3095
+
+    >>> from scorereport import corp
+    >>> (row,) = threshold_intervals(corp([0, 1, 0, 1], [0.1, 0.6, 0.4, 0.8]), thresholds=[0.4])
+    >>> found = row.interval("sensitivity")
+    >>> found.value, round(found.lower, 4), found.upper, found.method
+    (1.0, 0.3424, 1.0, 'Wilson')
+    """
+    level = check_inside(level, "level", 0, 1, closed="neither")
+    return add_threshold_intervals(threshold_table(fit, thresholds=thresholds), tally_rows(fit, level))
+
+
+#: Makes decisions at thresholds, at which forecasts are decided for ("left") or not ("right").
+Tally = Callable[[FloatArray, Side], Decisions]
+
+
+def add_threshold_intervals(
+    results: tuple[ThresholdResult, ...], tally: Tally
+) -> tuple[ThresholdResult, ...]:
+    """Intervals for all numbers of a threshold table."""
+    t = np.array([result.threshold for result in results])
+    found = tally(t, "left")
+    with np.errstate(divide="ignore"):
+        odds = np.where(t < 1, t / (1 - t), np.nan)
+    limits = {measure: found.rate(measure) for measure in _RATES} | {
+        "net_benefit": found.net_benefit(odds),
+        OVER_TREAT_ALL: found.over_treat_all(odds),
+        "regret": found.regret(t),
+    }
+    return tuple(
+        replace(result, intervals=tuple(_describe(m, at, place, found) for m, at in limits.items()))
+        for place, result in enumerate(results)
+    )
+
+
+def _describe(measure: str, limits: Limits, place: int, found: Decisions) -> ThresholdInterval:
+    value, lower, upper = (float(column[place]) for column in limits)
+    combined = "" if measure in _RATES else "limits of two shares combined (Zou, Donner): "
+    missing = "" if np.isfinite(value) else "No case could count: there is no interval."
+    return ThresholdInterval(
+        measure=measure,
+        value=value,
+        lower=lower,
+        upper=upper,
+        level=found.level,
+        method=f"{combined}{found.method}",
+        note=missing or found.note,
+    )
+
+
+def add_decision_band(curve: DecisionCurve, tally: Tally) -> DecisionCurve:
+    """Pointwise intervals along a decision curve."""
+    odds = curve.threshold / (1 - curve.threshold)
+    at, beyond = (tally(curve.threshold, side) for side in ("left", "right"))
+    here, there = at.net_benefit(odds), beyond.net_benefit(odds)
+    band = NetBenefitBand(
+        lower=read_only(here.lower),
+        upper=read_only(here.upper),
+        lower_beyond=read_only(there.lower),
+        upper_beyond=read_only(there.upper),
+        level=at.level,
+        method=f"pointwise; limits of two shares combined (Zou, Donner): {at.method}",
+        note=at.note,
+    )
+    return replace(curve, band=band)
+
+
+# Where decisions come from
+
+
+def tally_rows(fit: Corp, level: float) -> Tally:
+    """Decisions of a fit whose rows are in memory."""
+    units, rows = fit.sample.units, _Rows.of(fit)
+    if rows is None:
+        return tally_counts(fit, level)
+    clustered = units.cluster is not None
+    size = units.size if clustered else units.total / units.case_weight
+
+    def tally(t: FloatArray, side: Side) -> Decisions:
+        return Decisions(
+            sums=_count(fit, t, side),
+            moments=rows.moments(t, side),
+            draws=units.size,
+            quantile=units.critical_value(level),
+            size=float(size),
+            level=level,
+            method=f"normal on log-odds, errors over {'clusters' if clustered else 'weighted rows'}",
+            note="" if units.size > 1 else f"One {units.unit} does not show how much rates vary.",
+        )
+
+    return tally
+
+
+def tally_counts(fit: Fitted, level: float, *, case_weight: float = 1.0, clustered: bool = False) -> Tally:
+    """Decisions of cases that are counted; weights count Kish's number of cases, clusters nothing."""
+    note = "Counts do not show how much clusters vary: there is no interval." if clustered else ""
+
+    def tally(t: FloatArray, side: Side) -> Decisions:
+        return Decisions(
+            sums=_count(fit, t, side),
+            size=np.nan if clustered else float(fit.n) / case_weight,
+            level=level,
+            method="Wilson" if case_weight == 1 else "Wilson, Kish's number of cases",
+            note=note,
+        )
+
+    return tally
+
+
+def _count(fit: Fitted, t: FloatArray, side: Side) -> FloatArray:
+    """The four sums at each threshold."""
+    distinct = fit.distinct
+    first = np.searchsorted(distinct.x_min, t, side=side)
+    below = np.append(0.0, np.cumsum(distinct.events.astype(np.float64)))
+    spared = np.append(0.0, np.cumsum((distinct.n - distinct.events).astype(np.float64)))
+    sums = np.stack([below[-1] - below[first], spared[-1] - spared[first], below[first], spared[first]])
+    return np.where(sums > _ROUNDING * (below[-1] + spared[-1]), sums, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Rows:
+    """Weighted rows by forecast, highest first, and products summed over what was drawn up to each.
+
+    `products` has columns for the products of every two of the sums of events and of others above a
+    threshold, and of all events and all others; `whole` has the products of the last two.
+    """
+
+    forecast: FloatArray  # ascending
+    products: FloatArray  # of what is above, highest first: seven columns, 0 in front
+    whole: FloatArray
+
+    @classmethod
+    def of(cls, fit: Corp) -> _Rows | None:
+        """The rows of a fit; None if they are independent and counted."""
+        units = fit.sample.units
+        if units.cluster is None and units.are_repeated_rows:
+            return None
+        above, everything = _weigh(fit.cases, units)
+        products, whole = (
+            _products_of_rows(above)
+            if units.cluster is None
+            else _products_of_clusters(above, everything, units)
+        )
+        sums = np.concatenate([np.zeros((7, 1)), np.cumsum(products, axis=1)], axis=1)
+        return cls(forecast=fit.cases.y_prob, products=sums, whole=whole)
+
+    def moments(self, t: FloatArray, side: Side) -> FloatArray:
+        """Products of every two of the four sums at each threshold, summed over what was drawn."""
+        above = len(self.forecast) - np.searchsorted(self.forecast, t, side=side)
+        of = np.empty((4, 4, len(t)))  # above: events, others; in all: events, others
+        (of[0, 0], of[0, 1], of[1, 1], of[0, 2], of[0, 3], of[1, 2], of[1, 3]) = self.products[:, above]
+        of[2, 2], of[2, 3], of[3, 3] = self.whole[:, None]
+        for i, j in ((1, 0), (2, 0), (3, 0), (2, 1), (3, 1), (3, 2)):
+            of[i, j] = of[j, i]
+        return np.einsum("ai,bj,ijt->abt", _FOUR_SUMS, _FOUR_SUMS, of)
+
+
+#: The four sums from events and others above a threshold, and in all.
+_FOUR_SUMS = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [-1, 0, 1, 0], [0, -1, 0, 1]])
+
+
+def _weigh(cases: Cases, units: Units) -> tuple[FloatArray, FloatArray]:
+    """Weights of events and of others, for each row, highest forecast first; and those in row order."""
+    event = cases.y_true.astype(np.float64)
+    everything = np.stack([units.row_weight * event, units.row_weight * (1 - event)])
+    return everything[:, ::-1], everything
+
+
+def _products_of_rows(above: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Each row by itself: events and others do not meet."""
+    events, others = above**2
+    nothing = np.zeros_like(events)
+    whole = np.array([events.sum(), 0.0, others.sum()])
+    return np.stack([events, nothing, others, events, nothing, nothing, others]), whole
+
+
+def _products_of_clusters(
+    above: FloatArray, everything: FloatArray, units: Units
+) -> tuple[FloatArray, FloatArray]:
+    """What each row adds to the products of the sums of its cluster, once the rows above it are in."""
+    cluster: IntArray = units.cluster if units.cluster is not None else np.arange(units.rows)
+    totals = np.stack([np.bincount(cluster, weights=part) for part in everything])
+    code = cluster[::-1]
+    before = np.stack([_sum_before(part, code) for part in above])
+    (a, b), (of_a, of_b), (all_a, all_b) = above, before, totals[:, code]
+    added = [(2 * of_a + a) * a, of_a * b + of_b * a, (2 * of_b + b) * b]
+    products = np.stack([*added, a * all_a, a * all_b, b * all_a, b * all_b])
+    return products, np.array([(totals[0] ** 2).sum(), (totals[0] * totals[1]).sum(), (totals[1] ** 2).sum()])
+
+
+def _sum_before(values: FloatArray, code: IntArray) -> FloatArray:
+    """For each row the sum over earlier rows of its cluster."""
+    order = np.argsort(code, kind="stable")
+    ordered, codes = values[order], code[order]
+    sums = np.cumsum(ordered) - ordered
+    starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
+    sums -= np.repeat(sums[starts], np.diff(np.append(starts, len(codes))))
+    out = np.empty_like(values)
+    out[order] = sums
+    return out

@@ -1,0 +1,102 @@
+"""Lowess with weights: local lines at some forecasts, as coefficients of what was observed.
+
+statsmodels' lowess counts neighbours and has no weights. Here the neighbours of a forecast are the nearest
+cases that together have a share of all weight; for whole weights the curve is that of statsmodels on
+repeated rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.sampling import are_whole
+
+if TYPE_CHECKING:
+    from scorereport.arrays import FloatArray, IntArray
+
+CLEVELAND_1979 = "Cleveland (1979), J. Am. Stat. Assoc. 74, doi:10.1080/01621459.1979.10481038"
+#: Sums of weights count as equal if they differ by less than this, relative to all.
+_ROUNDING = 1e-12
+#: More distinct values than the first are pooled into cells, as many as the second.
+MANY_VALUES, MOST_CELLS = 5000, 2000
+#: Numbers that are held at once.
+_MOST_NUMBERS = 1 << 21
+
+
+def smooth_weighted(
+    y: FloatArray, x: FloatArray, weight: FloatArray, nodes: FloatArray, fraction: float
+) -> FloatArray:
+    """The curve at the nodes; x ascends, and may hold the same value more than once.
+
+    More than 5,000 distinct values are pooled into 2,000 cells of about equal weight first.
+    """
+    cell = pool_neighbours(x, weight, MOST_CELLS) if len(np.unique(x)) > MANY_VALUES else None
+    index = np.unique(x, return_inverse=True)[1] if cell is None else cell
+    n, sums, events = (np.bincount(index, weight * v).astype(np.float64) for v in (1.0, x, y))
+    means, rate = sums / n, events / n
+    size = max(_MOST_NUMBERS // len(n), 1)
+    parts = [nodes[start : start + size] for start in range(0, len(nodes), size)]
+    return np.concatenate([(local_lines(part, means, n, fraction) * rate).sum(axis=1) for part in parts])
+
+
+def pool_neighbours(x: FloatArray, weight: FloatArray, most: int) -> IntArray:
+    """A cell for each row: distinct values, or up to `most` cells of about equal weight that split no tie."""
+    distinct, index = np.unique(x, return_inverse=True)
+    if len(distinct) <= most:
+        return index
+    n = np.bincount(index, weight)
+    before = np.cumsum(n) - n
+    share = np.minimum(before / n.sum() * most + _ROUNDING, most - 1).astype(np.int64)
+    return np.unique(share, return_inverse=True)[1][index]
+
+
+@np.errstate(divide="ignore", invalid="ignore")
+def local_lines(nodes: FloatArray, x: FloatArray, weight: FloatArray, fraction: float) -> FloatArray:
+    """Coefficients by which means at x, ascending and distinct, make the curve: a row for each node.
+
+    They sum to 1 and reproduce lines, so that a curve minus its forecasts is the smoothed deviation.
+
+    References
+    ----------
+    Cleveland (1979), J. Am. Stat. Assoc. 74, doi:10.1080/01621459.1979.10481038
+    """
+    distance = np.abs(nodes[:, None] - x)
+    radius = _radius(nodes, x, weight, fraction)[:, None]
+    near = weight * np.clip(1 - (distance / radius) ** 3, 0, None) ** 3
+    nearest = weight * (distance == distance.min(axis=1, keepdims=True))
+    near = np.where(near.sum(axis=1, keepdims=True) > 0, near, nearest)  # a neighbourhood without width
+    near /= near.sum(axis=1, keepdims=True)
+    middle = (near * x).sum(axis=1, keepdims=True)
+    spread = (near * (x - middle) ** 2).sum(axis=1, keepdims=True)
+    return near * (1 + (nodes[:, None] - middle) * (x - middle) / np.maximum(spread, _ROUNDING))
+
+
+def neighbours(weight: FloatArray, fraction: float) -> float:
+    """How much weight makes up a neighbourhood: a share of all, whole if weights are."""
+    total = float(weight.sum())
+    if not are_whole(weight):
+        return fraction * total
+    return float(min(max(int(fraction * total + 1e-10), 2), int(total)))
+
+
+def _radius(nodes: FloatArray, x: FloatArray, weight: FloatArray, fraction: float) -> FloatArray:
+    """The distance from each node within which enough weight lies.
+
+    For each left end of a window its right end is the first with enough weight between. As the left end
+    moves right, it comes nearer to the node, and the right end goes farther: the best of them is one of
+    the two where the middle of the window passes the node.
+    """
+    reached = np.cumsum(weight)
+    wanted = reached - weight + neighbours(weight, fraction) - _ROUNDING * reached[-1]
+    right = np.searchsorted(reached, wanted)
+    ends = np.append(x, np.inf)[right]
+    passes = np.searchsorted(x + ends, 2 * nodes)
+    after = np.minimum(passes, len(x) - 1)
+    before = np.maximum(passes - 1, 0)
+    return np.minimum(_reach(nodes, x[after], ends[after]), _reach(nodes, x[before], ends[before]))
+
+
+def _reach(nodes: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+    return np.maximum(nodes - left, right - nodes)
