@@ -85,7 +85,6 @@ INNER_LAYERS = {
         ["class_draws", "measures", "murphy_sentences", "outcomes", "panel", "replicates"],
         [
             "binning",
-            "bootstrap_results",
             "calibration",
             "class_panel",
             "delong",
@@ -93,14 +92,14 @@ INNER_LAYERS = {
             "lines",
             "mean_errors",
             "ranks",
+            "rare_cases",
             "rates",
-            "resampled_scores",
             "resampling",
             "scale_draws",
             "scale_results",
             "smoothing",
         ],
-        ["information"],
+        ["bootstrap_results", "information", "resampled_scores"],
         [
             "differences",
             "fits",
@@ -153,7 +152,7 @@ INNER_LAYERS = {
         ["reading"],
         ["fitting", "schema"],
     ],
-    "judging": [["lights"], ["numbers"], ["sentences"]],
+    "judging": [["evidence", "lights"], ["numbers"], ["sentences"]],
     "figures": [
         ["dates", "describing", "paths", "style", "zoom"],
         ["labels", "measures"],
