@@ -134,9 +134,7 @@ def describe_sample(rows: int, fit: Corp) -> SampleSummary:
         events=count_independent(happened, units),
         non_events=count_independent(~happened, units),
     )
-    return SampleSummary(
-        rows=rows, total=float(fit.n), events=float(fit.events), independent=independent
-    )
+    return SampleSummary(rows=rows, total=float(fit.n), events=float(fit.events), independent=independent)
 
 
 def count_independent(chosen: NDArray[np.bool_], units: Units) -> float:

@@ -209,9 +209,7 @@ def test_bounds_are_those_of_the_formulas(result, level):
         expected = bca_by_hand(s.value, s.replicates, s.influence(), level)
         assert [estimate.lower, estimate.upper] == pytest.approx(expected, rel=1e-9, abs=1e-13), s.measure
         assert estimate.standard_error == pytest.approx(s.replicates.std(ddof=1), rel=1e-12)
-        plain = result.interval(
-            s.model, s.measure, level=level, method="percentile", allow_for_rare=False
-        )
+        plain = result.interval(s.model, s.measure, level=level, method="percentile", allow_for_rare=False)
         quantiles = np.quantile(s.replicates, [(1 - level) / 2, (1 + level) / 2])
         assert [plain.lower, plain.upper] == pytest.approx(quantiles.tolist(), rel=1e-12)
         assert (estimate.value, estimate.level, estimate.measure) == (s.value, level, s.measure)

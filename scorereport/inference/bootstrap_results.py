@@ -97,9 +97,7 @@ class Bootstrap:
         known = sorted({s.measure for s in self.statistics})
         raise UsageError(f"There is no {measure!r} of {model!r}; measures are {', '.join(known)}.")
 
-    def _estimate(
-        self, statistic: Statistic, level: float, method: str, *, allow_for_rare: bool
-    ) -> Estimate:
+    def _estimate(self, statistic: Statistic, level: float, method: str, *, allow_for_rare: bool) -> Estimate:
         check_inside(level, "level", 0, 1, closed="neither")
         check_option(method, "method", METHODS)
         label = (

@@ -83,7 +83,12 @@ def exact_share(share: float, cases: float, level: float) -> tuple[float, float]
 
 
 def split_cases(
-    *, share: float, share_error: float, cases: float, means: tuple[float, float], typical: tuple[float, float]
+    *,
+    share: float,
+    share_error: float,
+    cases: float,
+    means: tuple[float, float],
+    typical: tuple[float, float],
 ) -> Split:
     """A split whose means, of the kind and of the others, count one case more at its typical score."""
     counts = share * cases, (1 - share) * cases
@@ -109,6 +114,15 @@ def bound_mean(
     return min(lower), max(upper)
 
 
+def clip_to_range(bounds: tuple[float, float], measure: Measure) -> tuple[float, float]:
+    """Bounds no further than a mean score can lie; anywhere if that is not known, or on another scale."""
+    known = REGISTRY.get(measure.name)
+    if known is None or "scale" in measure.options:
+        return bounds
+    lower, upper = np.clip(bounds, known.lower, known.upper)
+    return float(lower), float(upper)
+
+
 def widen(bounds: tuple[float, float], by: tuple[float, float]) -> tuple[float, float]:
     """An interval that holds another one as well; NaN asks for nothing.
 
@@ -124,15 +138,28 @@ def widen(bounds: tuple[float, float], by: tuple[float, float]) -> tuple[float, 
 def count_cases(share: float, error: float, units: Units, level: float) -> float:
     """The independent cases behind a share: Kish's number, or fewer after Korn and Graubard.
 
-    Clusters of cases that are all of one kind count once each.
+    Where all cases are of one kind, each cluster counts as one.
     """
     kish = units.total / units.case_weight
     if units.cluster is None and units.are_repeated_rows:
         return kish
+    alike = kish if units.cluster is None else min(kish, units.size)
+    return effective_cases(
+        share, error, most=kish, alike=alike, quantile=units.critical_value(level), level=level
+    )
+
+
+def effective_cases(
+    share: float, error: float, *, most: float, alike: float, quantile: float, level: float
+) -> float:
+    """Cases that give a share this error, no more than `most`, with Korn and Graubard's factor for few units.
+
+    Where all cases are of one kind there is no error, and there are `alike` of them.
+    """
     if share in {0.0, 1.0} or not error > 0:
-        return kish if units.cluster is None else min(kish, units.size)
-    narrower = float(ndtri((1 + level) / 2)) / units.critical_value(level)
-    return float(min(kish, share * (1 - share) / error**2 * narrower**2))
+        return alike
+    narrower = float(ndtri((1 + level) / 2)) / quantile
+    return float(min(most, share * (1 - share) / error**2 * narrower**2))
 
 
 def split_rows(
@@ -193,8 +220,7 @@ class RareOutcomes:
         splits = [self._split(kind, scores, level) for kind in kinds]
         error, quantile = units.standard_error(scores), units.critical_value(level)
         bounds = bound_mean(units.mean(scores), error, splits, quantile=quantile, level=level)
-        lower, upper = np.clip(bounds, *range_of(self.measure))
-        return float(lower), float(upper)
+        return clip_to_range(bounds, self.measure)
 
     def bound_skill(self, value: float, level: float) -> tuple[float, float]:
         """The interval of the skill that rare events ask for; NaN where they are not rare.
@@ -247,7 +273,9 @@ class RareOutcomes:
         for outcome, probability in ((1.0, p), (0.0, 1 - p)):
             at = np.array([outcome])
             constant, perfect = self.measure.score(at, prevalence)[0], self.measure.score(at, at)[0]
-            moved = ((constant - self._score(np.full(units.rows, outcome))) - value * (constant - perfect)) / way
+            moved = (
+                (constant - self._score(np.full(units.rows, outcome))) - value * (constant - perfect)
+            ) / way
             squares += probability * np.where(np.isfinite(moved), moved, 0.0) ** 2
         return float(np.sqrt(units.mean(squares) / events.cases))
 
@@ -279,11 +307,3 @@ def _scale(p: FloatArray, mean: float, share: float) -> FloatArray:
 def _way(measure: Measure, prevalence: FloatArray) -> FloatArray:
     """From the score of the prevalence, as a forecast, to the perfect one."""
     return expected_score(measure, prevalence, prevalence) - expected_score(measure, prevalence, None)
-
-
-def range_of(measure: Measure) -> tuple[float, float]:
-    """Where a mean score can lie; anywhere if it is not known, or on another scale than the usual one."""
-    known = REGISTRY.get(measure.name)
-    if known is None or "scale" in measure.options:
-        return -np.inf, np.inf
-    return known.lower, known.upper

@@ -73,17 +73,13 @@ def _find_prevalence(evaluation: Evaluation) -> Iterator[LimitedNumber]:
         yield LimitedNumber(model="", value=sample.prevalence, interval=interval, sample=sample)
 
 
-def _find_line(
-    result: ModelResult, measure: LimitMeasure, sample: SampleSummary
-) -> Iterator[LimitedNumber]:
+def _find_line(result: ModelResult, measure: LimitMeasure, sample: SampleSummary) -> Iterator[LimitedNumber]:
     if result.calibration is not None:
         estimate = getattr(result.calibration.line, _LINE_ATTRIBUTES[measure.name])
         yield LimitedNumber(model=result.model, value=estimate.value, interval=estimate, sample=sample)
 
 
-def _list_scores(
-    evaluation: Evaluation, limits: Limits
-) -> Iterator[tuple[str, SampleSummary, ModelScores]]:
+def _list_scores(evaluation: Evaluation, limits: Limits) -> Iterator[tuple[str, SampleSummary, ModelScores]]:
     """The scores of the models to which limits apply, of all rows and by group; of all rows it is ""."""
     every = [("", evaluation.data.sample, result.scores) for result in evaluation.results]
     if limits.groups:

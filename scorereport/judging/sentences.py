@@ -35,19 +35,18 @@ def describe_judgement(
         return f"{what} is not defined and cannot be judged: {reason}"
     if not number.is_defined:
         return f"{what}: {shown['value']}, cannot be judged without an interval: {reason}"
+    wording = _Wording(judgement, *ends)
     if math.isinf(number.value):
-        return f"{what} is {shown['value']} and {_Wording(judgement, *ends).say()}."
-    interval = f"{_introduce_interval(judgement)} {shown['interval']}"
+        return f"{what} is {shown['value']} and {wording.say()}."
+    said = f"{what}: {shown['value']}"
+    if number.interval is not None:
+        said += f"{_introduce_interval(judgement)} {shown['interval']}"
     if doubt:
-        said = f"{what}: {shown['value']}{interval if number.interval else ''}"
         return f"{said}. {doubt}: {_say_few(judgement, ends)}."
     if number.interval is None:
-        verdict = _Wording(judgement, *ends).say()
-        return f"{what}: {shown['value']}, judged without an interval, {verdict}."
-    wording = _Wording(judgement, *ends)
-    if MEASURES[judgement.measure].part is Part.MISCALIBRATION:
-        return f"{what}: {shown['value']}{interval}: {wording.say_within()}."
-    return f"{what}: {shown['value']}{interval}, {wording.say()}."
+        return f"{said}, judged without an interval, {wording.say()}."
+    is_equivalence = MEASURES[judgement.measure].part is Part.MISCALIBRATION
+    return f"{said}: {wording.say_within()}." if is_equivalence else f"{said}, {wording.say()}."
 
 
 def _say_few(judgement: Judgement, ends: tuple[float, float]) -> str:
@@ -146,9 +145,7 @@ class _Wording:
         if verdict is Light.FAIL:
             return f"shown to be miscalibrated by more than {self._show(fail)}"
         if verdict is Light.INCONCLUSIVE:
-            return (
-                f"neither shown to be calibrated within {self._show(fail)} nor to be miscalibrated by more"
-            )
+            return f"neither shown to be calibrated within {self._show(fail)} nor to be miscalibrated by more"
         shown = "" if fail is None else f"shown to be calibrated within {self._show(fail)}, but "
         return f"{shown}not shown to be within the {_WARNING} {self._show(warn)}"
 
