@@ -115,6 +115,7 @@ INNER_LAYERS = {
         ],
         [
             "components",
+            "few_values",
             "heterogeneity",
             "murphy_bands",
             "recalibration",

@@ -66,8 +66,8 @@ class Digest:
     and a column for each of `SUMS` and then of the measures. `outcome_sums` has a row for each of
     `OUTCOME_SUMS` and a column for each measure, or none where cases are many. `pairs` is twice the number
     of pairs of an event and a non-event in the right order, ties half. `distinct` has all distinct forecasts
-    if they are few. `steps` are the forecasts that were marked by value, rank or rate, with both ends of every
-    stretch, so that counts at any marked value can be read from the next of them.
+    if they are few. `steps` are the forecasts that were marked by value, rank or rate, with both ends of
+    every stretch, so that counts at any marked value can be read from the next of them.
     """
 
     blocks: Blocks

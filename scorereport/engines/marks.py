@@ -14,6 +14,7 @@ import numpy as np
 from scorereport.curves.thinning import even_heights, even_knots, jumps_kept
 from scorereport.engines.records import BUCKETS, Marks
 from scorereport.inference.binning import OTHER_BINS
+from scorereport.inference.few_values import MOST_VALUES
 from scorereport.inference.rare_cases import FEW_CASES
 from scorereport.summaries import QUANTILES, choose_thresholds
 
@@ -60,7 +61,7 @@ def mark_group(label: LabelCount, measures: Iterable[Measure], *, infers: bool) 
         events=label.events,
         measures=list_measures(measures),
         buckets=GROUP_BUCKETS if infers else 1,
-        most_distinct=0,
+        most_distinct=MOST_VALUES,
         few=_has_few(label),
     )
 

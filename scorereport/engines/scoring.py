@@ -20,6 +20,7 @@ from scorereport.inference.components import (
     warn_of_few_events,
 )
 from scorereport.inference.delong import score_bounds
+from scorereport.inference.few_values import MOST_VALUES, allow_for_few_values, tabulate_values
 from scorereport.inference.measures import Measure
 from scorereport.inference.outcomes import Estimate
 from scorereport.inference.overfit import closed_overfit
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from scorereport.arrays import FloatArray
     from scorereport.engines.records import LabelCount, Survey
+    from scorereport.inference.few_values import FewValues
     from scorereport.inference.overfit import Overfit
     from scorereport.inference.rare_cases import Split
 
@@ -289,9 +291,21 @@ def bound_rate(model: ScoredDigest, measure: str, rate: float, error: float) -> 
 
 
 def _bound_components(model: ScoredDigest, *, is_miscalibrated: bool) -> Iterator[ComponentEstimate]:
+    few, measures = _find_few_values(model), {measure.label: measure for measure in model.measures}
     for bound in _bracket_components(model):
         starts_at_0 = bound.component == "miscalibration" and not is_miscalibrated
-        yield replace(bound, lower=0.0) if starts_at_0 and np.isfinite(bound.lower) else bound
+        cut = replace(bound, lower=0.0) if starts_at_0 and np.isfinite(bound.lower) else bound
+        yield allow_for_few_values(cut, few, measures[bound.measure])
+
+
+def _find_few_values(model: ScoredDigest) -> FewValues | None:
+    """The distinct forecasts if they are few; each has its part of the independent cases."""
+    distinct = model.digest.distinct
+    if distinct is None or len(distinct) > MOST_VALUES:
+        return None
+    n = distinct.n.astype(np.float64)
+    cases = _count_cases(model, model.fit.prevalence, prevalence_error(model))
+    return tabulate_values(distinct, n * (cases / n.sum()))
 
 
 def _bracket_components(model: ScoredDigest) -> list[ComponentEstimate]:

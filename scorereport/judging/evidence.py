@@ -75,8 +75,10 @@ def _describe(fewest: float, what: str, unit: str, sample: SampleSummary) -> str
     if not fewest:
         return f"There are no {what}s"
     weight = sample.events if what == "event" else sample.total - sample.events
-    is_effective = not math.isclose(fewest, weight)
-    return f"Only {counted(fewest, what)}{' (effective number of weighted rows)' if is_effective else ''}"
+    if math.isclose(fewest, weight):
+        return f"Only {counted(fewest, what)}"
+    shown = math.floor(10 * fewest) / 10  # 9.97 must not look like the 10 that would do
+    return f"Only {counted(shown, what)} (effective number of weighted rows)"
 
 
 def _count_classes(found: IndependentCases, measure: LimitMeasure) -> Evidence:
