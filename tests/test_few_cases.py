@@ -454,8 +454,8 @@ def test_rates_that_meet_few_forecasts_leave_room_for_miscalibration():
     statistic = chi2.ppf(0.25, freedom)
     assert ncx2.cdf(statistic, freedom, mcb.upper / scale) == pytest.approx(0.025, rel=1e-6)
     assert "few distinct forecasts" in mcb.method
-    observed = (dsc.value / (0.25 / 60)) * 1.0  # the fit is the rates: what is observed is raw
-    assert ncx2.cdf(observed, 2, dsc.upper / (0.25 / 60)) <= 0.025 + 1e-9
+    tail = ncx2.cdf(dsc.value / scale, freedom * 2 / 3, dsc.upper / scale)  # what is observed is raw
+    assert tail <= 0.025 * (1 + 1e-6)
 
 
 def test_forecasts_with_more_values_keep_the_bracket():

@@ -182,9 +182,7 @@ def _shape(raw: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
             for short, name in SHORTHANDS.items()
             if short in limits and name in limits
         ]
-        shaped["limits"] = _shape_limits(
-            {SHORTHANDS.get(name, name): value for name, value in limits.items()}
-        )
+        shaped["limits"] = _shape_limits({SHORTHANDS.get(key, key): limits[key] for key in map(str, limits)})
     if isinstance(evaluation, dict):
         unknown += _find_unfit_models(evaluation)
         shaped["evaluation"] = _shape_evaluation(evaluation)

@@ -152,7 +152,7 @@ def _bound_several(
     prevalence = float((few.share * few.rate).sum())
     reference = few.x if is_miscalibration else np.full(len(few), prevalence)
     observed = float((few.share * divergence(measure, reference, few.rate)).sum())
-    rate = (few.rate * few.cases + 0.5) / (few.cases + 1) if is_miscalibration else reference
+    rate = (few.rate * few.cases + 0.5) / (few.cases + 1)
     spread = few.share * PRICES[measure.name](rate, measure.options) / few.cases
     if not spread.sum() > 0:
         return np.nan, np.nan

@@ -13,6 +13,7 @@ from validation.coverage.bands import study_bands
 from validation.coverage.classes import study_classes
 from validation.coverage.dependence import study_dependence
 from validation.coverage.explained import DISAGREEMENTS, TEXTS
+from validation.coverage.few_cases import study_few_cases
 from validation.coverage.intervals import study_intervals
 from validation.coverage.page import render_page
 from validation.coverage.record import Row, read_record, write_record
@@ -37,6 +38,7 @@ STUDIES: dict[str, Study] = {
     "dependence": study_dependence,
     "classes": study_classes,
     "scaling": study_scaling,
+    "few": study_few_cases,
 }
 INTERRUPTED = 130
 

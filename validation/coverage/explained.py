@@ -27,6 +27,19 @@ TEXTS = {
     "each setting tells how often there was one. The document did not examine these.",
     "scale verdicts": "How often the angle calls a model over- or under-confident, or finds its classes "
     "biased. In the setting of that name true probabilities are multiplied by 3, 1 and 1/3.",
+    "few events": "Intervals of mean scores and of their skill where one case in fifty is an event: "
+    "1.2, 2, 3, 5, 10, 20 and 50 events are expected in 60, 100, 150, 250, 500, 1000 and 2500 rows. "
+    "Resamples alone, which intervals were before, hold no events that did not happen. Below ten events the "
+    "intervals are on the safe side: without or with one event they cannot be both short and right. Samples "
+    "without an event have no skill and are left out of its rows.",
+    "limits with few events": "How often a limit on the Brier score at three quarters of the true one, which "
+    "the model breaks, is passed; one in forty may be. With fewer than ten events a verdict takes an exact "
+    "bound.",
+    "few distinct forecasts": "Intervals of miscalibration and discrimination of forecasts with 1 to 10 "
+    "distinct values. Up to five values they are widened, with one value exact; they are on the safe side "
+    "where the true miscalibration is near 0, as brackets are.",
+    "equivalence": "How often a model whose miscalibration is exactly the limit is shown to be calibrated "
+    "within it; one in forty may be.",
     "weights": "Fractional weights of mean 1 and variance 1/2. The document did not examine these.",
 }
 
