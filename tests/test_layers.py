@@ -115,7 +115,6 @@ INNER_LAYERS = {
         ],
         [
             "components",
-            "few_values",
             "heterogeneity",
             "murphy_bands",
             "recalibration",
@@ -123,6 +122,7 @@ INNER_LAYERS = {
             "resampled_lines",
             "scale_overfit",
         ],
+        ["few_values"],
         ["bootstrapping", "contrasts", "domination", "miscalibration", "scaling"],
     ],
     "selection": [["tracks"], ["checkpoints", "records"], ["choices"], ["selecting"]],
