@@ -9,9 +9,10 @@ from scipy.special import expit, logit
 
 import scorereport as sr
 from scorereport.configuration.measures import MEASURES
-from scorereport.inference.bootstrapping import bootstrap
+from scorereport.inference.bootstrapping import bootstrap_panel
 from scorereport.inference.measures import expected_score, resolve_measure
 from scorereport.inference.miscalibration import component_intervals
+from scorereport.inference.panel import make_panel
 from scorereport.judging.evidence import FEWEST_CASES, exact_bounds
 from validation.coverage.settings import SETTINGS, calibrated, quadrature
 from validation.coverage.simulate import Cell, Plan, Trial, draw_seed, simulate
@@ -114,9 +115,9 @@ def _truth(measure: Measure, forecast: Curve, probability: Curve) -> tuple[float
 
 def _draw(rng: np.random.Generator, forecast: Curve, probability: Curve, n: int) -> Bootstrap:
     u = rng.random(n)
-    y = rng.random(n) < probability(u)
-    scores = list(_SCORES.values())
-    return bootstrap(y, {"m": forecast(u)}, scores=scores, resamples=_RESAMPLES, seed=draw_seed(rng))
+    panel = make_panel((rng.random(n) < probability(u)).astype(np.float64), {"m": forecast(u)})
+    measures = [resolve_measure(score, {}) for score in _SCORES.values()]
+    return bootstrap_panel(panel, measures, resamples=_RESAMPLES, seed=draw_seed(rng), whole=False)
 
 
 def _score_trial(forecast: Curve, probability: Curve, n: int) -> Trial:
