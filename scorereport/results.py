@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import nan
 from typing import ClassVar
 
 from scorereport.cases import RowFlow
@@ -66,10 +67,26 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IndependentCases:
+    """How many independent cases a sample has, with an event and without, or in each of K classes.
+
+    They are rows; with sampling weights Kish's number of them, (Σw)²/Σw²; with clusters, the clusters that
+    have such a case.
+    """
+
+    unit: str
+    total: float
+    events: float = nan
+    non_events: float = nan
+    classes: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SampleSummary:
     """Size of a sample; with weights `total`, `events` and `classes` are sums of weights.
 
-    Of K classes there are no events, NaN, but the cases of each class.
+    Of K classes there are no events, NaN, but the cases of each class. `independent` counts cases for the
+    rule on few events.
     """
 
     rows: int
@@ -78,6 +95,7 @@ class SampleSummary:
     classes: tuple[float, ...] = ()
     prevalence_interval: Estimate | None = None
     uncertainties: tuple[Estimate, ...] = ()
+    independent: IndependentCases | None = None
 
     DERIVED: ClassVar = ("prevalence",)
 

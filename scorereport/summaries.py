@@ -27,6 +27,7 @@ from scorereport.inference.panel import make_panel
 from scorereport.reliability.fit import corp
 from scorereport.results import (
     ForecastSummary,
+    IndependentCases,
     ModelCurves,
     ModelScores,
     Quantile,
@@ -39,6 +40,8 @@ from scorereport.scores.ranking import area_under_roc
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from scorereport.arrays import FloatArray
     from scorereport.curves import ThresholdResult
     from scorereport.curves.fitted import Fitted
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from scorereport.reliability.blocks import Blocks
     from scorereport.reliability.fit import Corp
     from scorereport.results import ModelCalibration, Settings
+    from scorereport.sampling import Units
 
 _SCORES = ("brier", "log_loss", "misclassification", "spherical")
 _BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
@@ -162,7 +166,21 @@ def collect_curves(
 
 def describe_sample(rows: int, fit: Corp) -> SampleSummary:
     """Totals of the fit, which sums in canonical order: the order of rows leaves no trace."""
-    return SampleSummary(rows=rows, total=float(fit.n), events=float(fit.events))
+    units, happened = fit.sample.units, fit.cases.y_true == 1
+    independent = IndependentCases(
+        unit=units.unit,
+        total=count_independent(np.full(len(happened), True), units),
+        events=count_independent(happened, units),
+        non_events=count_independent(~happened, units),
+    )
+    return SampleSummary(rows=rows, total=float(fit.n), events=float(fit.events), independent=independent)
+
+
+def count_independent(chosen: NDArray[np.bool_], units: Units) -> float:
+    """The independent cases among chosen rows: clusters that have one, rows, or Kish's number of them."""
+    if units.cluster is not None:
+        return float(len(np.unique(units.cluster[chosen])))
+    return units.count(chosen)
 
 
 def describe_forecasts(fit: Corp) -> ForecastSummary:

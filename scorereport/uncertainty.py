@@ -20,6 +20,7 @@ from scorereport.inference.contrasts import ScoredModel, contrast_component
 from scorereport.inference.delong import estimate_auc
 from scorereport.inference.differences import AUC, compare_panel
 from scorereport.inference.domination import murphy_difference
+from scorereport.inference.few_values import allow_for_few_values, find_few_values
 from scorereport.inference.flexible import fit_flexible
 from scorereport.inference.mean_errors import choose_errors
 from scorereport.inference.measures import image_of_prevalence, uncertainty_slope
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from scorereport.inference.bootstrap_results import Bootstrap
     from scorereport.inference.domination import MurphyDifference
+    from scorereport.inference.few_values import FewValues
     from scorereport.inference.mean_errors import ErrorChoice
     from scorereport.inference.measures import Measure
     from scorereport.inference.outcomes import Difference, Estimate, HypothesisTest
@@ -82,9 +84,11 @@ def infer(
         overfits[name] = estimate_overfit(fit.sample, measures, draws=_OVERFIT_DRAWS, seed=settings.seed)
         tests = judge_miscalibration(fit, measures, resamples=settings.resamples, seed=settings.seed)
         note = warn_of_few_events(*fit.sample.counts)
+        few = find_few_values(fit.sample, settings.level)
         del fit  # of many rows there is room for one
         scored = _score_cases(name, blocks[name], panel, measures, overfits[name])
-        inferred[name] = _add_components(known, scored, tests, note, panel, settings)
+        found = _add_components(known, scored, tests, note, panel, settings)
+        inferred[name] = _correct_few_values(found, few, measures)
     sample = _add_prevalence(sample, panel, measures, settings)
     return Inferred(sample=sample, models=inferred, overfits=overfits, blocks=blocks)
 
@@ -131,6 +135,15 @@ def _add_components(
         for component in COMPONENTS
     ]
     return replace(known, components=tuple(components), miscalibration_tests=tuple(tests))
+
+
+def _correct_few_values(
+    known: ModelScores, few: FewValues | None, measures: Sequence[Measure]
+) -> ModelScores:
+    """Components with the intervals that few distinct forecasts ask for."""
+    named = {measure.label: measure for measure in measures}
+    components = [allow_for_few_values(bound, few, named[bound.measure]) for bound in known.components]
+    return replace(known, components=tuple(components))
 
 
 def _add_intervals(

@@ -205,11 +205,11 @@ def test_bounds_are_those_of_the_formulas(result, level):
     for s in result.statistics:
         if s.measure.endswith("uncertainty"):
             continue
-        estimate = result.interval(s.model, s.measure, level=level)
+        estimate = result.interval(s.model, s.measure, level=level, allow_for_rare=False)
         expected = bca_by_hand(s.value, s.replicates, s.influence(), level)
         assert [estimate.lower, estimate.upper] == pytest.approx(expected, rel=1e-9, abs=1e-13), s.measure
         assert estimate.standard_error == pytest.approx(s.replicates.std(ddof=1), rel=1e-12)
-        plain = result.interval(s.model, s.measure, level=level, method="percentile")
+        plain = result.interval(s.model, s.measure, level=level, method="percentile", allow_for_rare=False)
         quantiles = np.quantile(s.replicates, [(1 - level) / 2, (1 + level) / 2])
         assert [plain.lower, plain.upper] == pytest.approx(quantiles.tolist(), rel=1e-12)
         assert (estimate.value, estimate.level, estimate.measure) == (s.value, level, s.measure)
@@ -228,7 +228,7 @@ def test_bounds_agree_with_scipy_on_the_same_replicates(result):
         theirs = scipy_bootstrap(
             (sample,), np.mean, n_resamples=0, method=method, bootstrap_result=first, confidence_level=0.9
         ).confidence_interval
-        estimate = result.interval("a", "brier", level=0.9, method=name)
+        estimate = result.interval("a", "brier", level=0.9, method=name, allow_for_rare=False)
         assert (estimate.lower, estimate.upper) == pytest.approx((theirs.low, theirs.high), rel=1e-9)
 
 
@@ -242,7 +242,7 @@ def test_bounds_agree_with_scipy_by_resamples_of_its_own(method):
     panel = make_panel(y, {"a": forecasts["a"]})
     measure = resolve_measure("log_loss", {})
     ours = bootstrap_panel(panel, [measure], resamples=2000, seed=SEED, whole=False).interval(
-        "a", "log_loss", level=0.9, method=method
+        "a", "log_loss", level=0.9, method=method, allow_for_rare=False
     )
     theirs = scipy_bootstrap(
         (sr.scores.log_loss(y, forecasts["a"]),),
@@ -271,7 +271,9 @@ def test_a_skewed_statistic_has_a_skewed_interval():
     """Eighty cases scored 0 and a few scored 1: bounds of BCa lie above those of percentiles."""
     y = np.repeat([0.0, 1.0], [80, 5])
     result = bootstrap(y, {"never": np.zeros(85)}, scores=["brier"], resamples=2000)
-    bca, plain = (result.interval("never", "brier", method=method) for method in METHODS)
+    bca, plain = (
+        result.interval("never", "brier", method=method, allow_for_rare=False) for method in METHODS
+    )
     assert bca.lower >= plain.lower
     assert bca.upper > plain.upper
 
@@ -431,9 +433,12 @@ def test_one_class_has_scores_but_no_skill():
     for measure in ("brier skill", "roc_auc", "slope", "intercept_at_slope_one"):
         assert result.interval("a", measure).note == "The value is not defined: there is no interval."
     prevalence = result.interval("", "prevalence")
-    assert (prevalence.value, prevalence.lower, prevalence.upper) == (0, 0, 0)
+    upper = 1 - 0.025 ** (1 / 20)  # Clopper and Pearson's without events
+    assert (prevalence.value, prevalence.lower, prevalence.upper) == pytest.approx((0, 0, upper))
     uncertainty = result.interval("", "brier uncertainty")
-    assert (uncertainty.value, uncertainty.lower, uncertainty.upper) == (0, 0, 0)
+    assert (uncertainty.value, uncertainty.lower, uncertainty.upper) == pytest.approx(
+        (0, 0, upper * (1 - upper))
+    )
 
 
 # ---- names, table, refusals ----
@@ -462,7 +467,8 @@ def test_the_table_holds_every_interval(result):
 
 
 def test_clusters_are_named_in_the_method():
-    assert draw("clusters", resamples=2).interval("a", "brier").method == (
+    drawn = draw("clusters", resamples=2)
+    assert drawn.interval("a", "brier", allow_for_rare=False).method == (
         "BCa bootstrap, 2 resamples of clusters, seed 4"
     )
 

@@ -382,7 +382,7 @@ def test_components_are_judged_on_the_interval_of_the_true_one(evaluation):
     judgement = judge(evaluation, limits_of("brier_miscalibration = 0.1"))[0]
     assert judgement.value == pytest.approx(part.value, rel=1e-12)
     assert judgement.upper == part.upper
-    assert " as measured, interval of the true MCB [" in judgement.sentence
+    assert " as measured, 95 % interval of the true MCB [" in judgement.sentence
     limit = (part.upper + part.value) / 2 if part.value > part.upper else part.upper
     assert judge(evaluation, limits_of(f"brier_miscalibration = {limit}"))[0].verdict is Light.PASS
 
@@ -618,7 +618,7 @@ def test_sentences_of_ordered_classes(of_classes):
     ]
     assert [any(t.startswith(start) for start in starts) for t in told] == [True] * 5
     assert " %, interval [" in told[1]
-    assert " as measured, interval of the true MCB [" in told[2]
+    assert " as measured, 95 % interval of the true MCB [" in told[2]
     assert told[4].endswith("lies above the limit −0.5000.")
 
 

@@ -84,7 +84,6 @@ INNER_LAYERS = {
     "inference": [
         ["class_draws", "lowess", "measures", "murphy_sentences", "outcomes", "panel", "replicates"],
         [
-            "bootstrap_results",
             "calibration",
             "class_panel",
             "delong",
@@ -92,13 +91,13 @@ INNER_LAYERS = {
             "lines",
             "mean_errors",
             "ranks",
+            "rare_cases",
             "rates",
-            "resampled_scores",
             "resampling",
             "scale_draws",
             "scale_results",
         ],
-        ["decisions", "distances", "information"],
+        ["bootstrap_results", "decisions", "distances", "information", "resampled_scores"],
         [
             "binning",
             "differences",
@@ -124,6 +123,7 @@ INNER_LAYERS = {
             "resampled_lines",
             "scale_overfit",
         ],
+        ["few_values"],
         ["bootstrapping", "contrasts", "domination", "miscalibration", "scaling"],
     ],
     "selection": [["tracks"], ["checkpoints", "records"], ["choices"], ["selecting"]],
@@ -154,7 +154,7 @@ INNER_LAYERS = {
         ["reading"],
         ["fitting", "schema"],
     ],
-    "judging": [["lights"], ["numbers"], ["sentences"]],
+    "judging": [["evidence", "lights"], ["numbers"], ["sentences"]],
     "figures": [
         ["dates", "describing", "paths", "style", "zoom"],
         ["labels", "measures"],

@@ -24,8 +24,9 @@ from scorereport.inference.components import COMPONENTS, FEW_EVENTS, component_i
 from scorereport.inference.contrasts import ScoredModel
 from scorereport.inference.miscalibration import is_miscalibrated
 from scorereport.inference.rates import rate_interval
-from scorereport.results import ModelScores, SampleSummary, ScoreValue
+from scorereport.results import IndependentCases, ModelScores, SampleSummary, ScoreValue
 from scorereport.scores.labels import confusion_table
+from scorereport.summaries import count_independent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,8 +92,19 @@ def assess(panel: ClassPanel, families: list[Family], measures: Measures, settin
 
 def describe_class_sample(rows: int, panel: ClassPanel) -> SampleSummary:
     """Size of a sample, and what the cases of each class weigh."""
-    weights = tuple(panel.class_weight.tolist())
-    return SampleSummary(rows=rows, total=panel.units.total, events=np.nan, classes=weights)
+    units, outcome = panel.units, panel.outcome
+    independent = IndependentCases(
+        unit=units.unit,
+        total=count_independent(np.full(len(outcome), True), units),
+        classes=tuple(count_independent(outcome == place, units) for place in range(panel.n_classes)),
+    )
+    return SampleSummary(
+        rows=rows,
+        total=units.total,
+        events=np.nan,
+        classes=tuple(panel.class_weight.tolist()),
+        independent=independent,
+    )
 
 
 def _score(panel: ClassPanel, families: Sequence[Family], measures: Measures, model: str) -> ModelScores:

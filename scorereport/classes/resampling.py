@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.inference.bootstrapping import bootstrap_parts
+from scorereport.inference.rare_cases import FEW_CASES, bound_mean, has_few, split_rows
 from scorereport.inference.replicates import make_statistic
+from scorereport.scores.registry import REGISTRY
 from scorereport.scores.skills import relative_skill
 
 if TYPE_CHECKING:
@@ -63,7 +65,8 @@ class MeanScores:
             mean, (reference, perfect) = means[:, place], limits[measure.name]
             way = reference - perfect
             skill = np.divide(reference - mean, way, out=np.full(len(way), np.nan), where=way != 0)
-            yield make_statistic(model, measure.name, mean, partial(self._scores_at, place))
+            rare = partial(bound_class_mean, self.panel, model, measure, self.scores[place])
+            yield make_statistic(model, measure.name, mean, partial(self._scores_at, place), rare)
             influence = partial(self._skill_influence, place, measure, float(skill[0]), float(way[0]))
             yield make_statistic(model, f"{measure.name}{SKILL}", skill, influence)
 
@@ -84,6 +87,38 @@ class MeanScores:
         grown = weight + step * np.eye(len(weight))
         rise = measure.reference(grown) * grown.sum(axis=1) - measure.reference(weight[None]) * weight.sum()
         return rise / step
+
+
+def bound_class_mean(
+    panel: ClassPanel, model: str, measure: MeanMeasure, scores: FloatArray, level: float
+) -> tuple[float, float]:
+    """The interval of a mean score that rare classes, and rare surprises, ask for; NaN if none is rare.
+
+    A surprise is a class that the model does not call likeliest. Each forecast stands for one of the classes
+    that are asked about, in turn: an average over all of them would take a score of each.
+    """
+    units, label, turn = panel.units, panel.labels[model], np.arange(len(panel.outcome))
+    counts = [units.count(panel.outcome == k) for k in range(panel.n_classes)]
+    rare = np.flatnonzero(np.array(counts) < FEW_CASES)
+    other = (label + 1 + turn % (panel.n_classes - 1)) % panel.n_classes
+    kinds = [(panel.outcome != label, other)]
+    kinds += [(np.isin(panel.outcome, rare), rare[turn % len(rare)])] if len(rare) else []
+    splits = [
+        split_rows(
+            kind.astype(np.float64),
+            scores,
+            (measure.score(asked, panel.forecasts[model]), scores),
+            units,
+            level,
+        )
+        for kind, asked in kinds
+        if has_few(kind.astype(np.float64), units)
+    ]
+    error, quantile = units.standard_error(scores), units.critical_value(level)
+    bounds = bound_mean(units.mean(scores), error, splits, quantile=quantile, level=level)
+    known = REGISTRY[measure.name]
+    lower, upper = np.clip(bounds, known.lower, known.upper)
+    return float(lower), float(upper)
 
 
 class ConfusionTables:

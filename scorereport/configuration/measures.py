@@ -161,6 +161,9 @@ def _measures_of(
 #: Everything that `[limits]` knows beside its own settings, by name, in the order of judgements.
 MEASURES: dict[str, LimitMeasure] = {measure.name: measure for measure in _list_measures()}
 
+#: Limits that go by a name of their own: a test of equivalence is a limit on miscalibration.
+SHORTHANDS = {"calibrated_within": "brier_miscalibration"}
+
 #: What measures are called elsewhere. CRPS is none of them, and RPSS, a skill, is RPS with a letter too many.
 _OTHER_NAMES = {
     "brier": ("mse", "mean_squared_error", "quadratic"),

@@ -12,6 +12,7 @@ from scorereport.configuration.measures import (
     LINE,
     MEASURES,
     SCORES,
+    SHORTHANDS,
     find_limit,
 )
 from scorereport.configuration.records import Limits, OneSidedLimit, Tables, TwoSidedLimit
@@ -134,7 +135,7 @@ def known_keys(path: Path) -> list[str]:
         return [field.name for field in fields(Tables)]
     if path == ("limits",):
         own = [field.name for field in fields(Limits) if field.name not in LIMIT_HOMES]
-        return own + list(MEASURES)
+        return [*own, *MEASURES, *SHORTHANDS]
     if path[0] == "limits":
         is_two_sided = MEASURES[str(path[1])].direction is None
         return [field.name for field in fields(TwoSidedLimit if is_two_sided else OneSidedLimit)]

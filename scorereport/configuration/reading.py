@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorereport.configuration.measures import MEASURES
+from scorereport.configuration.measures import MEASURES, SHORTHANDS
 from scorereport.configuration.messages import (
     LIMIT_HOMES,
     describe_errors,
@@ -177,7 +177,12 @@ def _shape(raw: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         }
     if isinstance(limits, dict):
         unknown = [describe_unknown(("limits", home)) for home in LIMIT_HOMES if home in limits]
-        shaped["limits"] = _shape_limits(limits)
+        unknown += [
+            f"`limits.{short}` is short for `limits.{name}`, which is set as well; remove one of them."
+            for short, name in SHORTHANDS.items()
+            if short in limits and name in limits
+        ]
+        shaped["limits"] = _shape_limits({SHORTHANDS.get(key, key): limits[key] for key in map(str, limits)})
     if isinstance(evaluation, dict):
         unknown += _find_unfit_models(evaluation)
         shaped["evaluation"] = _shape_evaluation(evaluation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scorereport.configuration.audit_tables import CATCH_UP, CERTIFY, FORMATS, NEWEST, OUTCOMES, SECURITY
-from scorereport.configuration.measures import MEASURES
+from scorereport.configuration.measures import MEASURES, SHORTHANDS
 from scorereport.configuration.messages import LIMIT_HOMES
 from scorereport.configuration.records import ENGINES, SECTION_NAMES, Tables
 from scorereport.groups import WINDOWS
@@ -78,3 +78,5 @@ def _write_limits_flat(limits: dict[str, Any]) -> None:
         kind = two_sided if measure.direction is None else one_sided
         better = "" if measure.direction is None else f"; {measure.direction}"
         limits["properties"][name] = {**kind, "description": f"{measure.label}{better}"}
+    for short, name in SHORTHANDS.items():
+        limits["properties"][short] = {**limits["properties"][name], "description": f"short for {name}"}

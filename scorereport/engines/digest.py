@@ -20,6 +20,9 @@ _MOST_COUNTS = 4_000_000
 _FEWER_BUCKETS = (100, 25, 5)
 #: Sums over rows that every digest has, before those of its measures.
 SUMS = ("n", "events", "forecast", "spiegelhalter", "events_win", "non_events_win")
+#: Sums of scores by outcome, where events or non-events are few: of events, and what each case scores, or
+#: would score, with an event and without; of these the finite ones, with the weight of the cases they are of.
+OUTCOME_SUMS = ("of_events", "as_event", "finite_events", "as_other", "finite_others")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,10 +63,11 @@ class Digest:
     """The isotonic fit of a stretch of rows, and all sums and counts that an evaluation takes from it.
 
     `block_counts` has the cases and the events of each block and bucket, `bucket_sums` a row for each bucket
-    and a column for each of `SUMS` and then of the measures. `pairs` is twice the number of pairs of an
-    event and a non-event in the right order, ties half. `distinct` has all distinct forecasts if they
-    are few. `steps` are the forecasts that were marked by value, rank or rate, with both ends of every
-    stretch, so that counts at any marked value can be read from the next of them.
+    and a column for each of `SUMS` and then of the measures. `outcome_sums` has a row for each of
+    `OUTCOME_SUMS` and a column for each measure, or none where cases are many. `pairs` is twice the number
+    of pairs of an event and a non-event in the right order, ties half. `distinct` has all distinct forecasts
+    if they are few. `steps` are the forecasts that were marked by value, rank or rate, with both ends of
+    every stretch, so that counts at any marked value can be read from the next of them.
     """
 
     blocks: Blocks
@@ -80,6 +84,7 @@ class Digest:
     jumps: Knots
     most_jumps: int
     most_distinct: int
+    outcome_sums: FloatArray
 
     @property
     def x_min(self) -> float:
@@ -120,6 +125,7 @@ class Digest:
             jumps=(self.jumps + other.jumps.above(self.forecast)).largest_jumps(self.most_jumps),
             most_jumps=self.most_jumps,
             most_distinct=self.most_distinct,
+            outcome_sums=self.outcome_sums + other.outcome_sums,
         )
 
 

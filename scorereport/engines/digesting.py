@@ -48,6 +48,7 @@ def digest_stretch(stretch: Stretch, marks: Marks, before: Before) -> Digest:
         jumps=_mark_jumps(rows, marks.jumps),
         most_jumps=marks.jumps,
         most_distinct=marks.most_distinct,
+        outcome_sums=_sum_by_outcome(rows, losses, marks) if marks.few else np.empty((0, len(losses))),
     )
 
 
@@ -102,6 +103,20 @@ def _sum_all(rows: Rows, losses: list[FloatArray], pairs: float, marks: Marks) -
         "non_events_win": pairs / 2 / events,
     }
     return np.array([[*(sums[name] for name in SUMS), *(rows.sum(loss) for loss in losses)]])
+
+
+def _sum_by_outcome(rows: Rows, losses: list[FloatArray], marks: Marks) -> FloatArray:
+    """Sums of scores by outcome: a row for each of `OUTCOME_SUMS`, a column for each measure."""
+    x, y = rows.stretch.x, rows.y
+    columns = []
+    for score, loss in zip(_scores(marks), losses, strict=True):
+        sums = [rows.sum(np.where(y == 1, loss, 0.0))]
+        for outcome in (1.0, 0.0):
+            asked = score(np.full(len(x), outcome), x)
+            finite = np.isfinite(asked)
+            sums += [rows.sum(np.where(finite, asked, 0.0)), rows.sum(finite.astype(np.float64))]
+        columns.append(sums)
+    return np.array(columns).T
 
 
 def _wins(rows: Rows, marks: Marks) -> tuple[FloatArray, FloatArray]:

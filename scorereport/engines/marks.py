@@ -14,6 +14,8 @@ import numpy as np
 from scorereport.curves.thinning import even_heights, even_knots, jumps_kept
 from scorereport.engines.records import BUCKETS, Marks
 from scorereport.inference.binning import OTHER_BINS
+from scorereport.inference.few_values import MOST_VALUES
+from scorereport.inference.rare_cases import FEW_CASES
 from scorereport.summaries import QUANTILES, choose_thresholds
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ GROUP_BUCKETS = 100
 _ROUNDING = 1e-12
 #: Groups of Hosmer and Lemeshow.
 TENTHS = 10
+#: Clusters and weights may leave this much less of the cases: scores are summed by outcome in good time.
+_FEW_BY_WEIGHT = 10
 
 
 def mark_model(survey: Survey, settings: Settings, measures: Iterable[Measure]) -> Marks:
@@ -46,6 +50,7 @@ def mark_model(survey: Survey, settings: Settings, measures: Iterable[Measure]) 
         heights=even_heights(_top(survey), points),
         jumps=jumps_kept(points),
         buckets=BUCKETS if settings.resamples > 0 else 1,
+        few=_has_few(survey),
     )
 
 
@@ -56,8 +61,15 @@ def mark_group(label: LabelCount, measures: Iterable[Measure], *, infers: bool) 
         events=label.events,
         measures=list_measures(measures),
         buckets=GROUP_BUCKETS if infers else 1,
-        most_distinct=0,
+        most_distinct=MOST_VALUES,
+        few=_has_few(label),
     )
+
+
+def _has_few(counts: Survey | LabelCount) -> bool:
+    """Whether intervals may have to allow for events, or non-events, that did not happen."""
+    fewest = min(counts.events, counts.total - counts.events) / case_weight(counts)
+    return fewest < _FEW_BY_WEIGHT * FEW_CASES
 
 
 def list_measures(measures: Iterable[Measure]) -> tuple[tuple[str, tuple[tuple[str, float], ...]], ...]:

@@ -62,7 +62,8 @@ class Marks:
 
     `edges` are forecasts, `ranks` numbers of cases from 0, `heights` sums of both rates along the ROC
     curve, from the top; of the largest jumps of the Murphy curve there are `jumps`. `measures` are the names
-    of scores with their options, in the order of the sums. With one bucket rows are not told apart.
+    of scores with their options, in the order of the sums. With one bucket rows are not told apart. Where
+    events or non-events are `few`, scores are summed by outcome as well.
     """
 
     total: int | float
@@ -74,6 +75,7 @@ class Marks:
     jumps: int = 0
     buckets: int = BUCKETS
     most_distinct: int = MOST_DISTINCT
+    few: bool = False
 
     @property
     def prevalence(self) -> float:

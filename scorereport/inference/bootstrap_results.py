@@ -19,6 +19,7 @@ from scorereport.errors import UsageError
 from scorereport.inference.measures import PREVALENCE, UNCERTAINTY, Measure, image_of_prevalence
 from scorereport.inference.outcomes import Estimate
 from scorereport.inference.panel import Rows
+from scorereport.inference.rare_cases import WIDENED, widen
 from scorereport.inference.replicates import Statistic
 from scorereport.rounding import are_equal, exceeds
 
@@ -42,9 +43,23 @@ class Bootstrap:
     resamples: int
     seed: int
 
-    def interval(self, model: str, measure: str, *, level: float = 0.95, method: str = "bca") -> Estimate:
-        """The interval of one statistic; uncertainty belongs to no model, its `model` is ""."""
-        return self._estimate(self._find(model, measure), level, method)
+    def interval(
+        self,
+        model: str,
+        measure: str,
+        *,
+        level: float = 0.95,
+        method: str = "bca",
+        allow_for_rare: bool = True,
+    ) -> Estimate:
+        """The interval of one statistic; uncertainty belongs to no model, its `model` is "".
+
+        Parameters
+        ----------
+        allow_for_rare : widen intervals of mean scores, skills and uncertainties by what cases that hardly
+            happened, or not at all, could change; else they are what the resamples give
+        """
+        return self._estimate(self._find(model, measure), level, method, allow_for_rare=allow_for_rare)
 
     def difference(
         self, first: str, second: str, measure: str, *, level: float = 0.95, method: str = "bca"
@@ -60,13 +75,13 @@ class Bootstrap:
             a.replicates - b.replicates,
             lambda: a.influence() - b.influence(),
         )
-        return self._estimate(pair, level, method)
+        return self._estimate(pair, level, method, allow_for_rare=False)
 
     def table(self, *, level: float = 0.95, method: str = "bca") -> pd.DataFrame:
         """All intervals: a row for each model and measure."""
         import pandas as pd
 
-        estimates = [self._estimate(s, level, method) for s in self.statistics]
+        estimates = [self._estimate(s, level, method, allow_for_rare=True) for s in self.statistics]
         columns = ("value", "standard_error", "lower", "upper", "note")
         return pd.DataFrame(
             [
@@ -82,7 +97,7 @@ class Bootstrap:
         known = sorted({s.measure for s in self.statistics})
         raise UsageError(f"There is no {measure!r} of {model!r}; measures are {', '.join(known)}.")
 
-    def _estimate(self, statistic: Statistic, level: float, method: str) -> Estimate:
+    def _estimate(self, statistic: Statistic, level: float, method: str, *, allow_for_rare: bool) -> Estimate:
         check_inside(level, "level", 0, 1, closed="neither")
         check_option(method, "method", METHODS)
         label = (
@@ -91,7 +106,10 @@ class Bootstrap:
         value, known = statistic.value, statistic.replicates[np.isfinite(statistic.replicates)]
         if not np.isfinite(value) or len(known) < 2 or self.panel.units.size <= 1:
             return _no_interval(statistic.measure, value, level, label, self.panel.units)
-        lower, upper = self._interval(statistic, known, level, method)
+        lower, upper = bounds = self._interval(statistic, known, level, method)
+        if allow_for_rare:
+            lower, upper = self._widen(statistic, bounds, level, method)
+            label += f", {WIDENED}" if (lower, upper) != bounds else ""
         return Estimate(
             measure=statistic.measure,
             value=value,
@@ -112,13 +130,26 @@ class Bootstrap:
         Its own replicates mislead near the prevalence at which it is largest: all lie on one side.
         """
         if statistic.measure.endswith(UNCERTAINTY):
-            measure = self.measures[statistic.measure.removesuffix(UNCERTAINTY)]
             prevalence = self._find("", PREVALENCE)
-            return image_of_prevalence(
-                measure, *self._interval(prevalence, prevalence.replicates, level, method)
-            )
+            bounds = self._interval(prevalence, prevalence.replicates, level, method)
+            return image_of_prevalence(self._uncertain(statistic), *bounds)
         acceleration = self.panel.units.acceleration(statistic.influence()) if method == "bca" else 0.0
         return _bounds(statistic.value, known, level, method, acceleration)
+
+    def _widen(
+        self, statistic: Statistic, bounds: tuple[float, float], level: float, method: str
+    ) -> tuple[float, float]:
+        """Bounds that allow for cases which resamples cannot hold."""
+        if statistic.measure.endswith(UNCERTAINTY):
+            known = self._find("", PREVALENCE)
+            prevalence = self._interval(known, known.replicates, level, method)
+            return image_of_prevalence(
+                self._uncertain(statistic), *self._widen(known, prevalence, level, method)
+            )
+        return bounds if statistic.rare is None else widen(bounds, statistic.rare(level))
+
+    def _uncertain(self, statistic: Statistic) -> Measure:
+        return self.measures[statistic.measure.removesuffix(UNCERTAINTY)]
 
 
 def _bounds(

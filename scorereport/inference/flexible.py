@@ -220,9 +220,8 @@ def _describe_errors(panel: Panel) -> str:
 
 def _bears(panel: Panel, knots: int) -> bool:
     """Whether events and non-events are enough for the coefficients of so many knots."""
-    units = panel.units
-    cases, events = (v / units.case_weight for v in (units.total, units.total * units.mean(panel.outcome)))
-    return min(events, cases - events) >= _CASES_PER_COEFFICIENT * (knots - 1)
+    fewest = min(panel.units.count(panel.outcome == 1), panel.units.count(panel.outcome == 0))
+    return fewest >= _CASES_PER_COEFFICIENT * (knots - 1)
 
 
 def _place_knots(panel: Panel, number: int) -> FloatArray | None:

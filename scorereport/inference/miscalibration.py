@@ -11,6 +11,7 @@ from scorereport.inference.components import (
     component_interval,
     warn_of_few_events,
 )
+from scorereport.inference.few_values import allow_for_few_values, find_few_values
 from scorereport.inference.measures import resolve_measure
 from scorereport.inference.outcomes import HypothesisTest
 from scorereport.inference.overfit import draw_excess, estimate_overfit
@@ -77,6 +78,8 @@ def component_intervals(
 ) -> tuple[ComponentEstimate, ComponentEstimate]:
     """Bracket intervals of miscalibration and discrimination, corrected for the overfit of the fit.
 
+    Of forecasts that take few distinct values they are wider, and exact if there is one value only.
+
     Parameters
     ----------
     draws : of outcomes from a smoothed curve, to estimate the overfit
@@ -97,6 +100,7 @@ def component_intervals(
     y, x, _ = fit.cases
     losses = case_losses(measure, y, x, fit.sample.cep(x), fit.prevalence)
     note = warn_of_few_events(*fit.sample.counts)
+    few = find_few_values(fit.sample, level)
     mcb, dsc = (
         component_interval(
             losses,
@@ -109,7 +113,7 @@ def component_intervals(
         )
         for name in COMPONENTS
     )
-    return mcb, dsc
+    return allow_for_few_values(mcb, few, measure), allow_for_few_values(dsc, few, measure)
 
 
 def judge_miscalibration(

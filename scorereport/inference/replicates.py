@@ -11,20 +11,28 @@ if TYPE_CHECKING:
 
 
 class Statistic(NamedTuple):
-    """A number, its value in every resample, and how much each row moves it."""
+    """A number, its value in every resample, and how much each row moves it.
+
+    `rare` gives, for a level, the interval that cases ask for which resamples cannot hold.
+    """
 
     model: str
     measure: str
     value: float
     replicates: FloatArray
     influence: Callable[[], FloatArray]
+    rare: Callable[[float], tuple[float, float]] | None = None
 
 
 def make_statistic(
-    model: str, measure: str, values: FloatArray, influence: Callable[[], FloatArray]
+    model: str,
+    measure: str,
+    values: FloatArray,
+    influence: Callable[[], FloatArray],
+    rare: Callable[[float], tuple[float, float]] | None = None,
 ) -> Statistic:
     """A statistic from its value in the sample, first, and in the resamples."""
-    return Statistic(model, measure, float(values[0]), values[1:], influence)
+    return Statistic(model, measure, float(values[0]), values[1:], influence, rare)
 
 
 class Part(Protocol):

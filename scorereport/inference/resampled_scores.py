@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.inference.measures import PREVALENCE, UNCERTAINTY, expected_score
+from scorereport.inference.rare_cases import RareOutcomes, exact_rate
 from scorereport.inference.replicates import make_statistic
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class ResampledScores:
         means = totals[:, 1:] / totals[:, :1]
         means[:, ~np.isfinite(observed[1:])] = np.inf
         prevalence = means[:, 0]
-        yield make_statistic("", PREVALENCE, prevalence, lambda: self.panel.outcome)
+        exact = partial(exact_rate, self.panel.outcome, self.panel.units)
+        yield make_statistic("", PREVALENCE, prevalence, lambda: self.panel.outcome, exact)
         for measure in self.measures:
             reference = expected_score(measure, prevalence, prevalence)
             at_constant = partial(self._score_of_constant, measure, prevalence[0])
@@ -81,8 +83,10 @@ class ResampledScores:
             constant = self._score_of_constant(measure, prevalence[0])
             return ((constant - scores()) - skill[0] * (constant - measure.score(y, y))) / way[0]
 
-        yield make_statistic(model, measure.label, mean, scores)
-        yield make_statistic(model, f"{measure.label} skill", skill, skill_influence)
+        rare = RareOutcomes(self.panel, model, measure)
+        of_skill = partial(rare.bound_skill, float(skill[0]))
+        yield make_statistic(model, measure.label, mean, scores, rare.bound_score)
+        yield make_statistic(model, f"{measure.label} skill", skill, skill_influence, of_skill)
 
     def _scores_of(self, model: str, measure: Measure) -> FloatArray:
         return measure.score(self.panel.outcome, self.panel.forecasts[model])

@@ -1,6 +1,7 @@
 """Limits judged on intervals: pass, warn, fail, or inconclusive where the data cannot tell.
 
-Without an interval a number is judged alone, as if it were known exactly, and the sentence says so.
+Without an interval a number is judged alone, as if it were known exactly, and the sentence says so. Where
+events or non-events are few, neither settles a limit, but an exact bound may.
 """
 
 from __future__ import annotations
@@ -10,7 +11,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scorereport.configuration.measures import Part
-from scorereport.judging.lights import Judgement, Light, count_lights, exit_code, find_light, worst
+from scorereport.judging.evidence import exact_bounds, find_evidence
+from scorereport.judging.lights import (
+    Judgement,
+    Light,
+    count_lights,
+    exit_code,
+    find_light,
+    is_settled_warning,
+    worst,
+)
 from scorereport.judging.numbers import find_numbers
 from scorereport.judging.sentences import describe_judgement, describe_numbers
 
@@ -38,17 +48,26 @@ def judge(evaluation: Evaluation, limits: Limits) -> tuple[Judgement, ...]:
     """Judge every number that has a limit: of the sample, of each model and, if asked for, of each group.
 
     The calibration line and the prevalence are judged on all rows only. What is not defined, or has no
-    interval though one was asked for, is inconclusive; infinity on the bad side fails.
+    interval though one was asked for, is inconclusive; infinity on the bad side fails. Where events or
+    non-events are fewer than ten, only an exact bound settles a limit, and else it is inconclusive.
     """
     return tuple(
-        _judge_number(measure, number, bounds)
+        _judge_number(measure, number, bounds, evaluation.settings.level)
         for measure, bounds in limits.bounds
         for number in find_numbers(evaluation, measure, limits)
     )
 
 
-def _judge_number(measure: LimitMeasure, number: LimitedNumber, bounds: Bounds) -> Judgement:
-    interval = number.interval
+def _judge_number(measure: LimitMeasure, number: LimitedNumber, bounds: Bounds, level: float) -> Judgement:
+    interval, evidence = number.interval, find_evidence(number.sample, measure)
+    ends, doubt = number.ends, ""
+    if number.is_defined and math.isfinite(number.value) and not evidence.is_enough:
+        exact = exact_bounds(measure, number.value, evidence.cases, level)
+        ends = exact or (-math.inf, math.inf)
+        doubt = evidence.describes
+    light = find_light(*ends, bounds) if number.is_defined else Light.INCONCLUSIVE
+    if doubt and light is Light.WARN and not is_settled_warning(*ends, bounds):
+        light = Light.INCONCLUSIVE
     judgement = Judgement(
         model=number.model,
         group=number.group,
@@ -62,10 +81,10 @@ def _judge_number(measure: LimitMeasure, number: LimitedNumber, bounds: Bounds) 
         warn_upper=bounds.warn_upper,
         fail_lower=bounds.fail_lower,
         fail_upper=bounds.fail_upper,
-        verdict=find_light(*number.ends, bounds) if number.is_defined else Light.INCONCLUSIVE,
+        verdict=light,
         sentence="",
     )
-    return replace(judgement, sentence=describe_judgement(judgement, number))
+    return replace(judgement, sentence=describe_judgement(judgement, number, ends, doubt))
 
 
 def describe_unjudged(evaluation: Evaluation, limits: Limits) -> tuple[str, ...]:

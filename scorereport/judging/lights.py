@@ -75,6 +75,13 @@ def find_light(lower: float, upper: float, bounds: Bounds) -> Light:
     return Light.WARN if exceeds(upper, ceiling) or exceeds(floor, lower) else Light.PASS
 
 
+def is_settled_warning(lower: float, upper: float, bounds: Bounds) -> bool:
+    """Whether a warning holds wherever in the interval the number lies: it does where a limit is met."""
+    floor, ceiling = _or_infinite(bounds.warn_lower, bounds.warn_upper)
+    has_limit = bounds.fail_lower is not None or bounds.fail_upper is not None
+    return has_limit or bool(exceeds(lower, ceiling) or exceeds(floor, upper))
+
+
 def _or_infinite(lower: float | None, upper: float | None) -> tuple[float, float]:
     return -math.inf if lower is None else lower, math.inf if upper is None else upper
 

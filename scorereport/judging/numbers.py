@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from scorereport.configuration.measures import LINE, LimitMeasure, Part
 from scorereport.inference.components import ComponentEstimate
 from scorereport.inference.outcomes import Estimate
+from scorereport.results import SampleSummary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +29,7 @@ class LimitedNumber:
     group: str = ""
     value: float
     interval: Estimate | ComponentEstimate | None
+    sample: SampleSummary
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -54,10 +56,10 @@ def find_numbers(evaluation: Evaluation, measure: LimitMeasure, limits: Limits) 
     elif measure.part is Part.LINE:
         for result in evaluation.models:
             if _applies(limits, result.model):
-                yield from _find_line(result, measure)
+                yield from _find_line(result, measure, evaluation.data.sample)
     else:
-        for group, scores in _list_scores(evaluation, limits):
-            yield from _find_score(scores, measure, group)
+        for group, sample, scores in _list_scores(evaluation, limits):
+            yield from _find_score(scores, measure, group, sample)
 
 
 def _applies(limits: Limits, model: str) -> bool:
@@ -67,32 +69,35 @@ def _applies(limits: Limits, model: str) -> bool:
 def _find_prevalence(evaluation: Evaluation) -> Iterator[LimitedNumber]:
     if evaluation.data.classes is None:
         sample = evaluation.data.sample
-        yield LimitedNumber(model="", value=sample.prevalence, interval=sample.prevalence_interval)
+        interval = sample.prevalence_interval
+        yield LimitedNumber(model="", value=sample.prevalence, interval=interval, sample=sample)
 
 
-def _find_line(result: ModelResult, measure: LimitMeasure) -> Iterator[LimitedNumber]:
+def _find_line(result: ModelResult, measure: LimitMeasure, sample: SampleSummary) -> Iterator[LimitedNumber]:
     if result.calibration is not None:
         estimate = getattr(result.calibration.line, _LINE_ATTRIBUTES[measure.name])
-        yield LimitedNumber(model=result.model, value=estimate.value, interval=estimate)
+        yield LimitedNumber(model=result.model, value=estimate.value, interval=estimate, sample=sample)
 
 
-def _list_scores(evaluation: Evaluation, limits: Limits) -> Iterator[tuple[str, ModelScores]]:
+def _list_scores(evaluation: Evaluation, limits: Limits) -> Iterator[tuple[str, SampleSummary, ModelScores]]:
     """The scores of the models to which limits apply, of all rows and by group; of all rows it is ""."""
-    every = [("", result.scores) for result in evaluation.results]
+    every = [("", evaluation.data.sample, result.scores) for result in evaluation.results]
     if limits.groups:
         every += [
-            (f"{group.column} = {group.label}", scores)
+            (f"{group.column} = {group.label}", group.sample, scores)
             for group in evaluation.groups
             for scores in group.models
         ]
-    return ((group, scores) for group, scores in every if _applies(limits, scores.model))
+    return (found for found in every if _applies(limits, found[-1].model))
 
 
-def _find_score(scores: ModelScores, measure: LimitMeasure, group: str) -> Iterator[LimitedNumber]:
+def _find_score(
+    scores: ModelScores, measure: LimitMeasure, group: str, sample: SampleSummary
+) -> Iterator[LimitedNumber]:
     """A mean score or a skill; or a raw component, with the interval of the true one; if it is there."""
     find = _find_mean if measure.part in (Part.MEAN, Part.SKILL) else _find_component
     for value, interval in find(scores, measure):
-        yield LimitedNumber(model=scores.model, group=group, value=value, interval=interval)
+        yield LimitedNumber(model=scores.model, group=group, value=value, interval=interval, sample=sample)
 
 
 def _find_mean(scores: ModelScores, measure: LimitMeasure) -> Iterator[tuple[float, Estimate | None]]:

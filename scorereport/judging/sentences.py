@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from scorereport.configuration.measures import MEASURES, LimitMeasure, Part
-from scorereport.formatting import common_decimals, format_interval, format_number
+from scorereport.formatting import common_decimals, format_interval, format_level, format_number
+from scorereport.judging.evidence import FEWEST_CASES
 from scorereport.judging.lights import Judgement, Light
 
 if TYPE_CHECKING:
@@ -18,8 +19,14 @@ _MOST_DECIMALS = 10
 _UNKNOWN_REASON = "these data do not determine it."
 
 
-def describe_judgement(judgement: Judgement, number: LimitedNumber) -> str:
-    """The sentence of a judgement: whose number, its interval, and how it lies to its limit."""
+def describe_judgement(
+    judgement: Judgement, number: LimitedNumber, ends: tuple[float, float], doubt: str
+) -> str:
+    """The sentence of a judgement: whose number, its interval, and how it lies to its limit.
+
+    `ends` are those that were judged. `doubt` says that cases are few; then they are those of an exact bound,
+    or infinite if there is none.
+    """
     what = judgement.label[0].upper() + judgement.label[1:]
     what += f" of {judgement.model}" if judgement.model else ""
     what += f" where {judgement.group}" if judgement.group else ""
@@ -28,18 +35,36 @@ def describe_judgement(judgement: Judgement, number: LimitedNumber) -> str:
         return f"{what} is not defined and cannot be judged: {reason}"
     if not number.is_defined:
         return f"{what}: {shown['value']}, cannot be judged without an interval: {reason}"
-    verdict = _Wording(judgement, *number.ends).say()
+    wording = _Wording(judgement, *ends)
     if math.isinf(number.value):
-        return f"{what} is {shown['value']} and {verdict}."
+        return f"{what} is {shown['value']} and {wording.say()}."
+    said = f"{what}: {shown['value']}"
+    if number.interval is not None:
+        said += f"{_introduce_interval(judgement)} {shown['interval']}"
+    if doubt:
+        return f"{said}. {doubt}: {_say_few(judgement, ends)}."
     if number.interval is None:
-        return f"{what}: {shown['value']}, judged without an interval, {verdict}."
-    return f"{what}: {shown['value']}{_introduce_interval(judgement)} {shown['interval']}, {verdict}."
+        return f"{said}, judged without an interval, {wording.say()}."
+    is_equivalence = MEASURES[judgement.measure].part is Part.MISCALIBRATION
+    return f"{said}: {wording.say_within()}." if is_equivalence else f"{said}, {wording.say()}."
+
+
+def _say_few(judgement: Judgement, ends: tuple[float, float]) -> str:
+    """What holds where cases are few: an exact bound decides, or nothing does."""
+    if judgement.verdict is Light.INCONCLUSIVE:
+        return f"with fewer than {FEWEST_CASES} an interval does not settle a limit"
+    measure, decimals = MEASURES[judgement.measure], _decimals(judgement)
+    factor, unit = (100, " %") if measure.is_share else (1, "")
+    exact = f"{format_interval(factor * ends[0], factor * ends[1], decimals)}{unit}"
+    verdict = _Wording(judgement, *ends).say()
+    return f"with fewer than {FEWEST_CASES} only an exact bound settles a limit, and {exact} {verdict}"
 
 
 def _introduce_interval(judgement: Judgement) -> str:
     """The interval of a component is not one of the raw value, which may lie outside."""
     if MEASURES[judgement.measure].part in (Part.MISCALIBRATION, Part.DISCRIMINATION):
-        return f" as measured, interval of the true {judgement.label.partition(' ')[0]}"
+        component = judgement.label.partition(" ")[0]
+        return f" as measured, {format_level(judgement.level)} interval of the true {component}"
     return ", interval"
 
 
@@ -110,6 +135,19 @@ class _Wording:
             Light.INCONCLUSIVE: self._say_inconclusive,
             Light.FAIL: self._say_fail,
         }[self.judgement.verdict]()
+
+    def say_within(self) -> str:
+        """What a limit on miscalibration, which is an upper one, has shown: a test of equivalence."""
+        (_, warn), (_, fail) = self.warn, self.fail
+        verdict = self.judgement.verdict
+        if verdict is Light.PASS:
+            return f"shown to be calibrated within {self._show(fail if warn is None else warn)}"
+        if verdict is Light.FAIL:
+            return f"shown to be miscalibrated by more than {self._show(fail)}"
+        if verdict is Light.INCONCLUSIVE:
+            return f"neither shown to be calibrated within {self._show(fail)} nor to be miscalibrated by more"
+        shown = "" if fail is None else f"shown to be calibrated within {self._show(fail)}, but "
+        return f"{shown}not shown to be within the {_WARNING} {self._show(warn)}"
 
     def _say_pass(self) -> str:
         floor, ceiling = self.warn

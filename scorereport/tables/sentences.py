@@ -9,6 +9,7 @@ import numpy as np
 from scorereport.checks import name_some
 from scorereport.class_results import CLASS
 from scorereport.formatting import counted, format_count, format_level, format_percent, join_words
+from scorereport.inference.rare_cases import WIDENED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +63,7 @@ def describe_uncertainty(evaluation: Evaluation) -> str:
 def _describe_buckets(evaluation: Evaluation) -> str:
     """The same of rows that were never in memory together, of which nothing is drawn."""
     score = evaluation.models[0].scores.scores[0].interval
-    method = "grouped jackknife" if score is None else score.method
+    method = "grouped jackknife" if score is None else score.method.removesuffix(f", {WIDENED}")
     is_independent = evaluation.models[0].bands != ()
     rates, lines = (
         ("Wilson's", "likelihood") if is_independent else ("on log-odds with its errors", "buckets")

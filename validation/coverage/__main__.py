@@ -13,6 +13,7 @@ from validation.coverage.bands import study_bands
 from validation.coverage.classes import study_classes
 from validation.coverage.dependence import study_dependence
 from validation.coverage.explained import TEXTS
+from validation.coverage.few_cases import study_few_cases
 from validation.coverage.intervals import study_intervals
 from validation.coverage.page import render_page
 from validation.coverage.record import Row, read_record, write_record
@@ -41,6 +42,7 @@ STUDIES: dict[str, Study] = {
     "scaling": study_scaling,
     "weights": study_weights,
     "values": study_values,
+    "few": study_few_cases,
 }
 INTERRUPTED = 130
 

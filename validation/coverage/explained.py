@@ -37,6 +37,19 @@ TEXTS = {
     "the upper end is the larger of two, and the lower end is 0 unless the data speak against it.",
     "flexible curves": "The share of forecasts at which the band of the flexible calibration curve holds "
     "the true probability.",
+    "few events": "Intervals of mean scores and of their skill where one case in fifty is an event: "
+    "1.2, 2, 3, 5, 10, 20 and 50 events are expected in 60, 100, 150, 250, 500, 1000 and 2500 rows. "
+    "Resamples alone, which intervals were before, hold no events that did not happen. Below ten events the "
+    "intervals are on the safe side: without or with one event they cannot be both short and right. Samples "
+    "without an event have no skill and are left out of its rows.",
+    "limits with few events": "How often a limit on the Brier score at three quarters of the true one, which "
+    "the model breaks, is passed; one in forty may be. With fewer than ten events a verdict takes an exact "
+    "bound.",
+    "few distinct forecasts": "Intervals of miscalibration and discrimination of forecasts with 1 to 10 "
+    "distinct values. Up to five values they are widened, with one value exact; they are on the safe side "
+    "where the true miscalibration is near 0, as brackets are.",
+    "equivalence": "How often a model whose miscalibration is exactly the limit is shown to be calibrated "
+    "within it; one in forty may be.",
     "weights": "Sampling weights of mean 1 and variance 1/2 that do not depend on the outcome. The document "
     "did not examine these.",
     "weights: tests": "Rejections at 5 % of calibrated forecasts whose rows carry weights of several kinds: "

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from scorereport.inference.differences import DELONG, OBUCHOWSKI
+from scorereport.inference.few_values import MOST_VALUES
 from scorereport.inference.heterogeneity import LIANG_ZEGER
+from scorereport.inference.rare_cases import FEW_CASES
 from scorereport.report.formulas.formula import Formula
-from scorereport.report.formulas.works import EFRON_1987, NEWCOMBE_2006, WILSON_1927
+from scorereport.report.formulas.works import (
+    CLOPPER_PEARSON_1934,
+    COVERAGE_STUDY,
+    EFRON_1987,
+    KENT_HAINSWORTH_1995,
+    KORN_GRAUBARD_1998,
+    NEWCOMBE_2006,
+    WILSON_1927,
+    ZOU_DONNER_2008,
+)
 
 #: Intervals by the beginning of what the records call their method.
 INTERVALS = {
@@ -21,6 +32,27 @@ INTERVALS = {
         formula="quantiles (1 − ℓ)/2 and (1 + ℓ)/2 of the B replicates",
         convention="Quantiles of type 7. All models are scored on the same resamples.",
         reference=EFRON_1987,
+    ),
+    "rare cases": Formula(
+        name="Rare events, non-events and surprises",
+        formula="value − √((m(π) − m(π₁))² + z²(se² − e²)) and value + √((m(π₂) − m(π))² + z²(se² − e²)), "
+        "m(π) = π m₁ + (1 − π) m₀",
+        convention=f"Where fewer than {FEW_CASES} cases are events, non-events, or on the other side of 1/2 "
+        "than their forecasts, the interval of a mean score reaches at least that far. π is the share of "
+        "these cases, [π₁, π₂] its exact interval, m₁ and m₀ the mean scores of these and of the others with "
+        "one more case at the mean of what it would score, e the part of the standard error that comes from "
+        "π. Weighted and clustered rows count by effective number. A skill reaches as far as its error if "
+        "events came from the forecasts.",
+        reference=f"{CLOPPER_PEARSON_1934}; {KORN_GRAUBARD_1998}; {ZOU_DONNER_2008}; {COVERAGE_STUDY}",
+    ),
+    "few values": Formula(
+        name="Components of few distinct forecasts",
+        formula="P(a χ²(f, λ) ≤ Σ s d(x, r)) = (1 − ℓ)/2 at the upper end MCB = a λ",
+        convention=f"For forecasts with 2 to {MOST_VALUES} distinct values x; s are shares of the cases, r "
+        "event rates, d what x loses against r in the mean, a and f scale and degrees of freedom after "
+        "Satterthwaite. With one value MCB = d(x, q) has the exact interval of the rate q. DSC in the same "
+        "way, with the prevalence for x. Intervals reach at least that far.",
+        reference=f"{CLOPPER_PEARSON_1934}; {KENT_HAINSWORTH_1995}; {COVERAGE_STUDY}",
     ),
     "Wilson": Formula(
         name="Wilson interval of a rate",

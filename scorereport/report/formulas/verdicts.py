@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from scorereport.judging.evidence import FEWEST_CASES
 from scorereport.report.formulas.formula import Formula
+from scorereport.report.formulas.works import CLOPPER_PEARSON_1934, HOEFFDING_1963
 
 #: Methods by the key under which the section asks for them.
 VERDICTS = {
@@ -11,8 +13,11 @@ VERDICTS = {
         formula="fail: the whole interval lies beyond the limit; inconclusive: a part of it; warn: none of "
         "it, but a part is beyond the warning limit; pass: none of it",
         convention="A number on a limit meets it. A number without an interval is judged alone; one that is "
-        "not defined is inconclusive. MCB and DSC are judged on the interval less overfit.",
-        reference="rule of this software; the limits are those of the configuration",
+        "not defined is inconclusive. MCB and DSC are judged on the interval less overfit; a limit on MCB is "
+        f"a test of equivalence at (1 − ℓ)/2. With fewer than {FEWEST_CASES} events or non-events (clusters "
+        "that have some, or the effective number of weighted rows) only an exact bound settles a limit: that "
+        "of a rate, or that of the mean of scores with a least and a largest value.",
+        reference=f"rule of this software; {CLOPPER_PEARSON_1934}; {HOEFFDING_1963}",
     ),
     "certificate": Formula(
         name="R certificate",

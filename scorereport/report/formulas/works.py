@@ -2,6 +2,7 @@
 
 ALTMAN_BLAND_1994 = "Altman, Bland (1994), BMJ 309, doi:10.1136/bmj.309.6947.102"
 VERGOUWE_2005 = "Vergouwe et al. (2005), J. Clin. Epidemiol. 58, doi:10.1016/j.jclinepi.2004.06.017"
+CLOPPER_PEARSON_1934 = "Clopper, Pearson (1934), Biometrika 26, doi:10.1093/biomet/26.4.404"
 COLLINS_2024 = "Collins et al. (2024), TRIPOD+AI, BMJ 385, doi:10.1136/bmj-2023-078378"
 COVERAGE_STUDY = "coverage study of this software, docs/coverage.md"
 DIMITRIADIS_2023 = (
@@ -9,10 +10,14 @@ DIMITRIADIS_2023 = (
 )
 EFRON_1987 = "Efron (1987), J. Am. Stat. Assoc. 82, doi:10.1080/01621459.1987.10478410"
 HIGGINS_2002 = "Higgins, Thompson (2002), Stat. Med. 21, doi:10.1002/sim.1186"
+HOEFFDING_1963 = "Hoeffding (1963), J. Am. Stat. Assoc. 58, doi:10.1080/01621459.1963.10500830"
 HOLM_1979 = "Holm (1979), Scand. J. Stat. 6, 65–70"
+KENT_HAINSWORTH_1995 = "Kent, Hainsworth (1995), J. Stat. Plan. Inference 46, 147–159"
+KORN_GRAUBARD_1998 = "Korn, Graubard (1998), Surv. Methodol. 24, 193–201"
 MONTIEL_OLEA_2019 = "Montiel Olea, Plagborg-Møller (2019), J. Appl. Econom. 34, doi:10.1002/jae.2656"
 NEWCOMBE_2006 = "Newcombe (2006), Stat. Med. 25, doi:10.1002/sim.2324"
 SNELL_2021 = "Snell et al. (2021), J. Clin. Epidemiol. 135, doi:10.1016/j.jclinepi.2021.02.011"
 STONE_1974 = "Stone (1974), J. R. Stat. Soc. B 36, doi:10.1111/j.2517-6161.1974.tb00994.x"
 WILSON_1927 = "Wilson (1927), J. Am. Stat. Assoc. 22, doi:10.1080/01621459.1927.10502953"
 YOUDEN_1950 = "Youden (1950), Cancer 3, doi:10.1002/1097-0142(1950)3:1<32::AID-CNCR2820030106>3.0.CO;2-3"
+ZOU_DONNER_2008 = "Zou, Donner (2008), Stat. Med. 27, doi:10.1002/sim.3095"

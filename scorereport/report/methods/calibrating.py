@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import format_level, join_words
+from scorereport.inference.few_values import FEW_VALUES, ONE_VALUE
 from scorereport.report.methods.entries import (
     METHODS,
     Entry,
@@ -47,15 +48,18 @@ def _describe_overfit(evaluation: Evaluation) -> Iterator[Entry]:
     components = [part for model in evaluation.results for part in model.scores.components]
     if not components:
         return
+    methods = [part.method.removesuffix(f"; {FEW_VALUES}") for part in components]
     if evaluation.settings.engine != "memory":
-        buckets = distinct(part.method.partition("; ")[2] for part in components)
-        yield make_entry("closed overfit", *(capitalize(f"{text}.") for text in buckets))
-        return
-    drawn = distinct(part.method.partition("resampled")[2].strip(" ()") for part in components)
-    yield make_entry(
-        "overfit" if evaluation.kind == "binary" else "class overfit",
-        *(f"O₂ by {text}." for text in drawn if text),
-    )
+        buckets = distinct(method.partition("; ")[2] for method in methods)
+        yield make_entry("closed overfit", *(capitalize(f"{text}.") for text in buckets if text))
+    else:
+        drawn = distinct(method.partition("resampled")[2].strip(" ()") for method in methods)
+        yield make_entry(
+            "overfit" if evaluation.kind == "binary" else "class overfit",
+            *(f"O₂ by {text}." for text in drawn if text),
+        )
+    if any(part.method == ONE_VALUE or part.method.endswith(FEW_VALUES) for part in components):
+        yield make_entry("few values")
 
 
 def _describe_line_and_errors(known: Sequence[ModelCalibration]) -> Iterator[Entry]:

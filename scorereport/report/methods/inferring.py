@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import format_level, format_number, join_words
+from scorereport.inference.rare_cases import WIDENED
 from scorereport.report.methods.engines import describe_groups
 from scorereport.report.methods.entries import (
     METHODS,
@@ -66,13 +67,16 @@ def describe_intervals(evaluation: Evaluation) -> Iterator[Entry]:
         here = [estimate for estimate in overall if _method_of(estimate) == key]
         anywhere = here or [estimate for estimate in others if _method_of(estimate) == key]
         if anywhere:
-            recorded = distinct(estimate.method.removeprefix(f"{key}, ") for estimate in here)
+            methods = (estimate.method.removesuffix(f", {WIDENED}") for estimate in here)
+            recorded = distinct(method.removeprefix(f"{key}, ") for method in methods)
             told = [capitalize(f"{text}.") for text in recorded if text != key]
             of_prevalence = _OF_PREVALENCE if any(e.measure == "prevalence" for e in anywhere) else ""
             more = describe_groups(evaluation) if key == "grouped jackknife" else ""
             yield make_entry(
                 key, of_prevalence, _tell_measures(anywhere, "" if here else " in groups"), *told, more
             )
+    if any(estimate.method.endswith(WIDENED) for estimate in (*overall, *others)):
+        yield make_entry("rare cases")
 
 
 def _estimates(sample: SampleSummary, models: Iterable[ModelScores]) -> Iterator[Estimate]:

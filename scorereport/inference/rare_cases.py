@@ -1,0 +1,309 @@
+"""Intervals of mean scores that allow for cases that did not happen.
+
+Resamples hold what was seen: of 30 rows without an event every resample is without events, though one case in
+nine may be an event. Cases are of two kinds, by outcome or by whether they surprise a forecast, and a mean
+score is π m₁ + (1 - π) m₀, with π the share of the first kind and m₁, m₀ the means of both. The share has an
+exact interval. Each mean counts one case more than was seen, at the mean over all forecasts of what such a
+case scores. What varies besides the share, the rest of the standard error, is added in squares. Intervals
+reach at least that far; from `FEW_CASES` of either kind on, resamples are enough.
+
+References
+----------
+Clopper, Pearson (1934), Biometrika 26, doi:10.1093/biomet/26.4.404
+Korn, Graubard (1998), Survey Methodology 24, 193-201: the number of cases of weighted and clustered rows
+Zou, Donner (2008), Statistics in Medicine 27, doi:10.1002/sim.3095: adding in squares
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import betaincinv, ndtri
+
+from scorereport.inference.measures import expected_score
+from scorereport.scores.registry import REGISTRY
+
+if TYPE_CHECKING:
+    from scorereport.arrays import FloatArray
+    from scorereport.inference.measures import Measure
+    from scorereport.inference.panel import Panel
+    from scorereport.sampling import Units
+
+#: From so many cases of both kinds on, resamples need no help.
+FEW_CASES = 50
+WIDENED = "widened by the exact interval of the share of rare cases"
+#: The ends of an interval at a level.
+Bounds = Callable[[float], tuple[float, float]]
+#: Prevalences at which a skill is looked at.
+_GRID = 201
+
+
+class Split(NamedTuple):
+    """Cases of a kind and all others: their share, how many cases in all stand behind it, and both means.
+
+    The means count one case more than was seen; `share_error` is the standard error of the share.
+    """
+
+    share: float
+    share_error: float
+    cases: float
+    inside: float
+    outside: float
+
+    @property
+    def fewest(self) -> float:
+        """The number of cases of the rarer kind."""
+        return min(self.share, 1 - self.share) * self.cases
+
+    def mean(self, share: float) -> float:
+        """The mean score if the kind had this share; what has no share has no say, even if infinite."""
+        inside = share * self.inside if share > 0 else 0.0
+        return inside + ((1 - share) * self.outside if share < 1 else 0.0)
+
+    def reach(self, within: float, level: float) -> tuple[float, float]:
+        """How far the mean score may lie below and above what was seen; `within` is added in squares."""
+        middle = self.mean(self.share)
+        ends = sorted(self.mean(share) for share in exact_share(self.share, self.cases, level))
+        return float(np.hypot(middle - ends[0], within)), float(np.hypot(ends[1] - middle, within))
+
+
+def exact_share(share: float, cases: float, level: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval of a share of so many cases, which need not be a whole number.
+
+    >>> exact_share(0.0, 30, 0.95)[1]  # 1 - 0.025**(1/30)
+    0.1157...
+    """
+    tail, happened = (1 - level) / 2, share * cases
+    lower = betaincinv(happened, cases - happened + 1, tail) if share > 0 else 0.0
+    upper = betaincinv(happened + 1, cases - happened, 1 - tail) if share < 1 else 1.0
+    return float(lower), float(upper)
+
+
+def split_cases(
+    *,
+    share: float,
+    share_error: float,
+    cases: float,
+    means: tuple[float, float],
+    typical: tuple[float, float],
+) -> Split:
+    """A split whose means, of the kind and of the others, count one case more at its typical score."""
+    counts = share * cases, (1 - share) * cases
+    inside, outside = (
+        ((mean * count if count > 0 else 0.0) + one) / (count + 1)
+        for mean, count, one in zip(means, counts, typical, strict=True)
+    )
+    return Split(share, share_error, cases, inside, outside)
+
+
+def bound_mean(
+    value: float, error: float, splits: Iterable[Split], *, quantile: float, level: float
+) -> tuple[float, float]:
+    """The interval of a mean score that the splits of its cases ask for; NaN if none has few cases."""
+    bounds = []
+    for split in splits:
+        if split.fewest < FEW_CASES:
+            between = (split.inside - split.outside) * split.share_error
+            rest = max(error**2 - between**2, 0.0) if np.isfinite(between) else 0.0
+            below, above = split.reach(quantile * rest**0.5, level)
+            bounds.append((value - below, value + above))
+    lower, upper = zip(*bounds, strict=True) if bounds else ((np.nan,), (np.nan,))
+    return min(lower), max(upper)
+
+
+def clip_to_range(bounds: tuple[float, float], measure: Measure) -> tuple[float, float]:
+    """Bounds no further than a mean score can lie; anywhere if that is not known, or on another scale."""
+    known = REGISTRY.get(measure.name)
+    if known is None or "scale" in measure.options:
+        return bounds
+    lower, upper = np.clip(bounds, known.lower, known.upper)
+    return float(lower), float(upper)
+
+
+def widen(bounds: tuple[float, float], by: tuple[float, float]) -> tuple[float, float]:
+    """An interval that holds another one as well; NaN asks for nothing.
+
+    >>> widen((0.1, 0.2), (0.0, 0.15)), widen((0.1, 0.2), (float("nan"), 0.3))
+    ((0.0, 0.2), (0.1, 0.3))
+    """
+    return float(np.fmin(bounds[0], by[0])), float(np.fmax(bounds[1], by[1]))
+
+
+# ---- rows in memory ----
+
+
+def count_cases(share: float, error: float, units: Units, level: float) -> float:
+    """The independent cases behind a share: Kish's number, or fewer after Korn and Graubard.
+
+    Where all cases are of one kind, each cluster counts as one.
+    """
+    kish = units.total / units.case_weight
+    if units.cluster is None and units.are_repeated_rows:
+        return kish
+    alike = kish if units.cluster is None else min(kish, units.size)
+    return effective_cases(
+        share, error, most=kish, alike=alike, quantile=units.critical_value(level), level=level
+    )
+
+
+def effective_cases(
+    share: float, error: float, *, most: float, alike: float, quantile: float, level: float
+) -> float:
+    """Cases that give a share this error, no more than `most`, with Korn and Graubard's factor for few units.
+
+    Where all cases are of one kind there is no error, and there are `alike` of them.
+    """
+    if share in {0.0, 1.0} or not error > 0:
+        return alike
+    narrower = float(ndtri((1 + level) / 2)) / quantile
+    return float(min(most, share * (1 - share) / error**2 * narrower**2))
+
+
+def split_rows(
+    kind: FloatArray, scores: FloatArray, typical: tuple[FloatArray, FloatArray], units: Units, level: float
+) -> Split:
+    """The split of rows by a kind, 0 or 1 for each; `typical` has each row's score as either kind."""
+    share, error = units.mean(kind), units.standard_error(kind)
+    of_kind = units.mean(np.where(kind == 1, scores, 0.0))
+    of_others = units.mean(np.where(kind == 1, 0.0, scores))
+    return split_cases(
+        share=share,
+        share_error=error,
+        cases=count_cases(share, error, units, level),
+        means=(of_kind / share if share > 0 else 0.0, of_others / (1 - share) if share < 1 else 0.0),
+        typical=(_mean_of_finite(typical[0], units), _mean_of_finite(typical[1], units)),
+    )
+
+
+def _mean_of_finite(scores: FloatArray, units: Units) -> float:
+    """The mean of scores; one that is infinite, of what was called impossible, is not allowed for."""
+    finite = np.isfinite(scores)
+    if not finite.any():
+        return float(scores[0])
+    share = units.mean(finite.astype(np.float64))
+    return units.mean(np.where(finite, scores, 0.0)) / share if share > 0 else 0.0
+
+
+def has_few(kind: FloatArray, units: Units) -> bool:
+    """Whether cases of a kind, or others, may be few: a quick look before scores are computed."""
+    share = units.mean(kind)
+    if units.cluster is not None or not units.are_repeated_rows:
+        return True
+    return min(share, 1 - share) * units.total < FEW_CASES
+
+
+def exact_rate(happened: FloatArray, units: Units, level: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval of a rate; NaN where neither kind of case is rare."""
+    if not has_few(happened, units):
+        return np.nan, np.nan
+    rate = units.mean(happened)
+    cases = count_cases(rate, units.standard_error(happened), units, level)
+    return exact_share(rate, cases, level) if min(rate, 1 - rate) * cases < FEW_CASES else (np.nan, np.nan)
+
+
+class RareOutcomes:
+    """The cases of a model that did not happen, or hardly: events, non-events and surprises."""
+
+    def __init__(self, panel: Panel, model: str, measure: Measure) -> None:
+        self.panel, self.measure, self.forecast = panel, measure, panel.forecasts[model]
+
+    def bound_score(self, level: float) -> tuple[float, float]:
+        """The interval of the mean score that rare cases ask for; NaN where none is rare."""
+        units, p = self.panel.units, self.forecast
+        kinds = [kind for kind in (self._events, self._surprises) if has_few(kind[0], units)]
+        if not kinds:
+            return np.nan, np.nan
+        scores = self.measure.score(self.panel.outcome, p)
+        splits = [self._split(kind, scores, level) for kind in kinds]
+        error, quantile = units.standard_error(scores), units.critical_value(level)
+        bounds = bound_mean(units.mean(scores), error, splits, quantile=quantile, level=level)
+        return clip_to_range(bounds, self.measure)
+
+    def bound_skill(self, value: float, level: float) -> tuple[float, float]:
+        """The interval of the skill that rare events ask for; NaN where they are not rare.
+
+        It reaches as far as if events happened as often as forecast, up to the factor that fits their number:
+        where few happened, their scores say little of how scores vary. It reaches as high as the skill can
+        be at any prevalence of the exact interval. And where surprises are rare beside events and
+        non-events, it reaches as low as if they were as frequent as their exact interval allows.
+        """
+        y, units = self.panel.outcome, self.panel.units
+        if not (has_few(y, units) or has_few(self._surprises[0], units)):
+            return np.nan, np.nan
+        scores = self.measure.score(y, self.forecast)
+        events, surprises = (self._split(kind, scores, level) for kind in (self._events, self._surprises))
+        lower = upper = np.nan
+        if events.fewest < FEW_CASES:
+            reach = units.critical_value(level) * self._error_of_skill(value, events)
+            lower, upper = value - reach, np.fmax(value + reach, self._highest_skill(events, level))
+        if surprises.fewest < min(FEW_CASES, events.fewest / 2):
+            lower = np.fmin(lower, value - self._most_surprised(surprises, events, level))
+        return float(lower), float(np.fmin(upper, 1.0))
+
+    @cached_property
+    def _events(self) -> tuple[FloatArray, FloatArray]:
+        """Which cases are events, and the outcome that makes a case one."""
+        return self.panel.outcome, np.ones(len(self.forecast))
+
+    @cached_property
+    def _surprises(self) -> tuple[FloatArray, FloatArray]:
+        """Which cases lie on the other side of 1/2 than their forecasts, and the outcome that would."""
+        outcome = (self.forecast < 0.5).astype(np.float64)
+        return ((self.panel.outcome == outcome) & (self.forecast != 0.5)).astype(np.float64), outcome
+
+    def _split(self, kind: tuple[FloatArray, FloatArray], scores: FloatArray, level: float) -> Split:
+        cases, outcome = kind
+        typical = self._score(outcome), self._score(1 - outcome)
+        return split_rows(cases, scores, typical, self.panel.units, level)
+
+    def _score(self, outcome: FloatArray) -> FloatArray:
+        return self.measure.score(outcome, self.forecast)
+
+    def _error_of_skill(self, value: float, events: Split) -> float:
+        """Standard error of the skill if outcomes came from the forecasts, scaled to the prevalence seen."""
+        units, prevalence = self.panel.units, np.array([events.share])
+        way = _way(self.measure, prevalence)[0]
+        if not way:
+            return np.nan
+        p = _scale(self.forecast, units.mean(self.forecast), events.share)
+        squares = np.zeros(units.rows)
+        for outcome, probability in ((1.0, p), (0.0, 1 - p)):
+            at = np.array([outcome])
+            constant, perfect = self.measure.score(at, prevalence)[0], self.measure.score(at, at)[0]
+            moved = (
+                (constant - self._score(np.full(units.rows, outcome))) - value * (constant - perfect)
+            ) / way
+            squares += probability * np.where(np.isfinite(moved), moved, 0.0) ** 2
+        return float(np.sqrt(units.mean(squares) / events.cases))
+
+    def _most_surprised(self, surprises: Split, events: Split, level: float) -> float:
+        """By how much the skill falls if surprises are as frequent as they may be, at the prevalence seen."""
+        way = _way(self.measure, np.array([events.share]))[0]
+        _, upper = exact_share(surprises.share, surprises.cases, level)
+        rise = surprises.mean(upper) - surprises.mean(surprises.share)
+        return float(rise / way) if way else np.nan
+
+    def _highest_skill(self, split: Split, level: float) -> float:
+        """The highest skill at a prevalence of the exact interval; that of the forecasts is among them."""
+        lower, upper = exact_share(split.share, split.cases, level)
+        mean = self.panel.units.mean(self.forecast)
+        shares = np.append(np.linspace(lower, upper, _GRID), np.clip(mean, lower, upper))
+        way, reference = _way(self.measure, shares), expected_score(self.measure, shares, shares)
+        score = shares * split.inside + (1 - shares) * split.outside
+        skill = np.divide(reference - score, way, out=np.full(len(way), -np.inf), where=way != 0)
+        return float(skill.max())
+
+
+def _scale(p: FloatArray, mean: float, share: float) -> FloatArray:
+    """Forecasts of the rarer outcome times a factor, so that their mean is its share as far as 1 allows."""
+    if share > 0.5:
+        return 1 - _scale(1 - p, 1 - mean, 1 - share)
+    return np.clip(p * (share / mean), 0, 1) if mean > 0 else np.full(len(p), share)
+
+
+def _way(measure: Measure, prevalence: FloatArray) -> FloatArray:
+    """From the score of the prevalence, as a forecast, to the perfect one."""
+    return expected_score(measure, prevalence, prevalence) - expected_score(measure, prevalence, None)

@@ -1,0 +1,133 @@
+"""Whether a sample has cases enough for an interval to settle a limit, and the bounds that need none.
+
+Below `FEWEST_CASES` events or non-events an interval rests on chance events that did or did not happen. Then
+a limit is settled only by an exact bound, which holds for every distribution of the scores: that of Clopper
+and Pearson for a rate, that of Hoeffding for a mean of scores with a least and a largest value. It is exact
+for independent rows; weighted and clustered rows stand in it with their effective number.
+
+References
+----------
+Clopper, Pearson (1934), Biometrika 26, doi:10.1093/biomet/26.4.404
+Hoeffding (1963), J. Am. Stat. Assoc. 58, doi:10.1080/01621459.1963.10500830, theorem 1
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from scipy.optimize import brentq
+from scipy.special import kl_div
+
+from scorereport.configuration.measures import LimitMeasure, Part
+from scorereport.formatting import counted
+from scorereport.inference.rare_cases import exact_share
+from scorereport.results import IndependentCases, SampleSummary
+from scorereport.scores import REGISTRY
+
+#: With fewer events, or non-events, an interval does not settle a limit.
+FEWEST_CASES = 10
+#: Means of 0 and 1 that a case scores.
+_RATES = ("misclassification", "accuracy")
+#: What is a mean over classes needs cases of each of them.
+_OVER_CLASSES = ("macro_f1",)
+#: A number of errors this near to a whole one is whole.
+_ROUNDING = 1e-9
+
+
+class Evidence(NamedTuple):
+    """The independent cases of a sample, and those of the rarer kind, in number and words."""
+
+    cases: float
+    fewest: float
+    describes: str
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether an interval may settle a limit."""
+        return not self.fewest < FEWEST_CASES - _ROUNDING
+
+
+def find_evidence(sample: SampleSummary, measure: LimitMeasure) -> Evidence:
+    """The cases of a sample that count for a measure."""
+    found = sample.independent or _take_rows(sample)
+    if found.classes:
+        return _count_classes(found, measure)
+    fewest, what = min((found.events, "event"), (found.non_events, "non-event"))
+    return Evidence(found.total, fewest, _describe(fewest, what, found.unit, sample))
+
+
+def _take_rows(sample: SampleSummary) -> IndependentCases:
+    """The cases of results that do not say how many are independent."""
+    return IndependentCases(
+        unit="row",
+        total=sample.total,
+        events=sample.events,
+        non_events=sample.total - sample.events,
+        classes=sample.classes,
+    )
+
+
+def _describe(fewest: float, what: str, unit: str, sample: SampleSummary) -> str:
+    if unit == "cluster":
+        have = "has" if fewest == 1 else "have"
+        return f"Only {counted(fewest, 'cluster')} {have} {what}s" if fewest else f"No cluster has {what}s"
+    if not fewest:
+        return f"There are no {what}s"
+    weight = sample.events if what == "event" else sample.total - sample.events
+    if math.isclose(fewest, weight):
+        return f"Only {counted(fewest, what)}"
+    shown = math.floor(10 * fewest) / 10  # 9.97 must not look like the 10 that would do
+    return f"Only {counted(shown, what)} (effective number of weighted rows)"
+
+
+def _count_classes(found: IndependentCases, measure: LimitMeasure) -> Evidence:
+    """Cases outside the most frequent class or, for means over classes, those of the rarest one observed."""
+    if measure.score in _OVER_CLASSES:
+        fewest = min(cases for cases in found.classes if cases > 0)
+        return Evidence(found.total, fewest, f"Only {counted(fewest, found.unit)} of the rarest class")
+    fewest = min(sum(found.classes) - max(found.classes), found.total)
+    number = f"Only {counted(fewest, found.unit)}" if fewest else f"There is no {found.unit}"
+    return Evidence(found.total, fewest, f"{number} outside the most frequent class")
+
+
+def exact_bounds(
+    measure: LimitMeasure, value: float, cases: float, level: float
+) -> tuple[float, float] | None:
+    """Bounds of a number that hold at the level for every distribution of scores; None if there are none.
+
+    >>> from scorereport.configuration.measures import MEASURES
+    >>> exact_bounds(MEASURES["brier"], 0.0, 30, 0.95)  # as for a rate: 1 - 0.025**(1/30)
+    (0.0, 0.1157...)
+    >>> exact_bounds(MEASURES["log_loss"], 0.0, 30, 0.95) is None
+    True
+    """
+    if not math.isfinite(value) or not cases >= 1:
+        return None
+    if measure.part is Part.SAMPLE or (measure.part is Part.MEAN and measure.score in _RATES):
+        happened = value * cases
+        if abs(happened - round(happened)) <= _ROUNDING * cases or measure.part is Part.SAMPLE:
+            return exact_share(value, cases, level)
+    low, high = measure.lower, measure.upper
+    is_mean = measure.part is Part.MEAN and (measure.score in _RATES or REGISTRY[measure.score].per_case)
+    if not is_mean or math.isinf(low) or math.isinf(high):
+        return None
+    mean = min(max((value - low) / (high - low), 0.0), 1.0)
+    lower, upper = 1 - _hoeffding(1 - mean, cases, level), _hoeffding(mean, cases, level)
+    return low + (high - low) * lower, low + (high - low) * upper
+
+
+def _hoeffding(mean: float, cases: float, level: float) -> float:
+    """The largest m at which a mean of n scores in [0, 1] as small as this is not too unlikely.
+
+    Its probability is at most exp(-n KL(mean, m)), with KL the divergence of Bernoulli distributions.
+    """
+    most = math.log(2 / (1 - level)) / cases
+
+    def excess(m: float) -> float:
+        return float(kl_div(mean, m) + kl_div(1 - mean, 1 - m)) - most
+
+    highest = 1 - 1e-15
+    if mean >= highest or excess(highest) <= 0:
+        return 1.0
+    return float(brentq(excess, mean, highest, xtol=1e-15, rtol=1e-14))
