@@ -171,8 +171,8 @@ INNER_LAYERS = {
         ["overview"],
     ],
     "report": [
-        ["cells", "formulas", "harmless", "media", "miscalibrated", "repository", "signing"],
-        ["guarding", "provenance", "surroundings", "verdicts"],
+        ["cells", "formulas", "harmless", "media", "repository", "shapes", "signing"],
+        ["guarding", "miscalibrated", "provenance", "surroundings", "verdicts"],
         ["pdf", "render"],
         ["comparisons", "record", "results"],
         ["parts"],

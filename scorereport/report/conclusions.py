@@ -159,7 +159,7 @@ def _tell_how(result: ModelResult | ClassModelResult, evaluation: Evaluation) ->
     """In which way a binary model is wrong; of K classes, where it is shown to be."""
     if isinstance(result, ModelResult):
         told = tell_ways(result)
-        return f": its forecasts are {told}" if told else ""
+        return f": {told}" if told else ""
     family = result.families[-1]
     tests = [(view.label, view.scores.miscalibration_test("brier")) for view in family.views]
     shown = [label for label, test in tests if test is not None and test.p_value <= find_alpha(evaluation)]

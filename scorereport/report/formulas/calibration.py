@@ -53,8 +53,8 @@ CALIBRATION = {
     "line": Formula(
         name="Calibration line",
         formula="logit P(y = 1) = a + b logit p; at slope 1: logit P(y = 1) = a + logit p; estimate ± z se",
-        convention="Slope b = 1 and intercept a = 0 are ideal; b < 1: forecasts too extreme. Maximum "
-        "likelihood. Forecasts of exactly 0 or 1 leave no line (n/d).",
+        convention="Slope b = 1 and intercept a = 0 are ideal; b < 1: forecasts spread too far on the "
+        "whole. Maximum likelihood. Forecasts of exactly 0 or 1 leave no line (n/d).",
         reference=COX_1958,
     ),
     "ici": Formula(
