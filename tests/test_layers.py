@@ -109,6 +109,7 @@ INNER_LAYERS = {
             "murphy_costs",
             "murphy_limits",
             "overfit",
+            "recalibration_gains",
             "resampled_areas",
             "retaining",
             "scale_groups",

@@ -19,6 +19,7 @@ from scorereport.formatting import (
     format_percent,
     join_words,
 )
+from scorereport.inference.recalibration_gains import bound_shown_gain
 from scorereport.judging import Light
 from scorereport.report.miscalibrated import equals, tell_line, tell_ways
 from scorereport.results import ModelResult
@@ -240,11 +241,12 @@ def _conclude_recalibration(evaluation: Evaluation) -> Iterator[Finding]:
         if better:
             best = better[first_lowest([trial.brier.value for trial in better])]
             decimals = common_decimals([best.brier.value])
+            interval = format_interval(*bound_shown_gain(best.brier, alpha), decimals)
             yield Finding(
-                text=f"Recalibration would lower the Brier score of {model.model} by "
-                f"{format_number(-best.brier.value, decimals)} "
-                f"{format_interval(-best.brier.upper, -best.brier.lower, decimals)} ({best.method}, the best "
-                f"of {len(model.recalibration)} maps).",
+                text=f"Recalibration would lower the Brier score of {model.model} on new cases by "
+                f"{format_number(-best.brier.value, decimals)} {interval} ({best.method}, the best of "
+                f"{len(model.recalibration)} maps; the interval allows for that choice, and for being stated "
+                "only where a gain is shown).",
                 see="recalibration",
                 tone="open",
             )
