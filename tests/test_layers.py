@@ -207,7 +207,7 @@ INNER_LAYERS = {
     ],
     "trend": [
         ["bins", "records", "sizes", "testing"],
-        ["choosing", "sentences", "snapshots"],
+        ["between", "choosing", "sentences", "snapshots"],
         ["drifting"],
     ],
     "history": [
