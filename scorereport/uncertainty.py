@@ -15,6 +15,7 @@ from scorereport.inference.calibration import (
     mean_calibration_test,
     spiegelhalter_test,
 )
+from scorereport.inference.calibration_in_time import allow_for_time, needs_time, note_independence
 from scorereport.inference.components import COMPONENTS, FittedLosses, component_interval, warn_of_few_events
 from scorereport.inference.contrasts import ScoredModel, contrast_component
 from scorereport.inference.delong import estimate_auc
@@ -80,6 +81,7 @@ def infer(
         blocks[name] = fit.blocks
         overfits[name] = estimate_overfit(fit.sample, measures, draws=_OVERFIT_DRAWS, seed=settings.seed)
         tests = judge_miscalibration(fit, measures, resamples=settings.resamples, seed=settings.seed)
+        tests = [note_independence(test) for test in tests] if needs_time(panel) else tests
         note = warn_of_few_events(fit.events, fit.n, panel.units.case_weight)
         del fit  # of many rows there is room for one
         scored = _score_cases(name, blocks[name], panel, measures, overfits[name])
@@ -222,15 +224,19 @@ def draw_bands(fit: Corp, settings: Settings) -> tuple[Band, ...]:
 
 def examine_calibration(panel: Panel, name: str, settings: Settings) -> ModelCalibration:
     """Calibration line, tests and errors of one model."""
+    in_time = _alone(panel, name)
     panel = _in_order(panel, name)
     y, p = panel.outcome, panel.only
     rows: dict[str, Any] = {"sample_weight": panel.weight, "cluster": panel.cluster}
     tests = [spiegelhalter_test(y, p, **rows), mean_calibration_test(y, p, **rows), *line_tests(y, p, **rows)]
     if panel.cluster is None:  # clusters leave Hosmer and Lemeshow's statistic without a law
         tests.append(hosmer_lemeshow_test(y, p, sample_weight=panel.weight))
+    line = calibration_line(y, p, level=settings.level, **rows)
+    if needs_time(in_time):
+        line, tests = allow_for_time(in_time, line, tests)
     whole = panel.units.are_repeated_rows
     return ModelCalibration(
-        line=calibration_line(y, p, level=settings.level, **rows),
+        line=line,
         tests=tuple(tests),
         errors=calibration_errors(y, p, sample_weight=panel.weight) if whole else None,
         binned=expected_calibration_error(y, p, sample_weight=panel.weight),

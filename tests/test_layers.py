@@ -83,6 +83,7 @@ INNER_LAYERS = {
     ],
     "inference": [
         ["class_draws", "measures", "murphy_sentences", "outcomes", "panel", "replicates"],
+        ["time_errors"],
         [
             "binning",
             "bootstrap_results",
@@ -116,6 +117,7 @@ INNER_LAYERS = {
             "scale_intervals",
         ],
         [
+            "calibration_in_time",
             "components",
             "heterogeneity",
             "murphy_bands",

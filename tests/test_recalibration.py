@@ -10,6 +10,7 @@ import pytest
 import statsmodels.api as sm
 from scipy.special import expit, logit, xlogy
 from scipy.stats import chi2, norm
+from scipy.stats import t as student
 from sklearn.isotonic import IsotonicRegression
 
 import scorereport as sr
@@ -354,14 +355,15 @@ def test_the_interval_of_an_intercept_is_that_of_its_likelihood_ratio():
     line = sr.inference.calibration_line(y, p)
     moved = expit(logit(p) + line.intercept_at_slope_one.value)
     ratio = 2 * (xlogy(y, moved / p) + xlogy(1 - y, (1 - moved) / (1 - p))).sum()
-    z = norm.ppf(0.975)
+    z = student.ppf(0.975, n - 1)
+    below = norm.ppf(0.975)
     cost = 1 / (2 * n) * 5 / 4
-    gain = (max(ratio**0.5 - z, 0) ** 2 / (2 * n) - cost, (ratio**0.5 + z) ** 2 / (2 * n) - cost)
+    gain = (max(ratio**0.5 - below, 0) ** 2 / (2 * n) - cost, (ratio**0.5 + z) ** 2 / (2 * n) - cost)
     assert found.lower == pytest.approx(min(-gain[1], found.value - z * found.standard_error), rel=1e-6)
     assert found.upper == pytest.approx(max(-gain[0], found.value + z * found.standard_error), rel=1e-6)
-    wald = 2 * norm.sf(abs(found.value / found.standard_error))
+    wald = 2 * student.sf(abs(found.value / found.standard_error), n - 1)
     root = ratio**0.5 - 1.25**0.5
-    by_fit = chi2.sf(root**2, 1) if root > 0 else 2 * norm.cdf(root)
+    by_fit = chi2.sf(root**2, 1) if root > 0 else 2 * student.cdf(root, n - 1)
     assert found.p_value == pytest.approx(max(wald, by_fit), rel=1e-6)
 
 
@@ -379,12 +381,13 @@ def test_the_cost_of_a_line_is_the_trace_of_curvature_and_covariance():
     assert found["log_loss"] == pytest.approx(2 / 600, rel=1e-9)  # a half for each parameter, over n
 
 
-def test_an_isotonic_map_has_a_normal_interval_and_test():
+def test_an_isotonic_map_has_an_interval_and_test_by_t():
     y, p = sample(300, 1.5)
     found = by_method(y, p)["isotonic"].brier
-    reach = norm.ppf(0.975) * found.standard_error
+    reach = student.ppf(0.975, 299) * found.standard_error
     assert (found.lower, found.upper) == pytest.approx((found.value - reach, found.value + reach), rel=1e-9)
-    assert found.p_value == pytest.approx(2 * norm.sf(abs(found.value) / found.standard_error), rel=1e-9)
+    expected = 2 * student.sf(abs(found.value) / found.standard_error, 299)
+    assert found.p_value == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("p_value", [0.01, 1e-4, 1e-7])

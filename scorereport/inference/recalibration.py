@@ -22,7 +22,7 @@ from scorereport.checks import Cases, check_inside, check_whole
 from scorereport.formatting import counted
 from scorereport.inference.differences import compare_panel
 from scorereport.inference.logistic import fit_line, fit_offset
-from scorereport.inference.mean_errors import choose_errors, law_of
+from scorereport.inference.mean_errors import choose_errors, distribution_of_mean
 from scorereport.inference.measures import resolve_measure
 from scorereport.inference.outcomes import Difference, adjust_by_holm
 from scorereport.inference.panel import Panel, make_panel
@@ -326,7 +326,7 @@ def _compare(
     found = compare_panel(pair, measures, choice)
     if not is_fit:
         return tuple(map(_without_numbers, found))
-    distribution = law_of(pair, choice)
+    distribution = distribution_of_mean(pair, choice)
     return tuple(
         allow_for_fit(difference, map_, folds=folds, distribution=distribution)
         for difference, map_ in zip(found, _fit_to_all(panel, name), strict=True)

@@ -21,7 +21,14 @@ from scorereport.formatting import (
 )
 from scorereport.inference.recalibration_gains import bound_shown_gain
 from scorereport.judging import Light
-from scorereport.report.miscalibrated import equals, tell_line, tell_ways
+from scorereport.report.miscalibrated import (
+    equals,
+    find_dependence,
+    tell_dependence,
+    tell_line,
+    tell_line_in_time,
+    tell_ways,
+)
 from scorereport.results import ModelResult
 from scorereport.rounding import first_lowest
 from scorereport.tables.grouped import name_test
@@ -136,6 +143,9 @@ def _conclude_calibration(
         f"(miscalibration {mcb} of a {_inside(label_of(name))} of {score}, "
         f"p {equals(format_p_value(test.p_value))})"
     )
+    if isinstance(result, ModelResult) and (dependence := find_dependence(result, alpha)) is not None:
+        yield _conclude_in_time(result, measured, dependence, alpha)
+        return
     if test.p_value <= alpha:
         more = _tell_how(result, evaluation)
         text, tone = f"There is evidence that {result.model} is miscalibrated {measured}{more}.", "open"
@@ -147,6 +157,22 @@ def _conclude_calibration(
         limit = "" if isnan(upper) else f"; less overfit it may be as large as {format_number(upper, 4)}"
         text, tone = f"{result.model}: no evidence of miscalibration {measured}{limit}.", "plain"
     yield Finding(text=text, see="reliability", tone=tone)
+
+
+def _conclude_in_time(
+    result: ModelResult, measured: str, dependence: HypothesisTest, alpha: float
+) -> Finding:
+    """What is left to say of calibration where rows depend on each other in time."""
+    told, is_shown = tell_line_in_time(result, alpha)
+    verdict = "There is evidence" if is_shown else "There is no evidence"
+    return Finding(
+        text=f"Residuals of {result.model} depend on each other in time ({tell_dependence(dependence)}): "
+        "intervals, bands and tests that take rows as independent are too confident, among them the test of "
+        f"miscalibration {measured}. {verdict} that {result.model} is miscalibrated once that is allowed "
+        f"for: {told}.",
+        see="tests",
+        tone="open",
+    )
 
 
 def _conclude_line(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> Iterator[Finding]:

@@ -6,11 +6,12 @@ from math import isnan, nan
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import common_decimals, format_interval, format_number, format_p_value
+from scorereport.inference.time_errors import AUTOCORRELATION
 from scorereport.report.shapes import describe_segments
 
 if TYPE_CHECKING:
     from scorereport.inference.lines import CalibrationLine
-    from scorereport.inference.outcomes import Estimate
+    from scorereport.inference.outcomes import Estimate, HypothesisTest
     from scorereport.reliability.bands import Band
     from scorereport.results import ModelResult
 
@@ -27,6 +28,27 @@ def tell_ways(result: ModelResult) -> str:
     if told:
         return f"its forecasts {told}"
     return "" if result.calibration is None else _tell_parameters(result.calibration.line)
+
+
+def find_dependence(result: ModelResult, alpha: float) -> HypothesisTest | None:
+    """The test that shows that rows depend on each other in time; None if nothing shows it."""
+    tests = () if result.calibration is None else result.calibration.tests
+    return next((test for test in tests if test.name == AUTOCORRELATION and test.p_value <= alpha), None)
+
+
+def tell_dependence(test: HypothesisTest) -> str:
+    """How strongly residuals depend in time."""
+    lag = test.note.removesuffix(".").rpartition(": ")[2].replace("-", "−")
+    return f"autocorrelation {lag} at lag 1, p {equals(format_p_value(test.p_value))}"
+
+
+def tell_line_in_time(result: ModelResult, alpha: float) -> tuple[str, bool]:
+    """What the test of slope and intercept in time says, and whether it rejects."""
+    p_value = _test_line(result)
+    if isnan(p_value):
+        return "no test that allows for it can be had", False
+    told = f"the test of slope and intercept that allows for it has p {equals(format_p_value(p_value))}"
+    return told, p_value <= alpha
 
 
 def tell_line(result: ModelResult, alpha: float) -> tuple[str, bool]:
