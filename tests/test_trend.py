@@ -36,7 +36,7 @@ from scorereport.trend.bins import EDGES, find_bins, form_groups
 from scorereport.trend.drifting import find_drift
 from scorereport.trend.records import Number, Snapshot, Trend
 from scorereport.trend.sizes import effective_size
-from scorereport.trend.snapshots import _count, take_snapshot
+from scorereport.trend.snapshots import count_forecasts, take_snapshot
 from scorereport.trend.testing import (
     Contrast,
     Measured,
@@ -87,7 +87,7 @@ def snap(forecast, outcome, number, *, model="logit", draws=8):
             number_of(model, "brier_miscalibration", "MCB", raw, units.standard_error(gain), **components),
             number_of("", "prevalence", "prevalence", outcome.mean(), units.standard_error(outcome)),
         ),
-        distributions=(_count(model, "", forecast, units),),
+        distributions=(count_forecasts(model, "", forecast, units),),
     )
 
 

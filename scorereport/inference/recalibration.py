@@ -137,7 +137,7 @@ def _try_on_panel(panel: Panel, folds: int, seed: int, level: float) -> tuple[Re
         return ()
     before = _miscalibration(dealt.panel, dealt.panel.only)
     trials = []
-    for name, method in _METHODS.items():
+    for name, method in METHODS.items():
         recalibrated = _cross_fit(dealt, folds, method)
         brier, log_loss = _compare(dealt.panel, recalibrated, name, folds, level)
         trial = RecalibrationTrial(
@@ -283,7 +283,8 @@ def _fit_isotonic(cases: Cases, p: FloatArray) -> FloatArray:
     return np.interp(p, *blocks.corners)
 
 
-_METHODS: dict[str, Method] = {
+#: How forecasts are recalibrated, by name.
+METHODS: dict[str, Method] = {
     "intercept": _shift_log_odds,
     "logistic": _stretch_log_odds,
     "isotonic": _fit_isotonic,

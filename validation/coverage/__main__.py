@@ -13,6 +13,8 @@ from validation.coverage.bands import study_bands
 from validation.coverage.classes import study_classes
 from validation.coverage.dependence import study_dependence
 from validation.coverage.explained import DISAGREEMENTS, TEXTS
+from validation.coverage.gains import study_gains
+from validation.coverage.in_time import study_time
 from validation.coverage.intervals import study_intervals
 from validation.coverage.page import render_page
 from validation.coverage.record import Row, read_record, write_record
@@ -37,6 +39,8 @@ STUDIES: dict[str, Study] = {
     "dependence": study_dependence,
     "classes": study_classes,
     "scaling": study_scaling,
+    "gains": study_gains,
+    "time": study_time,
 }
 INTERRUPTED = 130
 
