@@ -81,10 +81,12 @@ def _describe_limits(column: str, groups: Sequence[GroupResult], settings: Setti
 def describe_dependence(predictions: Cases) -> Iterator[str]:
     """What rows that depend on each other change."""
     if predictions.time is not None and predictions.cluster is None:
-        others = "kappa, F1" if isinstance(predictions, ClassPredictions) else "AUC"
+        of_classes = isinstance(predictions, ClassPredictions)
+        others = "kappa, F1" if of_classes else "AUC"
+        line = "" if of_classes else ", the calibration line and the tests of sums and of the line"
         yield (
-            f"Differences of scores, {others}, miscalibration and discrimination allow for dependence in "
-            "time; all other intervals, bands and tests take rows as independent."
+            f"Differences of scores, {others}, miscalibration and discrimination{line} allow for dependence "
+            "in time; all other intervals, bands and tests take rows as independent."
         )
     if predictions.cluster is not None:
         yield from describe_few_clusters(len(np.unique(predictions.cluster)))

@@ -15,6 +15,7 @@ from scorereport.inference.calibration import (
     mean_calibration_test,
     spiegelhalter_test,
 )
+from scorereport.inference.calibration_in_time import allow_for_time, needs_time, note_independence
 from scorereport.inference.components import COMPONENTS, FittedLosses, component_interval, warn_of_few_events
 from scorereport.inference.contrasts import ScoredModel, contrast_component
 from scorereport.inference.delong import estimate_auc
@@ -85,6 +86,7 @@ def infer(
         tests = judge_miscalibration(fit, measures, resamples=settings.resamples, seed=settings.seed)
         note = warn_of_few_events(*fit.sample.counts)
         few = find_few_values(fit.sample, settings.level)
+        tests = [note_independence(test) for test in tests] if needs_time(panel) else tests
         del fit  # of many rows there is room for one
         scored = _score_cases(name, blocks[name], panel, measures, overfits[name])
         found = _add_components(known, scored, tests, note, panel, settings)
@@ -236,6 +238,7 @@ def draw_bands(fit: Corp, settings: Settings) -> tuple[Band, ...]:
 
 def examine_calibration(panel: Panel, name: str, settings: Settings) -> ModelCalibration:
     """Calibration line, tests and errors of one model."""
+    in_time = _alone(panel, name)
     panel = _in_order(panel, name)
     y, p = panel.outcome, panel.only
     weights: dict[str, Any] = {"sample_weight": panel.weight, "weight_kind": panel.weight_kind}
@@ -244,8 +247,11 @@ def examine_calibration(panel: Panel, name: str, settings: Settings) -> ModelCal
     if panel.cluster is None:  # clusters leave Hosmer and Lemeshow's statistic without a law
         tests.append(hosmer_lemeshow_test(y, p, **weights))
     drawn: dict[str, Any] = {"level": settings.level, "seed": settings.seed}
+    line = calibration_line(y, p, level=settings.level, **rows)
+    if needs_time(in_time):
+        line, tests = allow_for_time(in_time, line, tests)
     return ModelCalibration(
-        line=calibration_line(y, p, level=settings.level, **rows),
+        line=line,
         tests=tuple(tests),
         errors=smooth_errors(panel, **drawn),
         binned=bin_errors(panel, **drawn),

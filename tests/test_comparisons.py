@@ -10,7 +10,7 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from scipy.stats import chi2, norm, t
+from scipy.stats import chi2, norm, t, ttest_rel
 from statsmodels.stats.meta_analysis import combine_effects
 from statsmodels.stats.multitest import multipletests
 
@@ -81,8 +81,8 @@ def test_iid_errors_are_those_of_a_mean():
     d = score_difference(Y, P, Q)
     error = BRIER.std(ddof=1) / np.sqrt(len(Y))
     statistic = BRIER.mean() / error
-    half_width = norm.ppf(0.975) * error
-    expected = (BRIER.mean(), error, statistic, 2 * norm.sf(abs(statistic)))
+    half_width = t.ppf(0.975, 156) * error
+    expected = (BRIER.mean(), error, statistic, 2 * t.sf(abs(statistic), 156))
     np.testing.assert_allclose(as_tuple(d)[:4], expected, rtol=TOLERANCE)
     np.testing.assert_allclose((d.upper - d.lower) / 2, half_width, rtol=TOLERANCE)
     assert (d.method, d.measure, d.n, d.note) == ("Diebold-Mariano, iid errors", "brier", 157, "")
@@ -91,14 +91,40 @@ def test_iid_errors_are_those_of_a_mean():
     assert d.p_value_holm is None
 
 
-@pytest.mark.parametrize("lags", [0, 1, 4, 30, 156, None])
+def test_eight_rows_are_compared_by_t():
+    """With z, 8 % of the tests of eight rows reject at 5 %."""
+    d = score_difference(Y[:8], P[:8], Q[:8])
+    expected = ttest_rel((P[:8] - Y[:8]) ** 2, (Q[:8] - Y[:8]) ** 2)
+    assert (d.statistic, d.p_value) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-9)
+    interval = expected.confidence_interval(0.95)
+    assert (d.lower, d.upper) == pytest.approx((interval.low, interval.high), rel=1e-9)
+
+
+def test_errors_in_time_come_from_the_slowest_cosines():
+    """Lazarus and others: the mean of squared projections on B cosines, and t with B degrees of freedom."""
+    d = score_difference(Y, P, Q, time=DATA["time"])
+    series = BRIER[np.argsort(DATA["time"])]
+    n, cosines = 157, 5  # the cube root of 157
+    squares = [
+        2 / n * (series * np.cos(np.pi * j * (np.arange(n) + 0.5) / n)).sum() ** 2
+        for j in range(1, cosines + 1)
+    ]
+    error = np.sqrt(np.mean(squares) / n)
+    statistic = series.mean() / error
+    reach = t.ppf(0.975, cosines) * error
+    expected = (statistic, 2 * t.sf(abs(statistic), cosines), series.mean() - reach)
+    assert (d.statistic, d.p_value, d.lower) == pytest.approx(expected, rel=1e-9)
+    assert d.method == "Diebold-Mariano, errors in time (5 cosines, 157 times)"
+    assert d.reference.endswith("doi:10.1080/07350015.2018.1506926")
+
+
+@pytest.mark.parametrize("lags", [0, 1, 4, 30, 156])
 def test_hac_errors_agree_with_statsmodels(lags):
     d = score_difference(Y, P, Q, time=DATA["time"], lags=lags)
-    chosen = int(4 * 1.57 ** (2 / 9)) if lags is None else lags
     ordered = BRIER[np.argsort(DATA["time"])]
-    expected = robust(ordered, cov_type="HAC", cov_kwds={"maxlags": chosen, "use_correction": True})
+    expected = robust(ordered, cov_type="HAC", cov_kwds={"maxlags": lags, "use_correction": True})
     np.testing.assert_allclose(as_tuple(d), expected, rtol=TOLERANCE)
-    assert d.method == f"Diebold-Mariano, HAC errors (Bartlett, {chosen} lags, 157 times)"
+    assert d.method == f"Diebold-Mariano, HAC errors (Bartlett, {lags} lags, 157 times)"
     assert d.reference.endswith("Newey, West (1987), Econometrica 55, doi:10.2307/1913610")
 
 

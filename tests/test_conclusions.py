@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -21,8 +23,9 @@ from scorereport.report.miscalibrated import tell_ways
 from scorereport.report.provenance import Provenance
 from scorereport.report.record import make_report
 from scorereport.report.sections.checklist import describe_checklists
+from scorereport.report.sections.class_calibration import describe_class_calibration
 from scorereport.report.sections.methods import describe_families
-from scorereport.results import Quantile
+from scorereport.report.shapes import describe_segments
 
 TIME = "2026-11-15T07:30:12+00:00"
 
@@ -42,43 +45,119 @@ def report_on(evaluation, text=""):
 TRUTH = np.linspace(0.1, 0.9, 4000)
 
 
-@pytest.mark.parametrize(
-    ("map_", "ways"),
-    [
-        (lambda p: expit(2 * logit(p)), "too extreme: high ones come true less often, low ones more often"),
-        (lambda p: expit(0.5 * logit(p)), "too timid: high ones come true more often, low ones less often"),
-        (lambda p: expit(logit(p) + 0.7), "too high on average"),
-        (lambda p: expit(logit(p) - 0.7), "too low on average"),
-        (lambda p: expit(2 * logit(p) + 6), "too high almost throughout"),
-        (lambda p: expit(2 * logit(p) - 6), "too low almost throughout"),
-        (lambda p: expit(0.5 * logit(p) - 2), "too low almost throughout"),
-        (lambda p: p, ""),
-    ],
-)
-def test_the_way_in_which_forecasts_are_wrong_is_told(map_, ways):
-    result = evaluate(map_(TRUTH), TRUTH).models[0]
-    told = tell_ways(result)
-    assert told.startswith(ways)
-    assert bool(told) == bool(ways)
+BAND = " (90 % simultaneous consistency band)"
+LOW, HIGH = "from 5.0 % to 20.0 % are too", "from 80.0 % to 95.0 % are too"
+FORECASTS = np.array([0.05, 0.1, 0.15, 0.2, 0.45, 0.5, 0.55, 0.8, 0.85, 0.9, 0.95])
 
 
-def test_a_flat_line_alone_does_not_make_low_forecasts_too_low():
-    """The demonstration's Poisson model: slope 0.55, and yet its lowest forecasts are far too high."""
-    forecast = np.clip(expit(0.6 * logit(TRUTH) + 2.5), 0, 1)
-    result = evaluate(forecast**0.7, TRUTH).models[0]
-    lowest = np.argsort(forecast)[:200]
-    assert TRUTH[lowest].mean() < (forecast**0.7)[lowest].mean()
-    assert "low ones more often" not in tell_ways(result)
+def bend(low, high, middle=0):
+    """How often events happen at each forecast: more often (1) or less often (-1) than stated, by a lot."""
+    off = {1: 0.1, 0: 0.0}
+    at_low = FORECASTS / 3 if low < 0 else FORECASTS + off[low]
+    at_high = 1 - (1 - FORECASTS) / 3 if high > 0 else FORECASTS - off[-high]
+    places = [FORECASTS < 0.3, FORECASTS > 0.7]
+    return np.select(places, [at_low, at_high], FORECASTS + 0.1 * middle)
 
 
-def test_documents_without_quantiles_still_tell_the_way():
-    result = evaluate(expit(2 * logit(TRUTH)), TRUTH).models[0]
-    bare = replace(result, forecasts=replace(result.forecasts, quantiles=()))
-    assert tell_ways(bare) == tell_ways(result)
-    narrow = replace(
-        result.forecasts, quantiles=(Quantile(level=0.05, value=0.7), Quantile(level=0.95, value=0.9))
+#: How often events happen at each forecast, and the sentence that is true of it.
+SHAPES = {
+    "calibrated": (bend(0, 0), ""),
+    "overconfident": (
+        bend(1, -1),
+        f"its forecasts are too extreme: those {LOW} low and those {HIGH} high{BAND}",
+    ),
+    "underconfident": (
+        bend(-1, 1),
+        f"its forecasts are too timid: those {LOW} high and those {HIGH} low{BAND}",
+    ),
+    "low end too low": (bend(1, 0), f"its forecasts {LOW} low{BAND}"),
+    "low end too high": (bend(-1, 0), f"its forecasts {LOW} high{BAND}"),
+    "high end too high": (bend(0, -1), f"its forecasts {HIGH} high{BAND}"),
+    "high end too low": (bend(0, 1), f"its forecasts {HIGH} low{BAND}"),
+    "shifted up": (bend(-1, -1, -1), f"its forecasts from 5.0 % to 95.0 % are too high{BAND}"),
+    "shifted down": (bend(1, 1, 1), f"its forecasts from 5.0 % to 95.0 % are too low{BAND}"),
+    "wave": (
+        bend(1, 1, -1),
+        f"its forecasts {LOW} low, from 45.0 % to 55.0 % are too high and {HIGH} low{BAND}",
+    ),
+    "mirrored wave": (
+        bend(-1, -1, 1),
+        f"its forecasts {LOW} high, from 45.0 % to 55.0 % are too low and {HIGH} high{BAND}",
+    ),
+}
+
+
+@cache
+def evaluate_shape(shape, cases=1500):
+    """As many events at each forecast as its frequency says, up to rounding: nothing is left to chance."""
+    frequency, _ = SHAPES[shape]
+    outcome = np.concatenate([np.arange(cases) < round(cases * q) for q in frequency]).astype(int)
+    frame = pd.DataFrame({"y": outcome, "m": np.repeat(FORECASTS, cases)})
+    return sr.evaluate(frame, outcome="y", forecasts=["m"], resamples=60).models[0]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_only_forecasts_that_the_band_shows_to_be_wrong_are_called_wrong(shape):
+    """Of a single slope, "too extreme" and "too timid" are false at one end of most of these shapes."""
+    _, told = SHAPES[shape]
+    assert tell_ways(evaluate_shape(shape)) == told
+
+
+@pytest.mark.parametrize("shape", ["high end too high", "shifted up", "calibrated"])
+def test_engines_check_each_end_against_the_honest_band(shape):
+    memory = evaluate_shape(shape)
+    honest = replace(memory, bands=tuple(b for b in memory.bands if b.kind == "confidence"))
+    told = tell_ways(honest)
+    assert ("are too high (90 % simultaneous confidence band)" in told) == (shape != "calibrated")
+    assert "too low" not in told
+
+
+def test_without_a_simultaneous_band_slope_and_average_stand_alone():
+    def alone(shape):
+        result = evaluate_shape(shape)
+        return tell_ways(replace(result, bands=tuple(b for b in result.bands if b.coverage == "pointwise")))
+
+    flat = alone("high end too high")
+    assert flat.startswith("its calibration slope 0.7")
+    assert flat.endswith("] is below 1, though no range of forecasts stands out")
+    assert alone("shifted up").startswith("its forecasts are too high on average (intercept at slope 1 −0.")
+    assert alone("calibrated") == ""
+
+
+@pytest.mark.parametrize("shape", ["high end too high", "low end too low"])
+def test_views_of_classes_name_the_forecasts_that_are_wrong(shape):
+    """Two ordered classes are one threshold, whose forecasts are those of the lower class."""
+    frequency, told = SHAPES[shape]
+    lower = np.repeat(FORECASTS, 1500)
+    outcome = np.concatenate([np.arange(1500) >= round(1500 * q) for q in frequency])
+    frame = pd.DataFrame({"y": np.where(outcome, "b", "a"), "m_a": lower, "m_b": 1 - lower})
+    evaluation = sr.evaluate(
+        frame,
+        outcome="y",
+        forecasts={"m": ["m_a", "m_b"]},
+        classes=["a", "b"],
+        ordered=True,
+        resamples=60,
     )
-    assert tell_ways(replace(result, forecasts=narrow)) == "too high almost throughout"
+    section = describe_class_calibration(report_on(evaluation))
+    sentences = [text for block in section.content["blocks"] for text in block["sentences"]]
+    assert any(text.endswith(f": {told.removeprefix('its ')}).") for text in sentences)
+
+
+def test_forecasts_near_0_and_1_keep_the_digits_that_tell_them_apart():
+    curve = SimpleNamespace(forecast=np.array([4e-4, 0.99992]), cep=np.array([0.1, 0.9]))
+    band = SimpleNamespace(
+        x=curve.forecast,
+        lower=curve.forecast,
+        upper=curve.forecast,
+        kind="consistency",
+        coverage="simultaneous",
+        level=0.9,
+    )
+    assert describe_segments(curve, [band]) == (
+        "are too extreme: those at 0.04 % are too low and those at 99.99 % are too high"
+        " (90 % simultaneous consistency band)"
+    )
 
 
 def sentences(evaluation, text=""):

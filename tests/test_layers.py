@@ -83,6 +83,7 @@ INNER_LAYERS = {
     ],
     "inference": [
         ["class_draws", "lowess", "measures", "murphy_sentences", "outcomes", "panel", "replicates"],
+        ["time_errors"],
         [
             "calibration",
             "class_panel",
@@ -107,6 +108,7 @@ INNER_LAYERS = {
             "murphy_costs",
             "murphy_limits",
             "overfit",
+            "recalibration_gains",
             "resampled_areas",
             "retaining",
             "scale_groups",
@@ -114,6 +116,7 @@ INNER_LAYERS = {
             "smoothing",
         ],
         [
+            "calibration_in_time",
             "components",
             "flexible",
             "heterogeneity",
@@ -181,8 +184,8 @@ INNER_LAYERS = {
         ["overview"],
     ],
     "report": [
-        ["cells", "formulas", "harmless", "media", "miscalibrated", "repository", "signing"],
-        ["guarding", "provenance", "surroundings", "verdicts"],
+        ["cells", "formulas", "harmless", "media", "repository", "shapes", "signing"],
+        ["guarding", "miscalibrated", "provenance", "surroundings", "verdicts"],
         ["pdf", "render"],
         ["comparisons", "record", "results"],
         ["parts"],
@@ -216,7 +219,7 @@ INNER_LAYERS = {
     ],
     "trend": [
         ["bins", "records", "sizes", "testing"],
-        ["choosing", "sentences", "snapshots"],
+        ["between", "choosing", "sentences", "snapshots"],
         ["drifting"],
     ],
     "history": [

@@ -8,12 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from scipy.special import expit, logit
+from scipy.special import expit, logit, xlogy
+from scipy.stats import chi2, norm
+from scipy.stats import t as student
 from sklearn.isotonic import IsotonicRegression
 
 import scorereport as sr
 from scorereport.document import encode
 from scorereport.inference import try_recalibration
+from scorereport.inference.panel import make_panel
+from scorereport.inference.recalibration_gains import bound_shown_gain, cost_of_line
 
 METHODS = ["intercept", "logistic", "isotonic"]
 
@@ -57,6 +61,14 @@ def leave_out_each(method, y, p, weight, unit):
     return recalibrated
 
 
+def spread_of_overfit(y, p):
+    """How much the overfit of an isotonic fit varies by chance: like that of as many parameters."""
+    bins = sr.corp(y, p).bins
+    parameters = np.where(bins.x_min == bins.x_max, 1, 1.5)
+    cost = (parameters * bins.cep * (1 - bins.cep)).sum() / len(y)
+    return cost * (2 / parameters.sum()) ** 0.5
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("decimals", [None, 1])
 @pytest.mark.parametrize("rows", ["plain", "weighted", "clustered"])
@@ -71,9 +83,17 @@ def test_leaving_out_each_unit_agrees_with_fits_of_others(method, decimals, rows
     expected = leave_out_each(method, y, p, weight, unit)
     assert trial.brier.first_value == pytest.approx(np.average((expected - y) ** 2, weights=weight), rel=1e-9)
     against = sr.inference.score_difference(y, expected, p, **given)
-    for name in ("value", "standard_error", "lower", "upper", "p_value"):
-        assert getattr(trial.brier, name) == pytest.approx(getattr(against, name), rel=1e-7), name
-    assert trial.brier.method == against.method
+    assert trial.brier.value == pytest.approx(against.value, rel=1e-7)
+    if method != "isotonic":
+        assert trial.brier.standard_error == pytest.approx(against.standard_error, rel=1e-7)
+    elif rows == "plain":
+        error = np.hypot(against.standard_error, spread_of_overfit(y, p))
+        assert trial.brier.standard_error == pytest.approx(error, rel=1e-7)
+    slack = 1e-7 * against.standard_error
+    assert trial.brier.lower <= against.lower + slack
+    assert trial.brier.upper >= against.upper - slack
+    assert trial.brier.p_value >= against.p_value * (1 - 1e-7)
+    assert trial.brier.method == f"{against.method}, with the error of the fitted maps"
     after = sr.corp(y, expected.round(12), weight).decompose("brier").miscalibration
     assert trial.miscalibration_after == pytest.approx(after, rel=1e-9)
     before = sr.corp(y, p, weight).decompose("brier").miscalibration
@@ -194,14 +214,19 @@ def test_the_order_of_rows_leaves_no_trace(decimals, kind, clustered):
     assert encode(one) == encode(other)
 
 
-@pytest.mark.parametrize("decimals", [None, 1])
-def test_whole_weights_equal_repeated_rows_to_the_last_bit(decimals):
-    y, p = sample(300, 1.5, decimals=decimals)
-    weight = weights("whole", 300)
-    one = try_recalibration(y, p, sample_weight=weight)
-    other = try_recalibration(y.repeat(weight), p.repeat(weight))
-    assert len(one) == 3
-    assert encode(one) == encode(other)
+def test_copies_of_a_row_never_help_to_fit_its_own_map():
+    """Noise cannot be learnt from other rows; copies in another fold would tell a row's own outcome."""
+    rng = np.random.default_rng(4)
+    y, p = rng.integers(0, 2, 60).astype(float), rng.random(60)
+    trial = by_method(y, p, sample_weight=np.full(60, 20.0))["isotonic"]
+    assert trial.brier.first_value > y.var()
+    clustered = by_method(y.repeat(20), p.repeat(20), cluster=np.arange(60).repeat(20))["isotonic"]
+    assert trial.brier.first_value == pytest.approx(clustered.brier.first_value, rel=0.2)
+
+
+def test_a_weight_of_1_changes_nothing():
+    y, p = sample(300, 1.5, decimals=1)
+    assert encode(try_recalibration(y, p, sample_weight=np.ones(300))) == encode(try_recalibration(y, p))
 
 
 def test_whole_weights_in_clusters_equal_repeated_rows():
@@ -212,7 +237,9 @@ def test_whole_weights_in_clusters_equal_repeated_rows():
     for a, b in zip(one, other, strict=True):
         assert a.brier.value == pytest.approx(b.brier.value, rel=1e-9)
         assert a.brier.standard_error == pytest.approx(b.brier.standard_error, rel=1e-9)
-        assert a.brier.method == "Diebold-Mariano, cluster errors (40 clusters)"
+        assert a.brier.method == (
+            "Diebold-Mariano, cluster errors (40 clusters), with the error of the fitted maps"
+        )
 
 
 def test_a_cluster_is_never_split():
@@ -316,3 +343,71 @@ def test_intervals_have_the_level_asked_for():
     same = {"lower": 0.0, "upper": 0.0, "level": 0.0}
     assert replace(wide, **same) == replace(narrow, **same)
     assert wide.lower < narrow.lower < narrow.upper < wide.upper
+
+
+# ---- how well a gain is known ----
+
+
+def test_the_interval_of_an_intercept_is_that_of_its_likelihood_ratio():
+    """By the log score u = 1/(2n), and the gain in the sample is the likelihood ratio over 2n."""
+    y, p = sample(400, shift=0.3)
+    n, found = 400, by_method(y, p)["intercept"].log_loss
+    line = sr.inference.calibration_line(y, p)
+    moved = expit(logit(p) + line.intercept_at_slope_one.value)
+    ratio = 2 * (xlogy(y, moved / p) + xlogy(1 - y, (1 - moved) / (1 - p))).sum()
+    z = student.ppf(0.975, n - 1)
+    below = norm.ppf(0.975)
+    cost = 1 / (2 * n) * 5 / 4
+    gain = (max(ratio**0.5 - below, 0) ** 2 / (2 * n) - cost, (ratio**0.5 + z) ** 2 / (2 * n) - cost)
+    assert found.lower == pytest.approx(min(-gain[1], found.value - z * found.standard_error), rel=1e-6)
+    assert found.upper == pytest.approx(max(-gain[0], found.value + z * found.standard_error), rel=1e-6)
+    wald = 2 * student.sf(abs(found.value / found.standard_error), n - 1)
+    root = ratio**0.5 - 1.25**0.5
+    by_fit = chi2.sf(root**2, 1) if root > 0 else 2 * student.cdf(root, n - 1)
+    assert found.p_value == pytest.approx(max(wald, by_fit), rel=1e-6)
+
+
+def test_the_cost_of_a_line_is_the_trace_of_curvature_and_covariance():
+    y, p = sample(300, 1.5)
+    panel = make_panel(y, {"p": p})
+    line = sr.inference.calibration_line(y, p)
+    a, b = line.intercept.value, line.slope.value
+    x = np.stack([np.ones(300), logit(panel.only)])
+    q = expit(a + b * x[1])
+    covariance = np.linalg.inv((x * q * (1 - q)) @ x.T)
+    curvature = (x * 2 * (q * (1 - q)) ** 2) @ x.T / 300
+    found = cost_of_line(panel, (a, b))
+    assert found["brier"] == pytest.approx(np.trace(curvature @ covariance) / 2, rel=1e-9)
+    assert found["log_loss"] == pytest.approx(2 / 600, rel=1e-9)  # a half for each parameter, over n
+
+
+def test_an_isotonic_map_has_an_interval_and_test_by_t():
+    y, p = sample(300, 1.5)
+    found = by_method(y, p)["isotonic"].brier
+    reach = student.ppf(0.975, 299) * found.standard_error
+    assert (found.lower, found.upper) == pytest.approx((found.value - reach, found.value + reach), rel=1e-9)
+    expected = 2 * student.sf(abs(found.value) / found.standard_error, 299)
+    assert found.p_value == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("p_value", [0.01, 1e-4, 1e-7])
+def test_a_gain_that_is_stated_because_it_is_significant_is_bounded_given_that(p_value):
+    """At the lower end a gain as large has a probability of α/2 among those that are stated."""
+    y, p = sample(300, 1.5)
+    t, least = -norm.ppf(p_value / 2), -norm.ppf(0.05 / 3 / 2)
+    given = {
+        "value": -0.01,
+        "lower": -0.02,
+        "upper": -0.0099,
+        "p_value": p_value,
+        "p_value_holm": 3 * p_value,
+    }
+    lower, upper = bound_shown_gain(replace(by_method(y, p)["logistic"].brier, **given), 0.05)
+    assert upper == 0.02
+    mean = lower / 0.01 * t
+    share = norm.sf(t - mean) / norm.sf(least - mean)
+    if p_value == 0.01:
+        assert lower == 0
+        assert share >= 0.025
+    else:
+        assert share == pytest.approx(0.025, rel=1e-6)

@@ -513,7 +513,8 @@ def test_time_brings_errors_that_allow_for_dependence(frame):
         f"; HAC errors (Bartlett, {lags} lags, 300 times)"
     )
     assert found.notes[0] == (
-        "Differences of scores, AUC, miscalibration and discrimination allow for dependence in time; "
+        "Differences of scores, AUC, miscalibration and discrimination, the calibration line and the tests "
+        "of sums and of the line allow for dependence in time; "
         "all other intervals, bands and tests take rows as independent."
     )
     without = {d.measure: d for d in evaluate(frame).comparisons.differences if d.second == "blunt"}

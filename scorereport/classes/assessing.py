@@ -19,6 +19,7 @@ from scorereport.classes.measures import (
 from scorereport.classes.resampling import SKILL, bootstrap_classes, skill_of
 from scorereport.classes.views import ExaminedView, Family, examine_view
 from scorereport.formatting import counted
+from scorereport.inference.calibration_in_time import needs_time, note_independence
 from scorereport.inference.class_panel import ClassPanel
 from scorereport.inference.components import COMPONENTS, FEW_EVENTS, component_interval
 from scorereport.inference.contrasts import ScoredModel
@@ -151,6 +152,7 @@ def _add_components(found: Assessment, model: str, settings: Settings) -> ModelS
     tests = judge_calibration(
         found.panel, found.families, model, resamples=settings.resamples, seed=settings.seed
     )
+    tests = tuple(map(note_independence, tests)) if needs_time(found.panel) else tests
     components: list[ComponentEstimate] = []
     for place, test in enumerate(tests):
         scored = found.scored(place, model)

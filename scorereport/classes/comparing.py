@@ -10,7 +10,13 @@ import numpy as np
 from scorereport.classes.resampling import ConfusionTables
 from scorereport.inference.contrasts import contrast_components
 from scorereport.inference.differences import compare_cases, describe_spread
-from scorereport.inference.mean_errors import choose_errors, describe_errors, law_of, mean_error, wald_test
+from scorereport.inference.mean_errors import (
+    choose_errors,
+    describe_errors,
+    distribution_of_mean,
+    mean_error,
+    wald_test,
+)
 from scorereport.inference.outcomes import Difference, adjust_by_holm
 from scorereport.inference.ranks import rank_models
 from scorereport.results import Comparisons
@@ -77,7 +83,7 @@ def _compare_tables(
         first_value=of_models[pair[0]],
         second_value=of_models[pair[1]],
         value=value,
-        **wald_test(value, error, choice.level, law_of(panel, choice))._asdict(),
+        **wald_test(value, error, choice.level, distribution_of_mean(panel, choice))._asdict(),
         level=choice.level,
         higher_is_better=True,
         null_hypothesis=f"Both models have the same {measure.name}.",

@@ -28,15 +28,17 @@ from scorereport.inference.mean_errors import (
     choose_errors,
     describe_errors,
     describe_few,
-    hac_error,
+    distribution_of_mean,
     law_of,
     mean_error,
+    time_error,
     wald_test,
     without_rounding,
 )
 from scorereport.inference.measures import resolve_measure
 from scorereport.inference.outcomes import Difference, adjust_by_holm
 from scorereport.inference.panel import make_panel
+from scorereport.inference.time_errors import LAZARUS_2018
 from scorereport.scores.registry import get_score
 
 if TYPE_CHECKING:
@@ -91,8 +93,9 @@ def score_difference(
     errors : "iid" for independent rows; "cluster" for rows that depend within clusters; "hac" for rows
         ordered in time that depend on those shortly before; "auto" is "cluster" if clusters are given,
         else "hac" if times are, else "iid". What is given beyond is not used.
-    lags : how many time points back dependence reaches, for "hac"; by default 4 (T/100)^(2/9) for T
-        of them, rounded down (Newey and West's rule)
+    lags : how many time points back dependence reaches, for Newey and West's errors of "hac"; by default
+        the errors come from the T^(1/3) slowest cosines over T times (Lazarus and others), which also see
+        dependence that reaches far, and the distribution is that of t with as many degrees of freedom
     sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
         "frequency", how often each row was observed
     cluster, time : one label and one date or number per row
@@ -247,12 +250,12 @@ def compare_cases(
         first_value=means[0],
         second_value=means[1],
         value=value,
-        **wald_test(value, error, settings.level, law_of(panel, settings))._asdict(),
+        **wald_test(value, error, settings.level, distribution_of_mean(panel, settings))._asdict(),
         level=settings.level,
         higher_is_better=higher_is_better,
         null_hypothesis=f"Both models have the same expected {measure}.",
         method=f"Diebold-Mariano, {describe_errors(panel, settings)}",
-        reference=f"{DIEBOLD_MARIANO}; {NEWEY_WEST}" if settings.errors == "hac" else DIEBOLD_MARIANO,
+        reference="; ".join((DIEBOLD_MARIANO, *_time_references(settings))),
         n=panel.units.total,
         note=_describe_infinite(panel, pair, scores, measure)
         or describe_spread(panel, pair, value, error, settings),
@@ -281,7 +284,7 @@ def _compare_by_auc(panel: Panel, pair: tuple[str, str], settings: ErrorChoice) 
         higher_is_better=True,
         null_hypothesis="Both models have the same AUC.",
         method=f"AUC influence, {describe_errors(panel, settings)}" if in_time else f"{errors}, paired",
-        reference="; ".join(_auc_references(settings.errors)),
+        reference="; ".join(_auc_references(settings)),
         n=panel.units.total,
         note=f"The AUC needs both outcomes; all are {panel.outcome[0]:g}."
         if np.isnan(value)
@@ -289,13 +292,19 @@ def _compare_by_auc(panel: Panel, pair: tuple[str, str], settings: ErrorChoice) 
     )
 
 
-def _auc_references(errors: str) -> tuple[str, ...]:
-    return (DELONG, *{"cluster": [OBUCHOWSKI], "hac": [NEWEY_WEST]}.get(errors, []))
+def _auc_references(settings: ErrorChoice) -> tuple[str, ...]:
+    return (DELONG, *((OBUCHOWSKI,) if settings.errors == "cluster" else ()), *_time_references(settings))
+
+
+def _time_references(settings: ErrorChoice) -> tuple[str, ...]:
+    if settings.errors != "hac":
+        return ()
+    return (LAZARUS_2018 if settings.lags is None else NEWEY_WEST,)
 
 
 def _influence_error(panel: Panel, pair: tuple[str, str], settings: ErrorChoice) -> float:
     first, second = (auc_influence(panel.outcome, panel.forecasts[name], panel.weight) for name in pair)
-    return hac_error(panel, first - second, settings.lags)
+    return time_error(panel, first - second, settings.lags)
 
 
 def _cut(bound: float) -> float:

@@ -17,6 +17,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from scorereport.checks import check_inside, check_option, check_whole
 from scorereport.errors import UsageError
 from scorereport.formatting import counted
+from scorereport.inference.time_errors import cosine_error, number_of_cosines
 
 if TYPE_CHECKING:
     from scorereport.arrays import FloatArray
@@ -60,11 +61,14 @@ class WaldTest(NamedTuple):
 
 
 class ErrorChoice(NamedTuple):
-    """How differences are tested: the level, and which rows may depend on each other."""
+    """How differences are tested: the level, and which rows may depend on each other.
+
+    Of rows that depend in time, `lags` are those of Newey and West, or None for a few cosines.
+    """
 
     level: float
     errors: str
-    lags: int
+    lags: int | None
 
 
 def choose_errors(panel: Rows, level: float, errors: str = "auto", lags: int | None = None) -> ErrorChoice:
@@ -94,11 +98,18 @@ def wald_test(value: float, standard_error: float, level: float, law: NormalOrT 
 
 
 def law_of(panel: Rows, choice: ErrorChoice) -> NormalOrT:
-    """Normal for independent rows; of t with one degree of freedom less than clusters or times."""
+    """Normal for independent rows; of t with one degree less than clusters or times, or one a cosine."""
     if choice.errors == "iid":
         return _NORMAL
+    if choice.lags is None:
+        return NormalOrT(number_of_cosines(_number_of_times(panel)))
     units = panel.units.size if choice.errors == "cluster" else _number_of_times(panel)
     return NormalOrT(max(units - 1, 1))
+
+
+def distribution_of_mean(panel: Rows, choice: ErrorChoice) -> NormalOrT:
+    """Distribution of a mean over its error: of t with one degree less than rows if they are independent."""
+    return NormalOrT(max(panel.units.size - 1, 1)) if choice.errors == "iid" else law_of(panel, choice)
 
 
 def describe_few(panel: Rows, choice: ErrorChoice) -> str:
@@ -117,11 +128,16 @@ def describe_few(panel: Rows, choice: ErrorChoice) -> str:
 def mean_error(panel: Rows, values: FloatArray, settings: ErrorChoice) -> float:
     """Standard error of a mean as the settings say."""
     if settings.errors == "hac":
-        error = hac_error(panel, values, settings.lags)
+        error = time_error(panel, values, settings.lags)
     else:
         units = panel.units if settings.errors == "cluster" else replace(panel.units, cluster=None)
         error = units.standard_error(values)
     return without_rounding(error, values)
+
+
+def time_error(panel: Rows, values: FloatArray, lags: int | None) -> float:
+    """Standard error of the mean of rows that depend in time, by lags if they are given, else by cosines."""
+    return cosine_error(panel, values) if lags is None else hac_error(panel, values, lags)
 
 
 def hac_error(panel: Rows, values: FloatArray, lags: int) -> float:
@@ -151,13 +167,16 @@ def describe_errors(panel: Rows, settings: ErrorChoice) -> str:
         return f"cluster errors ({panel.units.size:g} clusters)"
     if settings.errors == "iid":
         return "iid errors"
+    if settings.lags is None:
+        times = _number_of_times(panel)
+        return f"errors in time ({number_of_cosines(times)} cosines, {times} times)"
     return f"HAC errors (Bartlett, {settings.lags} lags, {_number_of_times(panel)} times)"
 
 
-def _check_lags(panel: Rows, lags: int | None) -> int:
+def _check_lags(panel: Rows, lags: int | None) -> int | None:
     times = _number_of_times(panel)
     if lags is None:  # few times cannot tell how they depend on each other
-        return int(4 * (times / 100) ** (2 / 9)) if times >= FEW_UNITS else 0
+        return None if times >= FEW_UNITS else 0
     if check_whole(lags, "lags", 0) >= times:
         raise UsageError(f"`lags` must be fewer than the times; got {lags} for {times}.")
     return int(lags)

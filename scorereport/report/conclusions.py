@@ -19,8 +19,16 @@ from scorereport.formatting import (
     format_percent,
     join_words,
 )
+from scorereport.inference.recalibration_gains import bound_shown_gain
 from scorereport.judging import Light
-from scorereport.report.miscalibrated import equals, tell_line, tell_ways
+from scorereport.report.miscalibrated import (
+    equals,
+    find_dependence,
+    tell_dependence,
+    tell_line,
+    tell_line_in_time,
+    tell_ways,
+)
 from scorereport.results import ModelResult
 from scorereport.rounding import first_lowest
 from scorereport.tables.grouped import name_test
@@ -135,6 +143,9 @@ def _conclude_calibration(
         f"(miscalibration {mcb} of a {_inside(label_of(name))} of {score}, "
         f"p {equals(format_p_value(test.p_value))})"
     )
+    if isinstance(result, ModelResult) and (dependence := find_dependence(result, alpha)) is not None:
+        yield _conclude_in_time(result, measured, dependence, alpha)
+        return
     if test.p_value <= alpha:
         more = _tell_how(result, evaluation)
         text, tone = f"There is evidence that {result.model} is miscalibrated {measured}{more}.", "open"
@@ -148,6 +159,22 @@ def _conclude_calibration(
     yield Finding(text=text, see="reliability", tone=tone)
 
 
+def _conclude_in_time(
+    result: ModelResult, measured: str, dependence: HypothesisTest, alpha: float
+) -> Finding:
+    """What is left to say of calibration where rows depend on each other in time."""
+    told, is_shown = tell_line_in_time(result, alpha)
+    verdict = "There is evidence" if is_shown else "There is no evidence"
+    return Finding(
+        text=f"Residuals of {result.model} depend on each other in time ({tell_dependence(dependence)}): "
+        "intervals, bands and tests that take rows as independent are too confident, among them the test of "
+        f"miscalibration {measured}. {verdict} that {result.model} is miscalibrated once that is allowed "
+        f"for: {told}.",
+        see="tests",
+        tone="open",
+    )
+
+
 def _conclude_line(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> Iterator[Finding]:
     """The same by slope and intercept, where no outcomes were drawn to test all departures at once."""
     if isinstance(result, ModelResult) and evaluation.settings.engine != "memory" and result.calibration:
@@ -159,7 +186,7 @@ def _tell_how(result: ModelResult | ClassModelResult, evaluation: Evaluation) ->
     """In which way a binary model is wrong; of K classes, where it is shown to be."""
     if isinstance(result, ModelResult):
         told = tell_ways(result)
-        return f": its forecasts are {told}" if told else ""
+        return f": {told}" if told else ""
     family = result.families[-1]
     tests = [(view.label, view.scores.miscalibration_test("brier")) for view in family.views]
     shown = [label for label, test in tests if test is not None and test.p_value <= find_alpha(evaluation)]
@@ -240,11 +267,12 @@ def _conclude_recalibration(evaluation: Evaluation) -> Iterator[Finding]:
         if better:
             best = better[first_lowest([trial.brier.value for trial in better])]
             decimals = common_decimals([best.brier.value])
+            interval = format_interval(*bound_shown_gain(best.brier, alpha), decimals)
             yield Finding(
-                text=f"Recalibration would lower the Brier score of {model.model} by "
-                f"{format_number(-best.brier.value, decimals)} "
-                f"{format_interval(-best.brier.upper, -best.brier.lower, decimals)} ({best.method}, the best "
-                f"of {len(model.recalibration)} maps).",
+                text=f"Recalibration would lower the Brier score of {model.model} on new cases by "
+                f"{format_number(-best.brier.value, decimals)} {interval} ({best.method}, the best of "
+                f"{len(model.recalibration)} maps; the interval allows for that choice, and for being stated "
+                "only where a gain is shown).",
                 see="recalibration",
                 tone="open",
             )

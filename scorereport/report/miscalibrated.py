@@ -1,39 +1,54 @@
-"""In which way forecasts miss what happens, in words, from the calibration line."""
+"""In which way forecasts miss what happens, in words, from bands and the calibration line."""
 
 from __future__ import annotations
 
-from math import exp, isnan, nan
+from math import isnan, nan
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import common_decimals, format_interval, format_number, format_p_value
+from scorereport.inference.time_errors import AUTOCORRELATION
+from scorereport.report.shapes import describe_segments
 
 if TYPE_CHECKING:
     from scorereport.inference.lines import CalibrationLine
-    from scorereport.inference.outcomes import Estimate
+    from scorereport.inference.outcomes import Estimate, HypothesisTest
     from scorereport.reliability.bands import Band
-    from scorereport.results import ForecastSummary, ModelResult
+    from scorereport.results import ModelResult
 
-_EXTREME = "too extreme: high ones come true less often, low ones more often than stated"
-_TIMID = "too timid: high ones come true more often, low ones less often than stated"
+_LINE_DECIMALS = 2
 
 
 def tell_ways(result: ModelResult) -> str:
-    """In which way forecasts are wrong, as far as the intervals of the calibration line tell; or nothing.
+    """In which way forecasts are wrong, as a clause; empty if nothing is shown.
 
-    A slope below 1 alone does not make low forecasts too low: where the line meets the diagonal below all
-    forecasts, all of them are too high.
+    Ranges of forecasts are named only where a simultaneous band shows them to be wrong. Where it shows none,
+    slope and average stand alone, with their intervals: they do not say which forecasts are wrong.
     """
-    if result.calibration is None:
-        return ""
-    line = result.calibration.line
-    if not (_is_below(line.slope, 1) or _is_above(line.slope, 1)):
-        return _tell_average(line)
-    side = _find_side(line, result.forecasts)
-    if side == "between":
-        return _EXTREME if line.slope.value < 1 else _TIMID
-    # Above its crossing a flat line lies below the diagonal, a steep one above it.
-    too_high = (line.slope.value < 1) == (side == "below")
-    return f"too {'high' if too_high else 'low'} almost throughout"
+    told = describe_segments(result.curves.reliability, result.bands)
+    if told:
+        return f"its forecasts {told}"
+    return "" if result.calibration is None else _tell_parameters(result.calibration.line)
+
+
+def find_dependence(result: ModelResult, alpha: float) -> HypothesisTest | None:
+    """The test that shows that rows depend on each other in time; None if nothing shows it."""
+    tests = () if result.calibration is None else result.calibration.tests
+    return next((test for test in tests if test.name == AUTOCORRELATION and test.p_value <= alpha), None)
+
+
+def tell_dependence(test: HypothesisTest) -> str:
+    """How strongly residuals depend in time."""
+    lag = test.note.removesuffix(".").rpartition(": ")[2].replace("-", "−")
+    return f"autocorrelation {lag} at lag 1, p {equals(format_p_value(test.p_value))}"
+
+
+def tell_line_in_time(result: ModelResult, alpha: float) -> tuple[str, bool]:
+    """What the test of slope and intercept in time says, and whether it rejects."""
+    p_value = _test_line(result)
+    if isnan(p_value):
+        return "no test that allows for it can be had", False
+    told = f"the test of slope and intercept that allows for it has p {equals(format_p_value(p_value))}"
+    return told, p_value <= alpha
 
 
 def tell_line(result: ModelResult, alpha: float) -> tuple[str, bool]:
@@ -42,7 +57,7 @@ def tell_line(result: ModelResult, alpha: float) -> tuple[str, bool]:
     if p_value <= alpha:
         how = tell_ways(result)
         told = f"There is evidence that {model} is miscalibrated ({_tell_p(p_value)}; {size})"
-        return f"{told}{f': its forecasts are {how}' if how else ''}.", True
+        return f"{told}{f': {how}' if how else ''}.", True
     against = [band for band in result.bands if _speaks_against(band)]
     but = f", but the diagonal leaves the {against[0].label}" if against else ""
     if isnan(p_value):
@@ -83,29 +98,21 @@ def equals(text: str) -> str:
     return text.replace("<", "< ") if text.startswith("<") else f"= {text}"
 
 
-def _tell_average(line: CalibrationLine) -> str:
-    if _is_above(line.intercept_at_slope_one, 0):
-        return "too low on average"
-    return "too high on average" if _is_below(line.intercept_at_slope_one, 0) else ""
+def _tell_parameters(line: CalibrationLine) -> str:
+    """What the intervals of the calibration line show, of the slope or else of the average."""
+    slope, average = line.slope, line.intercept_at_slope_one
+    if _is_below(slope, 1) or _is_above(slope, 1):
+        side = "below" if slope.value < 1 else "above"
+        return f"its calibration slope {_bracket(slope)} is {side} 1, though no range of forecasts stands out"
+    if _is_below(average, 0) or _is_above(average, 0):
+        side = "low" if average.value > 0 else "high"
+        return f"its forecasts are too {side} on average (intercept at slope 1 {_bracket(average)})"
+    return ""
 
 
-def _find_side(line: CalibrationLine, forecasts: ForecastSummary) -> str:
-    """Where the line crosses the diagonal: below, between or above most forecasts."""
-    smallest, largest = _range_of(forecasts)
-    crossing = _expit(line.intercept.value / (1 - line.slope.value))
-    if crossing <= smallest:
-        return "below"
-    return "above" if crossing >= largest else "between"
-
-
-def _range_of(forecasts: ForecastSummary) -> tuple[float, float]:
-    """Between what most forecasts lie."""
-    known = [quantile.value for quantile in forecasts.quantiles] or [forecasts.minimum, forecasts.maximum]
-    return known[0], known[-1]
-
-
-def _expit(x: float) -> float:
-    return 1 / (1 + exp(-max(min(x, 700.0), -700.0)))
+def _bracket(estimate: Estimate) -> str:
+    interval = format_interval(estimate.lower, estimate.upper, _LINE_DECIMALS)
+    return f"{format_number(estimate.value, _LINE_DECIMALS)} {interval}"
 
 
 def _is_below(estimate: Estimate, value: float) -> bool:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.formatting import NOT_DEFINED, format_count, format_number, format_p_value, format_percent
+from scorereport.formatting import (
+    NOT_DEFINED,
+    format_count,
+    format_number,
+    format_p_value,
+    format_percent,
+    join_words,
+)
+from scorereport.inference.calibration_in_time import INDEPENDENT
+from scorereport.inference.time_errors import AUTOCORRELATION
 from scorereport.tables.table import Table, interval_text, section_size
 
 if TYPE_CHECKING:
@@ -113,7 +122,7 @@ def calibration_test_table(known: Sequence[tuple[str, ModelCalibration]]) -> Tab
     ]
     adjusted = f" (Holm: adjusted for the {len(known)} models)" if is_adjusted else ""
     return Table(
-        caption=f"Tests of calibration; a small p speaks against it{adjusted}",
+        caption=f"Tests of calibration; a small p speaks against it{adjusted}{_tell_time(known)}",
         heads=("test", "model", "statistic", "p", *(["Holm p"] if is_adjusted else [])),
         rows=tuple(tests),
         n_labels=2,
@@ -126,6 +135,16 @@ def _p_values(test: HypothesisTest, *, is_adjusted: bool) -> tuple[str, ...]:
     if not is_adjusted:
         return (alone,)
     return alone, NOT_DEFINED if test.p_value_holm is None else format_p_value(test.p_value_holm)
+
+
+def _tell_time(known: Sequence[tuple[str, ModelCalibration]]) -> str:
+    """Which tests allow for dependence in time; nothing without times."""
+    tests = known[0][1].tests
+    if not any(test.name == AUTOCORRELATION for test in tests):
+        return ""
+    others = [test.name for test in tests if test.note.endswith(INDEPENDENT)]
+    told = f". Tests allow for dependence in time, but for {join_words(others)}" if others else ""
+    return f"{told}; that of autocorrelation asks whether rows depend in time"
 
 
 def grade_tables(known: Sequence[tuple[str, ModelCalibration]]) -> Iterator[Table]:

@@ -79,7 +79,9 @@ def forecast_drift_table(trend: Trend, level: str) -> Table | None:
 
 
 def _explain_p(trend: Trend) -> str:
-    return f"Changed: adjusted p of at most {trend.alpha:g}"
+    caution = next((drift.caution for drift in trend.drifts if drift.caution), "")
+    told = f"Changed: adjusted p of at most {trend.alpha:g}"
+    return f"{told}. {caution}" if caution else told
 
 
 def _verdict(drift: Drift) -> Sequence[str]:

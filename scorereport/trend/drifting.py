@@ -13,6 +13,14 @@ from scorereport.checks import check_inside, check_whole
 from scorereport.inference.components import FEW_EVENTS
 from scorereport.inference.outcomes import holm
 from scorereport.rounding import first_lowest
+from scorereport.trend.between import (
+    ENOUGH_AUDITS,
+    allow_for_audits,
+    allow_for_shifts,
+    explain_few,
+    spread_between,
+    spread_of_means,
+)
 from scorereport.trend.bins import EDGES, form_groups
 from scorereport.trend.choosing import choose_reference, has_errors, list_earlier, show
 from scorereport.trend.records import Drift, Snapshot, Trend
@@ -35,6 +43,7 @@ from scorereport.trend.testing import (
     homogeneity,
     index_interval,
     limit_law,
+    list_differences,
     spread_of_overfit,
     stability_index,
 )
@@ -128,11 +137,23 @@ class _Comparison:
         contrasts = compare_shares(now, pooled, law, level=self.current.level)
         most = _most_changed(contrasts) if labels else 0
         yield _make_drift(
-            contrasts[most],
+            self._allow_for_shares(contrasts[most], law),
+            audits=len(self.reference),
             measure="prevalence",
             label=f"share of “{labels[most]}”" if labels else "prevalence",
             method=_SHARES,
         )
+
+    def _allow_for_shares(self, contrast: Contrast, law: NormalOrT) -> Contrast:
+        """The share of an outcome, or of each class, over how much it varies between audits."""
+        before = [_outcomes(snapshot) for snapshot in self.reference]
+        if self.current.labels:
+            now = _outcomes(self.current)
+            chi_square, _ = homogeneity(now, np.sum(before, axis=0), law)
+            return allow_for_shifts(contrast, chi_square, now, before, law)
+        shares, sizes = [c[0] / c.sum() for c in before], [float(c.sum()) for c in before]
+        between, ends = spread_between(shares, sizes), (contrast.difference, contrast.difference)
+        return allow_for_audits(contrast, between, ends, law, level=self.current.level)
 
     def _compare_number(self, model: str, measure: str) -> Iterator[Drift]:
         """A mean score or a component of one model; nothing if no earlier audit has it."""
@@ -141,9 +162,10 @@ class _Comparison:
         if now is None or not before:
             return
         is_component = measure != self.current.main_score
-        contrast = self._contrast(now, before, is_component=is_component)
+        contrast, audits = self._contrast(now, before, is_component=is_component)
         yield _make_drift(
             _cut(contrast) if is_component else contrast,
+            audits=audits,
             model=model,
             measure=measure,
             label=now.label,
@@ -152,16 +174,18 @@ class _Comparison:
 
     def _contrast(
         self, now: Number, before: Sequence[tuple[Snapshot, Number]], *, is_component: bool
-    ) -> Contrast:
-        """A number against those before that can be tested; without a test if there are none."""
+    ) -> tuple[Contrast, int]:
+        """A number against those before that can be tested, and how many; no test if there are none."""
         known = [(s, n) for s, n in before if _is_testable(s, n, is_component=is_component)]
         if not known or not _is_testable(self.current, now, is_component=is_component):
-            return Contrast(value=now.corrected)
+            return Contrast(value=now.corrected), 0
         law = self._law([s for s, _ in known])
         if is_component:
             law = limit_law(law, (_fewest(self.current), sum(_fewest(s) for s, _ in known)))
-        measured = [_measure(s, n) for s, n in known]
-        return compare_means(_measure(self.current, now), measured, law, level=self.current.level)
+        measured, present = [_measure(s, n) for s, n in known], _measure(self.current, now)
+        contrast = compare_means(present, measured, law, level=self.current.level)
+        between, ends = spread_of_means(measured), list_differences(present, measured)
+        return allow_for_audits(contrast, between, ends, law, level=self.current.level), len(known)
 
     def _compare_forecasts(self, model: str) -> Iterator[Drift]:
         """The distribution of a model's forecasts; of several classes, the one that changed most."""
@@ -180,6 +204,7 @@ class _Comparison:
         label = of_model[most].label
         yield _make_drift(
             replace(contrasts[most], p_value=min(contrasts[most].p_value * len(contrasts), 1.0)),
+            audits=len(before),
             model=model,
             measure="forecasts",
             label=f"forecasts of “{label}”" if label else "forecasts",
@@ -251,10 +276,11 @@ def _compare_distributions(
     in_groups, old_in_groups = (
         np.bincount(group, weights=c).astype(np.float64) for c in (counts, old_counts)
     )
+    each = [np.bincount(group, weights=_spread(old)).astype(np.float64) for old in before]
     statistic, p_value = homogeneity(in_groups, old_in_groups, law)
     index = stability_index(in_groups, old_in_groups)
     lower, upper = index_interval(index, statistic, int(group.max()), law, level)
-    return Contrast(
+    contrast = Contrast(
         value=now.mean,
         reference=sum(old.size * old.mean for old in before) / size,
         difference=index,
@@ -263,6 +289,7 @@ def _compare_distributions(
         statistic=statistic,
         p_value=p_value,
     )
+    return allow_for_shifts(contrast, statistic, in_groups, each, law)
 
 
 def _spread(distribution: Distribution) -> FloatArray:
@@ -272,8 +299,11 @@ def _spread(distribution: Distribution) -> FloatArray:
     return counts * (distribution.size / counts.sum())
 
 
-def _make_drift(contrast: Contrast, *, model: str = "", measure: str, label: str, method: str) -> Drift:
-    """A drift whose p-value is not adjusted yet."""
+def _make_drift(
+    contrast: Contrast, *, audits: int, model: str = "", measure: str, label: str, method: str
+) -> Drift:
+    """A drift whose p-value is not adjusted yet, against so many earlier audits."""
+    how = f", and over the spread of {audits} audits by t" if audits >= ENOUGH_AUDITS else ""
     return Drift(
         model=model,
         measure=measure,
@@ -287,8 +317,9 @@ def _make_drift(contrast: Contrast, *, model: str = "", measure: str, label: str
         p_value=contrast.p_value,
         p_value_adjusted=nan,
         has_drifted=False,
-        method=method,
+        method=method + how,
         sentence="",
+        caution=explain_few(audits) if isfinite(contrast.p_value) else "",
     )
 
 
@@ -300,4 +331,5 @@ def _adjust(drifts: Sequence[Drift], alpha: float, looks: int) -> Iterator[Drift
         note = explain_untested(drift.measure) if isnan(p) else ""
         judged = replace(drift, p_value_adjusted=p, has_drifted=p <= alpha, note=note)
         whole = scores.get(drift.model, nan) if kind_of(drift.measure) == MISCALIBRATION else drift.reference
-        yield replace(judged, size=name_size(judged, whole), sentence=tell_drift(judged, whole))
+        sentence = " ".join(filter(None, (tell_drift(judged, whole), judged.caution)))
+        yield replace(judged, size=name_size(judged, whole), sentence=sentence)

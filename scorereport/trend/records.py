@@ -78,7 +78,7 @@ class Drift:
     `measure` is that of a `Number`, or `forecasts` for the distribution of forecasts, whose difference is
     the population stability index. `p_value_adjusted` allows for all tests of this audit and for all audits
     over which false alarms are to be rare. `size` is the word for the difference: small, moderate or large.
-    Where nothing can be tested the note says why.
+    Where nothing can be tested the note says why. `caution` says what a reader must know of the test.
     """
 
     model: str
@@ -97,6 +97,7 @@ class Drift:
     sentence: str
     size: str = ""
     note: str = ""
+    caution: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

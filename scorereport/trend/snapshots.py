@@ -152,12 +152,12 @@ def _component_number(scores: ModelScores, score: str, component: str) -> Number
 def _list_distributions(panel: Rows, labels: tuple[str, ...]) -> Iterator[Distribution]:
     for model, forecast in panel.forecasts.items():
         if not labels:
-            yield _count(model, "", forecast, panel.units)
+            yield count_forecasts(model, "", forecast, panel.units)
         for place, label in enumerate(labels):
-            yield _count(model, label, forecast[:, place], panel.units)
+            yield count_forecasts(model, label, forecast[:, place], panel.units)
 
 
-def _count(model: str, label: str, forecast: FloatArray, units: Units) -> Distribution:
+def count_forecasts(model: str, label: str, forecast: FloatArray, units: Units) -> Distribution:
     """Weights of the bins that hold any forecast, and how many independent rows they are worth."""
     place = find_bins(forecast)
     weights = np.bincount(place, weights=units.row_weight).astype(np.float64)

@@ -86,7 +86,7 @@ def compare_means(now: Measured, before: Sequence[Measured], law: NormalOrT, *, 
     """
     pooled = _pool(before)
     error = _larger_error(now, pooled, before)
-    differences = (now.value - pooled.value, now.other - pooled.other)
+    differences = list_differences(now, before)
     distance = max(min(differences), 0.0) + min(max(differences), 0.0)
     reach = law.critical_value(level) * error
     return Contrast(
@@ -98,6 +98,12 @@ def compare_means(now: Measured, before: Sequence[Measured], law: NormalOrT, *, 
         statistic=distance / error if error > 0 else nan,
         p_value=law.p_value(distance / error) if error > 0 else nan,
     )
+
+
+def list_differences(now: Measured, before: Sequence[Measured]) -> tuple[float, float]:
+    """How far a mean is from the pooled one, by either estimate of the overfit."""
+    pooled = _pool(before)
+    return now.value - pooled.value, now.other - pooled.other
 
 
 def _pool(samples: Sequence[Measured]) -> Measured:
@@ -131,9 +137,14 @@ def homogeneity(now: FloatArray, before: FloatArray, law: NormalOrT) -> tuple[fl
     pearson = float(((counts - expected) ** 2 / expected).sum())
     ratio = 2 * float(xlogy(counts, counts / expected).sum())
     statistic = max(min(pearson, ratio), 0.0)
+    return statistic, tail_probability(statistic, df, law)
+
+
+def tail_probability(statistic: float, df: int, law: NormalOrT) -> float:
+    """The p-value of chi-square; with clusters that of F."""
     if isinf(law.degrees_of_freedom):
-        return statistic, float(chdtrc(df, statistic))
-    return statistic, float(fdtrc(df, law.degrees_of_freedom, statistic / df))
+        return float(chdtrc(df, statistic))
+    return float(fdtrc(df, law.degrees_of_freedom, statistic / df))
 
 
 def compare_shares(now: FloatArray, before: FloatArray, law: NormalOrT, *, level: float) -> list[Contrast]:

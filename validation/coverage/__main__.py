@@ -14,6 +14,8 @@ from validation.coverage.classes import study_classes
 from validation.coverage.dependence import study_dependence
 from validation.coverage.explained import TEXTS
 from validation.coverage.few_cases import study_few_cases
+from validation.coverage.gains import study_gains
+from validation.coverage.in_time import study_time
 from validation.coverage.intervals import study_intervals
 from validation.coverage.page import render_page
 from validation.coverage.record import Row, read_record, write_record
@@ -43,6 +45,8 @@ STUDIES: dict[str, Study] = {
     "weights": study_weights,
     "values": study_values,
     "few": study_few_cases,
+    "gains": study_gains,
+    "time": study_time,
 }
 INTERRUPTED = 130
 

@@ -10,6 +10,7 @@ from scorereport.inference.grades import ECB_2019
 from scorereport.inference.lines import COX_1958, HARRELL_2015
 from scorereport.inference.lowess import CLEVELAND_1979
 from scorereport.inference.smoothing import AUSTIN_STEYERBERG_2019
+from scorereport.inference.time_errors import LAZARUS_2018, LJUNG_BOX_1978
 from scorereport.report.formulas.formula import Formula
 from scorereport.report.formulas.works import COVERAGE_STUDY
 from scorereport.scores.references import DIMITRIADIS_2021
@@ -56,8 +57,8 @@ CALIBRATION = {
     "line": Formula(
         name="Calibration line",
         formula="logit P(y = 1) = a + b logit p; at slope 1: logit P(y = 1) = a + logit p; estimate ± z se",
-        convention="Slope b = 1 and intercept a = 0 are ideal; b < 1: forecasts too extreme. Maximum "
-        "likelihood. Forecasts of exactly 0 or 1 leave no line (n/d).",
+        convention="Slope b = 1 and intercept a = 0 are ideal; b < 1: forecasts spread too far on the "
+        "whole. Maximum likelihood. Forecasts of exactly 0 or 1 leave no line (n/d).",
         reference=COX_1958,
     ),
     "ici": Formula(
@@ -117,6 +118,28 @@ CALIBRATION = {
         convention="It sees forecasts that are too extreme or too timid, and is blind to some shifts.",
         reference=SPIEGELHALTER_1986,
     ),
+    "Spiegelhalter's z in time": Formula(
+        name="Spiegelhalter’s z",
+        formula="t = Σ d / √(2 Σ Λ² / B), d = (y − p)(1 − 2p), Λ = Σ D cos(π j (t − ½)/T), D the sums at "
+        "each of T times, j = 1, …, B",
+        convention="It sees forecasts that are too extreme or too timid, and is blind to some shifts. B = "
+        "T^(1/3), at least 4; t with B degrees of freedom.",
+        reference=f"{SPIEGELHALTER_1986}; {LAZARUS_2018}",
+    ),
+    "Calibration in the large in time": Formula(
+        name="Calibration in the large",
+        formula="t = Σ d / √(2 Σ Λ² / B), d = y − p, Λ and B as of Spiegelhalter’s z",
+        convention="t > 0 if forecasts are too low on average. t with B degrees of freedom.",
+        reference=f"{VAN_CALSTER_2019}; {LAZARUS_2018}",
+    ),
+    "Autocorrelation in time": Formula(
+        name="Autocorrelation in time",
+        formula="χ² = T(T + 2) Σ r² / (T − l), r the autocorrelations of the sums of y − ŷ at T times, "
+        "l = 1, …, 5",
+        convention="A small p: rows depend on each other in time, and intervals, bands and tests that take "
+        "them as independent are too confident.",
+        reference=LJUNG_BOX_1978,
+    ),
     "Calibration in the large": Formula(
         name="Calibration in the large",
         formula="z = Σ (y − p) / √Σ p(1 − p)",
@@ -146,6 +169,13 @@ CALIBRATION = {
         formula="χ² = 2 (log L(a, b) − log L(0, 1)), L the likelihood of the calibration line",
         convention="Slope and intercept together.",
         reference=HARRELL_2015,
+    ),
+    "Unreliability in time": Formula(
+        name="Unreliability",
+        formula="F = (B − 1)/(2B) dᵀV⁻¹d, d = (a, b − 1), V their covariance by the B slowest cosines "
+        "over time",
+        convention="Slope and intercept together; F with 2 and B − 1 degrees of freedom.",
+        reference=f"{HARRELL_2015}; {LAZARUS_2018}",
     ),
     "Unreliability by Wald": Formula(
         name="Unreliability",

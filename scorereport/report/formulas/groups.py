@@ -5,7 +5,7 @@ from __future__ import annotations
 from scorereport.inference.heterogeneity import COCHRAN, LIANG_ZEGER
 from scorereport.inference.lines import COX_1958
 from scorereport.report.formulas.formula import Formula
-from scorereport.report.formulas.works import COLLINS_2024, HIGGINS_2002, STONE_1974
+from scorereport.report.formulas.works import BATES_2024, COLLINS_2024, HIGGINS_2002, STONE_1974
 
 #: Methods by the key under which the section asks for them.
 GROUPS = {
@@ -36,8 +36,12 @@ GROUPS = {
     "recalibration": Formula(
         name="Recalibration tried",
         formula="intercept: logit p′ = a + logit p; logistic: logit p′ = a + b logit p; isotonic: p′ = ŷ; "
-        "D = mean (S(p′, y) − S(p, y))",
-        convention="",
-        reference=f"{COX_1958}; {STONE_1974}",
+        "D = mean (S(p′, y) − S(p, y)); interval of −D: the wider end of that of the mean and of "
+        "u (√(G/u) ± c)² − u k F/(F − 1)",
+        convention="G is the gain of the map fitted to all cases, k its parameters (1 or 2), u = tr(HV)/(2k) "
+        "with H the curvature of the expected score and V the covariance of the fit, F the folds; c is the "
+        "root of the quantile of χ² with k degrees of freedom below, the normal quantile above. Isotonic: "
+        "the variance of D plus 2 O²/K, O the closed form of the overfit and K its parameters.",
+        reference=f"{COX_1958}; {STONE_1974}; {BATES_2024}",
     ),
 }

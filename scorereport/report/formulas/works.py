@@ -1,5 +1,6 @@
 """Works of the literature that methods rest on and no kernel names, and our own study."""
 
+BATES_2024 = "Bates, Hastie, Tibshirani (2024), J. Am. Stat. Assoc. 119, doi:10.1080/01621459.2023.2197686"
 ALTMAN_BLAND_1994 = "Altman, Bland (1994), BMJ 309, doi:10.1136/bmj.309.6947.102"
 VERGOUWE_2005 = "Vergouwe et al. (2005), J. Clin. Epidemiol. 58, doi:10.1016/j.jclinepi.2004.06.017"
 CLOPPER_PEARSON_1934 = "Clopper, Pearson (1934), Biometrika 26, doi:10.1093/biomet/26.4.404"

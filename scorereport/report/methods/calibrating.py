@@ -93,6 +93,8 @@ def _variant(test: HypothesisTest) -> str:
         return f"{test.name} in buckets"
     if f"{test.name} in clusters" in METHODS and "cluster" in test.method:
         return f"{test.name} in clusters"
+    if f"{test.name} in time" in METHODS and "errors in time" in test.method:
+        return f"{test.name} in time"
     if f"{test.name} by Wald" in METHODS and test.method.startswith("Wald"):
         return f"{test.name} by Wald"
     return test.name

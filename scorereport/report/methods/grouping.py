@@ -36,7 +36,9 @@ def describe_groups(evaluation: Evaluation, omitted: Collection[str] = ()) -> It
         yield make_entry(
             "recalibration",
             f"{trials[0].folds} folds, seed {trials[0].seed}: each case by a map fitted to the other folds, "
-            "which are dealt without a look at outcomes. D < 0: recalibration helps.",
+            "which are dealt without a look at outcomes; a row stays in one fold with its whole weight. "
+            "D < 0: recalibration helps. Intervals and tests are of the mean of D on new cases for maps "
+            "fitted to a sample of this size.",
             tell_methods(trial.brier for trial in trials),
         )
 

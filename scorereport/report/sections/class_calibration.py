@@ -14,6 +14,7 @@ from scorereport.inference.outcomes import holm
 from scorereport.report.conclusions import find_alpha
 from scorereport.report.miscalibrated import equals
 from scorereport.report.parts import Section, collect_parts, make_figure
+from scorereport.report.shapes import describe_segments
 from scorereport.tables.sentences import describe_view_bands
 
 if TYPE_CHECKING:
@@ -118,15 +119,15 @@ def _describe_findings(evaluation: Evaluation, kind: str) -> Iterator[str]:
 
 def _describe_tests(model: str, family: ViewFamily, evaluation: Evaluation) -> Iterator[str]:
     """Where the test of miscalibration rejects, adjusted for the number of views; nothing without draws."""
-    tests = [(name_view(v, family.kind), v.scores.miscalibration_test("brier")) for v in family.views]
-    known = [(name, test.p_value) for name, test in tests if test is not None]
+    tests = [(view, view.scores.miscalibration_test("brier")) for view in family.views]
+    known = [(view, test.p_value) for view, test in tests if test is not None]
     if not known:
         return
     alpha = find_alpha(evaluation)
     adjusted = holm([p for _, p in known]).tolist()
     shown = [
-        f"{name} (p {equals(format_p_value(p))})"
-        for (name, _), p in zip(known, adjusted, strict=True)
+        f"{name_view(view, family.kind)} (p {equals(format_p_value(p))}{_tell_where(view)})"
+        for (view, _), p in zip(known, adjusted, strict=True)
         if p <= alpha
     ]
     told = "no evidence of it"
@@ -135,6 +136,12 @@ def _describe_tests(model: str, family: ViewFamily, evaluation: Evaluation) -> I
     elif len(known) / (evaluation.settings.resamples + 1) > alpha:
         told = "too few draws to show it"
     yield f"{model}, test of miscalibration{_adjusted_for(family)}: {told}."
+
+
+def _tell_where(view: ViewResult) -> str:
+    """Which forecasts of a view are wrong, as far as its band shows it."""
+    told = describe_segments(view.reliability, view.bands)
+    return f": forecasts {told}" if told else ""
 
 
 def _adjusted_for(family: ViewFamily) -> str:

@@ -10,6 +10,7 @@ from scorereport.formatting import counted, format_count, format_level, join_wor
 from scorereport.inference.components import FEW_EVENTS
 from scorereport.report.parts import Section, collect_parts, make_figure, make_table
 from scorereport.tables.trend import drift_table, forecast_drift_table
+from scorereport.trend.between import ENOUGH_AUDITS
 from scorereport.trend.sentences import SIZES
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def _describe(trend: Trend, *, kind: str) -> dict[str, Any]:
         "sizes": {name: [format_level(size) for size in sizes] for name, sizes in SIZES.items()},
         "index": SIZES["forecasts"],
         "fewest": format_count(FEW_EVENTS),
+        "enough": format_count(ENOUGH_AUDITS),
         "notes": list(trend.notes),
     }
 

@@ -1,0 +1,101 @@
+"""Recalibration: how often intervals cover the mean gain on new cases of maps fitted to as many cases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit, logit, xlog1py, xlogy
+
+from scorereport.checks import Cases
+from scorereport.inference.recalibration import METHODS, try_recalibration
+from scorereport.inference.recalibration_gains import bound_shown_gain
+from scorereport.rounding import first_lowest
+from scorereport.sampling import stream
+from validation.coverage.simulate import ALPHA, Cell, Plan, Trial, draw_seed, simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scorereport.arrays import FloatArray
+    from scorereport.inference.recalibration import RecalibrationTrial
+    from validation.coverage.record import Row
+
+#: Intercept and slope of the true log-odds in those of the forecast, which is uniform.
+_SETTINGS = {
+    "calibrated": (0.0, 1.0),
+    "slope .95": (0.0, 0.95),
+    "slope .85": (0.0, 0.85),
+    "slope .7": (0.0, 0.7),
+    "intercept +.25": (0.25, 1.0),
+}
+_SIZES = (300, 1000)
+_FOLDS = 5
+_GRID = (np.arange(4000) + 0.5) / 4000
+#: Maps of which the true gain is the mean.
+_MAPS = 400
+_LEVEL = 0.95
+
+
+def study_gains(plan: Plan) -> Iterator[Row]:
+    """Each map by both scores, but for the isotonic one by the log score, which is often infinite."""
+    for name in plan.cells(tuple(_SETTINGS), tuple(_SETTINGS)):
+        for n in plan.cells(_SIZES, _SIZES):
+            cell = Cell(study="recalibration gains", setting=name, n=n, nominal=_LEVEL)
+            trial = _trial(_SETTINGS[name], n, maps=plan.runs(100, _MAPS))
+            yield from simulate(plan, cell, trial, plan.runs(100, 1000))
+
+
+def _draw(rng: np.random.Generator, line: tuple[float, float], n: int) -> tuple[FloatArray, FloatArray]:
+    x = rng.random(n)
+    return (rng.random(n) < expit(line[0] + line[1] * logit(x))).astype(np.float64), x
+
+
+def _true_gains(line: tuple[float, float], n: int, maps: int) -> dict[tuple[str, str], float]:
+    """The mean gain on new cases, by method and score, of maps fitted outside one of five folds."""
+    truth, rng = expit(line[0] + line[1] * logit(_GRID)), stream(0, n)
+    found: dict[tuple[str, str], list[float]] = {}
+    for _ in range(maps):
+        y, x = _draw(rng, line, n - n // _FOLDS)
+        for method, fit in METHODS.items():
+            moved = fit(Cases(y, x, None), _GRID)
+            for score in ("brier", "log_loss"):
+                gain = _risk(score, _GRID, truth) - _risk(score, moved, truth)
+                found.setdefault((method, score), []).append(gain)
+    return {key: float(np.mean(gains)) for key, gains in found.items()}
+
+
+def _risk(score: str, forecast: FloatArray, truth: FloatArray) -> float:
+    if score == "brier":
+        return float(((forecast - truth) ** 2).mean())
+    return -float((xlogy(truth, forecast) + xlog1py(1 - truth, -forecast)).mean())
+
+
+def _trial(line: tuple[float, float], n: int, *, maps: int) -> Trial:
+    truth = _true_gains(line, n, maps)
+
+    def trial(rng: np.random.Generator) -> dict[str, float]:
+        y, x = _draw(rng, line, n)
+        trials = try_recalibration(y, x, folds=_FOLDS, seed=draw_seed(rng), level=_LEVEL)
+        covered = {}
+        for tried in trials:
+            for score in ("brier", "log_loss"):
+                if (tried.method, score) != ("isotonic", "log_loss"):
+                    difference = getattr(tried, score)
+                    gain = truth[tried.method, score]
+                    covered[f"{tried.method}, {score}"] = difference.lower <= -gain <= difference.upper
+        return covered | _examine_sentence(trials, truth)
+
+    return trial
+
+
+def _examine_sentence(
+    trials: tuple[RecalibrationTrial, ...], truth: dict[tuple[str, str], float]
+) -> dict[str, float]:
+    """Whether the interval of the sentence covers, if there is one."""
+    better = [t for t in trials if t.brier.value < 0 and (t.brier.p_value_holm or 0.0) <= ALPHA]
+    if not better:
+        return {}
+    best = better[first_lowest([t.brier.value for t in better])]
+    lower, upper = bound_shown_gain(best.brier, ALPHA)
+    return {"sentence, where there is one": lower <= truth[best.method, "brier"] <= upper}
