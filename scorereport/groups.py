@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from scorereport.checks import check_option
 from scorereport.errors import UsageError
 from scorereport.inference.components import FEW_EVENTS
-from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
-from scorereport.inference.outcomes import holm
+from scorereport.inference.delong import errors_at_common_auc
+from scorereport.inference.heterogeneity import compare_values, group_calibration_test
+from scorereport.inference.outcomes import Estimate, holm
 from scorereport.predictions import Predictions
 from scorereport.results import GroupResult, Heterogeneity
+from scorereport.sampling import are_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -132,19 +134,22 @@ def _test_heterogeneity(
     warnings = warn_of_groups(scored)
     if predictions.cluster is not None and _span_groups(predictions.cluster[rows], labels[rows]):
         warnings.append("Clusters span groups, which the test takes for independent.")
+    counted = are_counts(predictions.weight)
     for place, model in enumerate(predictions.forecasts):
-        tests = compare_group_scores(scored, place, warnings)
+        tests = compare_group_scores(scored, place, warnings, counted=counted)
         if isinstance(predictions, Predictions):
             tests += _test_calibration(predictions, model, labels, rows)
         yield from (Heterogeneity(column=column, model=model, test=test) for test in tests)
 
 
 def compare_group_scores(
-    groups: Sequence[GroupResult], place: int, warnings: Sequence[str]
+    groups: Sequence[GroupResult], place: int, warnings: Sequence[str], *, counted: bool
 ) -> list[HypothesisTest]:
-    """Cochran's Q of each score of the model in that place, over all groups in which it is known."""
-    models = [group.models[place] for group in groups]
-    tests = (_compare_scores(models, name, warnings) for name in _COMPARED)
+    """Cochran's Q of each score of the model in that place, over all groups in which it is known.
+
+    `counted` says whether weights count cases, or rows do.
+    """
+    tests = (_compare_scores(groups, place, name, warnings, counted=counted) for name in _COMPARED)
     return [test for test in tests if test is not None]
 
 
@@ -162,12 +167,16 @@ def _test_calibration(
 
 def warn_of_groups(groups: Sequence[GroupResult]) -> list[str]:
     """Errors that a test over groups rests on are rough where events are few."""
-    samples = [group.sample for group in groups]
-    fewest = min(min(s.classes or (s.events, s.total - s.events)) for s in samples)
+    fewest = min(min(_classes(group.sample)) for group in groups)
     if fewest >= FEW_EVENTS:
         return []
-    what = "cases of a class" if samples[0].classes else "events or non-events"
-    return [f"Some group has fewer than {FEW_EVENTS} {what}: the test may reject too often."]
+    what = "cases of a class" if groups[0].sample.classes else "events or non-events"
+    return [f"Some group has fewer than {FEW_EVENTS} {what}: the test allows for that and detects less."]
+
+
+def _classes(sample: SampleSummary) -> tuple[float, ...]:
+    """Weight of each class."""
+    return sample.classes or (sample.events, sample.total - sample.events)
 
 
 def _span_groups(cluster: NDArray[Any], labels: NDArray[Any]) -> bool:
@@ -176,19 +185,56 @@ def _span_groups(cluster: NDArray[Any], labels: NDArray[Any]) -> bool:
     return len(pairs) > len({one for one, _ in pairs})
 
 
+class _Known(NamedTuple):
+    """What is known of a score in one group; `cases` are those of each class."""
+
+    interval: Estimate
+    cases: tuple[float, ...]
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of its error: those of clusters, or one less than cases of the rarest class."""
+        if "cluster" in self.interval.method and self.interval.degrees_of_freedom is not None:
+            return self.interval.degrees_of_freedom
+        return max(min(self.cases) - 1, 1.0)
+
+
 def _compare_scores(
-    models: Sequence[ModelScores], name: str, warnings: Sequence[str]
+    groups: Sequence[GroupResult], place: int, name: str, warnings: Sequence[str], *, counted: bool
 ) -> HypothesisTest | None:
     """Cochran's Q over the groups in which the score and its error are known; None if too few."""
-    intervals = [score.interval for m in models for score in m.scores if score.name == name]
-    known = [i for i in intervals if i is not None and np.isfinite(i.value) and i.standard_error > 0]
+    known = list(_find_known(groups, place, name, counted=counted))
     if len(known) < 2:
         return None
-    test = cochran_q([i.value for i in known], [i.standard_error for i in known])
+    values, errors, freedom = np.array(
+        [(k.interval.value, k.interval.standard_error, k.freedom) for k in known]
+    ).T
+    if name == "roc_auc":
+        errors = errors_at_common_auc(values, errors, [(k.cases[0], k.cases[1]) for k in known])
+        freedom = np.array([k.freedom if "cluster" in k.interval.method else np.inf for k in known])
+    test = compare_values(values, errors, freedom)
     notes = [test.note, *warnings]
-    if left_out := len(models) - len(known):
+    if left_out := len(groups) - len(known):
         notes.append(f"{left_out} groups without a standard error are left out.")
     return replace(test, name=f"{test.name} ({name})", note=" ".join(notes))
+
+
+def _find_known(
+    groups: Sequence[GroupResult], place: int, name: str, *, counted: bool
+) -> Iterator[_Known]:
+    for group in groups:
+        sample = group.sample
+        scale = 1.0 if counted else sample.rows / sample.total
+        for score in group.models[place].scores:
+            interval = score.interval
+            if score.name == name and interval is not None and _is_known(interval):
+                yield _Known(interval, tuple(scale * of_class for of_class in _classes(sample)))
+
+
+def _is_known(interval: Estimate) -> bool:
+    """Whether there is a value with an error; that of an AUC of 0 or 1 is not its own."""
+    is_separated = interval.measure == "roc_auc" and interval.value in {0, 1}
+    return bool(np.isfinite(interval.value)) and (interval.standard_error > 0 or is_separated)
 
 
 def rows_by_label(labels: NDArray[Any]) -> Iterator[tuple[str, IntArray]]:

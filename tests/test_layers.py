@@ -14,7 +14,7 @@ PACKAGE = Path(scorereport.__file__).parent
 #: Each line may import from the lines above it, and modules of a folder from that folder.
 LAYERS = [
     ["errors", "arrays", "connections", "processes", "interrupts", "resources", "suggestions"],
-    ["progress", "rounding"],
+    ["clusters", "progress", "rounding"],
     [
         "checks",
         "clock",
@@ -83,6 +83,7 @@ INNER_LAYERS = {
     ],
     "inference": [
         ["class_draws", "measures", "murphy_sentences", "outcomes", "panel", "replicates"],
+        ["mean_errors"],
         [
             "binning",
             "bootstrap_results",
@@ -91,7 +92,6 @@ INNER_LAYERS = {
             "delong",
             "grades",
             "lines",
-            "mean_errors",
             "ranks",
             "rates",
             "resampled_scores",
@@ -102,7 +102,6 @@ INNER_LAYERS = {
         ],
         ["information"],
         [
-            "differences",
             "fits",
             "logistic",
             "murphy_cells",
@@ -114,8 +113,9 @@ INNER_LAYERS = {
             "scale_groups",
             "scale_intervals",
         ],
+        ["components"],
+        ["differences"],
         [
-            "components",
             "heterogeneity",
             "murphy_bands",
             "recalibration",

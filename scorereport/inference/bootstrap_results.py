@@ -7,15 +7,17 @@ Efron (1987), J. Am. Stat. Assoc. 82, doi:10.1080/01621459.1987.10478410
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import expit, logit, ndtr, ndtri
 
+from scorereport.arrays import FloatArray
 from scorereport.checks import check_inside, check_option
 from scorereport.errors import UsageError
+from scorereport.inference.mean_errors import describe_few_draws
 from scorereport.inference.measures import PREVALENCE, UNCERTAINTY, Measure, image_of_prevalence
 from scorereport.inference.outcomes import Estimate
 from scorereport.inference.panel import Rows
@@ -25,10 +27,17 @@ from scorereport.rounding import are_equal, exceeds
 if TYPE_CHECKING:
     import pandas as pd
 
-    from scorereport.arrays import FloatArray
     from scorereport.sampling import Units
 
+#: Scales on which intervals are widened, with the way there and back.
+_SCALES: dict[str, tuple[Callable[..., FloatArray], Callable[..., FloatArray]]] = {
+    "plain": (np.positive, np.positive),
+    "score": (np.log, np.exp),
+    "skill": (lambda skill: np.log(1 - skill), lambda turned: 1 - np.exp(turned)),
+    "odds": (logit, expit),
+}
 METHODS = ("bca", "percentile")
+_SKILL = " skill"
 _LABELS = {"bca": "BCa bootstrap", "percentile": "percentile bootstrap"}
 
 
@@ -60,7 +69,7 @@ class Bootstrap:
             a.replicates - b.replicates,
             lambda: a.influence() - b.influence(),
         )
-        return self._estimate(pair, level, method)
+        return self._estimate(pair, level, method, "plain")
 
     def table(self, *, level: float = 0.95, method: str = "bca") -> pd.DataFrame:
         """All intervals: a row for each model and measure."""
@@ -82,16 +91,19 @@ class Bootstrap:
         known = sorted({s.measure for s in self.statistics})
         raise UsageError(f"There is no {measure!r} of {model!r}; measures are {', '.join(known)}.")
 
-    def _estimate(self, statistic: Statistic, level: float, method: str) -> Estimate:
+    def _estimate(self, statistic: Statistic, level: float, method: str, scale: str = "") -> Estimate:
         check_inside(level, "level", 0, 1, closed="neither")
         check_option(method, "method", METHODS)
-        label = (
-            f"{_LABELS[method]}, {self.resamples} resamples of {self.panel.units.describes}, seed {self.seed}"
-        )
+        units = self.panel.units
+        label = f"{_LABELS[method]}, {self.resamples} resamples of {units.describes}, seed {self.seed}"
+        label += "" if units.cluster is None else ", widened for the number of clusters"
         value, known = statistic.value, statistic.replicates[np.isfinite(statistic.replicates)]
         if not np.isfinite(value) or len(known) < 2 or self.panel.units.size <= 1:
             return _no_interval(statistic.measure, value, level, label, self.panel.units)
-        lower, upper = self._interval(statistic, known, level, method)
+        scale = scale or self._scale_of(statistic.measure)
+        lower, upper = self._interval(statistic, known, level, method, scale)
+        freedom = self.panel.units.degrees_of_freedom
+        lost = _describe_lost(len(statistic.replicates) - len(known), len(statistic.replicates))
         return Estimate(
             measure=statistic.measure,
             value=value,
@@ -101,11 +113,12 @@ class Bootstrap:
             level=level,
             method=label,
             n=self.panel.units.total,
-            note=_describe_lost(len(statistic.replicates) - len(known), len(statistic.replicates)),
+            degrees_of_freedom=freedom if np.isfinite(freedom) else None,
+            note=lost or describe_few_draws(self.panel.units),
         )
 
     def _interval(
-        self, statistic: Statistic, known: FloatArray, level: float, method: str
+        self, statistic: Statistic, known: FloatArray, level: float, method: str, scale: str
     ) -> tuple[float, float]:
         """Bounds of a statistic; those of an uncertainty come from the prevalence, of which it is a function.
 
@@ -115,10 +128,44 @@ class Bootstrap:
             measure = self.measures[statistic.measure.removesuffix(UNCERTAINTY)]
             prevalence = self._find("", PREVALENCE)
             return image_of_prevalence(
-                measure, *self._interval(prevalence, prevalence.replicates, level, method)
+                measure, *self._interval(prevalence, prevalence.replicates, level, method, "odds")
             )
-        acceleration = self.panel.units.acceleration(statistic.influence()) if method == "bca" else 0.0
-        return _bounds(statistic.value, known, level, method, acceleration)
+        units, influence = self.panel.units, statistic.influence()
+        acceleration = units.acceleration(influence) if method == "bca" else 0.0
+        bounds = _bounds(statistic.value, known, level, method, acceleration)
+        if units.cluster is None:
+            return bounds
+        factor = _widening(units, influence, known, level)
+        return _widen(statistic.value, bounds, factor, scale)
+
+    def _scale_of(self, measure: str) -> str:
+        """On which scale an interval is widened so that it stays among possible values."""
+        if measure in (PREVALENCE, "roc_auc"):
+            return "odds"
+        if measure.endswith(_SKILL):
+            return "skill"
+        return "score" if measure in self.measures else "plain"
+
+
+def _widening(units: Units, influence: FloatArray, replicates: FloatArray, level: float) -> float:
+    """What an interval over clusters lacks: the quantile of t and the bias-reduced error over those it has."""
+    spread = float(replicates.std(ddof=1))
+    if not spread > 0:
+        return 1.0
+    reach = units.critical_value(level) * units.standard_error(influence)
+    return max(reach / (float(ndtri((1 + level) / 2)) * spread), 1.0)
+
+
+def _widen(value: float, bounds: tuple[float, float], factor: float, scale: str) -> tuple[float, float]:
+    """Move both bounds away from the value by a factor, on a scale where all distances are possible."""
+    given = np.array([value, *bounds])
+    there, back = _SCALES["plain" if scale == "score" and given.min() <= 0 else scale]
+    with np.errstate(divide="ignore"):
+        turned = there(given)
+    if not np.isfinite(turned).all():
+        return bounds
+    lower, upper = back(turned[0] + factor * (turned[1:] - turned[0])).tolist()
+    return min(lower, bounds[0]), max(upper, bounds[1])
 
 
 def _bounds(
