@@ -109,7 +109,7 @@ class ClusterSums:
 
 
 class _Products(NamedTuple):
-    """Covariances of what clusters g and h add to contrasts s and t: `alone` if g = h, plus factor' core factor.
+    """Covariances of what clusters g and h add to contrasts: factor' core factor, plus `alone` if g = h.
 
     Low rank keeps the double sums over clusters linear in their number.
     """
@@ -186,6 +186,17 @@ def sum_over_clusters(
 def sums_of_mean(weight: FloatArray, score: FloatArray, case: float) -> ClusterSums:
     """A mean as a fit of one column: the weight of each cluster, and its weighted sum of deviations."""
     return ClusterSums(information=weight[:, None, None], score=score[:, None], common=np.ones(1), case=case)
+
+
+def variance_of_sum(sums: FloatArray, weight: FloatArray, rounding: FloatArray) -> float:
+    """The bias-reduced variance of a sum over clusters, from the sum and the weight of each.
+
+    Deviations from a share by weight that do not exceed `rounding` are 0.
+    """
+    share = weight / weight.sum()
+    deviation = sums - share * sums.sum()
+    deviation[np.abs(deviation) <= rounding] = 0
+    return float((deviation**2 / (1 - share)).sum())
 
 
 def effective_number(weight: FloatArray) -> float:

@@ -134,22 +134,26 @@ def _test_heterogeneity(
     warnings = warn_of_groups(scored)
     if predictions.cluster is not None and _span_groups(predictions.cluster[rows], labels[rows]):
         warnings.append("Clusters span groups, which the test takes for independent.")
-    counted = are_counts(predictions.weight)
+    drawn = Drawn(counted=are_counts(predictions.weight), clustered=predictions.cluster is not None)
     for place, model in enumerate(predictions.forecasts):
-        tests = compare_group_scores(scored, place, warnings, counted=counted)
+        tests = compare_group_scores(scored, place, warnings, drawn)
         if isinstance(predictions, Predictions):
             tests += _test_calibration(predictions, model, labels, rows)
         yield from (Heterogeneity(column=column, model=model, test=test) for test in tests)
 
 
-def compare_group_scores(
-    groups: Sequence[GroupResult], place: int, warnings: Sequence[str], *, counted: bool
-) -> list[HypothesisTest]:
-    """Cochran's Q of each score of the model in that place, over all groups in which it is known.
+class Drawn(NamedTuple):
+    """How the cases of groups were drawn: whether weights count them, and whether in clusters."""
 
-    `counted` says whether weights count cases, or rows do.
-    """
-    tests = (_compare_scores(groups, place, name, warnings, counted=counted) for name in _COMPARED)
+    counted: bool
+    clustered: bool
+
+
+def compare_group_scores(
+    groups: Sequence[GroupResult], place: int, warnings: Sequence[str], drawn: Drawn
+) -> list[HypothesisTest]:
+    """Cochran's Q of each score of the model in that place, over all groups in which it is known."""
+    tests = (_compare_scores(groups, place, name, warnings, drawn) for name in _COMPARED)
     return [test for test in tests if test is not None]
 
 
@@ -185,33 +189,33 @@ def _span_groups(cluster: NDArray[Any], labels: NDArray[Any]) -> bool:
     return len(pairs) > len({one for one, _ in pairs})
 
 
-class _Known(NamedTuple):
-    """What is known of a score in one group; `cases` are those of each class."""
-
-    interval: Estimate
-    cases: tuple[float, ...]
-
-    @property
-    def freedom(self) -> float:
-        """Degrees of freedom of its error: those of clusters, or one less than cases of the rarest class."""
-        if "cluster" in self.interval.method and self.interval.degrees_of_freedom is not None:
-            return self.interval.degrees_of_freedom
-        return max(min(self.cases) - 1, 1.0)
-
-
 def _compare_scores(
-    groups: Sequence[GroupResult], place: int, name: str, warnings: Sequence[str], *, counted: bool
+    groups: Sequence[GroupResult], place: int, name: str, warnings: Sequence[str], drawn: Drawn
 ) -> HypothesisTest | None:
-    """Cochran's Q over the groups in which the score and its error are known; None if too few."""
-    known = list(_find_known(groups, place, name, counted=counted))
+    """Cochran's Q over the groups in which the score and its error are known; None if too few.
+
+    Errors of scores have as many degrees of freedom as the rarest class has cases, less one, or those of
+    their clusters. Those of AUCs are taken at the common AUC, and are then as good as known for rows.
+    """
+    known = [
+        (score.interval, group.sample)
+        for group in groups
+        for score in group.models[place].scores
+        if score.name == name and score.interval is not None and _is_known(score.interval)
+    ]
     if len(known) < 2:
         return None
-    values, errors, freedom = np.array(
-        [(k.interval.value, k.interval.standard_error, k.freedom) for k in known]
-    ).T
+    values = np.array([interval.value for interval, _ in known])
+    errors = np.array([interval.standard_error for interval, _ in known])
+    cases = [_count_classes(sample, drawn) for _, sample in known]
+    freedom = np.array([max(min(of_classes) - 1, 1.0) for of_classes in cases])
     if name == "roc_auc":
-        errors = errors_at_common_auc(values, errors, [(k.cases[0], k.cases[1]) for k in known])
-        freedom = np.array([k.freedom if "cluster" in k.interval.method else np.inf for k in known])
+        errors = errors_at_common_auc(values, errors, [(found[0], found[1]) for found in cases])
+        freedom[:] = np.inf
+    if drawn.clustered:
+        freedom = np.array([interval.degrees_of_freedom or 1.0 for interval, _ in known])
+    if not (errors > 0).all():
+        return None
     test = compare_values(values, errors, freedom)
     notes = [test.note, *warnings]
     if left_out := len(groups) - len(known):
@@ -219,16 +223,10 @@ def _compare_scores(
     return replace(test, name=f"{test.name} ({name})", note=" ".join(notes))
 
 
-def _find_known(
-    groups: Sequence[GroupResult], place: int, name: str, *, counted: bool
-) -> Iterator[_Known]:
-    for group in groups:
-        sample = group.sample
-        scale = 1.0 if counted else sample.rows / sample.total
-        for score in group.models[place].scores:
-            interval = score.interval
-            if score.name == name and interval is not None and _is_known(interval):
-                yield _Known(interval, tuple(scale * of_class for of_class in _classes(sample)))
+def _count_classes(sample: SampleSummary, drawn: Drawn) -> tuple[float, ...]:
+    """Number of cases of each class; weights that do not count cases share out the rows."""
+    scale = 1.0 if drawn.counted else sample.rows / sample.total
+    return tuple(scale * weight for weight in _classes(sample))
 
 
 def _is_known(interval: Estimate) -> bool:

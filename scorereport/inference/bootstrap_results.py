@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri
 
-from scorereport.arrays import FloatArray
 from scorereport.checks import check_inside, check_option
 from scorereport.errors import UsageError
 from scorereport.inference.mean_errors import describe_few_draws
@@ -27,14 +26,19 @@ from scorereport.rounding import are_equal, exceeds
 if TYPE_CHECKING:
     import pandas as pd
 
+    from scorereport.arrays import FloatArray
     from scorereport.sampling import Units
 
-#: Scales on which intervals are widened, with the way there and back.
-_SCALES: dict[str, tuple[Callable[..., FloatArray], Callable[..., FloatArray]]] = {
-    "plain": (np.positive, np.positive),
-    "score": (np.log, np.exp),
-    "skill": (lambda skill: np.log(1 - skill), lambda turned: 1 - np.exp(turned)),
-    "odds": (logit, expit),
+#: Scales on which intervals are widened: the way there, the way back, and how steep the way there is.
+_SCALES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[float], float]]] = {
+    "plain": (np.positive, np.positive, lambda _: 1.0),
+    "score": (np.log, np.exp, lambda score: 1 / score),
+    "skill": (
+        lambda skill: np.log(1 - skill),
+        lambda turned: 1 - np.exp(turned),
+        lambda skill: 1 / (1 - skill),
+    ),
+    "odds": (logit, expit, lambda rate: 1 / (rate * (1 - rate))),
 }
 METHODS = ("bca", "percentile")
 _SKILL = " skill"
@@ -135,8 +139,9 @@ class Bootstrap:
         bounds = _bounds(statistic.value, known, level, method, acceleration)
         if units.cluster is None:
             return bounds
-        factor = _widening(units, influence, known, level)
-        return _widen(statistic.value, bounds, factor, scale)
+        reach = units.critical_value(level) * units.standard_error(influence)
+        factor = reach / (float(ndtri((1 + level) / 2)) * float(known.std(ddof=1)))
+        return _widen(statistic.value, bounds, factor, reach, scale)
 
     def _scale_of(self, measure: str) -> str:
         """On which scale an interval is widened so that it stays among possible values."""
@@ -147,25 +152,23 @@ class Bootstrap:
         return "score" if measure in self.measures else "plain"
 
 
-def _widening(units: Units, influence: FloatArray, replicates: FloatArray, level: float) -> float:
-    """What an interval over clusters lacks: the quantile of t and the bias-reduced error over those it has."""
-    spread = float(replicates.std(ddof=1))
-    if not spread > 0:
-        return 1.0
-    reach = units.critical_value(level) * units.standard_error(influence)
-    return max(reach / (float(ndtri((1 + level) / 2)) * spread), 1.0)
+def _widen(
+    value: float, bounds: tuple[float, float], factor: float, reach: float, scale: str
+) -> tuple[float, float]:
+    """Widen an interval over clusters by a factor, and at least to that of t, which reaches so far.
 
-
-def _widen(value: float, bounds: tuple[float, float], factor: float, scale: str) -> tuple[float, float]:
-    """Move both bounds away from the value by a factor, on a scale where all distances are possible."""
+    Both are taken on a scale on which all distances from the value are possible.
+    """
     given = np.array([value, *bounds])
-    there, back = _SCALES["plain" if scale == "score" and given.min() <= 0 else scale]
+    there, back, slope = _SCALES["plain" if scale == "score" and given.min() <= 0 else scale]
     with np.errstate(divide="ignore"):
         turned = there(given)
-    if not np.isfinite(turned).all():
+    if not np.isfinite([*turned, factor, reach]).all():
         return bounds
-    lower, upper = back(turned[0] + factor * (turned[1:] - turned[0])).tolist()
-    return min(lower, bounds[0]), max(upper, bounds[1])
+    away = factor * (turned[1:] - turned[0])
+    half = reach * slope(value)
+    possible = back(turned[0] + np.array([*away, -half, half]))
+    return float(min(possible.min(), bounds[0])), float(max(possible.max(), bounds[1]))
 
 
 def _bounds(

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from scorereport.checks import check_whole
+from scorereport.clusters import variance_of_sum
 from scorereport.inference.mean_errors import NormalOrT, describe_few_draws
 from scorereport.inference.outcomes import HypothesisTest
 from scorereport.inference.panel import Panel, make_panel
@@ -183,10 +184,8 @@ def _sum_and_variance(panel: Panel, factor: FloatArray) -> tuple[float, float]:
     sums[np.abs(sums) <= _ROUNDING * sizes] = 0
     if units.size <= 1:
         return float(sums.sum()), np.nan
-    share = units.cluster_weight / units.total
-    excess = sums - share * sums.sum()
-    excess[np.abs(excess) <= _ROUNDING * (sizes + share * sizes.sum())] = 0
-    return float(sums.sum()), float((excess**2 / (1 - share)).sum())
+    rounding = _ROUNDING * (sizes + units.cluster_weight / units.total * sizes.sum())
+    return float(sums.sum()), variance_of_sum(sums, units.cluster_weight, rounding)
 
 
 def _sums(group: IntArray, values: FloatArray) -> FloatArray:

@@ -287,7 +287,7 @@ def _draws_by_class(panel: Panel) -> tuple[float, float]:
     is_event, is_other = _classes(panel.outcome)
     weight = panel.units.row_weight
     events, others = (
-        effective_number(np.bincount(panel.cluster[chosen], weights=weight[chosen]))
+        effective_number(np.bincount(panel.cluster[chosen], weights=weight[chosen]).astype(np.float64))
         for chosen in (is_event, is_other)
     )
     return events, others
@@ -311,9 +311,10 @@ def score_bounds(
 ) -> tuple[float, float]:
     """All AUCs whose own standard error reaches the value.
 
-    The error is Newcombe's (his method 5) for so many events and non-events. If one was estimated it is scaled
-    to that, fully where it is larger, and otherwise the more, the more cases are ordered wrongly: few give
-    a variance that is often too small. The quantile is of t if there are degrees of freedom.
+    The error is Newcombe's (his method 5) for these numbers of events and non-events. It is scaled to one
+    that was estimated: fully to a larger one, and to a smaller one the more, the more cases are ordered
+    wrongly, because few give a variance that is often too small. The quantile is of t if there are degrees
+    of freedom.
     """
     if error == 0 and 0 < value < 1:
         return value, value

@@ -135,7 +135,7 @@ def delong_test(
 
     >>> d = delong_test([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.5, 0.6, 0.8], [0.4, 0.1, 0.3, 0.7, 0.5, 0.6])
     >>> round(d.value, 4), round(d.standard_error, 4), round(d.p_value, 4)
-    (0.3333, 0.1925, 0.0833)
+    (0.3333, 0.1925, 0.2254)
     """
     panel = make_panel(
         y_true, {"first": first, "second": second}, sample_weight=sample_weight, cluster=cluster

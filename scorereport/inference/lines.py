@@ -101,7 +101,7 @@ def describe_line(
             note=fit.note or sample.warning,
         )
 
-    notes = dict.fromkeys(note for note in (joint.note, offset.note, sample.warning) if note)
+    notes = dict.fromkeys(note for note in (joint.note, offset.note) if note)
     return CalibrationLine(
         slope=estimate(joint, 1, "calibration slope", slope, "joint fit"),
         intercept=estimate(joint, 0, "calibration intercept", intercept, "joint fit"),
@@ -110,7 +110,7 @@ def describe_line(
         ),
         n=sample.n,
         events=sample.events,
-        note=" ".join(notes),
+        note=" ".join(notes) or sample.warning,
     )
 
 
@@ -150,9 +150,10 @@ def _describe_t(freedom: float) -> str:
     return f", t with {freedom:.1f} degrees of freedom" if np.isfinite(freedom) else ""
 
 
-def describe_unreliability(sample: LineSample, joint: LineFit, statistic: float, note: str) -> HypothesisTest:
+def describe_unreliability(
+    sample: LineSample, joint: LineFit, statistic: float, note: str, *, has_likelihood: bool
+) -> HypothesisTest:
     """The test that intercept 0 and slope 1 hold together: by likelihood ratio, or Wald's over draws."""
-    has_likelihood = np.isinf(joint.freedom_together)
     p_value, distribution = refer_wald(statistic, 2, joint.freedom_together)
     how = "likelihood ratio" if has_likelihood else f"Wald test, {sample.errors}"
     return HypothesisTest(

@@ -302,8 +302,10 @@ def unreliability_test(
 
 
 def _test_unreliability(panel: Panel, joint: LineFit) -> HypothesisTest:
-    statistic, note = (_joint_wald if _is_robust(panel) else _likelihood_ratio)(panel, joint)
-    return describe_unreliability(_describe_sample(panel), joint, statistic, note)
+    is_robust = _is_robust(panel)
+    statistic, note = (_joint_wald if is_robust else _likelihood_ratio)(panel, joint)
+    sample = _describe_sample(panel)
+    return describe_unreliability(sample, joint, statistic, note, has_likelihood=not is_robust)
 
 
 def _likelihood_ratio(panel: Panel, joint: LineFit) -> tuple[float, str]:

@@ -13,6 +13,7 @@ from validation.coverage.bands import study_bands
 from validation.coverage.classes import study_classes
 from validation.coverage.dependence import study_dependence
 from validation.coverage.explained import DISAGREEMENTS, TEXTS
+from validation.coverage.few import study_few
 from validation.coverage.intervals import study_intervals
 from validation.coverage.page import render_page
 from validation.coverage.record import Row, read_record, write_record
@@ -35,6 +36,7 @@ STUDIES: dict[str, Study] = {
     "intervals": study_intervals,
     "tests": study_rejections,
     "dependence": study_dependence,
+    "few": study_few,
     "classes": study_classes,
     "scaling": study_scaling,
 }
