@@ -194,7 +194,11 @@ def _test_unreliability(
         statistic, note = likelihood_ratio(sample, fit.log_likelihood - fit.of_forecasts)
     elif joint.note:
         statistic, note = np.nan, joint.note
-    elif not joint.freedom_together > 1 or np.linalg.matrix_rank(joint.covariance) < 2:
+    elif (
+        len(model.buckets.n) < 3
+        or not joint.freedom_together > 1
+        or np.linalg.matrix_rank(joint.covariance) < 2
+    ):
         few = counted(len(model.buckets.n), "bucket")
         statistic, note = np.nan, f"{few} are too few to test two parameters."
     else:

@@ -318,7 +318,7 @@ def score_bounds(
     """
     if error == 0 and 0 < value < 1:
         return value, value
-    scale = 1.0 if error is None else _scale_to(error, value, cases)
+    scale = 1.0 if error is None or value in {0, 1} else _scale_to(error, value, cases)
     reach = NormalOrT(freedom).critical_value(level) * scale**0.5
     lower, upper = _lower_score_bound(value, cases, reach), 1 - _lower_score_bound(1 - value, cases, reach)
     return min(lower, value), max(upper, value)

@@ -11,7 +11,7 @@ Pustejovsky, Tipton (2018), J. Bus. Econ. Stat. 36, doi:10.1080/07350015.2016.12
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -305,7 +305,9 @@ def _independent_parts(
     panel: Panel, codes: list[int], fits: list[_Fit], contrast: FloatArray
 ) -> tuple[list[ClusterSums], list[FloatArray]]:
     """Sums over the draws of each group with its columns of the contrast; in one if clusters span groups."""
-    sums = [fit.sums for fit in fits]
+    weights = [fit.sums.information[:, 0, 0].sum() for fit in fits]
+    case = float(np.average([fit.sums.case for fit in fits], weights=weights))
+    sums = [replace(fit.sums, case=case) for fit in fits]
     if panel.cluster is None or sum(len(part.score) for part in sums) == panel.units.size:
         return sums, np.split(contrast, len(codes), axis=1)
     return [_join_groups(panel, codes, sums)], [contrast]
@@ -320,10 +322,5 @@ def _join_groups(panel: Panel, codes: list[int], sums: list[ClusterSums]) -> Clu
         own = slice(size * place, size * (place + 1))
         members = np.unique(panel.cluster[panel.time == code])  # type: ignore[index]
         information[members, own, own], score[members, own] = part.information, part.score
-    weights = [part.information[:, 0, 0].sum() for part in sums]
-    return ClusterSums(
-        information=information,
-        score=score,
-        common=np.tile(sums[0].common, len(codes)),
-        case=float(np.average([part.case for part in sums], weights=weights)),
-    )
+    common = np.tile(sums[0].common, len(codes))
+    return ClusterSums(information=information, score=score, common=common, case=sums[0].case)

@@ -320,6 +320,6 @@ def _likelihood_ratio(panel: Panel, joint: LineFit) -> tuple[float, str]:
 def _joint_wald(panel: Panel, joint: LineFit) -> tuple[float, str]:
     if joint.note:
         return np.nan, joint.note
-    if not joint.freedom_together > 1 or np.linalg.matrix_rank(joint.covariance) < 2:
+    if panel.units.size < 3 or not joint.freedom_together > 1 or np.linalg.matrix_rank(joint.covariance) < 2:
         return np.nan, f"{panel.units.size:g} {panel.units.describes} are too few to test two parameters."
     return joint_wald(joint), ""
