@@ -221,7 +221,7 @@ def _test_sum(model: ScoredDigest, name: str, impossible: str) -> HypothesisTest
         else f"bias-reduced variance over {counted(len(sums), 'bucket')} of {model.units.what}"
     )
     none = "One bucket has no variance" if np.isnan(variance) else "The forecasts leave the sum no variance"
-    why = "" if variance > 0 else f"{none} to compare it with."
+    why = model.warning if variance > 0 else f"{none} to compare it with."
     return HypothesisTest(
         name=described.name,
         statistic=z,

@@ -213,7 +213,7 @@ def _bound_auc(model: ScoredDigest, auc: float) -> Estimate:
         cases = tuple(float(of_class.sum()) / model.units.case_weight for of_class in (events, others))
     else:
         cases = effective_number(events), effective_number(others)
-    freedom = distribution.degrees_of_freedom
+    freedom = distribution.degrees_of_freedom if is_seen or model.units.clustered else np.inf
     bounds = score_bounds(auc, (cases[0], cases[1]), model.level, error if is_seen else None, freedom)
     note = "" if is_seen else "The buckets do not show how much the AUC varies: bounds after Newcombe."
     return replace(
