@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from scorereport.checks import check_option
 from scorereport.errors import UsageError
 from scorereport.inference.components import FEW_EVENTS
-from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
-from scorereport.inference.outcomes import holm
+from scorereport.inference.delong import errors_at_common_auc
+from scorereport.inference.heterogeneity import compare_values, group_calibration_test
+from scorereport.inference.outcomes import Estimate, holm
 from scorereport.predictions import Predictions
 from scorereport.results import GroupResult, Heterogeneity
 
@@ -132,19 +133,27 @@ def _test_heterogeneity(
     warnings = warn_of_groups(scored)
     if predictions.cluster is not None and _span_groups(predictions.cluster[rows], labels[rows]):
         warnings.append("Clusters span groups, which the test takes for independent.")
+    repeated = predictions.weight is None or predictions.weight_kind == "frequency"
+    drawn = Drawn(counted=repeated, clustered=predictions.cluster is not None)
     for place, model in enumerate(predictions.forecasts):
-        tests = compare_group_scores(scored, place, warnings)
+        tests = compare_group_scores(scored, place, warnings, drawn)
         if isinstance(predictions, Predictions):
             tests += _test_calibration(predictions, model, labels, rows)
         yield from (Heterogeneity(column=column, model=model, test=test) for test in tests)
 
 
+class Drawn(NamedTuple):
+    """How the cases of groups were drawn: whether weights count them, and whether in clusters."""
+
+    counted: bool
+    clustered: bool
+
+
 def compare_group_scores(
-    groups: Sequence[GroupResult], place: int, warnings: Sequence[str]
+    groups: Sequence[GroupResult], place: int, warnings: Sequence[str], drawn: Drawn
 ) -> list[HypothesisTest]:
     """Cochran's Q of each score of the model in that place, over all groups in which it is known."""
-    models = [group.models[place] for group in groups]
-    tests = (_compare_scores(models, name, warnings) for name in _COMPARED)
+    tests = (_compare_scores(groups, place, name, warnings, drawn) for name in _COMPARED)
     return [test for test in tests if test is not None]
 
 
@@ -163,12 +172,16 @@ def _test_calibration(
 
 def warn_of_groups(groups: Sequence[GroupResult]) -> list[str]:
     """Errors that a test over groups rests on are rough where events are few."""
-    samples = [group.sample for group in groups]
-    fewest = min(min(s.classes or (s.events, s.total - s.events)) for s in samples)
+    fewest = min(min(_classes(group.sample)) for group in groups)
     if fewest >= FEW_EVENTS:
         return []
-    what = "cases of a class" if samples[0].classes else "events or non-events"
-    return [f"Some group has fewer than {FEW_EVENTS} {what}: the test may reject too often."]
+    what = "cases of a class" if groups[0].sample.classes else "events or non-events"
+    return [f"Some group has fewer than {FEW_EVENTS} {what}: the test allows for that and detects less."]
+
+
+def _classes(sample: SampleSummary) -> tuple[float, ...]:
+    """Weight of each class."""
+    return sample.classes or (sample.events, sample.total - sample.events)
 
 
 def _span_groups(cluster: NDArray[Any], labels: NDArray[Any]) -> bool:
@@ -178,18 +191,49 @@ def _span_groups(cluster: NDArray[Any], labels: NDArray[Any]) -> bool:
 
 
 def _compare_scores(
-    models: Sequence[ModelScores], name: str, warnings: Sequence[str]
+    groups: Sequence[GroupResult], place: int, name: str, warnings: Sequence[str], drawn: Drawn
 ) -> HypothesisTest | None:
-    """Cochran's Q over the groups in which the score and its error are known; None if too few."""
-    intervals = [score.interval for m in models for score in m.scores if score.name == name]
-    known = [i for i in intervals if i is not None and np.isfinite(i.value) and i.standard_error > 0]
+    """Cochran's Q over the groups in which the score and its error are known; None if too few.
+
+    Errors of scores have as many degrees of freedom as the rarest class has cases, less one, or those of
+    their clusters. Those of AUCs are taken at the common AUC, and are then as good as known for rows.
+    """
+    known = [
+        (score.interval, group.sample)
+        for group in groups
+        for score in group.models[place].scores
+        if score.name == name and score.interval is not None and _is_known(score.interval)
+    ]
     if len(known) < 2:
         return None
-    test = cochran_q([i.value for i in known], [i.standard_error for i in known])
+    values = np.array([interval.value for interval, _ in known])
+    errors = np.array([interval.standard_error for interval, _ in known])
+    cases = [_count_classes(sample, drawn) for _, sample in known]
+    freedom = np.array([max(min(of_classes) - 1, 1.0) for of_classes in cases])
+    if name == "roc_auc":
+        errors = errors_at_common_auc(values, errors, [(found[0], found[1]) for found in cases])
+        freedom[:] = np.inf
+    if drawn.clustered:
+        freedom = np.array([interval.degrees_of_freedom or 1.0 for interval, _ in known])
+    if not (errors > 0).all():
+        return None
+    test = compare_values(values, errors, freedom)
     notes = [test.note, *warnings]
-    if left_out := len(models) - len(known):
+    if left_out := len(groups) - len(known):
         notes.append(f"{left_out} groups without a standard error are left out.")
     return replace(test, name=f"{test.name} ({name})", note=" ".join(notes))
+
+
+def _count_classes(sample: SampleSummary, drawn: Drawn) -> tuple[float, ...]:
+    """Number of cases of each class; weights that do not count cases share out the rows."""
+    scale = 1.0 if drawn.counted else sample.rows / sample.total
+    return tuple(scale * weight for weight in _classes(sample))
+
+
+def _is_known(interval: Estimate) -> bool:
+    """Whether there is a value with an error; that of an AUC of 0 or 1 is not its own."""
+    is_separated = interval.measure == "roc_auc" and interval.value in {0, 1}
+    return bool(np.isfinite(interval.value)) and (interval.standard_error > 0 or is_separated)
 
 
 def rows_by_label(labels: NDArray[Any]) -> Iterator[tuple[str, IntArray]]:

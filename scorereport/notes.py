@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.checks import name_some
-from scorereport.formatting import counted
 from scorereport.groups import MOST_GROUPS_WITH_INTERVALS, has_weight, label_windows, rows_by_label
 from scorereport.inference.components import warn_of_few_events
-from scorereport.inference.mean_errors import FEW_UNITS
+from scorereport.inference.mean_errors import describe_few_draws
 from scorereport.predictions import ClassPredictions
 from scorereport.sampling import Units
 
@@ -89,14 +88,9 @@ def describe_dependence(predictions: Cases) -> Iterator[str]:
             "in time; all other intervals, bands and tests take rows as independent."
         )
     if predictions.cluster is not None:
-        yield from describe_few_clusters(len(np.unique(predictions.cluster)))
-
-
-def describe_few_clusters(clusters: int) -> Iterator[str]:
-    """A warning where clusters are few."""
-    if clusters < FEW_UNITS:
-        few = f"Only {counted(clusters, 'cluster')}"
-        yield f"{few}: with fewer than {FEW_UNITS} cluster errors are too small."
+        _, cluster = np.unique(predictions.cluster, return_inverse=True)
+        warning = describe_few_draws(Units(rows=len(cluster), weight=predictions.weight, cluster=cluster))
+        yield from [warning] if warning else []
 
 
 def _describe_left_out(predictions: Predictions) -> Iterator[str]:

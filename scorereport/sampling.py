@@ -18,6 +18,7 @@ from numpy.random.bit_generator import ISeedSequence
 from scipy.special import ndtri, stdtrit
 
 from scorereport.arrays import FloatArray, IntArray, read_only
+from scorereport.clusters import effective_number, sums_of_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,11 +107,30 @@ class Units:
             return int(self.cluster.max()) + 1
         return self.total if self.are_repeated_rows else self.rows
 
-    def critical_value(self, level: float) -> float:
-        """The two-sided quantile of an estimate over its error: normal, of t with G - 1 for G clusters."""
+    @cached_property
+    def cluster_weight(self) -> FloatArray:
+        """The weight of each cluster, which has to be there."""
+        return np.bincount(self.cluster, weights=self.row_weight).astype(np.float64)  # type: ignore[arg-type]
+
+    @property
+    def effective_size(self) -> float:
+        """Number of independent draws; of clusters as many as there would be of equal weight."""
+        return self.size if self.cluster is None else effective_number(self.cluster_weight)
+
+    @cached_property
+    def degrees_of_freedom(self) -> float:
+        """Those of the variance of a mean over clusters; infinite without clusters, NaN for one."""
         if self.cluster is None:
-            return float(ndtri((1 + level) / 2))
-        return float(stdtrit(self.size - 1, (1 + level) / 2)) if self.size > 1 else np.nan
+            return np.inf
+        if self.size <= 1:
+            return np.nan
+        sums = sums_of_mean(self.cluster_weight, np.zeros(int(self.size)), self.case_weight)
+        return sums.degrees_of_freedom(np.ones(1))
+
+    def critical_value(self, level: float) -> float:
+        """The two-sided quantile of an estimate over its error: normal, or of t for clusters."""
+        upper = (1 + level) / 2
+        return float(ndtri(upper) if self.cluster is None else stdtrit(self.degrees_of_freedom, upper))
 
     def mean(self, values: FloatArray) -> float:
         """Weighted mean of one value per row."""
@@ -120,13 +140,16 @@ class Units:
     def standard_error(self, values: FloatArray) -> float:
         """Standard error of the weighted mean of `values`; NaN if there was one draw only.
 
-        With G clusters, weights w, total weight W and r the deviations from the mean it is
-        √(G/(G - 1) Σ (Σ w r)²)/W, the inner sum over a cluster: statsmodels' robust error of a mean.
+        With weights w, total weight W and r the deviations from the mean it is √(n/(n - 1) Σ (w r)²)/W for
+        n draws. With clusters it is √(Σ (Σ w r)²/(1 - w/W))/W, the inner sum and w over a cluster: the
+        bias-reduced CR2, the same as statsmodels' robust error of a mean where clusters weigh the same.
         """
         if self.size <= 1:
             return np.nan
         squares = self._deviation_sums(values)
         np.square(squares, out=squares)
+        if self.cluster is not None:
+            return float(np.sqrt((squares / (1 - self.cluster_weight / self.total)).sum()) / self.total)
         spread = float(self._repeat(squares).sum())
         return float(np.sqrt(spread * self.size / (self.size - 1)) / self.total)
 

@@ -305,7 +305,10 @@ def test_acceleration_is_a_sixth_of_the_skewness_of_the_mean(kind):
     expected = (sums**3).sum() / (6 * (sums**2).sum() ** 1.5)
     assert units.acceleration(values) == pytest.approx(expected, rel=1e-10)
     g = len(sums)
-    error = np.sqrt((sums**2).sum() * g / (g - 1)) / units.total
+    factor = np.full(g, g / (g - 1))
+    if units.cluster is not None:
+        factor = 1 / (1 - np.bincount(units.cluster, weights=units.row_weight) / units.total)
+    error = np.sqrt((sums**2 * factor).sum()) / units.total
     assert units.standard_error(values) == pytest.approx(error, rel=1e-10)
     assert units.acceleration(np.ones(units.rows)) == 0.0
 
@@ -469,7 +472,7 @@ def test_the_table_holds_every_interval(result):
 def test_clusters_are_named_in_the_method():
     drawn = draw("clusters", resamples=2)
     assert drawn.interval("a", "brier", allow_for_rare=False).method == (
-        "BCa bootstrap, 2 resamples of clusters, seed 4"
+        "BCa bootstrap, 2 resamples of clusters, seed 4, widened for the number of clusters"
     )
 
 
@@ -609,15 +612,18 @@ def test_rates_of_other_rows_have_an_interval_on_log_odds(kind):
     happened = (rng.random(60) < 0.2).astype(float)
     weight = rng.random(60) + 0.1
     cluster = rng.integers(0, 15, 60) if kind == "clusters" else None
-    estimate = rate_interval("rate", happened, Units(rows=60, weight=weight, cluster=cluster), 0.9)
+    units = Units(rows=60, weight=weight, cluster=cluster)
+    estimate = rate_interval("rate", happened, units, 0.9)
     rate = np.average(happened, weights=weight)
     scores = weight * (happened - rate) / weight.sum()
     if cluster is not None:
         scores = np.array([scores[cluster == k].sum() for k in range(15)])
-    g = len(scores)
-    error = np.sqrt((scores**2).sum() * g / (g - 1))
+    factor = 60 / 59
+    if cluster is not None:
+        factor = 1 / (1 - np.bincount(cluster, weights=weight) / weight.sum())
+    error = np.sqrt((scores**2 * factor).sum())
     assert (estimate.value, estimate.standard_error) == pytest.approx((rate, error), rel=1e-12)
-    quantile = norm.ppf(0.95) if cluster is None else t.ppf(0.95, 14)
+    quantile = norm.ppf(0.95) if cluster is None else t.ppf(0.95, units.degrees_of_freedom)
     reach = quantile * error / (rate * (1 - rate))
     expected = expit(logit(rate) - reach), expit(logit(rate) + reach)
     assert (estimate.lower, estimate.upper) == pytest.approx(expected, rel=1e-12)

@@ -19,6 +19,7 @@ from scorereport.inference.binning import expected_calibration_error
 from scorereport.inference.calibration import hosmer_lemeshow_test, mean_calibration_test, spiegelhalter_test
 from scorereport.inference.flexible import flexible_curve
 from scorereport.inference.grades import grade_test, grade_tests
+from scorereport.inference.information import sum_over_draws
 from scorereport.inference.logistic import fit_line, fit_offset, line_influence
 from scorereport.inference.lowess import smooth_weighted
 from scorereport.inference.outcomes import Estimate
@@ -236,19 +237,24 @@ def test_sampling_weights_are_carried(call, factor):
     ("call", "factor"), [(spiegelhalter_test, 1 - 2 * P), (mean_calibration_test, np.ones(N))]
 )
 def test_clusters_replace_the_variance(call, factor, weight):
-    terms = (1 if weight is None else weight) * factor * (Y - P)
-    sums = [terms[c == CLUSTER].sum() for c in range(25)]
+    """The mean of factor (y - p) over its bias-reduced error, of t."""
+    units = Units(rows=N, weight=weight, cluster=CLUSTER)
+    terms = factor * (Y - P)
+    expected = units.mean(terms) / units.standard_error(terms)
+    df = units.degrees_of_freedom
     test = call(Y, P, sample_weight=weight, cluster=CLUSTER)
-    assert_agree(test.statistic, sum(sums) / np.sqrt(sum(s**2 for s in sums)))
-    assert test.method == "two-sided normal test, variance from the sums over 25 clusters"
+    assert_agree([test.statistic, test.p_value], [expected, 2 * stats.t.sf(abs(expected), df)])
+    how = "bias-reduced variance over 25 clusters"
+    assert test.method == f"two-sided t test with {df:.1f} degrees of freedom, {how}"
 
 
 @pytest.mark.parametrize(
     ("call", "factor"), [(spiegelhalter_test, 1 - 2 * P), (mean_calibration_test, np.ones(N))]
 )
 def test_clusters_of_one_row_have_the_variance_of_the_data(call, factor):
-    terms = factor * (Y - P)
-    assert_agree(call(Y, P, cluster=np.arange(N)).statistic, terms.sum() / np.sqrt((terms**2).sum()))
+    expected = stats.ttest_1samp(factor * (Y - P), 0)
+    test = call(Y, P, cluster=np.arange(N))
+    assert_agree([test.statistic, test.p_value], [expected.statistic, expected.pvalue])
 
 
 @pytest.mark.parametrize("p", [[0.5, 0.5, 0.5], [0.0, 0.5, 1.0]])
@@ -393,33 +399,39 @@ def test_the_line_agrees_with_statsmodels(weight):
 
 def test_each_estimate_says_what_it_is():
     line = calibration_line(Y, P, cluster=CLUSTER)
+    how = "Wald interval, bias-reduced errors over 25 clusters, quantile of t"
     assert [(e.measure, e.method) for e in estimates(line)] == [
-        ("calibration slope", "joint fit; Wald interval, sandwich errors over 25 clusters"),
-        ("calibration intercept", "joint fit; Wald interval, sandwich errors over 25 clusters"),
-        (
-            "calibration intercept at slope 1",
-            "fit with the slope held at 1; Wald interval, sandwich errors over 25 clusters",
-        ),
+        ("calibration slope", f"joint fit; {how}"),
+        ("calibration intercept", f"joint fit; {how}"),
+        ("calibration intercept at slope 1", f"fit with the slope held at 1; {how}"),
     ]
-    assert (
-        "sandwich errors over weighted rows" in calibration_line(Y, P, sample_weight=FRACTIONAL).slope.method
-    )
+    assert all(15 < e.degrees_of_freedom < 24 for e in estimates(line))
+    weighted = calibration_line(Y, P, sample_weight=FRACTIONAL)
+    assert "bias-reduced errors over weighted rows" in weighted.slope.method
     assert "Wald interval, errors from the likelihood" in calibration_line(Y, P).slope.method
     assert "profile likelihood interval" in calibration_line(Y, P, interval="profile").slope.method
 
 
-@pytest.mark.parametrize(
-    ("weight", "cluster"), [(None, CLUSTER), (None, np.arange(N))], ids=["clusters", "rows"]
-)
-def test_cluster_errors_agree_with_statsmodels(weight, cluster):
+@pytest.mark.parametrize("cluster", [CLUSTER, np.arange(N)], ids=["clusters", "rows"])
+def test_the_sandwich_agrees_with_statsmodels(cluster):
+    """Without bias reduction, times G/(G - 1): the numbers of R's sandwich too."""
     groups = len(np.unique(cluster))
     options = {"cov_type": "cluster", "cov_kwds": {"groups": cluster, "use_correction": False}}
-    joint, offset = fitted(**options), fitted(slope=False, **options)
-    line = calibration_line(Y, P, sample_weight=weight, cluster=cluster)
-    stretch = np.sqrt(groups / (groups - 1))
-    assert_agree(
-        [e.standard_error for e in estimates(line)], [*joint.bse[::-1] * stretch, *offset.bse * stretch]
-    )
+    joint = fitted(**options)
+    units = Units(rows=N, cluster=cluster)
+    sums = sum_over_draws(np.stack([np.ones(N), X]), joint.params[0] + joint.params[1] * X, Y, units)
+    assert_agree(np.sqrt(np.diag(sums.sandwich)), joint.bse * np.sqrt(groups / (groups - 1)))
+
+
+def test_bias_reduced_errors_of_rows_are_hc2_of_weighted_least_squares():
+    """At the fit, weighted least squares of the residuals has the same leverages and errors."""
+    joint = fitted()
+    mean = joint.predict()
+    spread = mean * (1 - mean)
+    model = sm.WLS((Y - mean) / spread, sm.add_constant(X), weights=spread).fit(cov_type="HC2")
+    line = calibration_line(Y, P, cluster=np.arange(N))
+    errors = [line.intercept.standard_error, line.slope.standard_error]
+    assert_agree(errors, model.bse, 1e-7)
 
 
 @pytest.mark.parametrize("weight", [None, WHOLE, FRACTIONAL], ids=["none", "whole", "fractional"])
@@ -435,8 +447,8 @@ def test_errors_are_those_of_the_influence(weight, cluster):
         robust = fitted(*repeat(Y, X) if weight is WHOLE else (Y, X), cov_type="HC0").bse[::-1]
         assert_agree(errors[:2], robust * np.sqrt(units.size / (units.size - 1)))
         np.testing.assert_allclose(errors, [e.standard_error for e in estimates(line)], rtol=0.2)
-    else:
-        assert_agree(errors, [e.standard_error for e in estimates(line)])
+    else:  # the line's are bias-reduced by the leverage of each coefficient
+        np.testing.assert_allclose(errors, [e.standard_error for e in estimates(line)], rtol=0.1)
 
 
 def test_influence_is_what_a_row_does():
@@ -610,12 +622,16 @@ def test_unreliability_agrees_with_statsmodels():
 
 
 def test_unreliability_of_clusters_is_a_wald_test():
-    joint = fitted(cov_type="cluster", cov_kwds={"groups": CLUSTER, "use_correction": False})
-    wald = joint.wald_test((np.eye(2), [0, 1]), use_f=False, scalar=True)
+    joint, units = fitted(), Units(rows=N, cluster=CLUSTER)
+    sums = sum_over_draws(np.stack([np.ones(N), X]), joint.params[0] + joint.params[1] * X, Y, units)
+    off = joint.params - [0, 1]
+    wald, df = off @ np.linalg.solve(sums.covariance, off), sums.degrees_of_freedom(np.eye(2))
     test = unreliability_test(Y, P, cluster=CLUSTER)
-    assert_agree(test.statistic, wald.statistic * 24 / 25)
-    assert test.method == "Wald test, sandwich errors over 25 clusters, χ² with 2 degrees of freedom"
-    assert test.note == ""
+    expected = stats.f.sf((df - 1) / (2 * df) * wald, 2, df - 1)
+    assert_agree([test.statistic, test.p_value], [wald, expected], 1e-9)
+    how = f"Hotelling's T² as F with 2 and {df - 1:.1f} degrees of freedom"
+    assert test.method == f"Wald test, bias-reduced errors over 25 clusters, {how}"
+    assert test.note == "Only 25 clusters: with fewer than 30 intervals and tests rest on few draws."
 
 
 def test_a_line_that_fits_exactly_is_not_refuted():

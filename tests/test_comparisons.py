@@ -10,21 +10,22 @@ from dataclasses import astuple, replace
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from scipy.stats import chi2, norm, t, ttest_rel
+from cluster_tools import dense_cr2
+from scipy.stats import chi2, f, norm, t, ttest_rel
 from statsmodels.stats.meta_analysis import combine_effects
 from statsmodels.stats.multitest import multipletests
 
 import scorereport as sr
 from scorereport.arrays import bits_equal
 from scorereport.inference import murphy_cells, murphy_limits, murphy_sentences
-from scorereport.inference.delong import auc_influence, auc_interval, placements
+from scorereport.inference.delong import auc_influence, auc_interval, placement_error, placements
 from scorereport.inference.differences import compare_models, delong_test, score_difference
 from scorereport.inference.domination import murphy_difference
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
 from scorereport.inference.outcomes import adjust_by_holm
 from scorereport.inference.panel import make_panel
 from scorereport.inference.ranks import rank_models
-from scorereport.sampling import stream
+from scorereport.sampling import Units, stream
 
 TOLERANCE = 1e-10
 NAN = float("nan")
@@ -150,11 +151,11 @@ def test_few_dates_are_taken_as_independent_and_told():
     date = DATA["time"] % 4
     d = score_difference(Y, P, Q, time=date)
     by_date = score_difference(Y, P, Q, cluster=date)
-    np.testing.assert_allclose(as_tuple(d), as_tuple(by_date), rtol=TOLERANCE)
+    assert by_date.standard_error == pytest.approx(d.standard_error, rel=0.01)  # 39 or 40 rows each
     assert d.p_value == pytest.approx(2 * t.sf(abs(d.statistic), 3), rel=TOLERANCE)
     assert d.method == "Diebold-Mariano, HAC errors (Bartlett, 0 lags, 4 times)"
     assert d.note == "Only 4 times: with fewer than 30 they are taken as independent of each other."
-    assert by_date.note == "Only 4 clusters: with fewer than 30 their errors are rough."
+    assert by_date.note == "Only 4 clusters: with fewer than 30 intervals and tests rest on few draws."
 
 
 def test_dates_order_rows_like_numbers():
@@ -165,11 +166,25 @@ def test_dates_order_rows_like_numbers():
 
 
 def test_cluster_errors_agree_with_statsmodels():
-    d = score_difference(Y, P, Q, cluster=DATA["cluster"], time=DATA["time"])
-    groups = np.unique(DATA["cluster"], return_inverse=True)[1]
-    expected = robust(BRIER, cov_type="cluster", cov_kwds={"groups": groups})
-    np.testing.assert_allclose(as_tuple(d), expected, rtol=TOLERANCE)
-    assert d.method == f"Diebold-Mariano, cluster errors ({groups.max() + 1} clusters)"
+    """For clusters of equal size; those of others are bias-reduced."""
+    groups = np.arange(155) % 31
+    d = score_difference(Y[:155], P[:155], Q[:155], cluster=groups, time=DATA["time"][:155])
+    expected = robust(BRIER[:155], cov_type="cluster", cov_kwds={"groups": groups})
+    np.testing.assert_allclose(as_tuple(d), expected, rtol=1e-9)
+    assert (d.method, d.note) == ("Diebold-Mariano, cluster errors (31 clusters)", "")
+
+
+def test_unequal_clusters_have_satterthwaite_degrees_of_freedom():
+    cluster = np.where(np.arange(157) < 100, 0, np.arange(157) % 30)
+    d, units = score_difference(Y, P, Q, cluster=cluster), Units(rows=157, cluster=cluster)
+    assert d.standard_error == pytest.approx(units.standard_error(BRIER), rel=TOLERANCE)
+    df = units.degrees_of_freedom
+    assert 1 < df < 8
+    assert d.p_value == pytest.approx(2 * t.sf(abs(d.statistic), df), rel=TOLERANCE)
+    assert d.note == (
+        f"30 clusters of unequal size count as {units.effective_size:.1f} equal ones: with fewer than 30 "
+        "intervals and tests rest on few draws."
+    )
 
 
 def test_errors_can_be_chosen():
@@ -238,7 +253,8 @@ def test_clusters_of_one_row_are_rows():
     for compare in (score_difference, delong_test):
         single, rows = compare(Y, P, Q, cluster=alone), compare(Y, P, Q)
         np.testing.assert_allclose(as_tuple(single)[:3], as_tuple(rows)[:3], rtol=TOLERANCE)
-        assert single.p_value == pytest.approx(2 * t.sf(abs(rows.statistic), len(Y) - 1), rel=TOLERANCE)
+    single = score_difference(Y, P, Q, cluster=alone)
+    assert single.p_value == pytest.approx(2 * t.sf(abs(single.statistic), len(Y) - 1), rel=TOLERANCE)
     single, rows = auc_interval(Y, P, cluster=alone), auc_interval(Y, P)
     assert single.standard_error == pytest.approx(rows.standard_error, rel=TOLERANCE)
 
@@ -250,7 +266,8 @@ def test_fractional_weights_are_carried_by_single_draws():
     np.testing.assert_allclose((d.value, d.standard_error), (fit.params[0], fit.bse[0]), rtol=TOLERANCE)
     single = delong_test(Y, P, Q, sample_weight=w, cluster=np.arange(len(Y)))
     rows = delong_test(Y, P, Q, sample_weight=w)
-    np.testing.assert_allclose(as_tuple(rows)[:3], as_tuple(single)[:3], rtol=TOLERANCE)
+    assert rows.value == pytest.approx(single.value, rel=TOLERANCE)
+    assert rows.standard_error == pytest.approx(single.standard_error, rel=0.02)  # which is bias-reduced
 
 
 def all_results(d, order):
@@ -418,9 +435,17 @@ def test_delong_agrees_with_all_pairs(seed, digits):
     difference = (kernel(d["y"], d["p"]) - kernel(d["y"], d["q"])).mean()
     np.testing.assert_allclose(
         (paired.value, paired.standard_error, paired.p_value),
-        (difference, error, 2 * norm.sf(abs(difference / error))),
+        (difference, error, 2 * t.sf(abs(difference / error), welch_freedom(d))),
         rtol=TOLERANCE,
     )
+
+
+def welch_freedom(d):
+    """Welch's degrees of freedom of the two class means of paired placements."""
+    pairs = kernel(d["y"], d["p"]) - kernel(d["y"], d["q"])
+    means = pairs.mean(axis=1), pairs.mean(axis=0)
+    parts = [(mean.var(ddof=1) / len(mean), len(mean) - 1) for mean in means]
+    return sum(v for v, _ in parts) ** 2 / sum(v**2 / df for v, df in parts)
 
 
 def brute_clustered_variance(y, values, cluster):
@@ -441,14 +466,32 @@ def brute_clustered_variance(y, values, cluster):
 def test_clusters_agree_with_obuchowski(seed):
     d = draw(90, seed)
     y, p, q, cluster = d["y"], d["p"], d["q"], d["cluster"]
-    auc = auc_interval(y, p, cluster=cluster)
+    auc = auc_interval(y, p, scale="plain", cluster=cluster)
     expected = brute_clustered_variance(y, kernel(y, p), cluster)
     assert auc.standard_error == pytest.approx(np.sqrt(expected), rel=TOLERANCE)
-    paired = delong_test(y, p, q, cluster=cluster)
+    assert (
+        auc.method == f"DeLong with Obuchowski's cluster errors ({len(set(cluster))} clusters), plain scale"
+    )
+    panel = make_panel(y, {"p": p, "q": q}, cluster=cluster)
+    paired = placements(panel.outcome, panel.forecasts["p"]) - placements(panel.outcome, panel.forecasts["q"])
     expected = brute_clustered_variance(y, kernel(y, p) - kernel(y, q), cluster)
-    assert paired.standard_error == pytest.approx(np.sqrt(expected), rel=TOLERANCE)
-    assert paired.method.startswith("DeLong with Obuchowski's cluster errors (")
-    assert paired.reference.endswith("doi:10.2307/2533958")
+    assert placement_error(panel, paired) == pytest.approx(np.sqrt(expected), rel=TOLERANCE)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_clusters_have_bias_reduced_errors_of_both_class_means(seed):
+    d = draw(90, seed)
+    y, p, q, cluster = d["y"], d["p"], d["q"], d["cluster"]
+    paired = delong_test(y, p, q, cluster=cluster)
+    shares = placements(y, p) - placements(y, q)
+    fitted = np.where(y == 1, shares[y == 1].mean(), shares[y == 0].mean())
+    covariance, df = dense_cr2(
+        np.stack([y, 1 - y], axis=1), np.ones(90), shares - fitted, cluster, np.ones(2)
+    )
+    assert paired.standard_error == pytest.approx(np.sqrt(np.ones(2) @ covariance @ np.ones(2)), rel=1e-9)
+    assert paired.p_value == pytest.approx(2 * t.sf(abs(paired.statistic), df), rel=1e-8)
+    assert paired.method.startswith("DeLong with bias-reduced cluster errors (")
+    assert paired.reference.endswith("doi:10.1080/07350015.2016.1247004")
 
 
 def test_influence_is_the_derivative_of_the_auc():
@@ -466,7 +509,7 @@ def test_influence_is_the_derivative_of_the_auc():
 
 
 def test_intervals_on_both_scales():
-    plain, on_logit = auc_interval(Y, P), auc_interval(Y, P, scale="logit")
+    plain, on_logit = auc_interval(Y, P, scale="plain"), auc_interval(Y, P, scale="logit")
     z, a, s = norm.ppf(0.975), plain.value, plain.standard_error
     np.testing.assert_allclose((plain.lower, plain.upper), (a - z * s, a + z * s), rtol=TOLERANCE)
     odds = a / (1 - a) * np.exp(np.array([-1, 1]) * z * s / (a * (1 - a)))
@@ -518,9 +561,11 @@ def test_a_constant_forecast_has_auc_one_half():
 
 
 def test_bounds_of_the_auc_stay_in_the_unit_interval():
-    auc = auc_interval([0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5])
+    auc = auc_interval([0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5], scale="plain")
     assert auc.upper == 1
     assert auc.lower > 0
+    score = auc_interval([0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5])
+    assert 0 < score.lower < auc.lower < score.value < score.upper < 1
     d = delong_test([0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5], [0.5, 0.4, 0.2, 0.1, 0.3])
     assert -1 <= d.lower < d.value < d.upper == 1
 
@@ -845,14 +890,14 @@ def test_likelihood_ratios_agree_with_statsmodels(weight):
 
 
 @pytest.mark.parametrize("clustered", [True, False], ids=["clusters", "fractional weights"])
-def test_wald_agrees_with_statsmodels(clustered):
-    """The robust covariance of its estimating equations, times G/(G - 1)."""
+def test_wald_agrees_with_estimating_equations(clustered):
+    """Coefficients of statsmodels' estimating equations, with bias-reduced covariance by its definition."""
     unit = DATA["cluster"] if clustered else np.arange(157)
     weight = None if clustered else DATA["weight"] / 3
     tests = group_calibration_test(
         Y, P, GROUP, **({"cluster": unit} if clustered else {"sample_weight": weight})
     )
-    g = len(np.unique(unit))
+    w = np.ones(157) if weight is None else weight
     x, (_, intercepts), (_, slopes) = designs(P, GROUP)
     for test, design, offset, per_group in zip(tests, (intercepts, slopes), (x, None), (1, 2), strict=True):
         family = sm.families.Binomial()
@@ -860,11 +905,17 @@ def test_wald_agrees_with_statsmodels(clustered):
             ctol=1e-13, maxiter=200
         )
         contrast = np.kron(np.eye(per_group), [[-1, 1, 0], [-1, 0, 1]])
-        gap, middle = contrast @ fit.params, contrast @ fit.cov_robust @ contrast.T * g / (g - 1)
-        assert test.statistic == pytest.approx(gap @ np.linalg.inv(middle) @ gap, rel=TOLERANCE)
-        assert test.p_value == pytest.approx(chi2.sf(test.statistic, 2 * per_group), rel=TOLERANCE)
-        assert test.degrees_of_freedom == 2 * per_group
-        assert test.method == f"Wald, robust covariance ({'clusters' if clustered else 'rows'})"
+        mean, size = fit.fittedvalues, 2 * per_group
+        spread = mean * (1 - mean)
+        covariance, freedom = dense_cr2(design, w * spread, (Y - mean) / spread, unit, contrast)
+        gap, middle = contrast @ fit.params, contrast @ covariance @ contrast.T
+        assert test.statistic == pytest.approx(gap @ np.linalg.inv(middle) @ gap, rel=1e-9)
+        second = freedom - size + 1
+        expected = f.sf(second / (freedom * size) * test.statistic, size, second)
+        assert test.p_value == pytest.approx(expected, rel=1e-8)
+        assert test.degrees_of_freedom == size
+        how = f"Hotelling's T² as F with {size} and {second:.1f} degrees of freedom"
+        assert test.method == f"Wald, bias-reduced covariance ({'clusters' if clustered else 'rows'}), {how}"
 
 
 def test_different_groups_are_found():
@@ -962,7 +1013,10 @@ def test_extreme_forecasts_are_fitted():
         ),
         (lambda: score_difference(Y, P, Q, level=1), "`level` must lie in (0, 1); got 1."),
         (lambda: score_difference(Y, P, Q, "net_benefit"), "`net_benefit` needs the option `threshold`."),
-        (lambda: auc_interval(Y, P, scale="log"), '`scale` must be one of "plain", "logit"; got \'log\'.'),
+        (
+            lambda: auc_interval(Y, P, scale="log"),
+            '`scale` must be one of "score", "plain", "logit"; got \'log\'.',
+        ),
         (lambda: auc_interval(Y, P, level=0), "`level` must lie in (0, 1); got 0."),
         (lambda: compare_models(Y, {"a": P}), "`forecasts` must name at least two models; got 1."),
         (

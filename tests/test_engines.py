@@ -19,7 +19,7 @@ from scorereport.engines import digest as digests
 from scorereport.engines import evaluating
 from scorereport.engines.digest import SUMS
 from scorereport.engines.digesting import digest_stretch
-from scorereport.engines.jackknife import auc_error, sum_by_bucket
+from scorereport.engines.jackknife import spread_of_auc, sum_by_bucket
 from scorereport.engines.marks import cell_starts, mark_model
 from scorereport.engines.records import BUCKETS, Before, Marks, Stretch
 from scorereport.engines.stretches import compress, cut_at_ties, join
@@ -385,9 +385,10 @@ def test_the_error_of_a_mean_is_that_of_the_buckets():
     by_rows = loss.std() / n**0.5
     assert buckets.error(lambda without: without.mean("score", 0)) == pytest.approx(by_rows, rel=0.15)
     auc = sr.inference.auc_interval(y, x)
-    for independent in (True, False):
-        error = auc_error(buckets.auc_influence, buckets.holds, independent=independent)
-        assert error == pytest.approx(auc.standard_error, rel=0.15)
+    for together in (None, buckets.law):
+        spread = spread_of_auc(buckets.auc_influence, buckets.holds, together)
+        assert spread.error == pytest.approx(auc.standard_error, rel=0.15)
+        assert 2 < spread.distribution.degrees_of_freedom < 2 * BUCKETS
     assert buckets.auc == pytest.approx(auc.value, rel=1e-12)
 
 

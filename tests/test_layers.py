@@ -14,7 +14,7 @@ PACKAGE = Path(scorereport.__file__).parent
 #: Each line may import from the lines above it, and modules of a folder from that folder.
 LAYERS = [
     ["errors", "arrays", "connections", "processes", "interrupts", "resources", "suggestions"],
-    ["progress", "rounding"],
+    ["clusters", "progress", "rounding"],
     [
         "checks",
         "clock",
@@ -84,13 +84,13 @@ INNER_LAYERS = {
     "inference": [
         ["class_draws", "lowess", "measures", "murphy_sentences", "outcomes", "panel", "replicates"],
         ["time_errors"],
+        ["mean_errors"],
         [
             "calibration",
             "class_panel",
             "delong",
             "grades",
             "lines",
-            "mean_errors",
             "ranks",
             "rare_cases",
             "rates",
@@ -101,7 +101,6 @@ INNER_LAYERS = {
         ["bootstrap_results", "decisions", "distances", "information", "resampled_scores"],
         [
             "binning",
-            "differences",
             "fits",
             "logistic",
             "murphy_cells",
@@ -115,9 +114,10 @@ INNER_LAYERS = {
             "scale_intervals",
             "smoothing",
         ],
+        ["components"],
+        ["differences"],
         [
             "calibration_in_time",
-            "components",
             "flexible",
             "heterogeneity",
             "murphy_bands",

@@ -9,6 +9,8 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pandas as pd
 import pytest
+from cluster_tools import dense_cr2
+from scipy.optimize import brentq
 from scipy.special import betaincinv, expit, logit, ndtr, ndtri
 from scipy.stats import beta, binom
 from scipy.stats import t as student
@@ -237,10 +239,10 @@ def test_all_recorded_methods_are_in_the_catalogue(reports, name):
         name = f"{band.coverage.capitalize()} {band.kind} band, 90 % ({band.method})"
         assert (name in entries) == is_shown
     for difference in evaluation.comparisons.differences:
-        errors = re.search(r"(\w+ errors.*|paired)$", difference.method)[0]
+        errors = re.search(r"(\w+ errors.*|paired.*)$", difference.method)[0]
         assert errors.replace("iid errors", "errors of independent rows") in told.replace("Errors", "errors")
     for test in (*model.calibration.tests, *(found.test for found in evaluation.heterogeneity)):
-        assert test.method.startswith("chi-squared") or test.method.lower() in told.lower()
+        assert test.method.startswith(("chi-squared", "Welch's F")) or test.method.lower() in told.lower()
 
 
 def test_bounds_are_told_where_there_are_any(reports):
@@ -548,30 +550,49 @@ def ends_of(estimate):
 
 def delong():
     of_events, of_others = placements()
-    variance = of_events.var(ddof=1) / len(of_events) + of_others.var(ddof=1) / len(of_others)
-    return [of_events.mean() - Z * np.sqrt(variance), of_events.mean() + Z * np.sqrt(variance)]
+    parts = [(values.var(ddof=1) / len(values), len(values) - 1) for values in (of_events, of_others)]
+    variance = sum(v for v, _ in parts)
+    return score_interval(variance, variance**2 / sum(v**2 / df for v, df in parts))
+
+
+def score_interval(variance, df):
+    """Where the score statistic is the quantile of t."""
+    of_events, of_others = placements()
+    auc, n1, n0 = of_events.mean(), len(of_events), len(of_others)
+
+    def v(theta):
+        shape = 1 + ((n1 + n0) / 2 - 1) * ((1 - theta) / (2 - theta) + theta / (1 + theta))
+        return theta * (1 - theta) * shape / (n1 * n0)
+
+    ratio, wrong = variance / v(auc), 4 * auc * (1 - auc) * min(n1, n0)
+    ratio = ratio if ratio >= 1 else 1 - (1 - ratio) * wrong / (wrong + 5)
+
+    def excess(theta):
+        return abs(auc - theta) - student.ppf(0.975, df) * np.sqrt(ratio * v(theta))
+
+    return [brentq(excess, *ends, xtol=1e-14) for ends in ((1e-9, auc), (auc, 1 - 1e-9))]
 
 
 PERSON = np.arange(50) // 4
+NEWCOMBE = (
+    "v(θ) = θ(1 − θ)(1 + ((n₁ + n₀) / 2 − 1)((1 − θ) / (2 − θ) + θ / (1 + θ))) / (n₁n₀); V the share of "
+    "the other "
+    "class that a case is ordered rightly against"
+)
 CLUSTERED = Units(rows=50, cluster=PERSON)
 
 
 def delong_in_clusters():
     of_events, of_others = placements()
-    sums, factors = [], []
-    for place, values in ((Y == 1, of_events), (Y == 0, of_others)):
-        deviation = (values - values.mean()) / len(values)
-        sums.append(np.bincount(PERSON[place], weights=deviation, minlength=PERSON.max() + 1))
-        clusters = len(np.unique(PERSON[place]))
-        factors.append(clusters / (clusters - 1))
-    both = (PERSON.max() + 1) / PERSON.max()
-    (one, none), auc = sums, of_events.mean()
-    variance = (one**2).sum() * factors[0] + (none**2).sum() * factors[1] + 2 * (one * none).sum() * both
-    return [auc - Z * np.sqrt(variance), auc + Z * np.sqrt(variance)]
+    columns, deviation = np.stack([Y, 1 - Y], axis=1), np.empty(50)
+    deviation[Y == 1], deviation[Y == 0] = of_events - of_events.mean(), of_others - of_others.mean()
+    covariance, df = dense_cr2(columns, np.ones(50), deviation, PERSON, np.ones(2))
+    return score_interval(covariance.sum(), df)
 
 
 def in_clusters(terms):
-    return terms.sum() / np.sqrt((np.bincount(PERSON, weights=terms) ** 2).sum())
+    sums, share = np.bincount(PERSON, weights=terms), np.bincount(PERSON) / len(PERSON)
+    return sums.sum() / np.sqrt(((sums - share * sums.sum()) ** 2 / (1 - share)).sum())
 
 
 def bootstrap_of_brier():
@@ -580,11 +601,10 @@ def bootstrap_of_brier():
 
 
 def rate_in_clusters():
-    """With G clusters: the error of sums over them, and the quantile of t with G - 1."""
-    clusters, rate = PERSON.max() + 1, Y.mean()
-    sums = np.bincount(PERSON, weights=Y - rate)
-    error = np.sqrt(clusters / (clusters - 1) * (sums**2).sum()) / len(Y)
-    reach = student.ppf(0.975, clusters - 1) * error / (rate * (1 - rate))
+    """The bias-reduced error of sums over clusters, and the quantile of t with degrees of freedom by them."""
+    rate, ones = Y.mean(), np.ones((50, 1))
+    covariance, df = dense_cr2(ones, np.ones(50), Y - rate, PERSON, np.ones(1))
+    reach = student.ppf(0.975, df) * np.sqrt(covariance.item()) / (rate * (1 - rate))
     return expit([logit(rate) - reach, logit(rate) + reach])
 
 
@@ -820,7 +840,9 @@ OF_METHODS = {
         lambda: spiegelhalter_test(Y, P).statistic,
     ),
     "Spiegelhalter's z in clusters": (
-        "z = Σ d / √Σ (Σ d)², d = (y − p)(1 − 2p), the inner sums over clusters",
+        "t = Σ D / √Σ ((D − w Σ D)² / (1 − w)), D the sum of (y − p)(1 − 2p) over a cluster, w its share "
+        "of the "
+        "cases",
         lambda: in_clusters((Y - P) * (1 - 2 * P)),
         lambda: spiegelhalter_test(Y, P, cluster=PERSON).statistic,
     ),
@@ -830,7 +852,7 @@ OF_METHODS = {
         lambda: mean_calibration_test(Y, P).statistic,
     ),
     "Calibration in the large in clusters": (
-        "z = Σ d / √Σ (Σ d)², d = y − p, the inner sums over clusters",
+        "t = Σ D / √Σ ((D − w Σ D)² / (1 − w)), D the sum of y − p over a cluster, w its share of the cases",
         lambda: in_clusters(Y - P),
         lambda: mean_calibration_test(Y, P, cluster=PERSON).statistic,
     ),
@@ -931,15 +953,12 @@ OF_METHODS = {
         lambda: ends_of(component_differences(Y, P, OTHER, draws=20)[0]),
     ),
     "DeLong": (
-        "AUC ± z √(var(V₁) / n₁ + var(V₀) / n₀), V the share of the other class that a case is ordered "
-        "rightly against",
+        f"all θ with |AUC − θ| ≤ t √(s v(θ)), s = (var(V₁) / n₁ + var(V₀) / n₀) / v(AUC), {NEWCOMBE}",
         delong,
         lambda: ends_of(auc_interval(Y, P)),
     ),
-    "DeLong with Obuchowski": (
-        "AUC ± z √(Σ s₁² + Σ s₀² + 2 Σ s₁s₀), s₁ the sum over a cluster’s events of V − mean V, over the "
-        "number of events, s₀ the same of non-events; V the share of the other class that a case is ordered "
-        "rightly against",
+    "DeLong with bias-reduced": (
+        f"all θ with |AUC − θ| ≤ t √(s v(θ)), s = se² / v(AUC), {NEWCOMBE}",
         delong_in_clusters,
         lambda: ends_of(auc_interval(Y, P, cluster=PERSON)),
     ),
@@ -949,7 +968,7 @@ OF_METHODS = {
         lambda: [(found := score_difference(Y, P, OTHER)).value, found.statistic],
     ),
     "DeLong difference": (
-        "D = AUC of the first − AUC of the second, D ± z se(D), test by D / se(D)",
+        "D = AUC of the first − AUC of the second, D ± t se(D), test by D / se(D)",
         lambda: scores.roc_auc(Y, P) - scores.roc_auc(Y, OTHER),
         lambda: delong_test(Y, P, OTHER).value,
     ),

@@ -56,14 +56,39 @@ def test_sampling_weights_have_the_robust_error_of_weighted_least_squares(weight
     assert_agree(units.mean(VALUES), model.params[0])
 
 
-@pytest.mark.parametrize("weight", [None, WHOLE, FRACTIONAL], ids=["none", "whole", "fractional"])
-def test_clusters_have_the_cluster_robust_error(weight):
+def test_equal_clusters_have_the_cluster_robust_error():
     """statsmodels corrects by G/(G - 1)·(n - 1)/(n - k), and k = 1 for a constant."""
-    units = Units(rows=N, weight=weight, cluster=CLUSTER)
-    model = sm.WLS(VALUES, ONE, weights=ONE if weight is None else weight)
-    assert_agree(
-        units.standard_error(VALUES), model.fit(cov_type="cluster", cov_kwds={"groups": CLUSTER}).bse[0]
+    cluster = np.arange(N) % 12
+    units = Units(rows=N, cluster=cluster)
+    model = sm.OLS(VALUES, ONE).fit(cov_type="cluster", cov_kwds={"groups": cluster}, use_t=True)
+    assert_agree(units.standard_error(VALUES), model.bse[0])
+    assert_agree(units.degrees_of_freedom, 11)
+    lower, upper = model.conf_int()[0]
+    assert_agree(units.critical_value(0.95) * units.standard_error(VALUES), (upper - lower) / 2)
+
+
+@pytest.mark.parametrize("weight", [None, WHOLE, FRACTIONAL], ids=["none", "whole", "fractional"])
+def test_unequal_clusters_have_a_bias_reduced_error(weight):
+    """By hand: the squared sum of deviations of each cluster over 1 less its share of the weight."""
+    w = ONE if weight is None else weight
+    deviation = VALUES - np.average(VALUES, weights=w)
+    variance = sum(
+        (w * deviation)[c == CLUSTER].sum() ** 2 / (1 - w[c == CLUSTER].sum() / w.sum())
+        for c in range(CLUSTER.max() + 1)
     )
+    units = Units(rows=N, weight=weight, cluster=CLUSTER)
+    assert_agree(units.standard_error(VALUES), np.sqrt(variance) / w.sum())
+
+
+def test_one_large_cluster_leaves_few_degrees_of_freedom():
+    equal, unequal = np.arange(400) // 20, np.append(np.zeros(210, int), 1 + np.arange(190) // 10)
+    of_equal, of_unequal = (Units(rows=400, cluster=cluster) for cluster in (equal, unequal))
+    assert (of_equal.size, of_unequal.size) == (20, 20)
+    assert_agree(of_equal.effective_size, 20)
+    assert_agree(of_unequal.effective_size, 400**2 / (210**2 + 19 * 10**2))
+    assert_agree(of_equal.degrees_of_freedom, 19)
+    assert 1 < of_unequal.degrees_of_freedom < 4
+    assert of_unequal.critical_value(0.95) > 2.7
 
 
 @pytest.mark.parametrize("cluster", [None, CLUSTER], ids=["rows", "clusters"])
@@ -79,9 +104,10 @@ def test_frequencies_equal_repeated_rows(cluster):
 
 def test_rows_are_clusters_of_their_own():
     shuffled = np.random.default_rng(2).permutation(N)
+    rows, clusters = Units(rows=N), Units(rows=N, cluster=shuffled)
+    assert_agree(rows.standard_error(VALUES), clusters.standard_error(VALUES))
     for weight in (None, FRACTIONAL):
         rows, clusters = Units(rows=N, weight=weight), Units(rows=N, weight=weight, cluster=shuffled)
-        assert_agree(rows.standard_error(VALUES), clusters.standard_error(VALUES))
         assert_agree(rows.acceleration(VALUES), clusters.acceleration(VALUES))
 
 

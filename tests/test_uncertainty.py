@@ -29,6 +29,7 @@ from scorereport.inference import (
     rank_models,
 )
 from scorereport.inference.components import COMPONENTS
+from scorereport.inference.delong import errors_at_common_auc
 from scorereport.inference.outcomes import holm
 from scorereport.sampling import SEED
 from scorereport.terminal import print_evaluation
@@ -408,7 +409,7 @@ def test_clusters_are_told(everything):
     assert everything.data.clusters == 60
     for model in everything.models:
         assert "60 resamples of clusters" in model.scores.scores[0].interval.method
-        assert model.scores.scores[-1].interval.method.startswith("DeLong with Obuchowski's cluster errors")
+        assert model.scores.scores[-1].interval.method.startswith("DeLong with bias-reduced cluster errors")
         assert "dependent within clusters" in model.scores.miscalibration_tests[0].method
     methods = {d.method for d in everything.comparisons.differences}
     assert "Diebold-Mariano, cluster errors (60 clusters)" in methods
@@ -416,7 +417,7 @@ def test_clusters_are_told(everything):
 
 
 def test_few_clusters_are_told(frame):
-    note = "Only 29 clusters: with fewer than 30 cluster errors are too small."
+    note = "Only 29 clusters: with fewer than 30 intervals and tests rest on few draws."
     found = [evaluate(frame.assign(bank=np.arange(300) % k), cluster="bank", resamples=20) for k in (29, 30)]
     assert [note in evaluation.notes for evaluation in found] == [True, False]
     assert not any("clusters: with fewer" in n for n in found[1].notes)
@@ -690,7 +691,11 @@ def test_heterogeneity_is_tested_over_the_scored_groups(frame):
         }
         for score in ("brier", "log_loss", "roc_auc"):
             intervals = [s.interval for g in scored for s in g.models[place].scores if s.name == score]
-            q = cochran_q([i.value for i in intervals], [i.standard_error for i in intervals])
+            values, errors = ([getattr(i, name) for i in intervals] for name in ("value", "standard_error"))
+            cases = [(g.sample.events, g.sample.total - g.sample.events) for g in scored]
+            q = cochran_q(values, errors, degrees_of_freedom=[min(counts) - 1 for counts in cases])
+            if score == "roc_auc":
+                q = cochran_q(values, errors_at_common_auc(np.array(values), np.array(errors), cases))
             assert replace(tests[f"Cochran's Q ({score})"], name=q.name) == q
         kept = frame[frame["site"] != "north"]
         assert (tests[names[3]], tests[names[4]]) == group_calibration_test(
@@ -726,8 +731,7 @@ def test_groups_without_an_error_are_left_out_of_cochrans_test(frame):
 
 
 def test_groups_with_few_events_are_told(frame):
-    """Over groups of five events Cochran's Q of AUCs rejects three times as often as it should."""
-    note = "Some group has fewer than 20 events or non-events: the test may reject too often."
+    note = "Some group has fewer than 20 events or non-events: the test allows for that and detects less."
     few = evaluate(frame[:60].assign(part=["a", "b"] * 30), group="part")
     many = evaluate(frame.assign(part=["a", "b"] * (len(frame) // 2)), group="part")
     for found, is_told in ((few, True), (many, False)):

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from scipy.special import logit, ndtr
+from scipy.special import logit
 
+from scorereport.clusters import variance_of_sum
 from scorereport.engines.records import BUCKETS
 from scorereport.engines.scanning import fit_logistic
 from scorereport.formatting import counted
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
 
 #: Cases for each distinct forecast, squared, from which on the normal theory of few forecasts holds.
 _CASES_FOR_DISCRETE = 8
+#: Deviations this small against the sums of buckets are rounding.
+_ROUNDING = 1e-13
 
 
 def examine_models(engine: Engine, models: Sequence[ScoredDigest]) -> dict[str, ModelCalibration]:
@@ -135,9 +138,7 @@ def _examine(
     sample = _describe_sample(model)
     joint, offset = (_as_fit(model, *given) for given in zip(fits, (2, 1), notes, strict=True))
     impossible = note_impossible(survey.refuted.get(model.name, (0, ()))[0])
-    law = NormalOrT() if model.units.are_independent else model.buckets.law
-    quantile = law.critical_value(model.level)
-    limits = wald_limits(joint, quantile), wald_limits(offset, quantile)
+    limits = wald_limits(joint, model.level), wald_limits(offset, model.level)
     y, p, weight = as_rows(model.fit.mean_cells)
     tests = [
         _test_sum(model, "spiegelhalter", impossible),
@@ -176,7 +177,9 @@ def _describe_sample(model: ScoredDigest) -> LineSample:
         if model.units.are_independent
         else f"sandwich errors over {counted(len(model.buckets.n), 'bucket')} of {model.units.what}"
     )
-    return LineSample(n=float(model.fit.n), events=float(model.fit.events), errors=errors)
+    return LineSample(
+        n=float(model.fit.n), events=float(model.fit.events), errors=errors, warning=model.warning
+    )
 
 
 def _as_fit(model: ScoredDigest, fit: StreamedFit | None, size: int, note: str) -> LineFit:
@@ -191,7 +194,8 @@ def _as_fit(model: ScoredDigest, fit: StreamedFit | None, size: int, note: str) 
     if buckets < 2 or np.sqrt(np.diag(covariance)).min() <= NO_ERROR:
         why = f"The {counted(buckets, 'bucket')} do not vary enough to give standard errors."
         return LineFit(value=fit.value, covariance=np.full_like(covariance, np.nan), note=why)
-    return LineFit(value=fit.value, covariance=covariance)
+    freedom = model.law.degrees_of_freedom
+    return LineFit(value=fit.value, covariance=covariance, freedom=(freedom,) * 2, freedom_together=freedom)
 
 
 def _test_unreliability(
@@ -204,12 +208,16 @@ def _test_unreliability(
         statistic, note = likelihood_ratio(sample, fit.log_likelihood - fit.of_forecasts)
     elif joint.note:
         statistic, note = np.nan, joint.note
-    elif len(model.buckets.n) < 3 or np.linalg.matrix_rank(joint.covariance) < 2:
+    elif (
+        len(model.buckets.n) < 3
+        or not joint.freedom_together > 1
+        or np.linalg.matrix_rank(joint.covariance) < 2
+    ):
         few = counted(len(model.buckets.n), "bucket")
         statistic, note = np.nan, f"{few} are too few to test two parameters."
     else:
         statistic, note = joint_wald(joint), ""
-    return describe_unreliability(sample, statistic, note, has_likelihood=has_likelihood)
+    return describe_unreliability(sample, joint, statistic, note, has_likelihood=has_likelihood)
 
 
 def _test_sum(model: ScoredDigest, name: str, impossible: str) -> HypothesisTest:
@@ -218,25 +226,33 @@ def _test_sum(model: ScoredDigest, name: str, impossible: str) -> HypothesisTest
     sums = buckets.spiegelhalter if name == "spiegelhalter" else buckets.events - buckets.forecast
     under_null = float(model.digest.variances[1 if name == "spiegelhalter" else 0])
     independent = model.units.are_independent
-    variance = under_null if independent else float((sums**2).sum()) if len(sums) > 1 else np.nan
+    variance = under_null if independent else _variance_over_buckets(sums, buckets.n)
     z = float(sums.sum() / variance**0.5) if variance > 0 else np.nan
+    distribution = NormalOrT() if independent else model.law
     how = (
         "variance under the null hypothesis"
         if independent
-        else f"variance from the sums over {counted(len(sums), 'bucket')} of {model.units.what}"
+        else f"bias-reduced variance over {counted(len(sums), 'bucket')} of {model.units.what}"
     )
     none = "One bucket has no variance" if np.isnan(variance) else "The forecasts leave the sum no variance"
-    why = "" if variance > 0 else f"{none} to compare it with."
+    why = model.warning if variance > 0 else f"{none} to compare it with."
     return HypothesisTest(
         name=described.name,
         statistic=z,
-        p_value=float(2 * ndtr(-abs(z))),
+        p_value=distribution.p_value(z),
         null_hypothesis=described.null_hypothesis,
-        method=f"two-sided normal test, {how}",
+        method=f"two-sided {distribution.test_name}, {how}",
         reference=described.reference,
         n=float(model.fit.n),
         note=" ".join(filter(None, (why, impossible))),
     )
+
+
+def _variance_over_buckets(sums: FloatArray, weight: FloatArray) -> float:
+    """The bias-reduced variance of their sum; NaN for one bucket."""
+    if len(sums) < 2:
+        return np.nan
+    return variance_of_sum(sums, weight, _ROUNDING * (np.abs(sums) + np.abs(sums).mean()))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.engines.jackknife import EFRON_TIBSHIRANI, auc_error
+from scorereport.engines.jackknife import EFRON_TIBSHIRANI, AucSpread, spread_of_auc
 from scorereport.engines.scoring import gain_of
 from scorereport.inference.components import COMPONENTS, bound_difference, no_difference, overfit_difference
 from scorereport.inference.differences import AUC
@@ -56,7 +56,7 @@ def _compare_scores(pair: Pair, at: int) -> Difference:
     measure = first.measures[at]
     value = means[0] - means[1]
     error = _paired_error(pair, lambda without: without.mean("score", at)) if np.isfinite(value) else np.nan
-    test = wald_test(value, error, first.level, first.buckets.law)
+    test = wald_test(value, error, first.level, first.law)
     infinite = f"The {measure.label} is not finite, so that there is no test."
     return _difference(
         pair,
@@ -74,11 +74,11 @@ def _compare_aucs(pair: Pair) -> Difference:
     first, second = pair
     values = first.fit.auc, second.fit.auc
     value = values[0] - values[1]
-    error = np.nan
+    spread = AucSpread(np.nan, first.law)
     if np.isfinite(value):
         influence = first.buckets.auc_influence - second.buckets.auc_influence
-        error = auc_error(influence, first.buckets.holds, independent=first.units.are_independent)
-    test = wald_test(value, error, first.level, first.buckets.law)
+        spread = spread_of_auc(influence, first.buckets.holds, first.auc_law)
+    test = wald_test(value, spread.error, first.level, spread.distribution)
     return _difference(
         pair,
         AUC,
@@ -87,7 +87,7 @@ def _compare_aucs(pair: Pair) -> Difference:
         test._replace(lower=_cut(test.lower), upper=_cut(test.upper)),
         higher_is_better=True,
         null_hypothesis="Both models have the same AUC.",
-        note=_describe_error(error, "" if np.isfinite(value) else "The AUC needs both outcomes."),
+        note=_describe_error(spread.error, "" if np.isfinite(value) else "The AUC needs both outcomes."),
     )
 
 
@@ -121,7 +121,7 @@ def _bracket(
         values[0] - values[1],
         error,
         overfits,
-        law=first.buckets.law,
+        law=first.law,
         level=first.level,
         note=_describe_error(error),
     )

@@ -17,6 +17,7 @@ from scorereport.engines.marks import case_weight, mark_model
 from scorereport.engines.notes import describe_engine, describe_rows
 from scorereport.engines.scanning import count_at
 from scorereport.engines.scoring import ScoredDigest, describe_sample, score_digest, units_of
+from scorereport.groups import Drawn
 from scorereport.inference.decisions import tally_counts
 from scorereport.notes import describe_groups
 from scorereport.reliability.decomposition import MurphyDecomposition
@@ -49,6 +50,7 @@ def evaluate_rows(engine: Engine, settings: Settings) -> dict[str, Any]:
     models = _count_late(engine, models)
     by_column = evaluate_groups(engine, settings)
     windows = by_column.pop(survey.time_name, ()) if survey.windows else ()
+    drawn = Drawn(counted=survey.are_repeated_rows, clustered=survey.clusters is not None)
     return {
         "data": _describe_data(survey, sample),
         "models": tuple(
@@ -58,10 +60,10 @@ def evaluate_rows(engine: Engine, settings: Settings) -> dict[str, Any]:
         "comparisons": compare_digests(models) if infers else Comparisons(),
         "groups": tuple(group for found in by_column.values() for group in found),
         "windows": windows,
-        "heterogeneity": compare_groups(by_column) if infers else (),
+        "heterogeneity": compare_groups(by_column, drawn) if infers else (),
         "notes": (
             *describe_engine(engine, settings),
-            *describe_rows(survey, settings),
+            *describe_rows(survey, settings, models[0].effective_buckets),
             *describe_groups([*by_column.items(), (survey.time_name, windows)], settings),
         ),
     }

@@ -8,6 +8,7 @@ from scorereport.engines.marks import mark_group
 from scorereport.engines.scoring import ScoredDigest, describe_sample, score_digest, units_of
 from scorereport.groups import (
     MOST_GROUPS_WITH_INTERVALS,
+    Drawn,
     adjust_heterogeneity,
     compare_group_scores,
     warn_of_groups,
@@ -70,19 +71,19 @@ def _count_label(label: LabelCount) -> SampleSummary:
     return SampleSummary(rows=label.rows, total=float(label.total), events=float(label.events))
 
 
-def compare_groups(by_column: Mapping[str, Sequence[GroupResult]]) -> tuple[Heterogeneity, ...]:
+def compare_groups(by_column: Mapping[str, Sequence[GroupResult]], drawn: Drawn) -> tuple[Heterogeneity, ...]:
     """Tests whether the scores of each model are the same in all groups of a column."""
     return tuple(
         found
         for column, groups in by_column.items()
-        for found in adjust_heterogeneity(list(_compare_column(column, groups)))
+        for found in adjust_heterogeneity(list(_compare_column(column, groups, drawn)))
     )
 
 
-def _compare_column(column: str, groups: Sequence[GroupResult]) -> Iterator[Heterogeneity]:
+def _compare_column(column: str, groups: Sequence[GroupResult], drawn: Drawn) -> Iterator[Heterogeneity]:
     scored = [group for group in groups if group.models and group.models[0].scores[0].interval is not None]
     if len(scored) < 2:
         return
     for place, model in enumerate(scored[0].models):
-        tests = compare_group_scores(scored, place, warn_of_groups(scored))
+        tests = compare_group_scores(scored, place, warn_of_groups(scored), drawn)
         yield from (Heterogeneity(column=column, model=model.model, test=test) for test in tests)

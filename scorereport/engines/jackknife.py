@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from scorereport.arrays import FloatArray
+from scorereport.clusters import sums_of_mean
 from scorereport.engines.digest import SUMS, fold_buckets
 from scorereport.inference.mean_errors import NormalOrT
 from scorereport.inference.measures import expected_score
@@ -49,6 +50,13 @@ class Buckets:
     def law(self) -> NormalOrT:
         """The law of an estimate over its error: of t with one degree of freedom less than buckets."""
         return NormalOrT(max(len(self.n) - 1, 1))
+
+    def law_over_clusters(self, case_weight: float) -> NormalOrT:
+        """That of estimates over buckets of clusters, which may be unequal."""
+        if len(self.n) < 2:
+            return NormalOrT(1.0)
+        sums = sums_of_mean(self.n.astype(np.float64), np.zeros(len(self.n)), case_weight)
+        return NormalOrT(sums.degrees_of_freedom(np.ones(1)))
 
     def error(self, estimate: Callable[[Without], FloatArray]) -> float:
         """Standard error of what a function makes of the sums without each bucket; NaN for one bucket."""
@@ -106,19 +114,32 @@ class Without:
         return np.asarray(getattr(self, name)[:, measure] / self.n)
 
 
-def auc_error(influence: FloatArray, holds: NDArray[np.bool_], *, independent: bool) -> float:
-    """Standard error of an AUC, or of a difference of two, from how much each bucket moves it.
+class AucSpread(NamedTuple):
+    """Standard error of an AUC, or of a difference of two, and the distribution of its ratio to it."""
 
-    Events and non-events that were drawn apart vary apart, each class over the buckets that hold it; NaN if
-    a class is in one bucket only, which cannot tell how much it varies.
+    error: float
+    distribution: NormalOrT
+
+
+def spread_of_auc(influence: FloatArray, holds: NDArray[np.bool_], together: NormalOrT | None) -> AucSpread:
+    """How much an AUC varies, or a difference of two, from how much each bucket moves it.
+
+    Events and non-events that were drawn apart vary apart, each class over the buckets that hold it, with
+    Welch's degrees of freedom; otherwise `together` is the distribution of estimates over buckets. NaN if a
+    class is in one bucket only, which cannot show how much it varies.
     """
     sizes = holds.sum(axis=1)
     if sizes.min() < 2:
-        return np.nan
-    if not independent:
+        return AucSpread(np.nan, NormalOrT())
+    if together is not None:
         size = influence.shape[1]
-        return float(np.sqrt((influence.sum(axis=0) ** 2).sum() * size / (size - 1)))
-    return float(np.sqrt(((influence**2).sum(axis=1) * sizes / (sizes - 1)).sum()))
+        return AucSpread(float(np.sqrt((influence.sum(axis=0) ** 2).sum() * size / (size - 1))), together)
+    variances = (influence**2).sum(axis=1) * sizes / (sizes - 1)
+    variance = float(variances.sum())
+    if variance == 0:
+        return AucSpread(0.0, NormalOrT())
+    freedom = variance**2 / float((variances**2 / (sizes - 1)).sum())
+    return AucSpread(variance**0.5, NormalOrT(freedom))
 
 
 def sum_by_bucket(digest: Digest, measures: list[Measure]) -> Buckets:

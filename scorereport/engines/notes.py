@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.notes import (
-    describe_few_clusters,
-    describe_few_events,
-    describe_refuted,
-    describe_weightless,
-)
+from scorereport.inference.mean_errors import describe_few_clusters
+from scorereport.notes import describe_few_events, describe_refuted, describe_weightless
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,26 +39,30 @@ def describe_engine(engine: Engine, settings: Settings) -> Iterator[str]:
     )
 
 
-def describe_rows(survey: Survey, settings: Settings) -> Iterator[str]:
-    """Notes on the outcomes, the forecasts that were refuted, and the rows without weight."""
+def describe_rows(survey: Survey, settings: Settings, effective: float) -> Iterator[str]:
+    """Notes on the outcomes, the forecasts that were refuted, and the rows without weight.
+
+    `effective` is how many buckets of equal weight would say as much as those that there are.
+    """
     if survey.events in (0, survey.total):
         yield "All outcomes are the same: AUC and skill are not defined."
     elif settings.resamples > 0:
         case = survey.weigh_case(survey)
         yield from describe_few_events(survey.events / case, (survey.total - survey.events) / case)
     if settings.resamples > 0:
-        yield from _describe_dependence(survey)
+        yield from _describe_dependence(survey, effective)
     for model, (count, rows) in survey.refuted.items():
         yield from [describe_refuted(model, count, rows)] if count else []
     for column, label, size in survey.weightless:
         yield describe_weightless(column, label, size)
 
 
-def _describe_dependence(survey: Survey) -> Iterator[str]:
+def _describe_dependence(survey: Survey, effective: float) -> Iterator[str]:
     if survey.windows and survey.clusters is None:
         yield "Rows are taken as independent, in time as well."
     if survey.clusters is not None:
-        yield from describe_few_clusters(survey.clusters)
+        few = describe_few_clusters(survey.clusters, effective)
+        yield from [few] if few else []
         yield "The Hosmer-Lemeshow test and all bands are left out: they need independent rows."
     elif not survey.are_repeated_rows:
         yield (

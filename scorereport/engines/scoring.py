@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scorereport.clusters import effective_number
 from scorereport.engines.digest import OUTCOME_SUMS, SUMS, Digest, Knots
-from scorereport.engines.jackknife import Buckets, auc_error, skills_without, sum_by_bucket
+from scorereport.engines.jackknife import Buckets, skills_without, spread_of_auc, sum_by_bucket
 from scorereport.engines.views import DigestedFit
 from scorereport.formatting import counted
 from scorereport.inference.components import (
@@ -20,6 +21,7 @@ from scorereport.inference.components import (
 )
 from scorereport.inference.delong import score_bounds
 from scorereport.inference.few_values import MOST_VALUES, allow_for_few_values, tabulate_values
+from scorereport.inference.mean_errors import describe_few_clusters
 from scorereport.inference.measures import Measure
 from scorereport.inference.outcomes import Estimate
 from scorereport.inference.overfit import closed_overfit
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from scorereport.arrays import FloatArray
     from scorereport.engines.records import LabelCount, Survey
     from scorereport.inference.few_values import FewValues
+    from scorereport.inference.mean_errors import NormalOrT
     from scorereport.inference.overfit import Overfit
     from scorereport.inference.rare_cases import Split
 
@@ -96,6 +99,29 @@ class ScoredDigest:
         """Sums by bucket."""
         return sum_by_bucket(self.digest, self.measures)
 
+    @cached_property
+    def law(self) -> NormalOrT:
+        """The law of an estimate over its jackknife error."""
+        buckets, units = self.buckets, self.units
+        return buckets.law_over_clusters(units.case_weight) if units.clustered else buckets.law
+
+    @property
+    def warning(self) -> str:
+        """A warning where buckets of clusters count as few; empty otherwise."""
+        if not self.units.clustered:
+            return ""
+        return describe_few_clusters(len(self.buckets.n), self.effective_buckets)
+
+    @property
+    def effective_buckets(self) -> float:
+        """As many buckets of equal weight would say as much as those that there are."""
+        return effective_number(self.buckets.n)
+
+    @property
+    def auc_law(self) -> NormalOrT | None:
+        """The same of an AUC; None where its classes were drawn apart."""
+        return None if self.units.are_independent else self.law
+
     @property
     def method(self) -> str:
         """How intervals are made."""
@@ -130,7 +156,7 @@ class ScoredDigest:
 
     def estimate(self, measure: str, value: float, error: float, note: str = "") -> Estimate:
         """A number with the interval that its error gives."""
-        reach = self.buckets.law.critical_value(self.level) * error
+        reach = self.law.critical_value(self.level) * error
         why = "" if np.isfinite(value) else "The score is infinite: there is no interval."
         if np.isfinite(value) and np.isnan(error):
             why = "Without some bucket it is not defined: there is no interval."
@@ -143,7 +169,8 @@ class ScoredDigest:
             level=self.level,
             method=self.method,
             n=float(self.fit.n),
-            note=note or why,
+            degrees_of_freedom=self.law.degrees_of_freedom,
+            note=note or why or self.warning,
         )
 
 
@@ -255,24 +282,27 @@ def _with_auc_interval(model: ScoredDigest, value: ScoreValue) -> ScoreValue:
 
 
 def _bound_auc(model: ScoredDigest, auc: float) -> Estimate:
-    """The interval of the AUC; where buckets cannot tell how much it varies, after Newcombe."""
+    """The score interval of the AUC; where buckets do not show how much it varies, Newcombe's."""
     if not np.isfinite(auc):
         return model.estimate("roc_auc", auc, np.nan, "The AUC needs both outcomes.")
     buckets = model.buckets
-    error = auc_error(buckets.auc_influence, buckets.holds, independent=model.units.are_independent)
-    if auc not in {0, 1} and error > 0:
-        interval = model.estimate("roc_auc", auc, error)
-        return replace(interval, lower=_cut(interval.lower), upper=_cut(interval.upper))
-    drawn = buckets.holds.sum(axis=1) if model.units.clustered else np.array([model.fit.events, model.fit.n])
-    events, others = drawn if model.units.clustered else (drawn[0], drawn[1] - drawn[0])
-    cases = model.units.case_weight if not model.units.clustered else 1.0
-    lower, upper = score_bounds(auc, (float(events / cases), float(others / cases)), model.level)
-    note = "The buckets cannot tell how much the AUC varies: bounds after Newcombe."
-    return replace(model.estimate("roc_auc", auc, error, note), lower=lower, upper=upper)
-
-
-def _cut(bound: float) -> float:
-    return float(np.clip(bound, 0, 1))
+    error, distribution = spread_of_auc(buckets.auc_influence, buckets.holds, model.auc_law)
+    is_seen = 0 < auc < 1 and error > 0
+    events, others = buckets.events, buckets.n - buckets.events
+    if is_seen or not model.units.clustered:
+        cases = tuple(float(of_class.sum()) / model.units.case_weight for of_class in (events, others))
+    else:
+        cases = effective_number(events), effective_number(others)
+    freedom = distribution.degrees_of_freedom if is_seen or model.units.clustered else np.inf
+    bounds = score_bounds(auc, (cases[0], cases[1]), model.level, error if is_seen else None, freedom)
+    note = "" if is_seen else "The buckets do not show how much the AUC varies: bounds after Newcombe."
+    return replace(
+        model.estimate("roc_auc", auc, error, note),
+        lower=bounds[0],
+        upper=bounds[1],
+        method=f"{model.method}, score interval of Newcombe's shape",
+        degrees_of_freedom=freedom if np.isfinite(freedom) else None,
+    )
 
 
 def binomial_error(rate: float, n: float) -> float:
@@ -282,7 +312,7 @@ def binomial_error(rate: float, n: float) -> float:
 
 def bound_rate(model: ScoredDigest, measure: str, rate: float, error: float) -> Estimate:
     """The interval of a rate: Wilson's for independent cases, else on log-odds with the jackknife's error."""
-    quantile = model.buckets.law.critical_value(model.level)
+    quantile = model.law.critical_value(model.level)
     method, (lower, upper) = interval_of_rate(
         rate,
         model.fit.n / model.units.case_weight,
@@ -317,7 +347,7 @@ def _find_few_values(model: ScoredDigest) -> FewValues | None:
 
 def _bracket_components(model: ScoredDigest) -> list[ComponentEstimate]:
     note = warn_of_few_events(*model.counts)
-    law = model.buckets.law
+    law = model.law
     return [
         bound_component(
             model.measures[at].label,

@@ -7,15 +7,16 @@ Efron (1987), J. Am. Stat. Assoc. 82, doi:10.1080/01621459.1987.10478410
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import expit, logit, ndtr, ndtri
 
 from scorereport.checks import check_inside, check_option
 from scorereport.errors import UsageError
+from scorereport.inference.mean_errors import describe_few_draws
 from scorereport.inference.measures import PREVALENCE, UNCERTAINTY, Measure, image_of_prevalence
 from scorereport.inference.outcomes import Estimate
 from scorereport.inference.panel import Rows
@@ -29,7 +30,19 @@ if TYPE_CHECKING:
     from scorereport.arrays import FloatArray
     from scorereport.sampling import Units
 
+#: Scales on which intervals are widened: the way there, the way back, and how steep the way there is.
+_SCALES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[float], float]]] = {
+    "plain": (np.positive, np.positive, lambda _: 1.0),
+    "score": (np.log, np.exp, lambda score: 1 / score),
+    "skill": (
+        lambda skill: np.log(1 - skill),
+        lambda turned: 1 - np.exp(turned),
+        lambda skill: 1 / (1 - skill),
+    ),
+    "odds": (logit, expit, lambda rate: 1 / (rate * (1 - rate))),
+}
 METHODS = ("bca", "percentile")
+_SKILL = " skill"
 _LABELS = {"bca": "BCa bootstrap", "percentile": "percentile bootstrap"}
 
 
@@ -75,7 +88,7 @@ class Bootstrap:
             a.replicates - b.replicates,
             lambda: a.influence() - b.influence(),
         )
-        return self._estimate(pair, level, method, allow_for_rare=False)
+        return self._estimate(pair, level, method, "plain", allow_for_rare=False)
 
     def table(self, *, level: float = 0.95, method: str = "bca") -> pd.DataFrame:
         """All intervals: a row for each model and measure."""
@@ -97,19 +110,24 @@ class Bootstrap:
         known = sorted({s.measure for s in self.statistics})
         raise UsageError(f"There is no {measure!r} of {model!r}; measures are {', '.join(known)}.")
 
-    def _estimate(self, statistic: Statistic, level: float, method: str, *, allow_for_rare: bool) -> Estimate:
+    def _estimate(
+        self, statistic: Statistic, level: float, method: str, scale: str = "", *, allow_for_rare: bool
+    ) -> Estimate:
         check_inside(level, "level", 0, 1, closed="neither")
         check_option(method, "method", METHODS)
-        label = (
-            f"{_LABELS[method]}, {self.resamples} resamples of {self.panel.units.describes}, seed {self.seed}"
-        )
+        units = self.panel.units
+        label = f"{_LABELS[method]}, {self.resamples} resamples of {units.describes}, seed {self.seed}"
+        label += "" if units.cluster is None else ", widened for the number of clusters"
         value, known = statistic.value, statistic.replicates[np.isfinite(statistic.replicates)]
         if not np.isfinite(value) or len(known) < 2 or self.panel.units.size <= 1:
             return _no_interval(statistic.measure, value, level, label, self.panel.units)
-        lower, upper = bounds = self._interval(statistic, known, level, method)
+        scale = scale or self._scale_of(statistic.measure)
+        lower, upper = bounds = self._interval(statistic, known, level, method, scale)
         if allow_for_rare:
-            lower, upper = self._widen(statistic, bounds, level, method)
+            lower, upper = self._allow_for_rare(statistic, bounds, level, method)
             label += f", {WIDENED}" if (lower, upper) != bounds else ""
+        freedom = self.panel.units.degrees_of_freedom
+        lost = _describe_lost(len(statistic.replicates) - len(known), len(statistic.replicates))
         return Estimate(
             measure=statistic.measure,
             value=value,
@@ -119,11 +137,12 @@ class Bootstrap:
             level=level,
             method=label,
             n=self.panel.units.total,
-            note=_describe_lost(len(statistic.replicates) - len(known), len(statistic.replicates)),
+            degrees_of_freedom=freedom if np.isfinite(freedom) else None,
+            note=lost or describe_few_draws(self.panel.units),
         )
 
     def _interval(
-        self, statistic: Statistic, known: FloatArray, level: float, method: str
+        self, statistic: Statistic, known: FloatArray, level: float, method: str, scale: str
     ) -> tuple[float, float]:
         """Bounds of a statistic; those of an uncertainty come from the prevalence, of which it is a function.
 
@@ -131,25 +150,58 @@ class Bootstrap:
         """
         if statistic.measure.endswith(UNCERTAINTY):
             prevalence = self._find("", PREVALENCE)
-            bounds = self._interval(prevalence, prevalence.replicates, level, method)
+            bounds = self._interval(prevalence, prevalence.replicates, level, method, "odds")
             return image_of_prevalence(self._uncertain(statistic), *bounds)
-        acceleration = self.panel.units.acceleration(statistic.influence()) if method == "bca" else 0.0
-        return _bounds(statistic.value, known, level, method, acceleration)
+        units, influence = self.panel.units, statistic.influence()
+        acceleration = units.acceleration(influence) if method == "bca" else 0.0
+        bounds = _bounds(statistic.value, known, level, method, acceleration)
+        if units.cluster is None:
+            return bounds
+        reach = units.critical_value(level) * units.standard_error(influence)
+        factor = reach / (float(ndtri((1 + level) / 2)) * float(known.std(ddof=1)))
+        return _widen_for_clusters(statistic.value, bounds, factor, reach, scale)
 
-    def _widen(
+    def _scale_of(self, measure: str) -> str:
+        """On which scale an interval is widened so that it stays among possible values."""
+        if measure in (PREVALENCE, "roc_auc"):
+            return "odds"
+        if measure.endswith(_SKILL):
+            return "skill"
+        return "score" if measure in self.measures else "plain"
+
+    def _allow_for_rare(
         self, statistic: Statistic, bounds: tuple[float, float], level: float, method: str
     ) -> tuple[float, float]:
         """Bounds that allow for cases which resamples cannot hold."""
         if statistic.measure.endswith(UNCERTAINTY):
             known = self._find("", PREVALENCE)
-            prevalence = self._interval(known, known.replicates, level, method)
+            prevalence = self._interval(known, known.replicates, level, method, "odds")
             return image_of_prevalence(
-                self._uncertain(statistic), *self._widen(known, prevalence, level, method)
+                self._uncertain(statistic), *self._allow_for_rare(known, prevalence, level, method)
             )
         return bounds if statistic.rare is None else widen(bounds, statistic.rare(level))
 
     def _uncertain(self, statistic: Statistic) -> Measure:
         return self.measures[statistic.measure.removesuffix(UNCERTAINTY)]
+
+
+def _widen_for_clusters(
+    value: float, bounds: tuple[float, float], factor: float, reach: float, scale: str
+) -> tuple[float, float]:
+    """Widen an interval over clusters by a factor, and at least to that of t, which reaches so far.
+
+    Both are taken on a scale on which all distances from the value are possible.
+    """
+    given = np.array([value, *bounds])
+    there, back, slope = _SCALES["plain" if scale == "score" and given.min() <= 0 else scale]
+    with np.errstate(divide="ignore"):
+        turned = there(given)
+    if not np.isfinite([*turned, factor, reach]).all():
+        return bounds
+    away = factor * (turned[1:] - turned[0])
+    half = reach * slope(value)
+    possible = back(turned[0] + np.array([*away, -half, half]))
+    return float(min(possible.min(), bounds[0])), float(max(possible.max(), bounds[1]))
 
 
 def _bounds(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc, ndtr
+from scipy.special import chdtrc
 
 from scorereport.checks import Cases, check_whole
+from scorereport.clusters import variance_of_sum
+from scorereport.inference.mean_errors import NormalOrT, describe_few_draws
 from scorereport.inference.outcomes import HypothesisTest
 from scorereport.inference.panel import Panel, make_panel
 from scorereport.reliability.weighting import weigh_outcomes
@@ -61,7 +63,8 @@ def spiegelhalter_test(
     """Test by the Brier score: z = Σ (y - p)(1 - 2p) / √Σ (1 - 2p)² p(1 - p), two-sided.
 
     Cases with p = 1/2 carry no weight, and too high forecasts below 1/2 can hide too low ones
-    above it. With clusters the variance is the sum of the squared cluster sums.
+    above it. With clusters the variance is that of the cluster sums, bias-reduced (CR2), and the test is of
+    t with Satterthwaite's degrees of freedom.
 
     Parameters
     ----------
@@ -95,7 +98,8 @@ def mean_calibration_test(
 ) -> HypothesisTest:
     """Test calibration in the large: z = Σ (y - p) / √Σ p(1 - p), two-sided; z > 0 if p is too low.
 
-    With clusters the variance is the sum of the squared cluster sums.
+    With clusters the variance is that of the cluster sums, bias-reduced (CR2), and the test is of t with
+    Satterthwaite's degrees of freedom.
 
     Parameters
     ----------
@@ -166,27 +170,33 @@ def _test_sum(panel: Panel, factor: FloatArray, about: SumTest) -> HypothesisTes
     """Standardise Σ factor (y - p) by the variance it has if the forecasts are true."""
     total, variance = _sum_and_variance(panel, factor)
     z = total / variance**0.5 if variance > 0 else np.nan
+    distribution = NormalOrT(panel.units.degrees_of_freedom)
     return HypothesisTest(
         name=about.name,
         statistic=z,
-        p_value=float(2 * ndtr(-abs(z))),
+        p_value=distribution.p_value(z),
         null_hypothesis=about.null_hypothesis,
-        method=f"two-sided normal test, {_describe_variance(panel)}",
+        method=f"two-sided {distribution.test_name}, {_describe_variance(panel)}",
         reference=about.reference,
         n=panel.units.total,
-        note=_join(_why_no_variance(panel, variance), _note_impossible(panel)),
+        note=_join(
+            _why_no_variance(panel, variance) or describe_few_draws(panel.units), _note_impossible(panel)
+        ),
     )
 
 
 def _sum_and_variance(panel: Panel, factor: FloatArray) -> tuple[float, float]:
-    """Σ w factor (y - p) and its variance: by the forecasts, or as clusters show it, NaN for one."""
+    """Σ w factor (y - p) and its variance: by the forecasts, or bias-reduced over clusters, NaN for one."""
     p, units = panel.only, panel.units
     terms = units.row_weight * factor * (panel.outcome - p)
     if units.cluster is None:
         return float(terms.sum()), float((_squared_weight(panel) * factor**2 * p * (1 - p)).sum())
-    sums = _sums(units.cluster, terms)
-    sums[np.abs(sums) <= _ROUNDING * _sums(units.cluster, np.abs(terms))] = 0
-    return float(sums.sum()), float((sums**2).sum()) if units.size > 1 else np.nan
+    sums, sizes = _sums(units.cluster, terms), _sums(units.cluster, np.abs(terms))
+    sums[np.abs(sums) <= _ROUNDING * sizes] = 0
+    if units.size <= 1:
+        return float(sums.sum()), np.nan
+    rounding = _ROUNDING * (sizes + units.cluster_weight / units.total * sizes.sum())
+    return float(sums.sum()), variance_of_sum(sums, units.cluster_weight, rounding)
 
 
 def _sums(group: IntArray, values: FloatArray) -> FloatArray:
@@ -206,7 +216,7 @@ def _squared_weight(panel: Panel) -> FloatArray:
 
 def _describe_variance(panel: Panel) -> str:
     if panel.cluster is not None:
-        return f"variance from the sums over {panel.units.size:g} clusters"
+        return f"bias-reduced variance over {panel.units.size:g} clusters"
     return "variance under the null hypothesis" + _describe_weight(panel)
 
 

@@ -8,28 +8,39 @@ References
 DeLong, DeLong, Clarke-Pearson (1988), Biometrics 44, doi:10.2307/2531595
 Obuchowski (1997), Biometrics 53, doi:10.2307/2533958
 Newcombe (2006), Stat. Med. 25, doi:10.1002/sim.2324
+Welch (1947), Biometrika 34, doi:10.1093/biomet/34.1-2.28
+Pustejovsky, Tipton (2018), J. Bus. Econ. Stat. 36, doi:10.1080/07350015.2016.1247004
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtri
 
 from scorereport.checks import check_inside, check_option
+from scorereport.clusters import ClusterSums, effective_number, sum_over_clusters, sums_of_mean
+from scorereport.inference.mean_errors import NormalOrT, describe_few_draws
 from scorereport.inference.outcomes import Estimate
 from scorereport.inference.panel import make_panel
 from scorereport.sampling import Units
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     from scorereport.arrays import FloatArray
     from scorereport.inference.panel import Panel
 
-SCALES = ("plain", "logit")
+SCALES = ("score", "plain", "logit")
+#: DeLong's variance outweighs Newcombe's where it rests on more wrongly ordered cases than this.
+_FEW_WRONG = 5
+
+#: Rounds in which a common AUC and the errors that weigh it settle.
+_MOST_ROUNDS = 20
 
 
 def auc_interval(
@@ -37,28 +48,31 @@ def auc_interval(
     y_prob: ArrayLike,
     *,
     level: float = 0.95,
-    scale: str = "plain",
+    scale: str = "score",
     sample_weight: ArrayLike | None = None,
     weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
 ) -> Estimate:
     """The AUC with its interval; bounds stay in [0, 1].
 
-    Where no spread can be seen (an AUC of 0 or 1, or one case of a class) the bounds are Newcombe's
-    score interval, and the note says so. With one class only everything is NaN.
+    The score interval holds all AUCs whose own standard error reaches the value. It has the shape of
+    Newcombe's, scaled to DeLong's variance, and a quantile of t with Welch's degrees of freedom, so that it
+    covers with few events and near 1. Where no spread can be seen (an AUC of 0 or 1, or one case of a
+    class) it is Newcombe's, and the note says so. With one class only everything is NaN.
 
     Parameters
     ----------
     y_true, y_prob : outcomes 0 or 1, and any probabilities that order them
     level : the probability with which the interval covers
-    scale : on which the interval is symmetric: "plain", or "logit", which suits an AUC near 1
+    scale : "score"; or that on which a normal interval is symmetric, "plain" or "logit", which cover less
+        often than they say where events or non-events are few or the AUC is near 1
     sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
         "frequency", how often each row was observed
     cluster : rows of the same cluster depend on each other, the clusters do not
 
     >>> auc = auc_interval([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.5, 0.6, 0.8])
-    >>> round(auc.value, 4), round(auc.standard_error, 4), round(auc.lower, 4), auc.upper
-    (0.8889, 0.1571, 0.5809, 1.0)
+    >>> round(auc.value, 4), round(auc.standard_error, 4), round(auc.lower, 4), round(auc.upper, 4)
+    (0.8889, 0.1571, 0.2615, 0.9939)
     """
     panel = make_panel(
         y_true, {"y_prob": y_prob}, sample_weight=sample_weight, weight_kind=weight_kind, cluster=cluster
@@ -67,18 +81,24 @@ def auc_interval(
     return estimate_auc(panel, level, check_option(scale, "scale", SCALES))
 
 
-def estimate_auc(panel: Panel, level: float, scale: str = "plain") -> Estimate:
+def estimate_auc(panel: Panel, level: float, scale: str = "score") -> Estimate:
     """The AUC of a panel's only forecast with its interval."""
     shares = placements(panel.outcome, panel.only, panel.weight)
     value = mean_placement(panel, shares)
-    error = placement_error(panel, shares)
+    error, freedom = (
+        placement_spread(panel, shares) if scale == "score" else (placement_error(panel, shares), np.inf)
+    )
     note = _describe_limits(panel, value, error)
+    is_seen = 0 < value < 1 and not np.isnan(error)
     if np.isnan(value):
         lower = upper = np.nan
-    elif value in {0, 1} or np.isnan(error):
-        lower, upper = score_bounds(value, _draws_by_class(panel), level)
-    else:
+    elif scale == "score":
+        cases = cases_by_class(panel) if is_seen else _draws_by_class(panel)
+        lower, upper = score_bounds(value, cases, level, error if is_seen else None, freedom)
+    elif is_seen:
         lower, upper = _normal_bounds(value, error, level, scale)
+    else:
+        lower, upper = score_bounds(value, _draws_by_class(panel), level)
     return Estimate(
         measure="roc_auc",
         value=value,
@@ -86,9 +106,10 @@ def estimate_auc(panel: Panel, level: float, scale: str = "plain") -> Estimate:
         lower=lower,
         upper=upper,
         level=level,
-        method=f"{describe_method(panel)}, {scale} scale",
+        method=describe_interval(panel, scale),
         n=panel.units.total,
-        note=note,
+        degrees_of_freedom=freedom if np.isfinite(freedom) else None,
+        note=note or describe_few_draws(panel.units),
     )
 
 
@@ -145,11 +166,68 @@ def placement_error(panel: Panel, shares: FloatArray) -> float:
     return float(np.sqrt(variance(panel, shares)))
 
 
+class PlacementSpread(NamedTuple):
+    """Standard error of a mean of placements, and the degrees of freedom of t that it leaves."""
+
+    error: float
+    freedom: float
+
+
+def placement_spread(panel: Panel, shares: FloatArray) -> PlacementSpread:
+    """Standard error of a mean of placements, or of their differences, with its degrees of freedom.
+
+    Of rows it is DeLong's, with Welch's degrees of freedom of two class means; of clusters it is the
+    bias-reduced error of the sum of both class means, with Satterthwaite's. NaN if a class has fewer than
+    two independent draws.
+    """
+    error = placement_error(panel, shares)
+    if panel.cluster is not None and not np.isnan(error):
+        sums = _cluster_sums(panel, shares)
+        both = np.ones(2)
+        variance, freedom = float(both @ sums.covariance @ both), sums.degrees_of_freedom(both)
+        is_known = freedom > 0
+        return PlacementSpread(variance**0.5, freedom) if is_known else PlacementSpread(np.nan, np.inf)
+    if not error > 0:
+        return PlacementSpread(error, np.inf)
+    parts = [
+        (units.standard_error(of_class) ** 2, _freedom_of_mean(units))
+        for units, of_class in _by_class(panel, shares)
+    ]
+    return PlacementSpread(error, error**4 / sum(variance**2 / freedom for variance, freedom in parts))
+
+
+def _freedom_of_mean(units: Units) -> float:
+    """Those of the variance of a mean over independent draws."""
+    if units.are_repeated_rows:
+        return units.total - 1
+    return sums_of_mean(units.row_weight, np.zeros(units.rows), units.case_weight).degrees_of_freedom(
+        np.ones(1)
+    )
+
+
+def _cluster_sums(panel: Panel, shares: FloatArray) -> ClusterSums:
+    """The two class means as a fit of two columns, over clusters."""
+    columns = np.stack([panel.outcome, 1 - panel.outcome])
+    weight = panel.units.row_weight
+    fitted = [(weight * column * shares).sum() / (weight * column).sum() for column in columns]
+    deviation = shares - np.where(panel.outcome == 1, *fitted)
+    information, score = sum_over_clusters(columns, weight, weight * deviation, panel.cluster)
+    return ClusterSums(information=information, score=score, common=np.ones(2), case=panel.units.case_weight)
+
+
 def describe_method(panel: Panel) -> str:
     """Whose variance it is."""
     if panel.cluster is None:
         return "DeLong"
-    return f"DeLong with Obuchowski's cluster errors ({panel.units.size:g} clusters)"
+    return f"DeLong with bias-reduced cluster errors ({panel.units.size:g} clusters)"
+
+
+def describe_interval(panel: Panel, scale: str) -> str:
+    """Whose variance, and which interval."""
+    if scale == "score":
+        return f"{describe_method(panel)}, score interval of Newcombe's shape, quantile of t"
+    of_clusters = f" with Obuchowski's cluster errors ({panel.units.size:g} clusters)"
+    return f"DeLong{of_clusters if panel.cluster is not None else ''}, {scale} scale"
 
 
 def _share_below(weight: FloatArray) -> FloatArray:
@@ -165,12 +243,17 @@ def _classes(outcome: FloatArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]
 
 def _delong_variance(panel: Panel, shares: FloatArray) -> float:
     """Sum of the variances of the two class means."""
-    variance = 0.0
+    return sum(units.standard_error(of_class) ** 2 for units, of_class in _by_class(panel, shares))
+
+
+def _by_class(panel: Panel, shares: FloatArray) -> Iterator[tuple[Units, FloatArray]]:
+    """The rows of each class as independent draws, and their placements."""
     for chosen in _classes(panel.outcome):
         weight = None if panel.weight is None else panel.weight[chosen]
-        units = Units(rows=int(chosen.sum()), weight=weight, weight_kind=panel.weight_kind)
-        variance += units.standard_error(shares[chosen]) ** 2
-    return variance
+        yield (
+            Units(rows=int(chosen.sum()), weight=weight, weight_kind=panel.weight_kind),
+            shares[chosen],
+        )
 
 
 def _obuchowski_variance(panel: Panel, shares: FloatArray) -> float:
@@ -194,13 +277,25 @@ def _unbiased(n: int) -> float:
     return n / (n - 1) if n > 1 else np.nan
 
 
+def cases_by_class(panel: Panel) -> tuple[float, float]:
+    """Number of events and of non-events, as many as weights leave (Kish); clusters do not count here."""
+    events, others = (
+        units.total / units.case_weight for units, _ in _by_class(panel, np.empty(panel.units.rows))
+    )
+    return events, others
+
+
 def _draws_by_class(panel: Panel) -> tuple[float, float]:
-    """Number of independent draws with events and with non-events."""
+    """Number of independent draws with events and with non-events; of clusters, how many they count as."""
+    if panel.cluster is None:
+        return cases_by_class(panel)
     is_event, is_other = _classes(panel.outcome)
-    if panel.cluster is not None:
-        return len(np.unique(panel.cluster[is_event])), len(np.unique(panel.cluster[is_other]))
-    count = panel.units.row_weight if panel.units.are_repeated_rows else np.ones(panel.units.rows)
-    return float(count[is_event].sum()), float(count[is_other].sum())
+    weight = panel.units.row_weight
+    events, others = (
+        effective_number(np.bincount(panel.cluster[chosen], weights=weight[chosen]).astype(np.float64))
+        for chosen in (is_event, is_other)
+    )
+    return events, others
 
 
 def _normal_bounds(value: float, error: float, level: float, scale: str) -> tuple[float, float]:
@@ -212,21 +307,74 @@ def _normal_bounds(value: float, error: float, level: float, scale: str) -> tupl
     return float(expit(logit(value) - half_width)), float(expit(logit(value) + half_width))
 
 
-def score_bounds(value: float, draws: tuple[float, float], level: float) -> tuple[float, float]:
-    """Newcombe's interval (his method 5): all AUCs whose own standard error reaches the value."""
-    z = float(ndtri((1 + level) / 2))
-    return _lower_score_bound(value, draws, z), 1 - _lower_score_bound(1 - value, draws, z)
+def score_bounds(
+    value: float,
+    cases: tuple[float, float],
+    level: float,
+    error: float | None = None,
+    freedom: float = np.inf,
+) -> tuple[float, float]:
+    """All AUCs whose own standard error reaches the value.
+
+    The error is Newcombe's (his method 5) for these numbers of events and non-events. It is scaled to one
+    that was estimated: fully to a larger one, and to a smaller one the more, the more cases are ordered
+    wrongly, because few give a variance that is often too small. The quantile is of t if there are degrees
+    of freedom.
+    """
+    if error == 0 and 0 < value < 1:
+        return value, value
+    scale = 1.0 if error is None or value in {0, 1} else _scale_to(error, value, cases)
+    reach = NormalOrT(freedom).critical_value(level) * scale**0.5
+    lower, upper = _lower_score_bound(value, cases, reach), 1 - _lower_score_bound(1 - value, cases, reach)
+    return min(lower, value), max(upper, value)
 
 
-def _lower_score_bound(value: float, draws: tuple[float, float], z: float) -> float:
+def _scale_to(error: float, value: float, cases: tuple[float, float]) -> float:
+    """By how much Newcombe's variance is multiplied."""
+    ratio = error**2 / score_variance(value, cases)
+    if ratio >= 1:
+        return ratio
+    wrong = 4 * value * (1 - value) * min(cases)
+    return 1 - (1 - ratio) * wrong / (wrong + _FEW_WRONG)
+
+
+def score_variance(auc: float, cases: tuple[float, float]) -> float:
+    """The variance of an AUC among so many events and non-events, after Newcombe."""
+    events, others = cases
+    spread = 1 + ((events + others) / 2 - 1) * ((1 - auc) / (2 - auc) + auc / (1 + auc))
+    return auc * (1 - auc) * spread / (events * others)
+
+
+def errors_at_common_auc(
+    values: FloatArray, errors: FloatArray, cases: Sequence[tuple[float, float]]
+) -> FloatArray:
+    """Standard errors of the AUCs of groups, were their common AUC the true one in each.
+
+    With few events an AUC that is high by chance has a small error by chance too, and Cochran's Q takes it
+    for certain. Each error is Newcombe's at the common AUC, scaled as in an interval.
+    """
+    is_seen = (values > 0) & (values < 1) & (errors > 0)
+    scales = np.array(
+        [
+            _scale_to(error, value, numbers) if seen else 1.0
+            for value, error, numbers, seen in zip(values, errors, cases, is_seen, strict=True)
+        ]
+    )
+    common = float(values.mean())
+    for _ in range(_MOST_ROUNDS):
+        variances = scales * [score_variance(common, numbers) for numbers in cases]
+        if not variances.all():  # all groups are ordered perfectly, or none
+            break
+        common = float(np.average(values, weights=1 / variances))
+    return np.sqrt(variances)
+
+
+def _lower_score_bound(value: float, cases: tuple[float, float], reach: float) -> float:
     if value == 0:
         return 0.0
-    events, others = draws
-    more = (events + others) / 2 - 1
 
     def excess(auc: float) -> float:
-        spread = 1 + more * ((1 - auc) / (2 - auc) + auc / (1 + auc))
-        return value - auc - z * float(np.sqrt(auc * (1 - auc) * spread / (events * others)))
+        return value - auc - reach * float(np.sqrt(score_variance(auc, cases)))
 
     return float(brentq(excess, 0.0, min(value, np.nextafter(1.0, 0.0)), xtol=1e-15))
 

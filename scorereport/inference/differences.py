@@ -16,15 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scorereport.clusters import PUSTEJOVSKY_TIPTON
 from scorereport.errors import UsageError
+from scorereport.formatting import counted
+from scorereport.inference.components import FEW_EVENTS
 from scorereport.inference.delong import (
     auc_influence,
+    cases_by_class,
     describe_method,
     mean_placement,
-    placement_error,
+    placement_spread,
     placements,
 )
 from scorereport.inference.mean_errors import (
+    NormalOrT,
     choose_errors,
     describe_errors,
     describe_few,
@@ -136,11 +141,12 @@ def delong_test(
 ) -> Difference:
     """Test whether two models have the same AUC on the same cases; positive favours the first model.
 
-    With clusters the errors are Obuchowski's. Bounds stay in [-1, 1].
+    The quantile is of t with the degrees of freedom of the two class means (Welch). With clusters the
+    errors are bias-reduced over them, with Satterthwaite's degrees of freedom. Bounds stay in [-1, 1].
 
     >>> d = delong_test([0, 0, 1, 0, 1, 1], [0.1, 0.3, 0.4, 0.5, 0.6, 0.8], [0.4, 0.1, 0.3, 0.7, 0.5, 0.6])
     >>> round(d.value, 4), round(d.standard_error, 4), round(d.p_value, 4)
-    (0.3333, 0.1925, 0.0833)
+    (0.3333, 0.1925, 0.2254)
     """
     panel = make_panel(
         y_true,
@@ -268,9 +274,13 @@ def _compare_by_auc(panel: Panel, pair: tuple[str, str], settings: ErrorChoice) 
     first, second = (placements(panel.outcome, panel.forecasts[name], panel.weight) for name in pair)
     value = mean_placement(panel, first - second)
     in_time = settings.errors == "hac"
-    error = _influence_error(panel, pair, settings) if in_time else placement_error(panel, first - second)
+    if in_time:
+        error, distribution = _influence_error(panel, pair, settings), law_of(panel, settings)
+    else:
+        error, freedom = placement_spread(panel, first - second)
+        distribution = NormalOrT(freedom)
     error = without_rounding(error, first - second)
-    test = wald_test(value, error, settings.level, law_of(panel, settings))
+    test = wald_test(value, error, settings.level, distribution)
     errors = describe_method(panel)
     return Difference(
         first=pair[0],
@@ -283,23 +293,36 @@ def _compare_by_auc(panel: Panel, pair: tuple[str, str], settings: ErrorChoice) 
         level=settings.level,
         higher_is_better=True,
         null_hypothesis="Both models have the same AUC.",
-        method=f"AUC influence, {describe_errors(panel, settings)}" if in_time else f"{errors}, paired",
+        method=f"AUC influence, {describe_errors(panel, settings)}"
+        if in_time
+        else f"{errors}, paired, quantile of t",
         reference="; ".join(_auc_references(settings)),
         n=panel.units.total,
         note=f"The AUC needs both outcomes; all are {panel.outcome[0]:g}."
         if np.isnan(value)
-        else describe_spread(panel, pair, value, error, settings),
+        else describe_spread(panel, pair, value, error, settings) or _describe_few_cases(panel),
     )
 
 
 def _auc_references(settings: ErrorChoice) -> tuple[str, ...]:
-    return (DELONG, *((OBUCHOWSKI,) if settings.errors == "cluster" else ()), *_time_references(settings))
+    of_clusters = (OBUCHOWSKI, PUSTEJOVSKY_TIPTON) if settings.errors == "cluster" else ()
+    return (DELONG, *of_clusters, *_time_references(settings))
 
 
 def _time_references(settings: ErrorChoice) -> tuple[str, ...]:
     if settings.errors != "hac":
         return ()
     return (LAZARUS_2018 if settings.lags is None else NEWEY_WEST,)
+
+
+def _describe_few_cases(panel: Panel) -> str:
+    """A warning where events or non-events are few; empty otherwise."""
+    events, others = cases_by_class(panel)
+    fewest, what = (events, "event") if events <= others else (others, "non-event")
+    if fewest >= FEW_EVENTS:
+        return ""
+    few = f"Only {counted(round(fewest), what)}: with fewer than {FEW_EVENTS}"
+    return f"{few} the test detects large differences only."
 
 
 def _influence_error(panel: Panel, pair: tuple[str, str], settings: ErrorChoice) -> float:

@@ -5,16 +5,17 @@ References
 Cochran (1954), Biometrics 10, doi:10.2307/3001666
 Higgins, Thompson (2002), Stat. Med. 21, doi:10.1002/sim.1186
 Cox (1958), Biometrika 45, doi:10.1093/biomet/45.3-4.562
-Liang, Zeger (1986), Biometrika 73, doi:10.1093/biomet/73.1.13
+Welch (1951), Biometrika 38, doi:10.1093/biomet/38.3-4.330
+Pustejovsky, Tipton (2018), J. Bus. Econ. Stat. 36, doi:10.1080/07350015.2016.1247004
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import chdtrc, logit
+from scipy.special import chdtrc, fdtrc, logit
 
 from scorereport.arrays import FloatArray
 from scorereport.checks import (
@@ -25,9 +26,12 @@ from scorereport.checks import (
     name_some,
     refuse_rows,
 )
+from scorereport.clusters import PUSTEJOVSKY_TIPTON, ClusterSums, degrees_of_freedom
 from scorereport.errors import UsageError
-from scorereport.inference.information import combine, influence, log_likelihood
+from scorereport.inference.information import combine, log_likelihood, sum_over_draws
+from scorereport.inference.lines import refer_wald
 from scorereport.inference.logistic import fit_line, fit_offset
+from scorereport.inference.mean_errors import describe_few_draws
 from scorereport.inference.outcomes import HypothesisTest
 from scorereport.inference.panel import make_panel
 
@@ -38,27 +42,38 @@ if TYPE_CHECKING:
 
 COCHRAN = "Cochran (1954), Biometrics 10, doi:10.2307/3001666"
 COX = "Cox (1958), Biometrika 45, doi:10.1093/biomet/45.3-4.562"
+WELCH = "Welch (1951), Biometrika 38, doi:10.1093/biomet/38.3-4.330"
 LIANG_ZEGER = "Liang, Zeger (1986), Biometrika 73, doi:10.1093/biomet/73.1.13"
 
 
-def cochran_q(values: ArrayLike, standard_errors: ArrayLike) -> HypothesisTest:
+def cochran_q(
+    values: ArrayLike, standard_errors: ArrayLike, *, degrees_of_freedom: ArrayLike | None = None
+) -> HypothesisTest:
     """Test whether groups share one value, from an estimate and its standard error in each.
 
     Q = Σ (v - m)²/s² with m the mean weighted by 1/s², chi-squared with one degree of freedom less than
     there are groups. The note gives I² = max(0, 1 - df/Q), the share of the spread that chance does not
-    explain.
+    explain. Where errors rest on few cases or clusters each, give their degrees of freedom: Q is then
+    compared with Welch's F distribution.
 
     >>> test = cochran_q([0.70, 0.80, 0.75], [0.02, 0.03, 0.05])
     >>> round(test.statistic, 4), test.degrees_of_freedom, round(test.p_value, 4), test.note
     (7.8255, 2, 0.02, 'I² = 74.4 %.')
+    >>> round(cochran_q([0.70, 0.80, 0.75], [0.02, 0.03, 0.05], degrees_of_freedom=[9, 9, 9]).p_value, 4)
+    0.0455
     """
     value, error = check_finite(values, "values"), check_finite(standard_errors, "standard_errors")
-    check_same_length(("values", value), ("standard_errors", error))
+    freedom = np.full(len(value), np.inf)
+    if degrees_of_freedom is not None:
+        freedom = check_finite(degrees_of_freedom, "degrees_of_freedom")
+    check_same_length(("values", value), ("standard_errors", error), ("degrees_of_freedom", freedom))
     if (error <= 0).any():
         refuse_rows(error, error <= 0, "`standard_errors` must be positive")
+    if (freedom <= 0).any():
+        refuse_rows(freedom, freedom <= 0, "`degrees_of_freedom` must be positive")
     if len(value) < 2:
         raise UsageError("`values` must hold at least two groups; got 1.")
-    return _cochran_q(*_in_order(value, error))
+    return compare_values(value, error, freedom)
 
 
 def group_calibration_test(
@@ -74,8 +89,8 @@ def group_calibration_test(
 
     Logistic models of the outcome, logit P(y = 1) = a + logit p and a + b logit p, are fitted with one set of
     coefficients and with one for each group, and compared by their likelihood ratio. Clusters and
-    fractional weights have no likelihood; they are tested by Wald's statistic with robust covariance
-    and the factor G/(G - 1) for G clusters, or rows.
+    fractional weights have no likelihood; they are tested by Wald's statistic with bias-reduced covariance
+    over clusters, or rows, as Hotelling's T-squared.
 
     Groups whose coefficients do not exist leave the test, and forecasts of 0 or 1, whose log-odds
     are infinite, leave no test (NaN); the note names them.
@@ -111,29 +126,39 @@ def group_calibration_test(
     return _test_groups(panel, labels, _INTERCEPT), _test_groups(panel, labels, _SLOPE)
 
 
-def _in_order(value: FloatArray, error: FloatArray) -> tuple[FloatArray, FloatArray]:
-    order = np.lexsort((error, value))
-    return value[order], error[order]
-
-
-def _cochran_q(value: FloatArray, error: FloatArray) -> HypothesisTest:
+def compare_values(value: FloatArray, error: FloatArray, freedom: FloatArray) -> HypothesisTest:
+    """Cochran's Q of checked numbers; errors that are certain have infinite degrees of freedom."""
+    order = np.lexsort((freedom, error, value))
+    value, error, freedom = value[order], error[order], freedom[order]
     weight = (error.min() / error) ** 2  # relative, so that no square overflows
-    mean = (weight * value).sum() / weight.sum()
+    share = weight / weight.sum()
+    mean = (share * value).sum()
     with np.errstate(over="ignore"):
         q = float((((value - mean) / error) ** 2).sum())
     df = len(value) - 1
     excess = max(0.0, 1 - df / q) if q > 0 else 0.0
+    p_value, distribution = _refer_q(q, df, float(((1 - share) ** 2 / freedom).sum()))
     return HypothesisTest(
         name="Cochran's Q",
         statistic=q,
-        p_value=float(chdtrc(df, q)),
+        p_value=p_value,
         null_hypothesis="The value is the same in all groups.",
-        method=f"chi-squared, {df} degrees of freedom",
-        reference=COCHRAN,
+        method=distribution,
+        reference=COCHRAN if np.isinf(freedom).all() else f"{COCHRAN}; {WELCH}",
         n=float(len(value)),
         degrees_of_freedom=df,
         note=f"I² = {100 * excess:.1f} %.",
     )
+
+
+def _refer_q(q: float, df: int, unsure: float) -> tuple[float, str]:
+    """The p-value of Q, and of which distribution: Welch's F if the errors are unsure, else chi-squared."""
+    if unsure == 0:
+        return float(chdtrc(df, q)), f"chi-squared, {df} degrees of freedom"
+    groups = df + 1
+    second = (groups**2 - 1) / (3 * unsure)
+    ratio = q / df / (1 + 2 * (groups - 2) / (groups**2 - 1) * unsure)
+    return float(fdtrc(df, second, ratio)), f"Welch's F, {df} and {second:.1f} degrees of freedom"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,11 +180,11 @@ _SLOPE = _Model(name="intercept and slope", has_slope=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Fit:
-    """Coefficients, log-likelihood, and how much each row moves the coefficients."""
+    """Coefficients, log-likelihood, and sums over the draws."""
 
     coefficients: FloatArray
     log_likelihood: float
-    influence: FloatArray
+    sums: ClusterSums
 
 
 def _test_groups(panel: Panel, labels: dict[int, str], model: _Model) -> HypothesisTest:
@@ -183,21 +208,28 @@ def _test_groups(panel: Panel, labels: dict[int, str], model: _Model) -> Hypothe
 
 
 def _outcome(
-    panel: Panel, model: _Model, statistic: float = np.nan, groups: int = 0, note: str = ""
+    panel: Panel,
+    model: _Model,
+    statistic: float = np.nan,
+    groups: int = 0,
+    note: str = "",
+    freedom: float = np.inf,
 ) -> HypothesisTest:
     df = model.size * (groups - 1) if groups > 1 else None
     likelihood = _has_likelihood(panel)
     if np.isnan(statistic) and not note:
         note = "The coefficients were not found."
+    p_value, distribution = (np.nan, "") if df is None else refer_wald(statistic, df, freedom)
+    how = f"Wald, bias-reduced covariance ({panel.units.describes}){', ' * (df is not None)}{distribution}"
     return HypothesisTest(
         name=f"Calibration {model.name} by group",
         statistic=statistic,
-        p_value=np.nan if df is None else float(chdtrc(df, statistic)),
+        p_value=p_value,
         null_hypothesis=f"The calibration {model.name} of the log-odds are the same in all groups."
         if model.has_slope
         else f"The calibration {model.name} of the log-odds is the same in all groups.",
-        method="likelihood ratio" if likelihood else f"Wald, robust covariance ({panel.units.describes})",
-        reference=COX if likelihood else f"{COX}; {LIANG_ZEGER}",
+        method="likelihood ratio" if likelihood else how,
+        reference=COX if likelihood else f"{COX}; {PUSTEJOVSKY_TIPTON}",
         n=panel.units.total,
         degrees_of_freedom=df,
         note=note,
@@ -253,41 +285,51 @@ def _fit(panel: Panel, model: _Model) -> _Fit:
     return _Fit(
         coefficients=coefficients,
         log_likelihood=log_likelihood(log_odds, y, weight),
-        influence=influence(columns, log_odds, y, weight) * weight / weight.sum(),
+        sums=sum_over_draws(columns, log_odds, y, panel.units),
     )
 
 
 def _wald(panel: Panel, codes: list[int], fits: list[_Fit], model: _Model, note: str) -> HypothesisTest:
-    """Wald's test that the coefficients of all groups equal those of the first."""
-    df = model.size * (len(codes) - 1)
+    """Wald's test that the coefficients of all groups equal those of the first, as Hotelling's T-squared."""
+    size = model.size * (len(codes) - 1)
     difference = np.concatenate([fit.coefficients - fits[0].coefficients for fit in fits[1:]])
     if np.isnan(difference).any():
         return _outcome(panel, model, note=note)
-    contrast = np.kron(
-        np.column_stack([-np.ones(len(codes) - 1), np.eye(len(codes) - 1)]), np.eye(model.size)
+    others = len(codes) - 1
+    contrast = np.kron(np.column_stack([-np.ones(others), np.eye(others)]), np.eye(model.size)).astype(
+        np.float64
     )
-    covariance = contrast @ _robust_covariance(panel, codes, fits) @ contrast.T
-    if panel.units.size <= df or np.linalg.matrix_rank(covariance, hermitian=True) < df:
+    parts, contrasts = _independent_parts(panel, codes, fits, contrast)
+    covariance = np.sum([c @ part.covariance @ c.T for part, c in zip(parts, contrasts, strict=True)], axis=0)
+    freedom = degrees_of_freedom(parts, contrasts)
+    if not freedom > size - 1 or np.linalg.matrix_rank(covariance, hermitian=True) < size:
         few = f"{panel.units.size:g} {panel.units.describes} are too few to compare {len(codes)} groups."
         return _outcome(panel, model, note=f"{note} {few}".strip())
     statistic = float(difference @ np.linalg.solve(covariance, difference))
-    return _outcome(panel, model, statistic, len(codes), note)
+    note = " ".join(filter(None, (note, describe_few_draws(panel.units))))
+    return _outcome(panel, model, statistic, len(codes), note, freedom)
 
 
-def _robust_covariance(panel: Panel, codes: list[int], fits: list[_Fit]) -> FloatArray:
-    """Products of the influences of clusters, which may reach over groups; rows belong to one group."""
-    size = fits[0].coefficients.size
-    units = int(panel.units.size)
-    covariance = np.zeros((size * len(codes), size * len(codes)))
-    if panel.cluster is None:
-        for k, fit in enumerate(fits):
-            block = slice(size * k, size * (k + 1))
-            covariance[block, block] = np.einsum("ic,jc->ij", fit.influence, fit.influence)
-    else:
-        sums = [
-            np.bincount(panel.cluster[panel.time == code], weights=row, minlength=units)
-            for code, fit in zip(codes, fits, strict=True)
-            for row in fit.influence
-        ]
-        covariance = np.array([[float((a * b).sum()) for b in sums] for a in sums])
-    return covariance * (units / (units - 1))
+def _independent_parts(
+    panel: Panel, codes: list[int], fits: list[_Fit], contrast: FloatArray
+) -> tuple[list[ClusterSums], list[FloatArray]]:
+    """Sums over the draws of each group with its columns of the contrast; in one if clusters span groups."""
+    weights = [fit.sums.information[:, 0, 0].sum() for fit in fits]
+    case = float(np.average([fit.sums.case for fit in fits], weights=weights))
+    sums = [replace(fit.sums, case=case) for fit in fits]
+    if panel.cluster is None or sum(len(part.score) for part in sums) == panel.units.size:
+        return sums, np.split(contrast, len(codes), axis=1)
+    return [_join_groups(panel, codes, sums)], [contrast]
+
+
+def _join_groups(panel: Panel, codes: list[int], sums: list[ClusterSums]) -> ClusterSums:
+    """Sums over clusters that span groups, with the coefficients of all groups side by side."""
+    size, clusters = sums[0].score.shape[1], int(panel.units.size)
+    columns = size * len(codes)
+    information, score = np.zeros((clusters, columns, columns)), np.zeros((clusters, columns))
+    for place, (code, part) in enumerate(zip(codes, sums, strict=True)):
+        own = slice(size * place, size * (place + 1))
+        members = np.unique(panel.cluster[panel.time == code])  # type: ignore[index]
+        information[members, own, own], score[members, own] = part.information, part.score
+    common = np.tile(sums[0].common, len(codes))
+    return ClusterSums(information=information, score=score, common=common, case=sums[0].case)

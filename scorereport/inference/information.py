@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
+from scorereport.clusters import ClusterSums, sum_over_clusters
 from scorereport.inference.resampling import stretches
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from scorereport.arrays import FloatArray
+    from scorereport.sampling import Units
 
 
 def influence(columns: FloatArray, log_odds: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
@@ -20,6 +22,21 @@ def influence(columns: FloatArray, log_odds: FloatArray, y: FloatArray, weight: 
     inverse = invert(information(columns, log_odds, weight))
     moved = weight.sum() * columns * (y - expit(log_odds))
     return np.array([combine(row, moved) for row in inverse])
+
+
+def sum_over_draws(columns: FloatArray, log_odds: FloatArray, y: FloatArray, units: Units) -> ClusterSums:
+    """Information and score of each cluster, or of each row, at a fit; the first column is 1 in every row."""
+    mean, weight = expit(log_odds), units.row_weight
+    spread = mean * (1 - mean)
+    rows = weight * spread
+    informed, score = sum_over_clusters(columns, rows, weight * (y - mean), units.cluster)
+    of_case = spread if units.are_repeated_rows else rows
+    return ClusterSums(
+        information=informed,
+        score=score,
+        common=np.eye(len(columns))[0],
+        case=float((rows * of_case).sum() / rows.sum()),
+    )
 
 
 def information(columns: FloatArray, log_odds: FloatArray, weight: FloatArray) -> FloatArray:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtrc, ndtr
+from scipy.special import chdtrc, fdtrc
 
 from scorereport.arrays import FloatArray
+from scorereport.clusters import PUSTEJOVSKY_TIPTON
+from scorereport.inference.mean_errors import NormalOrT
 from scorereport.inference.outcomes import Estimate, HypothesisTest
 
 COX_1958 = "Cox (1958), Biometrika 45, doi:10.1093/biomet/45.3-4.562"
@@ -31,10 +33,16 @@ class CalibrationLine:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LineFit:
-    """Intercept and slope, or the intercept alone, with their covariance; NaN and why if there is none."""
+    """Intercept and slope, or the intercept alone, with their covariance; NaN and why if there is none.
+
+    `freedom` holds the degrees of freedom of the error of each, `freedom_together` those of the covariance;
+    they are infinite where the likelihood gave it.
+    """
 
     value: FloatArray
     covariance: FloatArray
+    freedom: tuple[float, ...] = (np.inf, np.inf)
+    freedom_together: float = np.inf
     note: str = ""
 
     @property
@@ -55,11 +63,12 @@ def no_fit(size: int, note: str) -> LineFit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineSample:
-    """The sample of a line: how many cases and events, and how its errors were made."""
+    """The sample of a line: how many cases and events, how its errors were made, what they rest on."""
 
     n: float
     events: float
     errors: str
+    warning: str = ""
 
 
 #: Lower and upper limit of each parameter of a fit.
@@ -86,9 +95,10 @@ def describe_line(
             lower=bounds[0],
             upper=bounds[1],
             level=level,
-            method=f"{what}; {how}, {sample.errors}",
+            method=f"{what}; {how}, {sample.errors}{', quantile of t' * bool(np.isfinite(fit.freedom[k]))}",
             n=sample.n,
-            note=fit.note,
+            degrees_of_freedom=fit.freedom[k] if np.isfinite(fit.freedom[k]) else None,
+            note=fit.note or sample.warning,
         )
 
     notes = dict.fromkeys(note for note in (joint.note, offset.note) if note)
@@ -100,13 +110,14 @@ def describe_line(
         ),
         n=sample.n,
         events=sample.events,
-        note=" ".join(notes),
+        note=" ".join(notes) or sample.warning,
     )
 
 
-def wald_limits(fit: LineFit, quantile: float) -> Limits:
-    """Estimates less and plus their errors times a quantile."""
-    half = quantile * fit.standard_error
+def wald_limits(fit: LineFit, level: float) -> Limits:
+    """Estimates less and plus their errors times a quantile, normal or of t."""
+    quantiles = [NormalOrT(df).critical_value(level) for df in fit.freedom[: len(fit.value)]]
+    half = np.array(quantiles) * fit.standard_error
     return [(float(value - h), float(value + h)) for value, h in zip(fit.value, half, strict=True)]
 
 
@@ -126,31 +137,48 @@ def _wald_test(sample: LineSample, fit: LineFit, k: int, *, name: str, null: flo
     return HypothesisTest(
         name=name,
         statistic=z,
-        p_value=float(2 * ndtr(-abs(z))),
+        p_value=NormalOrT(fit.freedom[k]).p_value(z),
         null_hypothesis=f"The {name.lower()} is {null:g}.",
-        method=f"two-sided Wald test, {sample.errors}",
+        method=f"two-sided Wald test, {sample.errors}{_describe_t(fit.freedom[k])}",
         reference=COX_1958,
         n=sample.n,
-        note=fit.note,
+        note=fit.note or sample.warning,
     )
 
 
+def _describe_t(freedom: float) -> str:
+    return f", t with {freedom:.1f} degrees of freedom" if np.isfinite(freedom) else ""
+
+
 def describe_unreliability(
-    sample: LineSample, statistic: float, note: str, *, has_likelihood: bool
+    sample: LineSample, joint: LineFit, statistic: float, note: str, *, has_likelihood: bool
 ) -> HypothesisTest:
-    """The test that intercept 0 and slope 1 hold together."""
+    """The test that intercept 0 and slope 1 hold together: by likelihood ratio, or Wald's over draws."""
+    p_value, distribution = refer_wald(statistic, 2, joint.freedom_together)
     how = "likelihood ratio" if has_likelihood else f"Wald test, {sample.errors}"
     return HypothesisTest(
         name="Unreliability",
         statistic=statistic,
-        p_value=float(chdtrc(2, statistic)),
+        p_value=p_value,
         null_hypothesis="The calibration intercept is 0 and the calibration slope is 1.",
-        method=f"{how}, χ² with 2 degrees of freedom",
-        reference=HARRELL_2015,
+        method=f"{how}, {distribution}",
+        reference=HARRELL_2015 if has_likelihood else f"{HARRELL_2015}; {PUSTEJOVSKY_TIPTON}",
         n=sample.n,
         degrees_of_freedom=2,
-        note=note,
+        note=note or sample.warning,
     )
+
+
+def refer_wald(statistic: float, size: int, freedom: float) -> tuple[float, str]:
+    """The p-value of Wald's statistic of several parameters, and of which distribution.
+
+    χ² where the covariance is known; else Hotelling's T-squared with the degrees of freedom of its estimate.
+    """
+    if not np.isfinite(freedom):
+        return float(chdtrc(size, statistic)), f"χ² with {size} degrees of freedom"
+    second = freedom - size + 1
+    p_value = float(fdtrc(size, second, second / (freedom * size) * statistic))
+    return p_value, f"Hotelling's T² as F with {size} and {second:.1f} degrees of freedom"
 
 
 def likelihood_ratio(sample: LineSample, rise: float) -> tuple[float, str]:

@@ -22,6 +22,7 @@ from scorereport.inference.time_errors import cosine_error, number_of_cosines
 if TYPE_CHECKING:
     from scorereport.arrays import FloatArray
     from scorereport.inference.panel import Rows
+    from scorereport.sampling import Units
 
 ERRORS = ("auto", "iid", "hac", "cluster")
 #: With fewer clusters or times than this their errors are rough.
@@ -40,6 +41,12 @@ class NormalOrT(NamedTuple):
         upper = (1 + level) / 2
         is_normal = np.isinf(self.degrees_of_freedom)
         return float(ndtri(upper) if is_normal else stdtrit(self.degrees_of_freedom, upper))
+
+    @property
+    def test_name(self) -> str:
+        """What a test by it is called."""
+        df = self.degrees_of_freedom
+        return "normal test" if not np.isfinite(df) else f"t test with {df:.1f} degrees of freedom"
 
     def p_value(self, statistic: float) -> float:
         """Two-sided."""
@@ -98,13 +105,18 @@ def wald_test(value: float, standard_error: float, level: float, law: NormalOrT 
 
 
 def law_of(panel: Rows, choice: ErrorChoice) -> NormalOrT:
-    """Normal for independent rows; of t with one degree less than clusters or times, or one a cosine."""
+    """Normal for independent rows; of t with Satterthwaite's degrees of freedom for clusters.
+
+    With times it is of t with a degree of freedom for each cosine or, with lags, one less than times.
+    """
     if choice.errors == "iid":
         return _NORMAL
+    if choice.errors == "cluster":
+        freedom = panel.units.degrees_of_freedom
+        return NormalOrT(1.0 if np.isnan(freedom) else freedom)
     if choice.lags is None:
         return NormalOrT(number_of_cosines(_number_of_times(panel)))
-    units = panel.units.size if choice.errors == "cluster" else _number_of_times(panel)
-    return NormalOrT(max(units - 1, 1))
+    return NormalOrT(max(_number_of_times(panel) - 1, 1))
 
 
 def distribution_of_mean(panel: Rows, choice: ErrorChoice) -> NormalOrT:
@@ -116,13 +128,31 @@ def describe_few(panel: Rows, choice: ErrorChoice) -> str:
     """A warning where clusters or times are few; empty otherwise."""
     if choice.errors == "iid":
         return ""
-    units = int(panel.units.size) if choice.errors == "cluster" else _number_of_times(panel)
+    if choice.errors == "cluster":
+        return describe_few_draws(panel.units)
+    units = _number_of_times(panel)
     if units >= FEW_UNITS:
         return ""
-    if choice.errors == "cluster":
-        return f"Only {counted(units, 'cluster')}: with fewer than {FEW_UNITS} their errors are rough."
     few = f"Only {counted(units, 'time')}: with fewer than {FEW_UNITS}"
     return f"{few} they are taken as independent of each other."
+
+
+def describe_few_draws(units: Units) -> str:
+    """A warning where the clusters of a sample are few; empty otherwise, and without clusters."""
+    return "" if units.cluster is None else describe_few_clusters(int(units.size), units.effective_size)
+
+
+def describe_few_clusters(clusters: int, effective: float) -> str:
+    """A warning where clusters are few, or so unequal that they count as few; empty otherwise.
+
+    `effective` is how many clusters of equal weight would say as much.
+    """
+    if effective >= FEW_UNITS:
+        return ""
+    few = f"with fewer than {FEW_UNITS} intervals and tests rest on few draws"
+    if clusters - effective < 0.1 * clusters:
+        return f"Only {counted(clusters, 'cluster')}: {few}."
+    return f"{counted(clusters, 'cluster')} of unequal size count as {effective:.1f} equal ones: {few}."
 
 
 def mean_error(panel: Rows, values: FloatArray, settings: ErrorChoice) -> float:

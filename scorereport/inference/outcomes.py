@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A number with its standard error and interval; NaN where they are not defined, see the note."""
+    """A number with its standard error and interval; NaN where they are not defined, see the note.
+
+    `degrees_of_freedom` are those of t, where the quantile of the interval is of it; None otherwise.
+    """
 
     measure: str
     value: float
@@ -27,6 +30,7 @@ class Estimate:
     level: float
     method: str
     n: float
+    degrees_of_freedom: float | None = None
     note: str = ""
 
 

@@ -14,7 +14,7 @@ from scipy.special import logit, ndtri
 
 from scorereport.checks import check_inside, check_option
 from scorereport.errors import UsageError
-from scorereport.inference.information import combine, gram, influence, information, invert, log_likelihood
+from scorereport.inference.information import combine, information, invert, log_likelihood, sum_over_draws
 from scorereport.inference.lines import (
     NO_ERROR,
     CalibrationLine,
@@ -31,6 +31,7 @@ from scorereport.inference.lines import (
     wald_limits,
 )
 from scorereport.inference.logistic import fit_line, fit_offset, fit_slope
+from scorereport.inference.mean_errors import describe_few_draws
 from scorereport.inference.panel import Panel, make_panel
 
 if TYPE_CHECKING:
@@ -62,8 +63,8 @@ def calibration_line(
     """Fit the recalibration line: a binomial GLM, equal to that of statsmodels.
 
     Forecasts of 0 or 1 have infinite log-odds: then there is no line, and nothing is clipped.
-    With clusters or fractional weights, errors come from the sandwich of G clusters or rows,
-    times √(G/(G - 1)).
+    With clusters or fractional weights, errors are bias-reduced (CR2) over clusters or rows, and quantiles
+    those of t with Satterthwaite's degrees of freedom.
 
     Parameters
     ----------
@@ -79,6 +80,7 @@ def calibration_line(
     References
     ----------
     Cox (1958), Biometrika 45, doi:10.1093/biomet/45.3-4.562
+    Pustejovsky, Tipton (2018), J. Bus. Econ. Stat. 36, doi:10.1080/07350015.2016.1247004
 
     >>> line = calibration_line([0, 1, 0, 1, 0, 1], [0.1, 0.2, 0.4, 0.5, 0.7, 0.9])
     >>> round(line.slope.value, 4), round(line.intercept.value, 4)
@@ -107,7 +109,12 @@ def _line(panel: Panel, interval: str, level: float) -> CalibrationLine:
 
 def _describe_sample(panel: Panel) -> LineSample:
     events = float((panel.units.row_weight * panel.outcome).sum())
-    return LineSample(n=panel.units.total, events=events, errors=_describe_errors(panel))
+    return LineSample(
+        n=panel.units.total,
+        events=events,
+        errors=_describe_errors(panel),
+        warning=describe_few_draws(panel.units),
+    )
 
 
 def _is_robust(panel: Panel) -> bool:
@@ -120,8 +127,8 @@ def _describe_interval(interval: str) -> str:
 
 def _describe_errors(panel: Panel) -> str:
     if panel.cluster is not None:
-        return f"sandwich errors over {panel.units.size:g} clusters"
-    return "sandwich errors over weighted rows" if _is_robust(panel) else "errors from the likelihood"
+        return f"bias-reduced errors over {panel.units.size:g} clusters"
+    return "bias-reduced errors over weighted rows" if _is_robust(panel) else "errors from the likelihood"
 
 
 # Fits
@@ -174,27 +181,22 @@ def _fit(panel: Panel, columns: FloatArray, offset: FloatArray, value: Sequence[
     if not _is_robust(panel):
         inverse = invert(information(columns, log_odds, weight))
         return LineFit(value=np.array(value), covariance=inverse)
-    moved = influence(columns, log_odds, panel.outcome, weight)
-    return _correct(panel, LineFit(value=np.array(value), covariance=_sandwich(panel, moved)))
+    return _fit_over_draws(panel, np.array(value), columns, log_odds)
 
 
-def _sandwich(panel: Panel, moved: FloatArray) -> FloatArray:
-    """Covariance from how much each cluster, or each weighted row, moves the estimates."""
-    parts = moved * panel.units.row_weight
-    if panel.cluster is not None:
-        parts = np.array([np.bincount(panel.cluster, weights=part) for part in parts])
-    return gram(parts, np.ones(parts.shape[1])) / panel.units.total**2
-
-
-def _correct(panel: Panel, fit: LineFit) -> LineFit:
-    """Stretch a sandwich over G draws by G/(G - 1), as `Units.standard_error` does."""
-    draws, what = panel.units.size, panel.units.describes
-    if not _is_robust(panel):
-        return fit
-    if draws < 2 or fit.standard_error.min() <= NO_ERROR:
+def _fit_over_draws(panel: Panel, value: FloatArray, columns: FloatArray, log_odds: FloatArray) -> LineFit:
+    """A fit with the bias-reduced covariance over clusters, or weighted rows, and its degrees of freedom."""
+    draws, what, size = panel.units.size, panel.units.describes, len(value)
+    sums = sum_over_draws(columns, log_odds, panel.outcome, panel.units)
+    if draws < 2 or np.sqrt(np.diag(sums.covariance)).min() <= NO_ERROR:
         note = f"The {draws:g} {what} do not vary enough to give standard errors."
-        return LineFit(value=fit.value, covariance=np.full_like(fit.covariance, np.nan), note=note)
-    return LineFit(value=fit.value, covariance=fit.covariance * draws / (draws - 1))
+        return LineFit(value=value, covariance=np.full((size, size), np.nan), note=note)
+    return LineFit(
+        value=value,
+        covariance=sums.covariance,
+        freedom=tuple(sums.degrees_of_freedom(row) for row in np.eye(size)),
+        freedom_together=sums.degrees_of_freedom(np.eye(size)),
+    )
 
 
 # Intervals
@@ -202,9 +204,9 @@ def _correct(panel: Panel, fit: LineFit) -> LineFit:
 
 def _limits(panel: Panel, fit: LineFit, interval: str, level: float) -> Limits:
     """Lower and upper limit of each parameter."""
-    quantile = float(ndtri((1 + level) / 2))
     if interval == "wald" or not np.isfinite(fit.value).all():
-        return wald_limits(fit, quantile)
+        return wald_limits(fit, level)
+    quantile = float(ndtri((1 + level) / 2))
     profiles = _profiles(panel, fit)
     return [
         (_cross(profile, value, -error, quantile), _cross(profile, value, error, quantile))
@@ -314,7 +316,8 @@ def unreliability_test(
 def _test_unreliability(panel: Panel, joint: LineFit) -> HypothesisTest:
     is_robust = _is_robust(panel)
     statistic, note = (_joint_wald if is_robust else _likelihood_ratio)(panel, joint)
-    return describe_unreliability(_describe_sample(panel), statistic, note, has_likelihood=not is_robust)
+    sample = _describe_sample(panel)
+    return describe_unreliability(sample, joint, statistic, note, has_likelihood=not is_robust)
 
 
 def _likelihood_ratio(panel: Panel, joint: LineFit) -> tuple[float, str]:
@@ -329,6 +332,6 @@ def _likelihood_ratio(panel: Panel, joint: LineFit) -> tuple[float, str]:
 def _joint_wald(panel: Panel, joint: LineFit) -> tuple[float, str]:
     if joint.note:
         return np.nan, joint.note
-    if panel.units.size < 3 or np.linalg.matrix_rank(joint.covariance) < 2:
+    if panel.units.size < 3 or not joint.freedom_together > 1 or np.linalg.matrix_rank(joint.covariance) < 2:
         return np.nan, f"{panel.units.size:g} {panel.units.describes} are too few to test two parameters."
     return joint_wald(joint), ""

@@ -19,6 +19,7 @@ from scorereport.formatting import (
     format_percent,
     join_words,
 )
+from scorereport.groups import warn_of_groups
 from scorereport.inference.recalibration_gains import bound_shown_gain
 from scorereport.judging import Light
 from scorereport.report.miscalibrated import (
@@ -243,9 +244,11 @@ def _conclude_groups(evaluation: Evaluation) -> Iterator[Finding]:
             differ.setdefault((item.model, item.column), []).append(item.test)
     for (model, column), tests in differ.items():
         told = join_words(f"{name_test(t)}, p {equals(format_p_value(_adjusted(t)))}" for t in tests)
+        warnings = warn_of_groups([g for g in evaluation.groups if g.column == column and g.models])
         yield Finding(
             text=f"{model}: results differ between groups of {column} by more than chance explains ({told}, "
-            f"adjusted for their number). Scores also depend on how often {what} in a group.",
+            f"adjusted for their number). Scores also depend on how often {what} in a group."
+            f"{''.join(f' {warning}' for warning in warnings)}",
             see="heterogeneity",
             tone="open",
         )

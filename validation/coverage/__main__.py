@@ -13,6 +13,7 @@ from validation.coverage.bands import study_bands
 from validation.coverage.classes import study_classes
 from validation.coverage.dependence import study_dependence
 from validation.coverage.explained import TEXTS
+from validation.coverage.few import study_few
 from validation.coverage.few_cases import study_few_cases
 from validation.coverage.gains import study_gains
 from validation.coverage.in_time import study_time
@@ -40,11 +41,12 @@ STUDIES: dict[str, Study] = {
     "intervals": study_intervals,
     "tests": study_rejections,
     "dependence": study_dependence,
+    "few clusters": study_few,
     "classes": study_classes,
     "scaling": study_scaling,
     "weights": study_weights,
     "values": study_values,
-    "few": study_few_cases,
+    "few cases": study_few_cases,
     "gains": study_gains,
     "time": study_time,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scorereport.clusters import PUSTEJOVSKY_TIPTON
 from scorereport.inference.binning import KUMAR_2019, NAEINI_2015
 from scorereport.inference.calibration import HOSMER_LEMESHOW_1980, SPIEGELHALTER_1986, VAN_CALSTER_2019
 from scorereport.inference.distances import CARPENTER_1999
@@ -114,9 +115,11 @@ CALIBRATION = {
     ),
     "Spiegelhalter's z in clusters": Formula(
         name="Spiegelhalter’s z",
-        formula="z = Σ d / √Σ (Σ d)², d = (y − p)(1 − 2p), the inner sums over clusters",
+        formula="t = Σ D / √Σ ((D − w Σ D)² / (1 − w)), D the sum of (y − p)(1 − 2p) over a cluster, w "
+        "its share "
+        "of the cases",
         convention="It sees forecasts that are too extreme or too timid, and is blind to some shifts.",
-        reference=SPIEGELHALTER_1986,
+        reference=f"{SPIEGELHALTER_1986}; {PUSTEJOVSKY_TIPTON}",
     ),
     "Spiegelhalter's z in time": Formula(
         name="Spiegelhalter’s z",
@@ -148,9 +151,11 @@ CALIBRATION = {
     ),
     "Calibration in the large in clusters": Formula(
         name="Calibration in the large",
-        formula="z = Σ d / √Σ (Σ d)², d = y − p, the inner sums over clusters",
-        convention="z > 0 if forecasts are too low on average.",
-        reference=VAN_CALSTER_2019,
+        formula="t = Σ D / √Σ ((D − w Σ D)² / (1 − w)), D the sum of y − p over a cluster, w its share of "
+        "the "
+        "cases",
+        convention="t > 0 if forecasts are too low on average.",
+        reference=f"{VAN_CALSTER_2019}; {PUSTEJOVSKY_TIPTON}",
     ),
     "Calibration slope": Formula(
         name="Test of the calibration slope",

@@ -78,14 +78,17 @@ ENGINE_CATALOGUE = {
     ),
     "Spiegelhalter's z in buckets": Formula(
         name="Spiegelhalter’s z",
-        formula="z = Σ d / √Σ (Σ d)², d = (y − p)(1 − 2p), the inner sums over buckets",
+        formula="t = Σ D / √Σ ((D − w Σ D)² / (1 − w)), D the sum of (y − p)(1 − 2p) over a bucket, w its "
+        "share "
+        "of the cases",
         convention="It sees forecasts that are too extreme or too timid, and is blind to some shifts.",
         reference=SPIEGELHALTER_1986,
     ),
     "Calibration in the large in buckets": Formula(
         name="Calibration in the large",
-        formula="z = Σ d / √Σ (Σ d)², d = y − p, the inner sums over buckets",
-        convention="z > 0 if forecasts are too low on average.",
+        formula="t = Σ D / √Σ ((D − w Σ D)² / (1 − w)), D the sum of y − p over a bucket, w its share of "
+        "the cases",
+        convention="t > 0 if forecasts are too low on average.",
         reference=VAN_CALSTER_2019,
     ),
 }

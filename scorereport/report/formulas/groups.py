@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from scorereport.inference.heterogeneity import COCHRAN, LIANG_ZEGER
+from scorereport.clusters import PUSTEJOVSKY_TIPTON
+from scorereport.inference.heterogeneity import COCHRAN, WELCH
 from scorereport.inference.lines import COX_1958
 from scorereport.report.formulas.formula import Formula
 from scorereport.report.formulas.works import BATES_2024, COLLINS_2024, HIGGINS_2002, STONE_1974
@@ -18,8 +19,11 @@ GROUPS = {
     "Cochran's Q": Formula(
         name="Cochran’s Q",
         formula="Q = Σ (v − m)² / se², m = Σ (v / se²) / Σ (1 / se²); I² = max(0, 1 − df / Q)",
-        convention="v is the score of a group. χ² with df = number of groups − 1.",
-        reference=f"{COCHRAN}; {HIGGINS_2002}",
+        convention="v is the score of a group. χ² with df = number of groups − 1 for AUCs, whose errors are "
+        "taken at the common AUC; else, and over clusters, Welch’s F, with the degrees of freedom of each "
+        "error "
+        "(cases of the rarest class less 1, or those of its clusters).",
+        reference=f"{COCHRAN}; {HIGGINS_2002}; {WELCH}",
     ),
     "Calibration by group": Formula(
         name="Calibration by group",
@@ -29,9 +33,9 @@ GROUPS = {
     ),
     "Calibration by group by Wald": Formula(
         name="Calibration by group",
-        formula="χ² = dᵀV⁻¹d, d the coefficients of the groups less those of the first, V their covariance",
-        convention="By the intercept at slope 1, and by intercept and slope.",
-        reference=f"{COX_1958}; {LIANG_ZEGER}",
+        formula="T² = dᵀV⁻¹d, d the coefficients of the groups less those of the first, V their covariance",
+        convention="By the intercept at slope 1, and by intercept and slope. V is bias-reduced (CR2).",
+        reference=f"{COX_1958}; {PUSTEJOVSKY_TIPTON}",
     ),
     "recalibration": Formula(
         name="Recalibration tried",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scorereport.clusters import PUSTEJOVSKY_TIPTON
 from scorereport.inference.differences import DELONG, OBUCHOWSKI
 from scorereport.inference.few_values import MOST_VALUES
 from scorereport.inference.heterogeneity import LIANG_ZEGER
@@ -18,13 +19,27 @@ from scorereport.report.formulas.works import (
     ZOU_DONNER_2008,
 )
 
+_NEWCOMBE = (
+    "v(θ) = θ(1 − θ)(1 + ((n₁ + n₀) / 2 − 1)((1 − θ) / (2 − θ) + θ / (1 + θ))) / (n₁n₀); V the share of "
+    "the other "
+    "class that a case is ordered rightly against"
+)
+_SMALL_RATIO = (
+    "If s is below 1, it is 1 − (1 − s)w / (w + 5) instead, w = 4 AUC(1 − AUC) min(n₁, n₀). Where nothing "
+    "varies "
+    "s is 1, which is Newcombe’s interval."
+)
 #: Intervals by the beginning of what the records call their method.
 INTERVALS = {
     "BCa bootstrap": Formula(
         name="BCa bootstrap",
         formula="quantiles Φ(z₀ + (z₀ ± z) / (1 − a(z₀ ± z))) of the B replicates",
         convention="z₀ is the normal quantile of the share of replicates below the value (ties count half), "
-        "a the acceleration, a sixth of the skewness. All models are scored on the same resamples.",
+        "a the acceleration, a sixth of the skewness. All models are scored on the same resamples. Over "
+        "clusters both bounds are moved away from the value by t se / (z s), s the deviation of the "
+        "replicates "
+        "and se the bias-reduced error, and at least to those of t; on the log scale of a score or of 1 − "
+        "skill.",
         reference=EFRON_1987,
     ),
     "percentile bootstrap": Formula(
@@ -63,23 +78,23 @@ INTERVALS = {
     "normal on log-odds": Formula(
         name="Interval of a rate on log-odds",
         formula="logit r ± z se(r) / (r(1 − r)), carried back to r",
-        convention="For rates r of clustered or weighted rows.",
-        reference=LIANG_ZEGER,
+        convention="For rates r of clustered or weighted rows. With clusters se is bias-reduced (CR2), "
+        "and z the "
+        "quantile of t with Satterthwaite’s degrees of freedom.",
+        reference=f"{LIANG_ZEGER}; {PUSTEJOVSKY_TIPTON}",
     ),
     "DeLong": Formula(
         name="DeLong interval of the AUC",
-        formula="AUC ± z √(var(V₁) / n₁ + var(V₀) / n₀), V the share of the other class that a case is "
-        "ordered rightly against",
-        convention="n₁ events, n₀ non-events; cut to [0, 1]. Where nothing varies the bounds are Newcombe’s.",
+        formula=f"all θ with |AUC − θ| ≤ t √(s v(θ)), s = (var(V₁) / n₁ + var(V₀) / n₀) / v(AUC), "
+        f"{_NEWCOMBE}",
+        convention=f"n₁ events, n₀ non-events; t with Welch’s degrees of freedom. {_SMALL_RATIO}",
         reference=f"{DELONG}; {NEWCOMBE_2006}",
     ),
-    "DeLong with Obuchowski": Formula(
+    "DeLong with bias-reduced": Formula(
         name="DeLong interval of the AUC, in clusters",
-        formula="AUC ± z √(Σ s₁² + Σ s₀² + 2 Σ s₁s₀), s₁ the sum over a cluster’s events of V − mean V, over "
-        "the number of events, s₀ the same of non-events; V the share of the other class that a case is "
-        "ordered rightly against",
-        convention="Each sum over G clusters is multiplied by G/(G − 1); cut to [0, 1]. Where nothing varies "
-        "the bounds are Newcombe’s.",
-        reference=f"{OBUCHOWSKI}; {NEWCOMBE_2006}",
+        formula=f"all θ with |AUC − θ| ≤ t √(s v(θ)), s = se² / v(AUC), {_NEWCOMBE}",
+        convention="se is the bias-reduced error (CR2) over clusters of mean V of events plus mean V of "
+        f"non-events, t with Satterthwaite’s degrees of freedom. {_SMALL_RATIO}",
+        reference=f"{OBUCHOWSKI}; {NEWCOMBE_2006}; {PUSTEJOVSKY_TIPTON}",
     ),
 }

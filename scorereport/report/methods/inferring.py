@@ -33,7 +33,7 @@ _INTERVALS = (
     "grouped jackknife",
     "Wilson",
     "normal on log-odds",
-    "DeLong with Obuchowski",
+    "DeLong with bias-reduced",
     "DeLong",
 )
 

@@ -1,0 +1,262 @@
+"""Few events and few clusters: the AUC, calibration, scores, and tests over groups.
+
+Clustered forecasts are calibrated: the log-odds are normal with mean -1 and variance 1, half of it between
+clusters, and an event happens where a uniform number lies below the forecast. That number is the normal
+probability of a variable whose correlation within clusters is 0.13, as of a random intercept of variance
+0.5 in log-odds. So slope 1 and intercept 0 are exact, and Brier score and AUC are integrals over the
+forecasts.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit, ndtr, ndtri
+
+from scorereport.groups import Drawn, compare_group_scores
+from scorereport.inference.bootstrapping import bootstrap_panel
+from scorereport.inference.delong import auc_interval
+from scorereport.inference.differences import delong_test, score_difference
+from scorereport.inference.heterogeneity import group_calibration_test
+from scorereport.inference.measures import resolve_measure
+from scorereport.inference.panel import make_panel
+from scorereport.inference.regression import calibration_line
+from scorereport.results import GroupResult, ModelScores, SampleSummary, ScoreValue
+from validation.coverage.rejections import closed_form_p_values
+from validation.coverage.settings import Sample, alike
+from validation.coverage.simulate import ALPHA, Cell, Plan, Trial, draw_seed, rejects, simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from scorereport.arrays import FloatArray
+    from scorereport.inference.bootstrap_results import Bootstrap
+    from scorereport.inference.outcomes import Estimate
+    from validation.coverage.record import Row
+
+LEVEL = 0.95
+_RESAMPLES = 300
+#: AUC, events, non-events, deviation of the log-odds of events, thresholds that make forecasts discrete.
+_AUCS = (
+    (0.97, 10, 300, 1.0, ()),
+    (0.99, 20, 200, 1.0, ()),
+    (0.99, 50, 500, 1.0, ()),
+    (0.8, 15, 15, 1.0, ()),
+    (0.5, 10, 10, 1.0, ()),
+    (0.9, 10, 10, 1.0, ()),
+    (0.7, 30, 30, 1.0, ()),
+    (0.9, 100, 1000, 1.0, ()),
+    (0.8, 20, 400, 2.0, ()),
+    (0.8, 1000, 2000, 2.0, ()),
+    (0.8, 1000, 2000, 0.5, ()),
+    (0.8, 1000, 2000, 1.0, (0.3, 1.2)),
+)
+#: AUC of both models, events, non-events.
+_PAIRS = ((0.75, 10, 300), (0.9, 10, 300), (0.75, 15, 15), (0.9, 15, 15), (0.75, 8, 100), (0.9, 8, 100))
+_SIZE = 25
+_SEEDS = 8
+_FEW = (6, 10, 20, 40, 200)
+_BETWEEN, _TOGETHER = 0.5, 0.13
+
+
+def study_few(plan: Plan) -> Iterator[Row]:
+    """AUCs, paired AUCs, clusters that are few or unequal, groups with few clusters or few events."""
+    for case in plan.cells(_AUCS[:4], _AUCS):
+        cell = Cell(study="AUC intervals", setting=_name_auc(*case), n=case[1] + case[2], nominal=LEVEL)
+        yield from simulate(plan, cell, _auc_trial(*case), plan.runs(500, 4000))
+    for auc, events, others in plan.cells(_PAIRS[:2], _PAIRS):
+        setting = f"both {auc:g}, {events} + {others}"
+        cell = Cell(study="paired AUCs", setting=setting, n=events + others, nominal=ALPHA)
+        yield from simulate(plan, cell, _paired_trial(auc, events, others), plan.runs(500, 4000))
+    for clusters in plan.cells(_FEW[:3], _FEW):
+        yield from _study_clusters(plan, "equal clusters", [_SIZE] * clusters)
+    yield from _study_clusters(plan, "one with half of the rows", [19 * _SIZE] + [_SIZE] * 19)
+    yield from _study_clusters(plan, "5 to 80 rows", [5] * 10 + [20] * 6 + [80] * 4)
+    for clusters, groups in plan.cells(((40, 4),), ((40, 4), (80, 8))):
+        setting = f"{groups} groups of {clusters // groups} clusters"
+        cell = Cell(study="few in groups", setting=setting, n=_SIZE * clusters, nominal=ALPHA)
+        yield from simulate(plan, cell, _nested_trial(clusters, groups), plan.runs(100, 1000))
+    cell = Cell(study="few in groups", setting="10 groups with 12 events each", n=3000, nominal=ALPHA)
+    yield from simulate(plan, cell, _rare_trial(10, 300), plan.runs(100, 1000))
+
+
+# AUCs
+
+
+def _name_auc(auc: float, events: int, others: int, deviation: float, cuts: tuple[float, ...]) -> str:
+    more = "" if deviation == 1 else f", events {deviation:g} times as spread"
+    return f"binormal {auc:g}, {events} + {others}{more}{', 3 values' if cuts else ''}"
+
+
+def _auc_trial(auc: float, events: int, others: int, deviation: float, cuts: tuple[float, ...]) -> Trial:
+    shift = float(ndtri(auc)) * np.hypot(1, deviation)
+    truth = _discrete_auc(shift, deviation, cuts) if cuts else auc
+    y = np.repeat([1, 0], [events, others])
+
+    def trial(rng: np.random.Generator) -> dict[str, float]:
+        of_events = shift + deviation * rng.standard_normal(events)
+        x = np.concatenate([of_events, rng.standard_normal(others)])
+        p = (np.searchsorted(cuts, x) + 1) / (len(cuts) + 2) if cuts else ndtr(x)
+        return {"score": _covers(auc_interval(y, p, level=LEVEL), truth)}
+
+    return trial
+
+
+def _discrete_auc(shift: float, deviation: float, cuts: tuple[float, ...]) -> float:
+    """Of forecasts that tell only between which cuts a case lies."""
+    edges = np.array([-np.inf, *cuts, np.inf])
+    of_events, of_others = np.diff(ndtr((edges - shift) / deviation)), np.diff(ndtr(edges))
+    return float((of_events * (np.cumsum(of_others) - of_others / 2)).sum())
+
+
+def _paired_trial(auc: float, events: int, others: int) -> Trial:
+    """Two models whose scores correlate by 1/2 in each class."""
+    y = np.repeat([1, 0], [events, others])
+    shift = np.sqrt(2) * float(ndtri(auc))
+
+    def trial(rng: np.random.Generator) -> dict[str, float]:
+        case = np.arange(len(y)).repeat(2)
+        first, second = ndtr(alike(rng, case, 0.5).reshape(-1, 2).T + shift * y)
+        return rejects({"DeLong": delong_test(y, first, second).p_value})
+
+    return trial
+
+
+def _covers(interval: Estimate, truth: float) -> float:
+    return float(interval.lower <= truth <= interval.upper)
+
+
+# Clusters
+
+
+def _study_clusters(plan: Plan, setting: str, sizes: list[int]) -> Iterator[Row]:
+    runs = plan.runs(100, 1000)
+    cell = Cell(study="few clusters", setting=setting, n=len(sizes), nominal=LEVEL)
+    yield from simulate(plan, cell, _cluster_trial(sizes), runs)
+    cell = Cell(study="tests with few clusters", setting=setting, n=len(sizes), nominal=ALPHA)
+    yield from simulate(plan, cell, _test_trial(sizes), runs)
+
+
+def draw_clusters(rng: np.random.Generator, sizes: list[int]) -> Sample:
+    """Calibrated forecasts in clusters of these sizes."""
+    cluster = np.repeat(np.arange(len(sizes)), sizes)
+    x = _quantile(alike(rng, cluster, _BETWEEN))
+    return Sample(y=ndtr(alike(rng, cluster, _TOGETHER)) < x, x=x, cluster=cluster)
+
+
+def _quantile(normal: FloatArray) -> FloatArray:
+    return np.asarray(expit(normal - 1))
+
+
+@cache
+def _truth() -> dict[str, float]:
+    """Brier score and AUC of the calibrated forecasts."""
+    p = _quantile(ndtri((np.arange(1_000_000) + 0.5) / 1_000_000))
+    below = np.cumsum(1 - p) - (1 - p) / 2
+    auc = (p * below).sum() / (p.sum() * (1 - p).sum())
+    return {"Brier": float((p * (1 - p)).mean()), "AUC": float(auc)}
+
+
+def _cluster_trial(sizes: list[int]) -> Trial:
+    truth = _truth()
+
+    def trial(rng: np.random.Generator) -> dict[str, float]:
+        sample, seed = draw_clusters(rng, sizes), _some_seed(rng)
+        line = calibration_line(sample.y, sample.x, level=LEVEL, cluster=sample.cluster)
+        auc = auc_interval(sample.y, sample.x, level=LEVEL, cluster=sample.cluster)
+        boot = _bootstrap(sample, ["brier"], seed)
+        return {
+            "slope": _covers(line.slope, 1),
+            "intercept": _covers(line.intercept, 0),
+            "intercept at slope 1": _covers(line.intercept_at_slope_one, 0),
+            "AUC": _covers(auc, truth["AUC"]),
+            "Brier score": _covers(boot.interval("", "brier", level=LEVEL), truth["Brier"]),
+        }
+
+    return trial
+
+
+def _some_seed(rng: np.random.Generator) -> int:
+    """One of a few seeds, of which the start of each stream is remembered."""
+    return draw_seed(rng) % _SEEDS
+
+
+def _bootstrap(sample: Sample, scores: list[str], seed: int) -> Bootstrap:
+    panel = make_panel(sample.y, {"": sample.x}, cluster=sample.cluster)
+    measures = [resolve_measure(score, {}) for score in scores]
+    return bootstrap_panel(panel, measures, resamples=_RESAMPLES, seed=seed, whole=False)
+
+
+def _test_trial(sizes: list[int]) -> Trial:
+    def trial(rng: np.random.Generator) -> dict[str, float]:
+        sample = draw_clusters(rng, sizes)
+        noise = alike(rng, np.arange(len(sample.x)).repeat(2), 0.5).reshape(-1, 2)
+        first, second = (expit(np.log(sample.x / (1 - sample.x)) + 0.5 * e) for e in noise.T)
+        paired = {
+            "paired Brier scores": score_difference(sample.y, first, second, cluster=sample.cluster),
+            "paired AUCs": delong_test(sample.y, first, second, cluster=sample.cluster),
+        }
+        p_values = closed_form_p_values(sample)
+        return rejects(p_values | {name: test.p_value for name, test in paired.items()})
+
+    return trial
+
+
+# Groups
+
+
+def _nested_trial(clusters: int, groups: int) -> Trial:
+    """Clusters that each lie in one of several groups that do not differ."""
+
+    def trial(rng: np.random.Generator) -> dict[str, float]:
+        sample = draw_clusters(rng, [_SIZE] * clusters)
+        group = np.asarray(sample.cluster) % groups
+        intercept, both = group_calibration_test(sample.y, sample.x, group, cluster=sample.cluster)
+        p_values = {"intercept": intercept.p_value, "intercept and slope": both.p_value}
+        p_values |= _compare_groups(sample, group, _some_seed(rng))
+        # what the finding on groups says, with all tests adjusted for their number
+        smallest = len(p_values) * min(p_values.values())
+        return rejects(p_values | {"any, adjusted": smallest})
+
+    return trial
+
+
+def _rare_trial(groups: int, size: int) -> Trial:
+    """Independent rows of which 4 % are events."""
+
+    def trial(rng: np.random.Generator) -> dict[str, float]:
+        x = expit(1.2 * rng.standard_normal(groups * size) - 4)
+        sample, group = Sample(y=rng.random(len(x)) < x, x=x), np.arange(len(x)) % groups
+        return rejects(_compare_groups(sample, group, _some_seed(rng)))
+
+    return trial
+
+
+def _compare_groups(sample: Sample, group: NDArray[np.int64], seed: int) -> dict[str, float]:
+    """Cochran's Q of scores and AUCs, as an evaluation has it."""
+    found = [_score_group(sample, group == label, seed) for label in np.unique(group)]
+    drawn = Drawn(counted=True, clustered=sample.cluster is not None)
+    tests = compare_group_scores(found, 0, [], drawn)
+    return {test.name: test.p_value for test in tests}
+
+
+def _score_group(sample: Sample, chosen: NDArray[np.bool_], seed: int) -> GroupResult:
+    y, x = sample.y[chosen], sample.x[chosen]
+    cluster = None if sample.cluster is None else sample.cluster[chosen]
+    boot = _bootstrap(Sample(y=y, x=x, cluster=cluster), ["brier", "log_loss"], seed)
+    intervals = {name: boot.interval("", name) for name in ("brier", "log_loss")}
+    intervals["roc_auc"] = auc_interval(y, x, cluster=cluster)
+    scores = tuple(
+        ScoreValue(name=name, value=interval.value, skill=np.nan, interval=interval)
+        for name, interval in intervals.items()
+    )
+    return GroupResult(
+        column="",
+        label="",
+        sample=SampleSummary(rows=len(y), total=float(len(y)), events=float(y.sum())),
+        models=(ModelScores(model="", scores=scores, decompositions=()),),
+    )
