@@ -73,8 +73,8 @@ class Split(NamedTuple):
 def exact_share(share: float, cases: float, level: float) -> tuple[float, float]:
     """Clopper and Pearson's interval of a share of so many cases, which need not be a whole number.
 
-    >>> exact_share(0.0, 30, 0.95)[1]  # 1 - 0.025**(1/30)
-    0.1157...
+    >>> round(exact_share(0.0, 30, 0.95)[1], 4)  # 1 - 0.025**(1/30)
+    0.1157
     """
     tail, happened = (1 - level) / 2, share * cases
     lower = betaincinv(happened, cases - happened + 1, tail) if share > 0 else 0.0

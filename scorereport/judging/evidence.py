@@ -97,8 +97,9 @@ def exact_bounds(
     """Bounds of a number that hold at the level for every distribution of scores; None if there are none.
 
     >>> from scorereport.configuration.measures import MEASURES
-    >>> exact_bounds(MEASURES["brier"], 0.0, 30, 0.95)  # as for a rate: 1 - 0.025**(1/30)
-    (0.0, 0.1157...)
+    >>> lower, upper = exact_bounds(MEASURES["brier"], 0.0, 30, 0.95)
+    >>> lower, round(upper, 4)  # as for a rate: 1 - 0.025**(1/30)
+    (0.0, 0.1157)
     >>> exact_bounds(MEASURES["log_loss"], 0.0, 30, 0.95) is None
     True
     """

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport.formatting import counted, format_count
 from scorereport.judging import Light, count_lights, describe_numbers, describe_unjudged
+from scorereport.judging.evidence import FEWEST_CASES
 from scorereport.report.cards import describe_cards
 from scorereport.report.cells import length_class, make_cell
 from scorereport.report.conclusions import conclude, describe_method_line
@@ -93,8 +94,9 @@ def _limits_table(judgements: Sequence[Judgement]) -> Part | None:
     return {
         "kind": "table",
         "caption": "Limits and how they were judged, on the whole interval of each number: inconclusive "
-        "where the limit lies inside it. Intervals of MCB and DSC are of the true component, without the "
-        f"overfit of the fit, and may exclude the measured value{rest}",
+        f"where the limit lies inside it, or where events or non-events are fewer than {FEWEST_CASES} and no "
+        "exact bound decides. Intervals of MCB and DSC are of the true component, without the overfit of the "
+        f"fit, and may exclude the measured value{rest}",
         "detail": "",
         "look": f"evaluation roomy {length_class(len(shown))}",
         "heads": [make_cell(head, kind) for head, kind in zip(heads, kinds, strict=True)],
