@@ -99,7 +99,7 @@ def score_difference(
         ordered in time that depend on those shortly before; "auto" is "cluster" if clusters are given,
         else "hac" if times are, else "iid". What is given beyond is not used.
     lags : how many time points back dependence reaches, for Newey and West's errors of "hac"; by default
-        the errors come from the T^(1/3) slowest cosines over T times (Lazarus and others), which also see
+        the errors come from the ¾ T^(1/3) slowest cosines over T times (Lazarus and others), which also see
         dependence that reaches far, and the distribution is that of t with as many degrees of freedom
     sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
         "frequency", how often each row was observed

@@ -126,7 +126,7 @@ CALIBRATION = {
         formula="t = Σ d / √(2 Σ Λ² / B), d = (y − p)(1 − 2p), Λ = Σ D cos(π j (t − ½)/T), D the sums at "
         "each of T times, j = 1, …, B",
         convention="It sees forecasts that are too extreme or too timid, and is blind to some shifts. B = "
-        "T^(1/3), at least 4; t with B degrees of freedom.",
+        "¾ T^(1/3), at least 4; t with B degrees of freedom.",
         reference=f"{SPIEGELHALTER_1986}; {LAZARUS_2018}",
     ),
     "Calibration in the large in time": Formula(

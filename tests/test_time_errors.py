@@ -1,0 +1,142 @@
+"""Rows that depend in time: the test of it, tests of calibration that allow for it, and page one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from scipy.special import expit, logit
+from scipy.stats import f as fisher
+from scipy.stats import t as student
+from statsmodels.stats.diagnostic import acorr_ljungbox
+
+import scorereport as sr
+from scorereport.inference.calibration import mean_calibration_test, spiegelhalter_test
+from scorereport.inference.calibration_in_time import INDEPENDENT, allow_for_time
+from scorereport.inference.panel import make_panel
+from scorereport.inference.regression import calibration_line, line_tests
+from scorereport.inference.time_errors import autocorrelation_test, number_of_cosines
+from scorereport.report.conclusions import conclude
+from scorereport.report.provenance import Provenance
+from scorereport.report.record import make_report
+
+TIMES = 200
+
+
+def draw(*, spells=1):
+    """Two rows at each time; outcomes that follow the forecasts, the same uniform number for some times."""
+    rng = np.random.default_rng(5)
+    p = rng.uniform(0.1, 0.9, 2 * TIMES)
+    level = np.repeat(rng.random(TIMES // spells), 2 * spells)
+    return (level < p).astype(float), p, np.repeat(np.arange(TIMES), 2)
+
+
+def covariance_of(sums):
+    """Of the totals of series, a row for each, by the projections on the slowest cosines."""
+    n, cosines = sums.shape[1], number_of_cosines(sums.shape[1])
+    angles = np.pi * np.outer(np.arange(n) + 0.5, np.arange(1, cosines + 1)) / n
+    parts = np.sqrt(2) * sums @ np.cos(angles)
+    return parts @ parts.T / cosines
+
+
+def at_times(values, time):
+    return np.array([np.bincount(time, weights=row) for row in np.atleast_2d(values)])
+
+
+@pytest.mark.parametrize(("times", "cosines"), [(30, 4), (365, 5), (400, 5), (1000, 7), (8000, 15)])
+def test_cosines_are_few(times, cosines):
+    assert number_of_cosines(times) == cosines
+
+
+def test_the_test_of_autocorrelation_is_that_of_statsmodels():
+    y, p, time = draw(spells=4)
+    panel = make_panel(y, {"p": p}, time=time)
+    found = autocorrelation_test(panel, panel.outcome - panel.only)
+    sums = at_times(y - p, time)[0]
+    expected = acorr_ljungbox(sums, lags=[5]).iloc[0]
+    assert (found.statistic, found.p_value) == pytest.approx((expected.lb_stat, expected.lb_pvalue), rel=1e-9)
+    assert found.note == f"Autocorrelation at lag 1: {sm.tsa.acf(sums, nlags=1)[1]:.2f}."
+    few = make_panel(y[:40], {"p": p[:40]}, time=time[:40])
+    assert np.isnan(autocorrelation_test(few, few.outcome - few.only).p_value)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_tests_of_calibration_allow_for_time(weighted):
+    """Every number again by matrices: sums at each time, projected on cosines."""
+    y, p, time = draw(spells=4)
+    weight = np.random.default_rng(2).integers(1, 4, len(y)).astype(float) if weighted else np.ones(len(y))
+    given = {"sample_weight": weight} if weighted else {}
+    panel = make_panel(y, {"p": p}, time=time, **given)
+    alone = [
+        spiegelhalter_test(y, p, **given),
+        mean_calibration_test(y, p, **given),
+        *line_tests(y, p, **given),
+    ]
+    line, tests = allow_for_time(panel, calibration_line(y, p, **given), alone)
+    cosines = number_of_cosines(TIMES)
+    for test, factor in zip(tests, (1 - 2 * p, np.ones_like(p)), strict=False):
+        terms = weight * factor * (y - p)
+        statistic = terms.sum() / np.sqrt(covariance_of(at_times(terms, time))[0, 0])
+        assert test.statistic == pytest.approx(statistic, rel=1e-9)
+        assert test.p_value == pytest.approx(2 * student.sf(abs(statistic), cosines), rel=1e-9)
+    x = sm.add_constant(logit(p))
+    fit = sm.GLM(y, x, family=sm.families.Binomial(), freq_weights=weight).fit()
+    moved = fit.normalized_cov_params @ (x * (weight * (y - fit.fittedvalues))[:, None]).T
+    covariance = covariance_of(at_times(moved, time))
+    reach = student.ppf(0.975, cosines) * np.sqrt(covariance[1, 1])
+    assert (line.slope.lower, line.slope.upper) == pytest.approx(
+        (fit.params[1] - reach, fit.params[1] + reach), rel=1e-6
+    )
+    off = fit.params - [0, 1]
+    wald = off @ np.linalg.solve(covariance, off)
+    by_f = fisher.sf(wald * (cosines - 1) / (2 * cosines), 2, cosines - 1)
+    assert (tests[4].statistic, tests[4].p_value) == pytest.approx((wald, by_f), rel=1e-6)
+    assert tests[2].statistic == pytest.approx((fit.params[1] - 1) / np.sqrt(covariance[1, 1]), rel=1e-6)
+
+
+def test_few_times_leave_the_tests_as_they_are_with_a_note():
+    y, p, time = draw()
+    y, p, time = y[:40], p[:40], time[:40]
+    alone = [mean_calibration_test(y, p)]
+    _, (test, dependence) = allow_for_time(make_panel(y, {"p": p}, time=time), calibration_line(y, p), alone)
+    assert test.p_value == alone[0].p_value
+    assert test.note == INDEPENDENT
+    assert np.isnan(dependence.p_value)
+
+
+def findings_of(y, p, day, **options):
+    frame = pd.DataFrame(
+        {"y": y.astype(int), "m": p, "day": pd.Timestamp("2025-01-01") + pd.to_timedelta(day, "D")}
+    )
+    evaluation = sr.evaluate(frame, outcome="y", forecasts=["m"], resamples=99, **options)
+    report = make_report(evaluation, Provenance(time="2026-11-15T07:30:12+00:00"))
+    return evaluation, [finding.text for finding in conclude(report)]
+
+
+def test_page_one_does_not_state_evidence_of_rows_that_depend_in_time():
+    """Ten spells of 40 days: in most of them more events happen than forecast."""
+    time = np.arange(400)
+    p = np.random.default_rng(1).uniform(0.2, 0.8, 400)
+    level = np.repeat([0.15, 0.35, 0.25, 0.4, 0.7, 0.75, 0.6, 0.25, 0.3, 0.45], 40)
+    y = (level < p).astype(float)
+    evaluation, findings = findings_of(y, p, time, time="day")
+    (told,) = [text for text in findings if "depend on each other in time" in text]
+    assert "(autocorrelation 0." in told
+    assert "tests that take rows as independent are too confident" in told
+    assert "There is no evidence that m is miscalibrated once that is allowed for" in told
+    assert not any(text.startswith("There is evidence that m is miscalibrated") for text in findings)
+    scores = evaluation.models[0].scores
+    assert all(test.note.endswith(INDEPENDENT) for test in scores.miscalibration_tests)
+    _, alone = findings_of(y, p, time)
+    assert any(text.startswith("There is evidence that m is miscalibrated") for text in alone)
+
+
+def test_a_model_that_is_wrong_at_all_times_is_still_shown_to_be():
+    rng = np.random.default_rng(3)
+    p, time = rng.uniform(0.1, 0.9, 3000), np.repeat(np.arange(300), 10)
+    level = np.where(rng.random(3000) < 0.7, np.repeat(rng.random(75), 40), rng.random(3000))
+    y = (level < expit(logit(p) + 2)).astype(float)
+    _, findings = findings_of(y, p, time, time="day")
+    (told,) = [text for text in findings if "depend on each other in time" in text]
+    assert "There is evidence that m is miscalibrated once that is allowed for" in told
