@@ -224,6 +224,12 @@ def test_perfect_certain_forecasts_have_an_interval_with_width():
     assert all(e.upper > 0.1 for e in found.intervals)
 
 
+@pytest.mark.parametrize("weight", [[1, 1], [1, 10_000_000]])
+def test_no_distance_is_larger_than_forecasts_allow(weight):
+    for found in calibration_errors([0, 1], [0.2, 0.7], sample_weight=weight).intervals:
+        assert 0 <= found.lower <= found.value <= found.upper <= 0.8
+
+
 def test_one_cluster_has_no_interval_of_distances():
     for found in (
         *calibration_errors(Y, P, cluster=np.zeros(N)).intervals,

@@ -141,11 +141,15 @@ class DrawnCurve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistanceLimits:
-    """A statistic of the drawn curve, its limits, and the standard deviation of its draws."""
+    """A statistic of the drawn curve, its limits, and the standard deviation of its draws.
+
+    `most` is the largest that the forecasts allow.
+    """
 
     value: float
     lower: float
     upper: float
+    most: float
     standard_error: float
 
     def scaled_to(self, value: float) -> DistanceLimits:
@@ -154,7 +158,8 @@ class DistanceLimits:
         return DistanceLimits(
             value=value,
             lower=scale * self.lower,
-            upper=scale * self.upper,
+            upper=min(scale * self.upper, self.most),
+            most=self.most,
             standard_error=scale * self.standard_error,
         )
 
@@ -172,11 +177,13 @@ def bound_distances(drawn: DrawnCurve, summary: Summary, level: float) -> list[D
     shares = np.array([_compare(drawn.distances(multiple), summary, found) for multiple in multiples])
     as_large, as_small = shares[:, 0], shares[:, 1]
     quantile = np.quantile(here, 1 - tail, axis=1)
+    most = summary.values(np.maximum(drawn.forecast, 1 - drawn.forecast)[:, None])[:, 0].tolist()
     return [
         DistanceLimits(
             value=value,
             lower=_smallest(multiples, as_large[:, k], tail) * value,
             upper=max(_largest(multiples, as_small[:, k], tail) * value, float(quantile[k])),
+            most=most[k],
             standard_error=float(here[k].std(ddof=1)),
         )
         for k, value in enumerate(found[:, 0].tolist())

@@ -44,13 +44,17 @@ TEXTS = {
     "scale verdicts": "How often the angle calls a model over- or under-confident, or finds its classes "
     "biased. In the setting of that name true probabilities are multiplied by 3, 1 and 1/3.",
     "decisions": "Calibrated forecasts with a beta distribution: rates, net benefit, and its difference to "
-    "treating all, at half the prevalence, at it, and at twice of it (at .8 for 0.5). Wilson's intervals are "
-    "of a discrete count: with few cases their coverage goes up and down about the nominal one, by up to a "
-    "few points, and rates of which no case could count are not counted as wrong. Clusters are of five cases "
-    "with the same forecast.",
+    "treating all, at half the prevalence (low), at it (middle), and at twice of it (high; .8 for prevalence "
+    "0.5). Wilson's intervals are of a discrete count: with few cases their coverage goes up and down about "
+    "the nominal one. At prevalence 0.02 and n = 100, with two events, the sensitivity at the low threshold "
+    "is covered in 91 %. Rates of which no case could count are not counted as wrong. Clusters are of five "
+    "cases with the same forecast.",
     "distances": "Test-inversion intervals of ICI, E50, E90 and Emax, for the curve that lowess has in an "
     "endless sample and for the true curve, and of ECE. At and near calibration they are on the safe side: "
-    "the upper end is the larger of two, and the lower end is 0 unless the data speak against it.",
+    "the upper end is the larger of two, and the lower end is 0 unless the data speak against it. Two cells "
+    "of the root are more than 3 points low: E50 at n = 200, whose draws take the direction of the deviation "
+    "from few cases, and E90 of the true curve at n = 1000, which lowess flattens; the note at the number "
+    "says so.",
     "flexible curves": "The share of forecasts at which the band of the flexible calibration curve holds "
     "the true probability.",
     "few events": "Intervals of mean scores and of their skill where one case in fifty is an event: "

@@ -33,6 +33,7 @@ BAND_LEVEL = 0.9
 _FORECASTS = {0.5: 4.0, 0.1: 8.0, 0.02: 50.0}
 _DISTANCES = ("calibrated", "slope .8", "sqrt", "rare, cal.", "10 values, .8")
 _CURVES = ("calibrated", "slope .8", "sqrt")
+_PLACES = ("low", "middle", "high")
 _KINDS = ("clusters", "weights")
 _MEASURES = ("ici", "e50", "e90", "emax")
 #: Forecasts that stand for all: their quantiles at midpoints of as many equal shares.
@@ -80,7 +81,7 @@ def _decision_trial(prevalence: float, n: int, thresholds: FloatArray, kind: str
                     target = truth[found.measure][place]
                     is_defined = np.isfinite(found.value)
                     inside = not is_defined or found.lower <= target <= found.upper
-                    covered[f"{found.measure}, t = {thresholds[place]:g}"] = float(inside)
+                    covered[f"{found.measure}, {_PLACES[place]} threshold"] = float(inside)
         return covered
 
     return trial
