@@ -157,4 +157,6 @@ def describe_murphy_differences(differences: Sequence[MurphyDifference]) -> str:
         f"Differences of mean elementary scores against the cost ratio θ, {pairs}, with pointwise and "
         f"simultaneous {format_level(shown[0].level)} bounds; below zero the first is better."
     )
-    return sentences([opening, *(difference.sentence for difference in shown)])
+    alone = [f"Each band holds for its pair alone, not for all {len(differences)} pairs at once."]
+    several = alone if len(differences) > 1 else []
+    return sentences([opening, *several, *(difference.sentence for difference in shown)])

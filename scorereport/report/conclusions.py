@@ -142,12 +142,12 @@ def _conclude_calibration(
     mcb, score = (format_number(value, decimals) for value in (part.miscalibration, part.score))
     measured = (
         f"(miscalibration {mcb} of a {_inside(label_of(name))} of {score}, "
-        f"p {equals(format_p_value(test.p_value))})"
+        f"p {equals(format_p_value(test.p_value))}{_name_adjusted(test, evaluation)})"
     )
     if isinstance(result, ModelResult) and (dependence := find_dependence(result, alpha)) is not None:
         yield _conclude_in_time(result, measured, dependence, alpha)
         return
-    if test.p_value <= alpha:
+    if _adjusted(test) <= alpha:
         more = _tell_how(result, evaluation)
         text, tone = f"There is evidence that {result.model} is miscalibrated {measured}{more}.", "open"
     elif isnan(test.p_value) or alpha * (evaluation.settings.resamples + 1) < 1:
@@ -155,9 +155,17 @@ def _conclude_calibration(
     else:
         known = result.scores.component(name, "miscalibration")
         upper = nan if known is None else known.upper
-        limit = "" if isnan(upper) else f"; less overfit it may be as large as {format_number(upper, 4)}"
+        limit = "" if isnan(upper) else f"; overfit-corrected it may be as large as {format_number(upper, 4)}"
         text, tone = f"{result.model}: no evidence of miscalibration {measured}{limit}.", "plain"
     yield Finding(text=text, see="reliability", tone=tone)
+
+
+def _name_adjusted(test: HypothesisTest, evaluation: Evaluation) -> str:
+    """The p-value that is adjusted for the number of models, if there are several; it decides."""
+    if test.p_value_holm is None:
+        return ""
+    models = len(evaluation.results)
+    return f", adjusted for {models} models {format_p_value(test.p_value_holm)}"
 
 
 def _conclude_in_time(

@@ -142,6 +142,9 @@ def _find_adjusted(evaluation: Evaluation) -> Iterator[str]:
     """Over what p-values were adjusted."""
     if any(d.p_value_holm is not None for d in evaluation.comparisons.differences):
         yield "the pairs of models, for each measure"
+    of_models = [test for m in evaluation.results for test in m.scores.miscalibration_tests]
+    if any(test.p_value_holm is not None for test in of_models):
+        yield "the models, for each test of calibration"
     grouped = [model for group in (*evaluation.groups, *evaluation.windows) for model in group.models]
     if any(test.p_value_holm is not None for model in grouped for test in model.miscalibration_tests):
         yield "the groups or periods of a column, for the tests that MCB is 0"

@@ -31,7 +31,8 @@ def describe_comparison(report: Report) -> Section | None:
                 curves,
                 caption="Difference of mean elementary scores against the cost ratio; below zero the first "
                 f"model is better. Bands of level {format_level(curves[0].level)}: dark at each cost, light "
-                f"at all costs together ({curves[0].resamples} draws, seed {curves[0].seed}).",
+                f"at all costs together ({curves[0].resamples} draws, seed {curves[0].seed})"
+                f"{', of each pair alone' if len(curves) > 1 else ''}.",
             )
             if curves
             else None,
