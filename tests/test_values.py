@@ -239,6 +239,20 @@ def test_one_cluster_has_no_interval_of_distances():
         assert found.note == "One cluster does not show how much outcomes vary: there is no interval."
 
 
+def test_clusters_of_one_row_have_about_the_errors_of_rows():
+    """Also where forecasts are above 1/2: residuals were once taken from a probability below it."""
+    p = np.tile(np.linspace(0.05, 0.95, 50), 8)
+    y = (np.arange(400) % 8 < 8 * p).astype(float)
+    for measure in (calibration_errors, expected_calibration_error):
+        rows, clusters = (np.ravel(measure(y, p, cluster=c)) for c in (None, np.arange(400)))
+        for one, other in zip(rows, clusters, strict=True):
+            found, again = (
+                e.interval if measure is expected_calibration_error else e.intervals[0] for e in (one, other)
+            )
+            assert again.upper == pytest.approx(found.upper, rel=0.3)
+            assert again.standard_error == pytest.approx(found.standard_error, rel=0.3)
+
+
 def test_clusters_widen_distances():
     y, p, cluster = (np.repeat(v, 4) for v in (Y, P, np.arange(N)))
     narrow, wide = (calibration_errors(y, p, cluster=c).intervals[0].standard_error for c in (None, cluster))

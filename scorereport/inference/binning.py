@@ -133,7 +133,7 @@ def bin_errors(
     drawn = DrawnCurve(
         forecast=cells.forecast,
         curve=cells.event_rate,
-        calibrated=cells.noise(panel, _calibrated(panel, cells), draws, seed, level),
+        calibrated=cells.noise(panel, _calibrated(panel, cells, expected), draws, seed, level),
         observed=cells.noise(panel, expected, draws, seed, level),
     )
     (limits,) = bound_distances(drawn, _BinnedDistance(share=share, norm=norm), level)
@@ -183,8 +183,13 @@ def _expect(panel: Panel, cells: Cells) -> FloatArray:
     return shrink(cells.event_rate, cells.weight / panel.units.case_weight)
 
 
-def _calibrated(panel: Panel, cells: Cells) -> FloatArray:
-    """The probability of each bin that has the variance of calibrated outcomes: p(1 - p) on average."""
+def _calibrated(panel: Panel, cells: Cells, expected: FloatArray) -> FloatArray:
+    """The probability of each bin that has the variance of calibrated outcomes: p(1 - p) on average.
+
+    Clusters show their variance by residuals, which are those of the observed event rates.
+    """
+    if panel.cluster is not None:
+        return expected
     spread = np.bincount(cells.index, panel.units.row_weight * panel.only * (1 - panel.only)) / cells.weight
     return (1 - np.sqrt(np.maximum(1 - 4 * spread, 0))) / 2
 

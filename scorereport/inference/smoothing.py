@@ -229,7 +229,7 @@ def _draw(
     expected = shrink(curve[1:-1], max(fraction * panel.units.total / panel.units.case_weight, 1))
     noise = [
         np.einsum("km,mb->kb", lines, cells.noise(panel, probability, draws, seed, level))  # not BLAS
-        for probability in (cells.forecast, expected)
+        for probability in (cells.forecast if panel.cluster is None else expected, expected)
     ]
     weight = np.concatenate([[0.0], cells.weight, [0.0]])  # ends count for the maximum only
     return DrawnCurve(forecast=at, curve=curve, calibrated=noise[0], observed=noise[1]), weight
