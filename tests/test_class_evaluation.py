@@ -449,7 +449,7 @@ def test_which_way_is_better_is_told_with_each_difference(inferred):
 
 
 def test_few_cases_of_a_class_are_told_with_the_tests_of_groups(inferred):
-    told = "Some group has fewer than 20 cases of a class: the test may reject too often."
+    told = "Some group has fewer than 20 cases of a class: the test allows for that and detects less."
     smallest = min(min(group.sample.classes) for group in inferred.groups)
     assert all((told in h.test.note) == (smallest < 20) for h in inferred.heterogeneity)
     assert smallest < 20

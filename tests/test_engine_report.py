@@ -232,7 +232,9 @@ def test_methods_name_the_engine_and_every_interval(evaluation):
     assert "relative difference 1e−12" in of_engine["convention"]
     assert "approximate" not in of_engine["convention"]
     jackknife = entries["Grouped jackknife over buckets"]
-    assert re.search(r"skills\. 39\d buckets of rows\. In groups", jackknife["convention"])
+    buckets = r"39\d buckets of rows"
+    told = rf"skills\. {buckets}\. {buckets}, score interval of Newcombe's shape\. In groups"
+    assert re.search(told, jackknife["convention"])
     assert "In groups and periods at most 100 buckets." in jackknife["convention"]
     assert jackknife["reference"].startswith("Efron, Tibshirani (1993); Shao, Wu (1989)")
     assert "Pointwise consistency band, 90 % (continuous)" in entries
@@ -247,8 +249,8 @@ def test_methods_name_the_engine_and_every_interval(evaluation):
 
 def test_methods_of_clusters_sum_over_buckets(clustered):
     entries = entries_of(clustered)
-    assert entries["Spiegelhalter’s z"]["formula"].endswith("the inner sums over buckets")
-    assert entries["Calibration in the large"]["formula"].endswith("the inner sums over buckets")
+    assert entries["Spiegelhalter’s z"]["formula"].endswith("over a bucket, w its share of the cases")
+    assert entries["Calibration in the large"]["formula"].endswith("over a bucket, w its share of the cases")
     assert entries["Unreliability"]["formula"].startswith("χ² = dᵀV⁻¹d")
     assert "buckets of clusters" in entries["Calibration line"]["convention"]
     assert not any("band" in name for name in entries)
