@@ -239,7 +239,7 @@ def test_all_recorded_methods_are_in_the_catalogue(reports, name):
         name = f"{band.coverage.capitalize()} {band.kind} band, 90 % ({band.method})"
         assert (name in entries) == is_shown
     for difference in evaluation.comparisons.differences:
-        errors = re.search(r"(\w+ errors.*|paired.*)$", difference.method)[0]
+        errors = re.search(r"(\w+ errors.*|errors in time.*|paired.*)$", difference.method)[0]
         assert errors.replace("iid errors", "errors of independent rows") in told.replace("Errors", "errors")
     for test in (*model.calibration.tests, *(found.test for found in evaluation.heterogeneity)):
         assert test.method.startswith(("chi-squared", "Welch's F")) or test.method.lower() in told.lower()
@@ -273,11 +273,13 @@ def test_weights_and_times_are_told(reports):
     weighted, dated = (describe_methods(reports[name]).content for name in ("weighted", "dated"))
     assert any(sentence.startswith("Means and sums are weighted") for sentence in weighted["conventions"])
     assert not any(sentence.startswith("Means and sums") for sentence in dated["conventions"])
-    assert any("depend in time (HAC)" in sentence for sentence in dated["conventions"])
+    assert any("depend in time" in sentence for sentence in dated["conventions"])
     assert "(sums of weights)" in weighted["sizes"][0]
     entries = entries_of(reports["dated"])
-    assert "HAC errors (Bartlett, 3 lags, 80 times)" in entries["Difference of AUCs"]["convention"]
-    assert "Newey, West (1987)" in entries["Difference of AUCs"]["reference"]
+    told = entries["Difference of AUCs"]["convention"]
+    assert "errors in time (4 cosines, 80 times)" in told.replace("Errors", "errors")
+    assert "Lazarus" in entries["Difference of AUCs"]["reference"]
+    assert "Autocorrelation in time" in entries
     assert "Periods: by month." in entries["Subgroups and periods"]["convention"]
     assert "Integrated calibration index (ICI)" not in entries_of(reports["weighted"])
 
@@ -1009,6 +1011,10 @@ def test_only_these_formulas_are_not_computed_again():
         "distance interval",  # test_values.py
         "flexible",  # test_values.py
         "Unreliability by Wald",
+        "Unreliability in time",  # these four in test_time_errors
+        "Spiegelhalter's z in time",
+        "Calibration in the large in time",
+        "Autocorrelation in time",
         "Calibration by group by Wald",
         "consistency pointwise resampling",
         "confidence pointwise resampling",

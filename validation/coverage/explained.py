@@ -72,8 +72,10 @@ TEXTS = {
     "within it; one in forty may be.",
     "recalibration gains": "Intervals of the mean gain, on new cases, of maps fitted to as many cases as "
     "each cross-fitted map was. They are wider than needed where the gain is small: intervals of a square "
-    "that may be 0 are joined with those of a mean. The sentence is stated only where a gain is significant, "
-    "and its interval allows for that; of a small gain it starts at 0.",
+    "that may be 0 are joined with those of a mean.",
+    "stated gains": "The sentence on the best map is stated only where its gain is significant, in samples "
+    "where chance makes it large. The interval of the sentence allows for that, and starts at 0 where the "
+    "gain is barely shown; that of the table does not, and covers a small gain too rarely among such samples.",
     "calibration in time": "One row a day for a year; the event happens if a stationary series stays below "
     "the normal quantile of the forecast, which is calibrated. Tests of rows as independent reject too "
     "often, and page one does not state them as evidence where dependence in time is shown; the share of "

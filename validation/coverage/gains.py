@@ -27,9 +27,12 @@ _SETTINGS = {
     "slope .95": (0.0, 0.95),
     "slope .85": (0.0, 0.85),
     "slope .7": (0.0, 0.7),
+    "slope .5": (0.0, 0.5),
     "intercept +.25": (0.25, 1.0),
 }
 _SIZES = (300, 1000)
+#: Settings in which a gain is stated in some samples of the larger size, and in nearly all.
+_STATED = ("slope .7", "slope .5")
 _FOLDS = 5
 _GRID = (np.arange(4000) + 0.5) / 4000
 #: Maps of which the true gain is the mean.
@@ -44,6 +47,10 @@ def study_gains(plan: Plan) -> Iterator[Row]:
             cell = Cell(study="recalibration gains", setting=name, n=n, nominal=_LEVEL)
             trial = _trial(_SETTINGS[name], n, maps=plan.runs(100, _MAPS))
             yield from simulate(plan, cell, trial, plan.runs(100, 1000))
+    for name in plan.cells(_STATED, _STATED):
+        cell = Cell(study="stated gains", setting=name, n=_SIZES[-1], nominal=_LEVEL)
+        trial = _sentence_trial(_SETTINGS[name], _SIZES[-1], maps=plan.runs(100, _MAPS))
+        yield from simulate(plan, cell, trial, plan.runs(50, 1000))
 
 
 def _draw(rng: np.random.Generator, line: tuple[float, float], n: int) -> tuple[FloatArray, FloatArray]:
@@ -84,7 +91,21 @@ def _trial(line: tuple[float, float], n: int, *, maps: int) -> Trial:
                     difference = getattr(tried, score)
                     gain = truth[tried.method, score]
                     covered[f"{tried.method}, {score}"] = difference.lower <= -gain <= difference.upper
-        return covered | _examine_sentence(trials, truth)
+        return covered
+
+    return trial
+
+
+def _sentence_trial(line: tuple[float, float], n: int, *, maps: int) -> Trial:
+    """Samples are drawn until a gain is significant, and stated."""
+    truth = _true_gains(line, n, maps)
+
+    def trial(rng: np.random.Generator) -> dict[str, float]:
+        while True:
+            y, x = _draw(rng, line, n)
+            covered = _examine_sentence(try_recalibration(y, x, seed=draw_seed(rng)), truth)
+            if covered:
+                return covered
 
     return trial
 
@@ -98,4 +119,8 @@ def _examine_sentence(
         return {}
     best = better[first_lowest([t.brier.value for t in better])]
     lower, upper = bound_shown_gain(best.brier, ALPHA)
-    return {"sentence, where there is one": lower <= truth[best.method, "brier"] <= upper}
+    as_tabled = -best.brier.upper <= truth[best.method, "brier"] <= -best.brier.lower
+    return {
+        "interval of the table": as_tabled,
+        "interval of the sentence": lower <= truth[best.method, "brier"] <= upper,
+    }

@@ -148,8 +148,14 @@ def _state_dependence(evaluation: Evaluation) -> Iterator[str]:
             "drawn whole; standard errors are those of sums over clusters, and z is a quantile of t with one "
             "degree of freedom less than there are clusters, but for AUC and calibration line."
         )
-    if any("HAC" in d.method for d in evaluation.comparisons.differences):
+    if any("errors in time" in d.method for d in evaluation.comparisons.differences):
         yield (
-            "Differences between models have standard errors for rows that depend in time (HAC), and their z "
-            "is a quantile of t with one degree of freedom less than there are times."
+            "Differences between models, the calibration line and its tests have standard errors for rows that "
+            "depend in time, from the slowest cosines over the times; their z is a quantile of t with as many "
+            "degrees of freedom as cosines. Other intervals and tests take rows as independent."
+        )
+    elif any("HAC" in d.method for d in evaluation.comparisons.differences):
+        yield (
+            "Times are too few to show how rows depend on each other: differences between models take times "
+            "as independent, and their z is a quantile of t with one degree of freedom less than times."
         )
