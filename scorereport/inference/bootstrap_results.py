@@ -131,7 +131,7 @@ class Bootstrap:
         return Estimate(
             measure=statistic.measure,
             value=value,
-            standard_error=float(known.std(ddof=1)),
+            standard_error=_error(statistic, known, units),
             lower=lower,
             upper=upper,
             level=level,
@@ -183,6 +183,15 @@ class Bootstrap:
 
     def _uncertain(self, statistic: Statistic) -> Measure:
         return self.measures[statistic.measure.removesuffix(UNCERTAINTY)]
+
+
+def _error(statistic: Statistic, replicates: FloatArray, units: Units) -> float:
+    """The deviation of replicates; over clusters, where that is too small, the bias-reduced error."""
+    drawn = float(replicates.std(ddof=1))
+    if units.cluster is None:
+        return drawn
+    error = units.standard_error(statistic.influence())
+    return error if np.isfinite(error) else drawn
 
 
 def _widen_for_clusters(
