@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import nan
 from typing import ClassVar
 
 from scorereport.cases import RowFlow
@@ -71,13 +70,13 @@ class IndependentCases:
     """How many independent cases a sample has, with an event and without, or in each of K classes.
 
     They are rows; with sampling weights Kish's number of them, (Σw)²/Σw²; with clusters, the clusters that
-    have such a case.
+    have such a case. Of K classes there are no events, NaN.
     """
 
     unit: str
     total: float
-    events: float = nan
-    non_events: float = nan
+    events: float
+    non_events: float
     classes: tuple[float, ...] = ()
 
 

@@ -97,6 +97,8 @@ def describe_class_sample(rows: int, panel: ClassPanel) -> SampleSummary:
     independent = IndependentCases(
         unit=units.unit,
         total=count_independent(np.full(len(outcome), True), units),
+        events=np.nan,
+        non_events=np.nan,
         classes=tuple(count_independent(outcome == place, units) for place in range(panel.n_classes)),
     )
     return SampleSummary(
