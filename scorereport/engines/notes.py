@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _PLACES = {"duckdb": "DuckDB sorted the rows on disk", "spark": "Spark sorted the rows on its cluster"}
 
+#: What a reader must know where rows have times.
+INDEPENDENT_IN_TIME = "Rows are taken as independent, in time as well."
+
 
 def describe_engine(engine: Engine, settings: Settings) -> Iterator[str]:
     """Who sorted the rows, how intervals were made, and what was left out."""
@@ -60,7 +63,7 @@ def describe_rows(survey: Survey, settings: Settings) -> Iterator[str]:
 
 def _describe_dependence(survey: Survey) -> Iterator[str]:
     if survey.windows and survey.clusters is None:
-        yield "Rows are taken as independent, in time as well."
+        yield INDEPENDENT_IN_TIME
     if survey.clusters is not None:
         yield from describe_few_clusters(survey.clusters)
         yield "The Hosmer-Lemeshow test and all bands are left out: they need independent rows."

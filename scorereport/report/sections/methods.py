@@ -139,9 +139,9 @@ def _state_dependence(evaluation: Evaluation) -> Iterator[str]:
         )
     if any("errors in time" in d.method for d in evaluation.comparisons.differences):
         yield (
-            "Differences between models, the calibration line and its tests have standard errors for rows that "
-            "depend in time, from the slowest cosines over the times; their z is a quantile of t with as many "
-            "degrees of freedom as cosines. Other intervals and tests take rows as independent."
+            "Differences between models, the calibration line and its tests have standard errors for rows "
+            "that depend in time, from the slowest cosines over the times; their z is a quantile of t with "
+            "as many degrees of freedom as cosines. Other intervals and tests take rows as independent."
         )
     elif any("HAC" in d.method for d in evaluation.comparisons.differences):
         yield (
