@@ -218,21 +218,22 @@ def test_copies_of_a_row_never_help_to_fit_its_own_map():
     """Noise cannot be learnt from other rows; copies in another fold would tell a row's own outcome."""
     rng = np.random.default_rng(4)
     y, p = rng.integers(0, 2, 60).astype(float), rng.random(60)
-    trial = by_method(y, p, sample_weight=np.full(60, 20.0))["isotonic"]
+    trial = by_method(y, p, sample_weight=np.full(60, 20.0), weight_kind="frequency")["isotonic"]
     assert trial.brier.first_value > y.var()
     clustered = by_method(y.repeat(20), p.repeat(20), cluster=np.arange(60).repeat(20))["isotonic"]
     assert trial.brier.first_value == pytest.approx(clustered.brier.first_value, rel=0.2)
 
 
-def test_a_weight_of_1_changes_nothing():
+def test_a_frequency_of_1_changes_nothing():
     y, p = sample(300, 1.5, decimals=1)
-    assert encode(try_recalibration(y, p, sample_weight=np.ones(300))) == encode(try_recalibration(y, p))
+    weighted = try_recalibration(y, p, sample_weight=np.ones(300), weight_kind="frequency")
+    assert encode(weighted) == encode(try_recalibration(y, p))
 
 
-def test_whole_weights_in_clusters_equal_repeated_rows():
+def test_frequencies_in_clusters_equal_repeated_rows():
     y, p = sample(300, 1.5)
     weight, cluster = weights("whole", 300), np.arange(300) % 40
-    one = try_recalibration(y, p, sample_weight=weight, cluster=cluster)
+    one = try_recalibration(y, p, sample_weight=weight, weight_kind="frequency", cluster=cluster)
     other = try_recalibration(y.repeat(weight), p.repeat(weight), cluster=cluster.repeat(weight))
     for a, b in zip(one, other, strict=True):
         assert a.brier.value == pytest.approx(b.brier.value, rel=1e-9)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 _PLACES = {"duckdb": "DuckDB sorted the rows on disk", "spark": "Spark sorted the rows on its cluster"}
 
+#: What a reader must know where rows have times.
+INDEPENDENT_IN_TIME = "Rows are taken as independent, in time as well."
+
 
 def describe_engine(engine: Engine, settings: Settings) -> Iterator[str]:
     """Who sorted the rows, how intervals were made, and what was left out."""
@@ -59,7 +62,7 @@ def describe_rows(survey: Survey, settings: Settings, effective: float) -> Itera
 
 def _describe_dependence(survey: Survey, effective: float) -> Iterator[str]:
     if survey.windows and survey.clusters is None:
-        yield "Rows are taken as independent, in time as well."
+        yield INDEPENDENT_IN_TIME
     if survey.clusters is not None:
         few = describe_few_clusters(survey.clusters, effective)
         yield from [few] if few else []

@@ -10,6 +10,7 @@ from math import isnan, nan
 from typing import TYPE_CHECKING
 
 from scorereport.class_results import THRESHOLD
+from scorereport.engines.notes import INDEPENDENT_IN_TIME
 from scorereport.formatting import (
     common_decimals,
     format_interval,
@@ -188,6 +189,8 @@ def _conclude_line(result: ModelResult | ClassModelResult, evaluation: Evaluatio
     """The same by slope and intercept, where no outcomes were drawn to test all departures at once."""
     if isinstance(result, ModelResult) and evaluation.settings.engine != "memory" and result.calibration:
         text, is_open = tell_line(result, find_alpha(evaluation))
+        if INDEPENDENT_IN_TIME in evaluation.notes:
+            text = f"{text} {INDEPENDENT_IN_TIME}"
         yield Finding(text=text, see="reliability", tone="open" if is_open else "plain")
 
 

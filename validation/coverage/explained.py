@@ -75,8 +75,7 @@ TEXTS = {
     "that may be 0 are joined with those of a mean.",
     "stated gains": "The sentence on the best map is stated only where its gain is significant, in samples "
     "where chance makes it large. The interval of the sentence allows for that, and starts at 0 where the "
-    "gain is barely shown; that of the table does not, and covers a small gain too rarely among such "
-    "samples.",
+    "gain is barely shown; that of the table does not, and covers a small gain too rarely among them.",
     "calibration in time": "One row a day for a year; the event happens if a stationary series stays below "
     "the normal quantile of the forecast, which is calibrated. Tests of rows as independent reject too "
     "often, and page one does not state them as evidence where dependence in time is shown; the share of "
