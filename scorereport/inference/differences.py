@@ -115,7 +115,7 @@ def score_difference(
 
     >>> d = score_difference([0, 1, 1, 0, 1], [0.1, 0.8, 0.7, 0.3, 0.9], [0.3, 0.6, 0.7, 0.6, 0.4])
     >>> round(d.value, 4), round(d.lower, 4), round(d.upper, 4), round(d.p_value, 4)
-    (-0.164, -0.2893, -0.0387, 0.0103)
+    (-0.164, -0.3415, 0.0135, 0.0623)
     """
     panel = make_panel(
         y_true,
@@ -185,9 +185,9 @@ def compare_models(
     >>> models = {"a": [0.1, 0.8, 0.7, 0.3], "b": [0.3, 0.6, 0.7, 0.6], "c": [0.5, 0.5, 0.6, 0.5]}
     >>> for d in compare_models([0, 1, 1, 0], models, ["brier"]):
     ...     print(d.first, d.second, round(d.value, 4), round(d.p_value, 4), round(d.p_value_holm, 4))
-    a b -0.1175 0.038 0.076
-    a c -0.17 0.0 0.0
-    b c -0.0525 0.3612 0.3612
+    a b -0.1175 0.1296 0.2592
+    a c -0.17 0.0196 0.0589
+    b c -0.0525 0.4285 0.4285
     """
     panel = make_panel(
         y_true, forecasts, sample_weight=sample_weight, weight_kind=weight_kind, cluster=cluster, time=time

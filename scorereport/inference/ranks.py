@@ -39,7 +39,7 @@ def rank_models(differences: Iterable[Difference], *, alpha: float = 0.05) -> tu
 
     >>> from scorereport.inference import compare_models
     >>> models = {"a": [0.1, 0.8, 0.7, 0.3], "b": [0.3, 0.6, 0.7, 0.6], "c": [0.5, 0.5, 0.6, 0.5]}
-    >>> for r in rank_models(compare_models([0, 1, 1, 0], models, ["brier"])):
+    >>> for r in rank_models(compare_models([0, 1, 1, 0], models, ["brier"]), alpha=0.1):
     ...     print(r.rank, r.model, round(r.value, 4), r.tied_with)
     1 a 0.0575 ('b',)
     1 b 0.175 ('a', 'c')
