@@ -70,10 +70,10 @@ def test_confidence_bands_lie_around_the_estimate():
     assert inside.any()
 
 
-def test_whole_weights_equal_repeated_rows():
+def test_frequencies_equal_repeated_rows():
     y, p, w = np.array([0, 1, 0, 1]), np.array([0.1, 0.3, 0.3, 0.8]), np.array([2, 1, 3, 4])
     for method in ("discrete", "continuous"):
-        weighted = sr.corp(y, p, w).band(method=method)
+        weighted = sr.corp(y, p, w, weight_kind="frequency").band(method=method)
         repeated = sr.corp(y.repeat(w), p.repeat(w)).band(method=method)
         np.testing.assert_array_equal(weighted.lower, repeated.lower)
         np.testing.assert_array_equal(weighted.upper, repeated.upper)
@@ -162,7 +162,7 @@ def sample_of(n, k):
     """A sample of n cases on k forecasts, as whole weights."""
     weight = np.full(k, n // k)
     weight[: n % k] += 1
-    return sr.corp(np.arange(k) % 2, np.linspace(0, 1, k), weight).sample
+    return sr.corp(np.arange(k) % 2, np.linspace(0, 1, k), weight, weight_kind="frequency").sample
 
 
 def edges_of_the_rule():
@@ -445,23 +445,37 @@ def test_the_comparison_of_laws_sees_small_differences():
     assert not is_likely_quantile(np.ones(4000), 0.1, 0.95, (2000, 2000), 1e-9)
 
 
-def all_curves(x, probability, units):
-    """Chance and curve of every draw of units and outcomes; a unit lists the (place, weight) of rows."""
+def all_curves(x, probability, units, pools=None):
+    """Chance and curve of every draw of units and outcomes; a unit lists place, weight and outcome of rows.
+
+    With `pools`, the weights of non-events and of events, a row whose outcome changes takes any of them.
+    """
     law = []
     for drawn in product(units, repeat=len(units)):
         rows = [row for unit in drawn for row in unit]
-        places = sorted({place for place, _ in rows})
-        n = [sum(weight for place, weight in rows if place == k) for k in places]
-        for outcome in product((0, 1), repeat=len(rows)):
-            happened = [row for row, y in zip(rows, outcome, strict=True) if y]
-            events = [sum(weight for place, weight in happened if place == k) for k in places]
-            p = probability[[place for place, _ in rows]]
-            chance = np.where(outcome, p, 1 - p).prod() / len(units) ** len(units)
+        places = sorted({place for place, _, _ in rows})
+        for chosen in product(*(list(outcomes_of(row, probability, pools)) for row in rows)):
+            parts = [(place, *part) for (place, _, _), part in zip(rows, chosen, strict=True)]
+            n = [sum(weight for place, _, weight, _ in parts if place == k) for k in places]
+            events = [sum(weight for place, y, weight, _ in parts if place == k and y) for k in places]
+            chance = np.prod([part[-1] for part in parts]) / len(units) ** len(units)
             curve = np.interp(x, x[places], pool_weighted(n, events), left=nan, right=nan)
             law.append((chance, curve))
     chance, curves = (np.array(column) for column in zip(*law, strict=True))
     assert chance.sum() == pytest.approx(1)
     return chance, curves
+
+
+def outcomes_of(row, probability, pools):
+    """Outcome, weight and chance of all that a row may become."""
+    place, weight, own = row
+    p = probability[place]
+    if pools is not None:  # the share of events among sampled rows
+        of_other, of_event = map(np.mean, pools)
+        p = p * of_other / (p * of_other + (1 - p) * of_event)
+    for y, chance in ((0, 1 - p), (1, p)):
+        weights = [weight] if pools is None or y == own else pools[y]
+        yield from ((y, w, chance / len(weights)) for w in weights)
 
 
 def pool_weighted(n, events):
@@ -480,8 +494,9 @@ TINY = {
     "one row": ([1], [0.3], None, None),
     "one class": ([0, 0, 0], [0.2, 0.5, 0.9], None, None),
     "ties": ([0, 1, 0, 1], [0.2, 0.6, 0.6, 0.9], None, None),
-    "whole weights": ([1, 0], [0.3, 0.8], [3.0, 1.0], None),
+    "frequencies": ([1, 0], [0.3, 0.8], [3.0, 1.0], None),
     "fractional weights": ([0, 1, 0], [0.2, 0.5, 0.6], [0.5, 1.25, 2.0], None),
+    "weights by outcome": ([0, 1, 0], [0.2, 0.5, 0.6], [3.0, 1.0, 2.0], None),
     "clusters": ([0, 1, 0, 1], [0.2, 0.2, 0.5, 0.7], None, [0, 1, 1, 2]),
 }
 
@@ -493,16 +508,20 @@ def test_tiny_samples_have_their_exact_law(name, kind):
     error of a binomial share; 5 of them, and unknown curves are compared as a value below all others.
     """
     y, p, weight, cluster = TINY[name]
-    fit = sr.corp(y, p, weight, cluster=cluster)
+    weight_kind = "frequency" if name == "frequencies" else "sampling"
+    fit = sr.corp(y, p, weight, weight_kind=weight_kind, cluster=cluster)
     assert fit.sample.correlation == 0
     x = fit.distinct.x_min
-    place, w = np.searchsorted(x, p).tolist(), weight or [1.0] * len(p)
-    if name == "whole weights":
-        place, w = [0, 0, 0, 1], [1.0] * 4
+    place, w, pools = np.searchsorted(x, p).tolist(), weight or [1.0] * len(p), None
+    if name == "frequencies":
+        place, w, y = [0, 0, 0, 1], [1.0] * 4, [1, 1, 1, 0]
+    elif weight is not None:
+        pools = [[v for v, happened in zip(w, y, strict=True) if happened == outcome] for outcome in (0, 1)]
     label = cluster or range(len(place))
-    units = [[(k, v) for k, v, c in zip(place, w, label, strict=True) if c == g] for g in sorted(set(label))]
+    rows = list(zip(place, w, y, label, strict=True))
+    units = [[row[:3] for row in rows if row[3] == g] for g in sorted(set(label))]
     probability = x if kind == "consistency" else fit.recalibrate(x)
-    chance, curves = all_curves(x, probability, units)
+    chance, curves = all_curves(x, probability, units, pools)
     ours = drawn_curves(fit, kind, 2000)
     assert ((np.nanmin(ours, axis=0) >= 0) & (np.nanmax(ours, axis=0) <= 1)).all()
     for exact, drawn in zip(np.nan_to_num(curves, nan=-1.0).T, np.nan_to_num(ours, nan=-1.0).T, strict=True):
@@ -594,7 +613,9 @@ def raise_start(x, upper, forecasts, error):
 
 def widen(fit, x, lower, upper, error, cases_of_weight=1):
     """Raise upper bounds at the start and, seen from the other side, lower the lower ones at the end."""
-    columns = (fit.distinct.x_min, fit.distinct.n * cases_of_weight, fit.distinct.events * cases_of_weight)
+    of_event, of_other = np.broadcast_to(cases_of_weight, 2)
+    happened, other = fit.distinct.events * of_event, (fit.distinct.n - fit.distinct.events) * of_other
+    columns = (fit.distinct.x_min, happened + other, happened)
     forecasts = list(zip(*(column.tolist() for column in columns), strict=True))
     mirrored = [(-x, n, n - events) for x, n, events in reversed(forecasts)]
     if fit.blocks.mean[0] == 0:
@@ -651,13 +672,13 @@ def test_one_case_at_an_end_does_not_undo_what_many_others_say():
 
 
 def test_fractional_weights_at_certain_ends_count_as_effective_cases():
-    """Σw/Σw² cases for a unit of weight, whatever the unit."""
+    """Σw/Σw² cases for a unit of weight of either outcome, whatever the unit."""
     weight = np.where(ENDS == 0, 0.75, 1.5)
     weight[:3] = [0.5, 1.25, 2.0]
-    bands = [
-        assert_ends_are_widened(sr.corp(ENDS, np.arange(15) / 14, w), w.sum() / (w**2).sum())
-        for w in (weight, weight * 100.3)
-    ]
+    bands = []
+    for w in (weight, weight * 100.3):
+        cases = [of.sum() / (of**2).sum() for of in (w[ENDS == 1], w[ENDS == 0])]
+        bands.append(assert_ends_are_widened(sr.corp(ENDS, np.arange(15) / 14, w), cases))
     np.testing.assert_allclose(bands[0].upper, bands[1].upper, rtol=0, atol=1e-12)
 
 
@@ -665,8 +686,7 @@ def test_fractional_weights_at_certain_ends_count_as_effective_cases():
 def test_one_weighted_row_is_one_case(weight):
     """Whatever its weight, and however w²/w and w/(w²/w) are rounded."""
     band = sr.corp([0], [0.3], [weight]).band("confidence", resamples=10)
-    cases = 1 if weight != int(weight) else weight
-    assert (band.lower[0], band.upper[0]) == (0, pytest.approx(1 - 0.05 ** (1 / cases), abs=1e-12))
+    assert (band.lower[0], band.upper[0]) == (0, pytest.approx(1 - 0.05, abs=1e-12))
 
 
 def test_clusters_at_certain_ends_count_by_their_number():
@@ -708,11 +728,11 @@ def test_theory_gives_no_certainty_where_the_estimate_is_0_or_1(method):
 @pytest.mark.parametrize("kind", ["consistency", "confidence"])
 @pytest.mark.parametrize("digits", [1, 17], ids=["by count", "by case"])
 @pytest.mark.parametrize("coverage", ["pointwise", "simultaneous"])
-def test_whole_weights_equal_repeated_rows_to_the_last_bit(kind, digits, coverage):
+def test_frequencies_equal_repeated_rows_to_the_last_bit(kind, digits, coverage):
     rng = np.random.default_rng(3)
     p, weight = rng.random(60).round(digits), rng.integers(0, 5, 60)
     y = (rng.random(60) < p).astype(float)
-    weighted = sr.corp(y, p, weight).band(kind, coverage=coverage, resamples=60)
+    weighted = sr.corp(y, p, weight, weight_kind="frequency").band(kind, coverage=coverage, resamples=60)
     repeated = sr.corp(y.repeat(weight), p.repeat(weight)).band(kind, coverage=coverage, resamples=60)
     assert weighted.n == repeated.n == weight.sum()
     for side in ("x", "lower", "upper"):
@@ -739,11 +759,11 @@ def test_the_unit_of_fractional_weights_does_not_matter(method, kind, coverage, 
 
 
 def test_fractional_weights_widen_discrete_bands_by_their_effective_number():
-    """Kish: (Σw)²/Σw² cases at each forecast, by hand 4/2.5 and 9/5."""
-    weight = np.array([0.5, 1.5, 2.0, 1.0])
-    band = sr.corp([0, 1, 0, 1], [0.25, 0.25, 0.5, 0.5], weight).band(method="discrete", level=0.5)
+    """Weights of 0.5 and 1.5 of either outcome: a row counts as 1.25, and four rows as 16/5 cases."""
+    y, p = [0, 0, 1, 1] * 2, np.repeat([0.25, 0.5], 4)
+    band = sr.corp(y, p, [0.5, 1.5] * 4).band(method="discrete", level=0.5)
     z = 0.6744897501960817
-    half = z * np.sqrt([0.25 * 0.75 / (4 / 2.5), 0.25 / (9 / 5)])
+    half = z * np.sqrt([0.25 * 0.75 / (16 / 5), 0.25 / (16 / 5)])
     np.testing.assert_allclose(band.upper - band.x, half, rtol=1e-13)
 
 
@@ -968,7 +988,7 @@ def test_the_honest_band_is_the_best_of_all_stretches(drawn, level):
     x = np.arange(len(n)) / 60
     y = np.tile([1.0, 0.0], len(n))
     weight = np.column_stack([events, n - events]).ravel()
-    fit = sr.corp(y, x.repeat(2), weight)
+    fit = sr.corp(y, x.repeat(2), weight, weight_kind="frequency")
     band = fit.band("confidence", level, coverage="simultaneous")
     if len(n) > ceil(6 * n.sum() ** (1 / 3)):
         cells = choose_cells(fit.distinct)

@@ -143,7 +143,7 @@ def test_resamples_are_as_large_as_the_sample(kind):
 def test_a_few_and_many_repeats_have_the_same_law():
     """Counts of a row of weight w among W draws have variance w(1 - w/W); 2000 draws know it to 1 in 30."""
     for weight in ([1, 2, 3], [30, 60, 90]):
-        units = Units(rows=3, weight=np.array(weight, float))
+        units = Units(rows=3, weight=np.array(weight, float), weight_kind="frequency")
         drawn = np.array([units.draw(stream(3, number)) for number in range(2000)])
         expected = units.row_weight * (1 - units.row_weight / units.total)
         # the variance of a sample variance is about 2σ⁴/R: five errors are 16 %
@@ -599,8 +599,9 @@ def test_rates_of_rows_have_wilsons_interval(events, level):
     assert (estimate.measure, estimate.method, estimate.level, estimate.note) == ("rate", "Wilson", level, "")
 
 
-def test_rates_of_whole_weights_count_rows():
-    estimate = rate_interval("rate", np.array([1.0, 0.0]), Units(rows=2, weight=np.array([3.0, 9.0])), 0.9)
+def test_rates_of_frequencies_count_rows():
+    units = Units(rows=2, weight=np.array([3.0, 9.0]), weight_kind="frequency")
+    estimate = rate_interval("rate", np.array([1.0, 0.0]), units, 0.9)
     assert (estimate.lower, estimate.upper) == pytest.approx(
         proportion_confint(3, 12, alpha=0.1, method="wilson")
     )

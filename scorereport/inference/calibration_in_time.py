@@ -25,6 +25,7 @@ from scorereport.inference.time_errors import (
     FEWEST_TIMES,
     LAZARUS_2018,
     autocorrelation_test,
+    describe_slow,
     long_run_covariance,
     number_of_cosines,
     number_of_times,
@@ -81,6 +82,7 @@ class _Fits:
         self._panel, self._line = panel, line
         self._cosines = number_of_cosines(number_of_times(panel))
         self._distribution = NormalOrT(self._cosines)
+        self._slow = describe_slow(panel, panel.outcome - panel.only)
         self._how = f"errors in time ({self._cosines} cosines, {number_of_times(panel)} times)"
         is_fit = isfinite(line.slope.value) and isfinite(line.intercept_at_slope_one.value)
         self._joint = self._covariance((line.intercept.value, line.slope.value)) if is_fit else None
@@ -148,6 +150,7 @@ class _Fits:
             p_value=self._distribution.p_value(statistic),
             method=f"two-sided t test, {self._how}",
             reference=f"{test.reference}; {LAZARUS_2018}",
+            note=f"{test.note} {self._slow}".strip(),
         )
 
     def _examine_line(self, test: HypothesisTest) -> HypothesisTest:
@@ -161,5 +164,5 @@ class _Fits:
             p_value=float(fdtrc(2, df, wald * df / (2 * self._cosines))),
             method=f"Wald test, F with 2 and {df} degrees of freedom, {self._how}",
             reference=f"{test.reference}; {LAZARUS_2018}",
-            note="",
+            note=self._slow,
         )

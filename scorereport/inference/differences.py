@@ -43,7 +43,7 @@ from scorereport.inference.mean_errors import (
 from scorereport.inference.measures import resolve_measure
 from scorereport.inference.outcomes import Difference, adjust_by_holm
 from scorereport.inference.panel import make_panel
-from scorereport.inference.time_errors import LAZARUS_2018
+from scorereport.inference.time_errors import LAZARUS_2018, describe_slow
 from scorereport.scores.registry import get_score
 
 if TYPE_CHECKING:
@@ -264,7 +264,8 @@ def compare_cases(
         reference="; ".join((DIEBOLD_MARIANO, *_time_references(settings))),
         n=panel.units.total,
         note=_describe_infinite(panel, pair, scores, measure)
-        or describe_spread(panel, pair, value, error, settings),
+        or describe_spread(panel, pair, value, error, settings)
+        or (describe_slow(panel, first - second) if settings.errors == "hac" else ""),
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport import inference, scores
+from scorereport.clusters import sums_of_mean
 from scorereport.inference.outcomes import holm
 from scorereport.inference.rates import rate_interval
 from scorereport.sampling import Units
@@ -230,10 +231,11 @@ def _error_checks() -> tuple[Check, ...]:
             note=f"Newey and West's with {LAGS} lags.",
         ),
         Check(
-            "Diebold-Mariano error by cluster",
-            lambda s: _difference_error(s, cluster=_clusters(s)),
+            "error of a mean by cluster",
+            _cluster_error,
             lambda s: error_of_mean(s.loss_differences, "cluster", groups=_clusters(s)),
             unless=(_ONE_CLUSTER, rules.LARGE),
+            note="Corrected by G/(G - 1). Errors of differences are bias-reduced (CR2) from the same sums.",
         ),
     )
 
@@ -274,6 +276,16 @@ def _clusters(sample: Sample) -> Any:
 
 
 _ONE_CLUSTER = rules.Rule("one cluster", lambda s: s.n <= ROWS_OF_A_CLUSTER)
+
+
+def _cluster_error(sample: Sample) -> float:
+    values, cluster = sample.loss_differences, _clusters(sample)
+    sums = sums_of_mean(
+        np.bincount(cluster).astype(np.float64),
+        np.bincount(cluster, weights=values - values.mean()).astype(np.float64),
+        1.0,
+    )
+    return float(np.sqrt(sums.sandwich[0, 0]))
 
 
 def _difference_error(sample: Sample, **options: Any) -> float:
