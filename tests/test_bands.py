@@ -445,17 +445,17 @@ def test_the_comparison_of_laws_sees_small_differences():
     assert not is_likely_quantile(np.ones(4000), 0.1, 0.95, (2000, 2000), 1e-9)
 
 
-def all_curves(x, probability, units, pools=None):
-    """Chance and curve of every draw of units and outcomes; a unit lists place, weight and outcome of rows.
+def all_curves(x, probability, units, by_outcome=None):
+    """Chance and curve of every draw of units and outcomes; a unit lists the (place, weight) of rows.
 
-    With `pools`, the weights of non-events and of events, a row whose outcome changes takes any of them.
+    `by_outcome` are the weights of non-events and of events, where those decide about a weight.
     """
     law = []
     for drawn in product(units, repeat=len(units)):
         rows = [row for unit in drawn for row in unit]
-        places = sorted({place for place, _, _ in rows})
-        for chosen in product(*(list(outcomes_of(row, probability, pools)) for row in rows)):
-            parts = [(place, *part) for (place, _, _), part in zip(rows, chosen, strict=True)]
+        places = sorted({place for place, _ in rows})
+        for chosen in product(*(list(outcomes_of(row, probability, by_outcome)) for row in rows)):
+            parts = [(place, *part) for (place, _), part in zip(rows, chosen, strict=True)]
             n = [sum(weight for place, _, weight, _ in parts if place == k) for k in places]
             events = [sum(weight for place, y, weight, _ in parts if place == k and y) for k in places]
             chance = np.prod([part[-1] for part in parts]) / len(units) ** len(units)
@@ -466,16 +466,13 @@ def all_curves(x, probability, units, pools=None):
     return chance, curves
 
 
-def outcomes_of(row, probability, pools):
-    """Outcome, weight and chance of all that a row may become."""
-    place, weight, own = row
-    p = probability[place]
-    if pools is not None:  # the share of events among sampled rows
-        of_other, of_event = map(np.mean, pools)
-        p = p * of_other / (p * of_other + (1 - p) * of_event)
-    for y, chance in ((0, 1 - p), (1, p)):
-        weights = [weight] if pools is None or y == own else pools[y]
-        yield from ((y, w, chance / len(weights)) for w in weights)
+def outcomes_of(row, probability, by_outcome):
+    """Outcome, weight and chance of both that a row may become."""
+    place, weight = row
+    of_other, of_event = by_outcome or (weight, weight)
+    p = probability[place] / of_event
+    other = (1 - probability[place]) / of_other
+    return (0, of_other, other / (p + other)), (1, of_event, p / (p + other))
 
 
 def pool_weighted(n, events):
@@ -496,7 +493,7 @@ TINY = {
     "ties": ([0, 1, 0, 1], [0.2, 0.6, 0.6, 0.9], None, None),
     "frequencies": ([1, 0], [0.3, 0.8], [3.0, 1.0], None),
     "fractional weights": ([0, 1, 0], [0.2, 0.5, 0.6], [0.5, 1.25, 2.0], None),
-    "weights by outcome": ([0, 1, 0], [0.2, 0.5, 0.6], [3.0, 1.0, 2.0], None),
+    "weights by outcome": ([0, 1, 0, 1], [0.2, 0.5, 0.6, 0.6], [3.0, 1.0, 3.0, 1.0], None),
     "clusters": ([0, 1, 0, 1], [0.2, 0.2, 0.5, 0.7], None, [0, 1, 1, 2]),
 }
 
@@ -512,16 +509,14 @@ def test_tiny_samples_have_their_exact_law(name, kind):
     fit = sr.corp(y, p, weight, weight_kind=weight_kind, cluster=cluster)
     assert fit.sample.correlation == 0
     x = fit.distinct.x_min
-    place, w, pools = np.searchsorted(x, p).tolist(), weight or [1.0] * len(p), None
+    place, w = np.searchsorted(x, p).tolist(), weight or [1.0] * len(p)
     if name == "frequencies":
-        place, w, y = [0, 0, 0, 1], [1.0] * 4, [1, 1, 1, 0]
-    elif weight is not None:
-        pools = [[v for v, happened in zip(w, y, strict=True) if happened == outcome] for outcome in (0, 1)]
+        place, w = [0, 0, 0, 1], [1.0] * 4
     label = cluster or range(len(place))
-    rows = list(zip(place, w, y, label, strict=True))
-    units = [[row[:3] for row in rows if row[3] == g] for g in sorted(set(label))]
+    units = [[(k, v) for k, v, c in zip(place, w, label, strict=True) if c == g] for g in sorted(set(label))]
     probability = x if kind == "consistency" else fit.recalibrate(x)
-    chance, curves = all_curves(x, probability, units, pools)
+    by_outcome = (3.0, 1.0) if name == "weights by outcome" else None
+    chance, curves = all_curves(x, probability, units, by_outcome)
     ours = drawn_curves(fit, kind, 2000)
     assert ((np.nanmin(ours, axis=0) >= 0) & (np.nanmax(ours, axis=0) <= 1)).all()
     for exact, drawn in zip(np.nan_to_num(curves, nan=-1.0).T, np.nan_to_num(ours, nan=-1.0).T, strict=True):

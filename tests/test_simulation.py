@@ -25,6 +25,7 @@ from scorereport.reliability.simulation import (
     _RowSimulation,
     cluster_correlation,
 )
+from scorereport.reliability.weighting import OutcomeWeights
 from scorereport.sampling import stream
 
 #: A normal deviation this large, or larger, has probability 6e-7; all seeds are fixed.
@@ -142,12 +143,17 @@ def make(name, correlation=0.0):
     """The simulation of a sample, and its units: how much each weighs at each distinct forecast."""
     p, weight, cluster = UNITS[name]
     y = (np.arange(len(p)) % 2).astype(float)
-    fit = sr.corp(y, p, weight, cluster=cluster)
+    fit = sr.corp(y, p, weight, weight_kind="frequency" if name == "counts" else "sampling", cluster=cluster)
     sample = fit.sample
     probability = 0.9 * sample.distinct.x_min**2 + 0.05
     made = sample.simulation(probability)
     if isinstance(made, _RowSimulation):
-        made = replace(made, correlation=correlation)
+        weights = (
+            None
+            if weight is None
+            else OutcomeWeights(of_event=sample.cases.weight, of_other=sample.cases.weight)
+        )
+        made = replace(made, correlation=correlation, weights=weights)
     place = np.searchsorted(sample.distinct.x_min, p)
     weight, cluster = (np.ones(len(p)) if weight is None else np.array(weight)), cluster or range(len(p))
     if name == "counts":
@@ -198,7 +204,8 @@ def test_redrawn_outcomes_have_the_probability_of_the_hypothesis(name, correlati
     np.testing.assert_allclose(n, np.broadcast_to(units.sum(axis=0), n.shape), rtol=1e-14)
     assert is_zero_on_average(events - n * p)
     if isinstance(made, _RowSimulation):
-        squares = np.bincount(made.forecast, weights=made.weight**2)
+        weight = np.ones(len(made.forecast)) if made.weights is None else made.weights.of_event
+        squares = np.bincount(made.forecast, weights=weight**2)
         pairs = ((units**2).sum(axis=0) - squares) if made.cluster is not None else 0.0
         variance = p * (1 - p) * (squares + correlation * pairs)
     else:
@@ -259,7 +266,7 @@ def test_the_kind_does_not_change_the_law_of_the_curve(drawing):
     fit = sr.corp((np.arange(len(p)) % 3 == 0).astype(float), p)
     sample, x = fit.sample, fit.distinct.x_min
     given_by = {"distinct": sample.distinct, "probability": x}
-    rows = {"forecast": np.searchsorted(x, p), "weight": np.ones(len(p)), "cluster": None, "correlation": 0.0}
+    rows = {"forecast": np.searchsorted(x, p), "weights": None, "cluster": None, "correlation": 0.0}
     kinds = {
         "case": _CaseSimulation(**given_by),
         "count": _CountSimulation(**given_by),
@@ -362,7 +369,7 @@ def test_clusters_are_drawn_whole(labels, seed):
         distinct=Blocks(x_min=x, x_max=x, n=ones, events=ones),
         probability=x,
         forecast=np.arange(len(x)),
-        weight=np.ones(len(x)),
+        weights=None,
         cluster=cluster,
         correlation=0.5,
     )
@@ -385,7 +392,7 @@ def draw_events(cluster, probability, correlation, draws):
         distinct=Blocks(x_min=x, x_max=x, n=ones, events=ones),
         probability=np.array(probability),
         forecast=np.arange(len(x)),
-        weight=np.ones(len(x)),
+        weights=None,
         cluster=None if cluster is None else np.array(cluster),
         correlation=correlation,
     )
@@ -417,7 +424,7 @@ def test_a_cluster_drawn_twice_is_two_clusters():
         distinct=Blocks(x_min=x, x_max=x, n=np.array([2]), events=np.array([1])),
         probability=x,
         forecast=np.zeros(2, dtype=np.int64),
-        weight=np.ones(2),
+        weights=None,
         cluster=np.array([0, 1]),
         correlation=1.0,
     )
@@ -426,13 +433,13 @@ def test_a_cluster_drawn_twice_is_two_clusters():
 
 
 @pytest.mark.parametrize("options", [{}, {"kind": "confidence"}, {"coverage": "simultaneous"}])
-def test_whole_weights_in_clusters_are_repeated_rows_to_the_last_bit(options):
+def test_frequencies_in_clusters_are_repeated_rows_to_the_last_bit(options):
     """Each of the repeated rows has an outcome of its own, as dependent on the others as any."""
     rng = np.random.default_rng(1)
     p, cluster, weight = rng.random(60).round(1), rng.integers(0, 15, 60), rng.integers(0, 5, 60)
     chance = np.where(rng.random(60) < 0.6, rng.random(15)[cluster], rng.random(60))
     y = (chance < p).astype(float)
-    weighted = sr.corp(y, p, weight, cluster=cluster)
+    weighted = sr.corp(y, p, weight, weight_kind="frequency", cluster=cluster)
     repeated = sr.corp(y.repeat(weight), p.repeat(weight), cluster=cluster.repeat(weight))
     assert 0.1 < weighted.sample.correlation == repeated.sample.correlation < 0.9
     one, other = (fit.band(resamples=40, **options) for fit in (weighted, repeated))

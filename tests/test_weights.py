@@ -31,11 +31,11 @@ def thinned(n, keep, seed=3):
     return y[kept], p[kept], np.where(y == 1, 1.0, 1 / keep)[kept]
 
 
-# Cells of similar forecasts
+# Weights of either outcome
 
 
-def brute_force_cells(p, y, fewest=20):
-    """Cells that end where both outcomes have 20 rows and the forecast changes; the rest joins the last."""
+def brute_force_cells(p, y, fewest=50):
+    """Cells that end where both outcomes have 50 rows and the forecast changes; the rest joins the last."""
     cells, start = [], 0
     for end in range(1, len(p) + 1):
         is_edge = end == len(p) or p[end] != p[end - 1]
@@ -48,64 +48,65 @@ def brute_force_cells(p, y, fewest=20):
     return cells
 
 
-@pytest.mark.parametrize("n", [30, 60, 300])
-def test_cells_have_enough_rows_of_both_outcomes(n):
-    p, y, w = P[:: N // n], Y[:: N // n], WHOLE[:: N // n]
+def ratio_of(w, y):
+    """Mean weight of events over that of non-events, its logarithm pulled to 0 by its squared error."""
+    parts = [w[y == outcome] for outcome in (0, 1)]
+    logarithm = np.log(parts[1].mean() / parts[0].mean())
+    error = sum(of.var() / of.mean() ** 2 / (len(of) - 1) for of in parts)
+    return np.exp(logarithm * max(0.0, 1 - error / logarithm**2))
+
+
+@pytest.mark.parametrize("n", [100, 300, 3000])
+@pytest.mark.parametrize("factor", [1.0, 1.3, 9.0])
+def test_a_weight_changes_with_the_outcome_as_those_of_its_cell_do(n, factor):
+    rng = np.random.default_rng(n)
+    p = np.sort(rng.random(n)).round(2)
+    y = (rng.random(n) < p).astype(float)
+    w = rng.integers(1, 101, n) * np.where(y == 1, 1.0, factor)
     found = weigh_outcomes(Cases(y, p, w))
     cells = brute_force_cells(p, y)
-    assert found.cell.tolist() == [k for k, (start, end) in enumerate(cells) for _ in range(start, end)]
-    for number, (start, end) in enumerate(cells):
-        for outcome in (0, 1):
-            of = w[start:end][y[start:end] == outcome]
-            assert found.mean[number, outcome] == pytest.approx(of.mean(), rel=1e-12)
-            assert found.mean_square[number, outcome] == pytest.approx((of**2).mean(), rel=1e-12)
+    assert len(cells) == {100: 1, 300: 1, 3000: 15}[n] or n == 3000
+    for start, end in cells:
+        ratio = ratio_of(w[start:end], y[start:end])
+        inside = slice(start, end)
+        np.testing.assert_allclose(found.of_event[inside] / found.of_other[inside], ratio, rtol=1e-12)
+    np.testing.assert_array_equal(np.where(y == 1, found.of_event, found.of_other), w)
 
 
 def test_a_large_sample_has_a_limited_number_of_cells():
-    p = np.linspace(0.01, 0.99, 100_000)
-    found = weigh_outcomes(Cases((np.arange(100_000) % 2).astype(float), p, np.ones(100_000)))
-    assert found.cell[-1] + 1 == 200
-    assert np.bincount(found.cell).min() >= 500
+    n = 100_000
+    y = (np.arange(n) % 2).astype(float)
+    w = np.where(y == 1, 1 + np.arange(n) // 500, 1.0)  # the ratio of a cell of 500 rows is its number
+    found = weigh_outcomes(Cases(y, np.linspace(0.01, 0.99, n), w))
+    assert len(np.unique((found.of_event / found.of_other).round(9))) == 200
 
 
 @pytest.mark.parametrize("p", [0.0, 0.2, 0.5, 0.9, 1.0])
-def test_sampled_rows_have_the_share_of_events_that_weights_undo(p):
-    """Of rows with P(event) = p, weighted by the mean weight of their outcome, a share p are events."""
+def test_weighted_outcomes_of_sampled_rows_have_the_mean_and_variance_of_the_hypothesis(p):
     found = weigh_outcomes(Cases(Y, P, np.where(Y == 1, 2.0, 7.0)))
     q = found.share_of_events(np.full(N, p))
     np.testing.assert_allclose(2 * q / (2 * q + 7 * (1 - q)), p, rtol=0, atol=1e-15)
-    squares = 4 * q * (1 - p) ** 2 + 49 * (1 - q) * p**2
-    if 0 < p < 1:
-        np.testing.assert_allclose(found.expected_squares(np.full(N, p)), squares / (p * (1 - p)), rtol=1e-12)
-    assert np.isfinite(found.expected_squares(np.full(N, p))).all()
+    spread = 4 * q * (1 - p) ** 2 + 49 * (1 - q) * p**2
+    np.testing.assert_allclose(found.squares * p * (1 - p), spread, rtol=1e-12)
 
 
-def test_weights_that_do_not_go_with_outcomes_change_nothing():
-    found = weigh_outcomes(Cases(Y, P, np.full(N, 3.0)))
-    np.testing.assert_allclose(found.share_of_events(P), P, rtol=1e-14)
-    np.testing.assert_allclose(found.expected_squares(P), 9, rtol=1e-14)
+@pytest.mark.parametrize("weight", [np.full(N, 3.0), WHOLE], ids=["equal", "unrelated"])
+def test_weights_that_chance_explains_do_not_change_with_outcomes(weight):
+    """The mean weights of events and non-events differ by less than their standard error."""
+    found = weigh_outcomes(Cases(Y, P, weight))
+    assert found.are_fixed
+    np.testing.assert_array_equal(found.share_of_events(P), P)
+    np.testing.assert_array_equal(found.squares, weight**2)
 
 
-def test_a_row_keeps_its_weight_unless_its_outcome_changes():
-    w = np.where(Y == 1, WHOLE, 1000 + WHOLE)
-    found = weigh_outcomes(Cases(Y, P, w))
-    rows = np.arange(N)
-    np.testing.assert_array_equal(found.draw(np.random.default_rng(1), rows, Y == 1), w)
-    changed = found.draw(np.random.default_rng(1), rows, Y == 0)
-    assert ((changed > 1000) == (Y == 1)).all()
-    for number in range(found.cell[-1] + 1):
-        inside = found.cell == number
-        assert set(changed[inside & (Y == 1)]) <= set(w[inside & (Y == 0)])
-
-
-@pytest.mark.parametrize("outcome", [0.0, 1.0])
-def test_one_outcome_only(outcome):
-    y = np.full(N, outcome)
-    found = weigh_outcomes(Cases(y, P, WHOLE))
-    np.testing.assert_allclose(found.share_of_events(P), P, rtol=1e-12)
-    drawn = found.draw(np.random.default_rng(1), np.arange(N), np.arange(N) % 2 == 0)
-    assert set(drawn) <= set(WHOLE)
-    assert sr.corp(y, P, WHOLE).band(resamples=20).lower.shape
+@pytest.mark.parametrize("rare", [0, 1])
+def test_too_few_rows_of_an_outcome_say_nothing(rare):
+    for outcome in (0.0, 1.0):
+        y = np.full(N, outcome)
+        y[:rare] = 1 - outcome
+        found = weigh_outcomes(Cases(y, P, WHOLE))
+        assert found.are_fixed
+        assert sr.corp(y, P, WHOLE).band(resamples=20).lower.shape
 
 
 # What errors and tests make of them
@@ -130,8 +131,8 @@ def test_bands_of_a_sample_drawn_by_outcome_are_those_of_its_rows():
     band = fit.band("consistency", 0.9, method="discrete")
     for place, value in enumerate(np.unique(x)):
         at = x == value
-        weights = weigh_outcomes(Cases(y[at], x[at], w[at])).expected_squares(x[at])
-        error = np.sqrt(value * (1 - value) * weights.sum()) / w[at].sum()
+        squares = weigh_outcomes(Cases(y[at], x[at], w[at])).squares
+        error = np.sqrt(value * (1 - value) * squares.sum()) / w[at].sum()
         half = (band.upper[place] - band.lower[place]) / 2
         assert half == pytest.approx(1.6448536269514722 * error, rel=0.1)
     drawn = fit.band("consistency", 0.9, method="resampling", resamples=400)

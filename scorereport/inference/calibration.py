@@ -211,7 +211,7 @@ def _squared_weight(panel: Panel) -> FloatArray:
     if panel.units.are_repeated_rows:
         return panel.units.row_weight
     cases = Cases(panel.outcome, panel.only, panel.weight)
-    return weigh_outcomes(cases).expected_squares(panel.only)
+    return weigh_outcomes(cases).squares
 
 
 def _describe_variance(panel: Panel) -> str:

@@ -205,24 +205,19 @@ def _closed_form(blocks: Blocks, measure: Measure, case_weight: FloatArray | flo
 
 
 def _weight_of_a_case(sample: Sample) -> FloatArray:
-    """What a case weighs in each block of mean p, Σ w² (y - p)² / (p (1 - p) Σw): 1 for repeated rows."""
-    blocks, (y, x, weight) = sample.blocks, sample.cases
-    if weight is None or sample.units.are_repeated_rows:
+    """What a case weighs in each block, Σw²/Σw: 1 for repeated rows."""
+    blocks = sample.blocks
+    if sample.units.are_repeated_rows:
         return np.ones(len(blocks))
-    first, p = np.searchsorted(x, blocks.x_min), blocks.mean
-    squares = np.add.reduceat((weight * (y - np.repeat(p, np.diff(first, append=len(y))))) ** 2, first)
-    variance = p * (1 - p) * blocks.n
-    return np.divide(squares, variance, out=np.zeros(len(p)), where=variance > 0)
+    first = np.searchsorted(sample.distinct.x_min, blocks.x_min)
+    return np.add.reduceat(sample.squares, first) / blocks.n
 
 
 def _weight_of_the_constant(sample: Sample) -> float:
     """The same of all rows as one block."""
-    y, _, weight = sample.cases
-    if weight is None or sample.units.are_repeated_rows:
+    if sample.units.are_repeated_rows:
         return 1.0
-    p = float(sample.blocks.events.sum() / sample.blocks.n.sum())
-    variance = p * (1 - p) * float(weight.sum())
-    return float(((weight * (y - p)) ** 2).sum()) / variance if variance > 0 else 0.0
+    return float(sample.squares.sum() / sample.blocks.n.sum())
 
 
 def _constant_overfit(blocks: Blocks, measure: Measure, case_weight: float) -> float:

@@ -84,7 +84,7 @@ class Sample:
         if self.units.are_repeated_rows:
             return self.distinct.n
         place = np.searchsorted(self.distinct.x_min, self.cases.y_prob)
-        squares = weigh_outcomes(self.cases).expected_squares(self.cases.y_prob)
+        squares = weigh_outcomes(self.cases).squares
         return np.bincount(place, weights=squares).astype(np.float64)
 
     def simulation(self, probability: FloatArray) -> Simulation:

@@ -137,16 +137,16 @@ class _RowSimulation(Simulation):
 
     @property
     def keeps_counts(self) -> bool:
-        return self.weights is None
+        return self.weights is None or self.weights.are_fixed
 
     def redraw_outcomes(self, rng: np.random.Generator) -> Redraw:
         rows = np.arange(len(self.forecast))
-        n, events = self._count(rng, rows, self._outcomes(rng, rows, self.cluster))
+        n, events = self._count(rows, self._outcomes(rng, rows, self.cluster))
         return Redraw(None, n, events)
 
     def redraw_cases(self, rng: np.random.Generator) -> Redraw:
         rows, cluster = self._redraw_rows(rng)
-        n, events = self._count(rng, rows, self._outcomes(rng, rows, cluster))
+        n, events = self._count(rows, self._outcomes(rng, rows, cluster))
         drawn = np.flatnonzero(n)
         return Redraw(drawn, n[drawn], events[drawn])
 
@@ -179,11 +179,9 @@ class _RowSimulation(Simulation):
         probability = self.probability[self.forecast]
         return probability if self.weights is None else self.weights.share_of_events(probability)
 
-    def _count(
-        self, rng: np.random.Generator, rows: IntArray, happens: NDArray[np.bool_]
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _count(self, rows: IntArray, happens: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
         forecast, size = self.forecast[rows], len(self.distinct)
-        weight = np.ones(len(rows)) if self.weights is None else self.weights.draw(rng, rows, happens)
+        weight = np.ones(len(rows)) if self.weights is None else self.weights.draw(rows, happens)
         n = np.bincount(forecast, weights=weight, minlength=size)
         # the same order of summation: where all happen, n and events are equal to the last bit
         return n, np.bincount(forecast, weights=np.where(happens, weight, 0.0), minlength=size)

@@ -1,13 +1,15 @@
 """How sampling weights go with outcomes among rows of similar forecasts.
 
 A sample is often drawn by its outcomes: all events and one non-event in ten, with weights that make up for
-it. The weight of a row then depends on its outcome, and two things follow for a hypothesis that gives an
-event the probability p. The share of events among sampled rows is not p but
+it. A row whose outcome is drawn anew must then change its weight too. Its weight as an event and as a
+non-event, w₁ and w₀, have the ratio of the mean weights of events and non-events in its cell of similar
+forecasts; the one that it has is its own. A hypothesis that gives an event the probability p gives it, in a
+row that was sampled, the probability
 
-    q = p ω₀ / (p ω₀ + (1 - p) ω₁),
+    q = p w₀ / (p w₀ + (1 - p) w₁),
 
-where ω₁ and ω₀ are the mean weights of sampled events and non-events; and a row whose outcome is drawn anew
-has a weight of that outcome. Both are taken from cells of rows with similar forecasts.
+so that the weighted outcome has mean p, and E[w² (y - p)²] = w₀ w₁ p (1 - p). Where weights do not go with
+outcomes, w₀ = w₁ and q = p; a ratio that chance explains is taken for 1.
 
 References
 ----------
@@ -21,82 +23,56 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scorereport.arrays import FloatArray, IntArray
+from scorereport.arrays import FloatArray
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from scorereport.arrays import IntArray
     from scorereport.checks import Cases
 
 #: A cell has at least this many rows of either outcome, and there are at most this many cells.
-_FEWEST_ROWS = 20
+_FEWEST_ROWS = 50
 _MOST_CELLS = 200
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OutcomeWeights:
-    """Weights of rows by cell and outcome; `is_event` and `cell` are those of each row.
+    """The weight of each row as an event and as a non-event."""
 
-    `mean` and `mean_square` have a row for each cell and columns for non-events and events. `pool` holds the
-    weights of all rows by cell and outcome: `size` of each, from `first` on.
-    """
+    of_event: FloatArray
+    of_other: FloatArray
 
-    is_event: NDArray[np.bool_]
-    cell: IntArray
-    mean: FloatArray
-    mean_square: FloatArray
-    weight: FloatArray
-    pool: FloatArray
-    first: IntArray
-    size: IntArray
+    @property
+    def are_fixed(self) -> bool:
+        """Whether no row changes its weight with its outcome."""
+        return bool((self.of_event == self.of_other).all())
 
-    def share_of_events(self, p: FloatArray, rows: IntArray | slice = slice(None)) -> FloatArray:
-        """The probability of an event in some sampled rows, if it is p in the population."""
-        of_other, of_event = self.mean[self.cell[rows]].T
-        weighted = p * of_other
-        return weighted / (weighted + (1 - p) * of_event)
+    @property
+    def squares(self) -> FloatArray:
+        """E[w² (y - p)²]/(p (1 - p)) of each row, whatever p is: its squared weight, if that is fixed."""
+        return self.of_event * self.of_other
 
-    def expected_squares(self, p: FloatArray) -> FloatArray:
-        """For each row E[w² (y - p)²]/(p (1 - p)): its squared weight, if weights do not go with outcomes."""
-        of_other, of_event = self.mean[self.cell].T
-        square_of_other, square_of_event = self.mean_square[self.cell].T
-        weighted = (1 - p) * of_other * square_of_event + p * of_event * square_of_other
-        return weighted / (p * of_other + (1 - p) * of_event)
+    def share_of_events(self, p: FloatArray) -> FloatArray:
+        """The probability of an event in each sampled row, if it is p in the population."""
+        weighted = p * self.of_other
+        return np.where(self.of_event == self.of_other, p, weighted / (weighted + (1 - p) * self.of_event))
 
-    def draw(self, rng: np.random.Generator, rows: IntArray, happens: NDArray[np.bool_]) -> FloatArray:
-        """Weights for the outcomes drawn: of the row itself, or of its cell where the outcome is another."""
-        weight = self.weight[rows].copy()
-        changed = np.flatnonzero(happens != self.is_event[rows])
-        key = 2 * self.cell[rows[changed]] + happens[changed]
-        place = self.first[key] + (rng.random(len(changed)) * self.size[key]).astype(np.int64)
-        weight[changed] = self.pool[place]
-        return weight
+    def draw(self, rows: IntArray, happens: NDArray[np.bool_]) -> FloatArray:
+        """Weights of some rows, where it happens or does not."""
+        return np.where(happens, self.of_event[rows], self.of_other[rows])
 
 
 def weigh_outcomes(cases: Cases) -> OutcomeWeights:
-    """The weights of ordered cases by cell and outcome; one cell if an outcome is rare, or absent."""
+    """The weights of ordered cases for either outcome."""
     weight = np.ones(len(cases.y_true)) if cases.weight is None else cases.weight
     is_event = cases.y_true == 1
     cell = _cut_into_cells(cases.y_prob, is_event)
-    key = 2 * cell + is_event
-    cells = int(cell[-1]) + 1
-    size, total, square = (
-        np.bincount(key, weights=values, minlength=2 * cells)
-        for values in (np.ones(len(key)), weight, weight**2)
-    )
-    first = (np.cumsum(size) - size).astype(np.int64)
-    if not size.all():  # one outcome only: nothing else is known of weights of the other
-        first = np.zeros_like(first)
-        size, total, square = (np.full(2, values.sum()) for values in (size, total, square))
+    ratio = _find_ratios(weight, is_event, cell)[cell]
     return OutcomeWeights(
-        is_event=is_event,
-        cell=cell,
-        mean=(total / size).reshape(cells, 2),
-        mean_square=(square / size).reshape(cells, 2),
-        weight=weight,
-        pool=weight[np.argsort(key, kind="stable")],
-        first=first,
-        size=size.astype(np.int64),
+        of_event=np.where(is_event, weight, weight * ratio),
+        of_other=np.where(is_event, weight / ratio, weight),
     )
 
 
@@ -114,3 +90,22 @@ def _cut_into_cells(forecast: FloatArray, is_event: NDArray[np.bool_]) -> IntArr
         starts.append(int(np.searchsorted(forecast, forecast[last], side="right")))
     cuts = starts[1:-1]  # the rows after the last full cell belong to it
     return np.searchsorted(np.array(cuts, dtype=np.int64), np.arange(len(forecast)), side="right")
+
+
+def _find_ratios(weight: FloatArray, is_event: NDArray[np.bool_], cell: IntArray) -> FloatArray:
+    """Mean weight of events over that of non-events in each cell, as far as chance does not explain it.
+
+    The logarithm of the ratio is pulled towards 0 by its squared standard error (James and Stein's
+    positive part); where an outcome is absent, or has one row, nothing is known and the ratio is 1.
+    """
+    key, cells = 2 * cell + is_event, int(cell[-1]) + 1
+    size, total, square = (
+        np.bincount(key, weights=values, minlength=2 * cells).reshape(cells, 2)
+        for values in (np.ones(len(key)), weight, weight**2)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = total / size
+        error = ((square / size - mean**2) / mean**2 / (size - 1)).sum(axis=1)
+        logarithm = np.log(mean[:, 1] / mean[:, 0])
+        kept = np.where(logarithm == 0, 0.0, np.maximum(1 - np.maximum(error, 0.0) / logarithm**2, 0.0))
+    return np.where(np.isfinite(kept) & np.isfinite(logarithm), np.exp(np.nan_to_num(logarithm * kept)), 1.0)
