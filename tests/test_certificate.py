@@ -2172,8 +2172,8 @@ def weighted_question(seed):
         rng.random(n) + 0.01,
         rng.integers(1, 10, n) / 10,
         np.where(rng.random(n) < 0.4, 0.0, rng.random(n)),
-        (rng.random(n) + 0.5) * 1e-300,
-        (rng.random(n) + 0.5) * 1e200,
+        (rng.random(n) + 1) * 1e-100,
+        (rng.random(n) + 0.5) * 1e99,
     )[seed // 4 % 5]
     weight[:2] = np.maximum(weight[:2], weight.max() / 3 or 0.5)  # not all of them 0
     return Question(y_true=y, y_prob=x, weight=weight, costs=(0.1, 0.3))

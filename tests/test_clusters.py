@@ -206,7 +206,8 @@ def test_sampling_weights_leave_fewer_cases():
 def test_counts_are_repeated_cases():
     rng = np.random.default_rng(8)
     y, p, k = rng.integers(0, 2, 50), rng.random(50).round(1), rng.integers(1, 4, 50)
-    counted, repeated = auc_interval(y, p, sample_weight=k), auc_interval(y.repeat(k), p.repeat(k))
+    counted = auc_interval(y, p, sample_weight=k, weight_kind="frequency")
+    repeated = auc_interval(y.repeat(k), p.repeat(k))
     for name in ("value", "standard_error", "lower", "upper", "degrees_of_freedom"):
         assert getattr(counted, name) == pytest.approx(getattr(repeated, name), rel=1e-11)
 

@@ -168,7 +168,7 @@ def test_evidence_is_not_claimed_where_there_is_none():
     found = conclude(report_on(evaluate(TRUTH, TRUTH)))
     about = next(finding for finding in found if "miscalibration" in finding.text)
     assert about.text.startswith("m: no evidence of miscalibration (miscalibration 0.00")
-    assert "; less overfit it may be as large as 0.0" in about.text
+    assert "; overfit-corrected it may be as large as 0.0" in about.text
     assert about.tone == "plain"  # absence of evidence is no success
 
 
@@ -270,6 +270,7 @@ def test_methods_of_omitted_sections_are_not_listed():
         "Regret",
         "Net benefit (decision curve)",
         "Decisions at thresholds",
+        "Intervals of rates and of net benefit",
         "Recalibration tried",
     }
     assert names[1] < names[0]

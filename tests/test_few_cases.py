@@ -482,7 +482,7 @@ def test_divergences_are_those_of_the_scores():
 
 def test_few_forecasts_of_weighted_and_clustered_cases_count_by_effective_number():
     x, y = np.repeat([0.3, 0.6], 12), np.tile([0, 1, 0, 1, 0, 0], 4)
-    weight = np.tile([0.5, 2.5], 12)
+    weight = np.tile([0.5, 0.5, 2.5, 2.5], 6)  # of mean 1.5 for either outcome
     weighted = find_few_values(sr.corp(y, x, weight).sample, 0.95)
     assert weighted.cases == pytest.approx([(6 * 3) ** 2 / (6 * 6.5)] * 2)
     alike = find_few_values(sr.corp(np.zeros(24), x, cluster=np.arange(24) // 3).sample, 0.95)

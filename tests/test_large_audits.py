@@ -243,7 +243,8 @@ def test_tallies_tell_a_snapshot_what_predictions_would(tmp_path, frame, weight,
     frame = pd.concat([frame] * 10, ignore_index=True).assign(
         m=rng.random(4000), count=rng.integers(1, 4, 4000), fraction=rng.random(4000), c=np.arange(4000) // 4
     )
-    columns = {"outcome": "y", "forecasts": ["m"], "weight": weight, "cluster": cluster}
+    kind = "frequency" if weight == "count" else "sampling"
+    columns = {"outcome": "y", "forecasts": ["m"], "weight": weight, "weight_kind": kind, "cluster": cluster}
     frame.to_parquet(tmp_path / "p.parquet")
     in_memory = evaluate(frame, **columns, resamples=0)
     with open_duckdb(tmp_path / "p.parquet", **columns) as engine:

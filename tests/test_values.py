@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from scipy.special import expit, logit, ndtri, stdtrit
+from cluster_tools import dense_cr2
+from scipy.special import expit, logit, ndtri
 from statsmodels.stats.proportion import proportion_confint
 
 import scorereport as sr
@@ -22,6 +23,7 @@ from scorereport.inference.decisions import (
 from scorereport.inference.flexible import flexible_curve
 from scorereport.inference.smoothing import calibration_errors
 from scorereport.rounding import documents_agree
+from scorereport.sampling import Units
 
 RNG = np.random.default_rng(19)
 N = 300
@@ -69,14 +71,18 @@ def test_rates_at_thresholds_have_wilsons_interval(level):
 
 @pytest.mark.parametrize("kind", ["weights", "clusters", "both"])
 def test_errors_of_rates_are_those_of_sums_over_what_was_drawn(kind):
-    """By brute force: residuals of a ratio summed over each cluster, or each weighted row."""
+    """By brute force: residuals of a ratio summed over each cluster, or each weighted row, with t.
+
+    Degrees of freedom are Satterthwaite's of the clusters of all rows.
+    """
     options = KINDS[kind]
     w, cluster = options.get("sample_weight", np.ones(N)), options.get("cluster", np.arange(N))
     rows = threshold_intervals(
         sr.corp(Y, P, options.get("sample_weight"), cluster=options.get("cluster")), thresholds=T
     )
     draws = len(np.unique(cluster))
-    quantile = float(stdtrit(draws - 1, 0.975)) if "cluster" in options else Z
+    units = Units(rows=N, weight=options.get("sample_weight"), cluster=options.get("cluster"))
+    quantile = units.critical_value(0.95)
     for t, row in zip(T, rows, strict=True):
         acts = t <= P
         for rate, among, happened in (
@@ -290,15 +296,17 @@ def statsmodels_fit(curve, **options):
 
 @pytest.mark.parametrize("kind", ["rows", "clusters"])
 def test_flexible_curves_agree_with_statsmodels(kind):
+    """Errors over clusters are bias-reduced, by their definition with dense matrices."""
     curve = flexible_curve(Y, P, points=N, **KINDS[kind])
-    robust = {"cov_type": "cluster", "cov_kwds": {"groups": CLUSTER, "use_correction": False}}
-    fit = statsmodels_fit(curve, **(robust if kind == "clusters" else {}))
-    design = spline(logit(curve.forecast), logit(curve.knots))
-    log_odds, draws = design @ fit.params, len(np.unique(CLUSTER))
-    error = np.sqrt(np.einsum("ti,ij,tj->t", design, fit.cov_params(), design))
+    fit = statsmodels_fit(curve)
+    design, rows = (spline(logit(x), logit(curve.knots)) for x in (curve.forecast, P))
+    mean, covariance = expit(rows @ fit.params), fit.cov_params()
+    log_odds, quantile = design @ fit.params, Z
     if kind == "clusters":
-        error *= np.sqrt(draws / (draws - 1))
-    quantile = stdtrit(draws - 1, 0.975) if kind == "clusters" else Z
+        spread = mean * (1 - mean)
+        covariance = dense_cr2(rows, spread, (Y - mean) / spread, CLUSTER, np.eye(len(fit.params))[:1])[0]
+        quantile = Units(rows=N, cluster=CLUSTER).critical_value(0.95)
+    error = np.sqrt(np.einsum("ti,ij,tj->t", design, covariance, design))
     np.testing.assert_allclose(curve.probability, expit(log_odds), rtol=1e-7)
     np.testing.assert_allclose(curve.upper, expit(log_odds + quantile * error), rtol=1e-6)
     np.testing.assert_allclose(curve.lower, expit(log_odds - quantile * error), rtol=1e-6)

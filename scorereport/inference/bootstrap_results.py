@@ -155,7 +155,7 @@ class Bootstrap:
         units, influence = self.panel.units, statistic.influence()
         acceleration = units.acceleration(influence) if method == "bca" else 0.0
         bounds = _bounds(statistic.value, known, level, method, acceleration)
-        if units.cluster is None:
+        if units.cluster is None or not known.std() > 0:
             return bounds
         reach = units.critical_value(level) * units.standard_error(influence)
         factor = reach / (float(ndtri((1 + level) / 2)) * float(known.std(ddof=1)))

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 from scorereport.arrays import FloatArray, read_only
 from scorereport.checks import check_inside, check_whole
-from scorereport.inference.information import combine, gram, influence, information, invert
+from scorereport.inference.information import combine, information, invert, sum_over_draws
 from scorereport.inference.logistic import fit_columns
 from scorereport.inference.panel import Panel, make_panel
 from scorereport.rounding import find_reached
@@ -126,16 +126,13 @@ def _fit_some(panel: Panel, level: float, points: int, left_out: str) -> Flexibl
 
 
 def _covariance(panel: Panel, columns: FloatArray, value: FloatArray) -> FloatArray:
-    """Of the coefficients: from the likelihood, or from how much each cluster or weighted row moves them."""
+    """Of the coefficients: from the likelihood, or bias-reduced over clusters or weighted rows."""
     units, log_odds = panel.units, combine(value, columns)
     if panel.cluster is None and units.are_repeated_rows:
         return invert(information(columns, log_odds, units.row_weight))
-    parts = influence(columns, log_odds, panel.outcome, units.row_weight) * units.row_weight / units.total
-    if panel.cluster is not None:
-        parts = np.array([np.bincount(panel.cluster, weights=part) for part in parts])
     if units.size < 2:
-        return np.full((len(parts), len(parts)), np.nan)
-    return gram(parts, np.ones(parts.shape[1])) * units.size / (units.size - 1)
+        return np.full((len(value), len(value)), np.nan)
+    return sum_over_draws(columns, log_odds, panel.outcome, units).covariance
 
 
 def _draw(
