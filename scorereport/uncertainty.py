@@ -29,6 +29,7 @@ from scorereport.inference.miscalibration import is_miscalibrated, judge_miscali
 from scorereport.inference.outcomes import adjust_by_holm
 from scorereport.inference.overfit import Overfit, estimate_overfit
 from scorereport.inference.ranks import rank_models
+from scorereport.inference.rare_cases import FEW_CASES
 from scorereport.inference.rates import rate_interval
 from scorereport.inference.recalibration import try_recalibration
 from scorereport.inference.regression import calibration_line, line_tests
@@ -161,8 +162,16 @@ def _add_intervals(
             for measure in (score.name, f"{score.name} skill")
         )
         yield replace(
-            score, interval=_as_rate(score, panel, known.model, settings) or interval, skill_interval=skill
+            score,
+            interval=_as_rate(score, panel, known.model, settings) or interval,
+            skill_interval=_note_few(skill, panel) if score.name == "misclassification" else skill,
         )
+
+
+def _note_few(skill: Estimate, panel: Panel) -> Estimate:
+    """The skill of misclassification has a kink at a prevalence of 1/2 and is not widened for few events."""
+    events, others = (panel.units.count(panel.outcome == outcome) for outcome in (1, 0))
+    return replace(skill, note=skill.note or warn_of_few_events(events, others, enough=FEW_CASES))
 
 
 def _as_rate(score: ScoreValue, panel: Panel, model: str, settings: Settings) -> Estimate | None:

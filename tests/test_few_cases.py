@@ -145,11 +145,10 @@ def test_repeated_rows_and_counts_have_the_same_reach(score):
     weight = np.tile([1.0, 2.0, 3.0], 10)
     y = np.zeros(30)
     y[4] = 1
-    by_count = bootstrap(y, {"m": RARE}, scores=[score], sample_weight=weight, resamples=20)
+    counts = {"sample_weight": weight, "weight_kind": "frequency"}
+    by_count = bootstrap(y, {"m": RARE}, scores=[score], resamples=20, **counts)
     times = weight.astype(int)
     written = bootstrap(np.repeat(y, times), {"m": np.repeat(RARE, times)}, scores=[score], resamples=20)
-    if not by_count.panel.units.are_repeated_rows:
-        pytest.skip("whole weights are not counts of rows here")
     found, expected = (
         next(s for s in result.statistics if s.measure == score).rare(0.95) for result in (by_count, written)
     )
@@ -547,3 +546,14 @@ def test_a_shorthand_and_what_it_is_short_for_are_refused_together():
         limits_of("calibrated_within = 0.01\nbrier_miscalibration = 0.02")
     with pytest.raises(UsageError, match=re.escape("did you mean `calibrated_within`?")):
         limits_of("calibratd_within = 0.01")
+
+
+@pytest.mark.parametrize(
+    ("events", "note"), [(49, "Only 49 events: with fewer than 50 this interval says little."), (50, "")]
+)
+def test_the_skill_of_misclassification_is_noted_where_events_are_few(events, note):
+    y = np.zeros(200)
+    y[:events] = 1
+    frame = pd.DataFrame({"y": y, "m": np.linspace(0.6, 0.1, 200)})
+    found = sr.evaluate(frame, outcome="y", forecasts=["m"], resamples=20)
+    assert found.models[0].scores.score("misclassification").skill_interval.note == note

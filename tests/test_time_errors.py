@@ -14,6 +14,7 @@ from statsmodels.stats.diagnostic import acorr_ljungbox
 import scorereport as sr
 from scorereport.inference.calibration import mean_calibration_test, spiegelhalter_test
 from scorereport.inference.calibration_in_time import INDEPENDENT, allow_for_time
+from scorereport.inference.differences import score_difference
 from scorereport.inference.panel import make_panel
 from scorereport.inference.regression import calibration_line, line_tests
 from scorereport.inference.time_errors import autocorrelation_test, number_of_cosines
@@ -140,3 +141,38 @@ def test_a_model_that_is_wrong_at_all_times_is_still_shown_to_be():
     _, findings = findings_of(y, p, time, time="day")
     (told,) = [text for text in findings if "depend on each other in time" in text]
     assert "There is evidence that m is miscalibrated once that is allowed for" in told
+
+
+@pytest.mark.parametrize(
+    ("run", "note"),
+    [
+        (1, ""),
+        (20, ""),
+        (
+            40,
+            "Values at successive times are alike (autocorrelation 0.95): 400 times count as about 10 "
+            "independent ones, and the test rejects too often.",
+        ),
+    ],
+)
+def test_series_that_move_slowly_are_noted_at_their_test(run, note):
+    """Differences that keep their sign for 40 of 400 days: 9 changes of sign, r = 1 - 2 (9/400) - ..."""
+    days = np.arange(400)
+    first = np.where(days // run % 2, 0.2, 0.4)
+    assert score_difference(np.zeros(400), first, np.full(400, 0.3), time=days).note == note
+
+
+def test_slow_residuals_are_noted_at_the_tests_of_calibration():
+    days = np.arange(400)
+    y = (days // 40 % 2).astype(float)
+    frame = pd.DataFrame(
+        {
+            "y": y,
+            "m": 0.45 + 0.1 * (days % 7) / 6,
+            "day": pd.Timestamp("2026-01-01") + pd.to_timedelta(days, "D"),
+        }
+    )
+    found = sr.evaluate(frame, outcome="y", forecasts=["m"], time="day", resamples=20)
+    notes = {test.name: test.note for test in found.models[0].calibration.tests}
+    for name in ("Spiegelhalter's z", "Calibration in the large", "Calibration slope", "Unreliability"):
+        assert notes[name].startswith("Values at successive times are alike (autocorrelation 0.")

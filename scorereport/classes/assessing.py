@@ -134,6 +134,7 @@ def _add_intervals(
     panel: ClassPanel, known: ModelScores, boot: Bootstrap, settings: Settings
 ) -> Iterator[ScoreValue]:
     names = {statistic.measure for statistic in boot.statistics}
+    few = _warn_of_rare_class(panel)
     for score in known.scores:
         interval, skill = (
             boot.interval(known.model, name, level=settings.level, method=settings.interval_method)
@@ -146,7 +147,19 @@ def _add_intervals(
             interval = rate_interval(score.name, right, panel.units, settings.level)
         if score.name == KAPPA and interval is not None:
             skill = replace(interval, measure=f"{KAPPA}{SKILL}")
+        if skill is not None:
+            skill = replace(skill, note=skill.note or few)
         yield replace(score, interval=interval, skill_interval=skill)
+
+
+def _warn_of_rare_class(panel: ClassPanel) -> str:
+    """A warning for intervals that rest on resamples alone, where some class was observed rarely."""
+    counts = [panel.units.count(panel.outcome == label) for label in range(panel.n_classes)]
+    fewest = min(count for count in counts if count > 0)
+    if fewest >= FEW_EVENTS:
+        return ""
+    cases = counted(fewest, "case")
+    return f"Only {cases} of a class: with fewer than {FEW_EVENTS} this interval says little."
 
 
 def _add_components(found: Assessment, model: str, settings: Settings) -> ModelScores:
@@ -176,7 +189,8 @@ def _add_components(found: Assessment, model: str, settings: Settings) -> ModelS
 def _warn_of_few(examined: Sequence[ExaminedView]) -> str:
     """A warning where some views have too few events for their part of an interval to say much."""
     samples = [found.sample for found in examined]
-    few = sum(min(sample.events, sample.total - sample.events) < FEW_EVENTS for sample in samples)
+    counts = [sample.independent for sample in samples if sample.independent is not None]
+    few = sum(min(of_view.events, of_view.non_events) < FEW_EVENTS for of_view in counts)
     if not few:
         return ""
     of_views = f"{few} of {counted(len(samples), 'binary view')}"

@@ -283,10 +283,10 @@ def overfit_difference(first: Overfit, second: Overfit) -> tuple[float, float]:
     return min(closed, resampled), max(closed, resampled)
 
 
-def warn_of_few_events(events: float, non_events: float) -> str:
+def warn_of_few_events(events: float, non_events: float, enough: int = FEW_EVENTS) -> str:
     """A warning where events or non-events are too few for the interval to say much."""
     fewest = min(events, non_events)
-    if fewest >= FEW_EVENTS:
+    if fewest >= enough:
         return ""
     what = "event" if events <= non_events else "non-event"
-    return f"Only {counted(fewest, what)}: with fewer than {FEW_EVENTS} this interval says little."
+    return f"Only {counted(fewest, what)}: with fewer than {enough} this interval says little."
