@@ -123,7 +123,12 @@ def test_json_is_the_results_document(call, file):
         (["--grade", "rating"], {"grade": "rating"}, "a by grade: is the forecast too low? (one-sided)"),
         (["--time", "day"], {"time": "day"}, "2022-W01"),
         (["--time", "day", "--window", "quarter"], {"time": "day", "window": "quarter"}, "2022-Q1"),
-        (["--weight", "w"], {"weight": "w"}, "total weight "),
+        (["--weight", "w"], {"weight": "w"}, "sampling weights of total "),
+        (
+            ["--weight", "w", "--weight-kind", "frequency"],
+            {"weight": "w", "weight_kind": "frequency"},
+            "frequency weights of total ",
+        ),
         (["--group", "site", "--group", "rating"], {"group": ["site", "rating"]}, "By rating: "),
         (["--level", "0.8"], {"level": 0.8}, "80 % intervals: BCa bootstrap"),
         (["--band-level", "0.8"], {"band_level": 0.8}, "80 % simultaneous consistency band"),

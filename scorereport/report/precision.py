@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scorereport.class_results import ClassModelResult
     from scorereport.evaluation import Evaluation
     from scorereport.inference.outcomes import Estimate
-    from scorereport.results import ModelResult
+    from scorereport.results import ModelResult, SampleSummary
 
 #: A rule of thumb asks for so many events and so many non-events.
 _ENOUGH = 100
@@ -81,6 +81,14 @@ def _describe_classes(evaluation: Evaluation) -> list[str]:
     ]
 
 
+def _count_cases(sample: SampleSummary) -> dict[str, float]:
+    """Events and non-events as numbers of cases, which sums of sampling weights are not."""
+    known = sample.independent
+    if known is None or known.unit != "row":
+        return {"events": sample.events, "non-events": sample.total - sample.events}
+    return {"events": known.events, "non-events": known.non_events}
+
+
 def _labels(evaluation: Evaluation) -> tuple[str, ...]:
     return () if evaluation.data.classes is None else evaluation.data.classes.labels
 
@@ -91,7 +99,7 @@ def _describe_events(evaluation: Evaluation) -> list[str]:
     weighed = " (sums of weights)" if data.weighted else ""
     sentences = [
         f"The sample has {counted(sample.events, 'event')} and {counted(others, 'non-event')}{weighed}.",
-        _judge_size({"events": sample.events, "non-events": others}),
+        _judge_size(_count_cases(sample)),
     ]
     interval = sample.prevalence_interval
     if interval is not None:

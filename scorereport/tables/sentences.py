@@ -16,10 +16,17 @@ if TYPE_CHECKING:
 
     from scorereport.class_results import ClassModelResult
     from scorereport.evaluation import Evaluation
-    from scorereport.results import ModelResult
+    from scorereport.results import DataSummary, ModelResult
 
 #: More classes than these are counted, not listed.
 _MOST_CLASSES = 12
+
+
+def describe_draws(data: DataSummary) -> list[str]:
+    """The weights and clusters of the rows, if there are any."""
+    kind = f"{data.weight_kind} weights of total" if data.weight_kind else "total weight"
+    weights = [f"{kind} {format_count(data.sample.total)}"] if data.weighted else []
+    return weights + ([f"in {counted(data.clusters, 'cluster')}"] if data.clusters is not None else [])
 
 
 def describe_data(evaluation: Evaluation) -> str:
@@ -28,8 +35,7 @@ def describe_data(evaluation: Evaluation) -> str:
     parts = [f"{counted(flow.read, 'row')} read"]
     parts += [f"{format_count(drop.rows)} dropped ({drop.reason})" for drop in flow.dropped]
     parts += [f"{format_count(flow.kept)} kept"]
-    parts += [f"total weight {format_count(sample.total)}"] if data.weighted else []
-    parts += [f"in {counted(data.clusters, 'cluster')}"] if data.clusters is not None else []
+    parts += describe_draws(data)
     if data.classes is not None:
         order = "ordered classes" if data.classes.ordered else "classes"
         shares = ", ".join(

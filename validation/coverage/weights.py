@@ -16,10 +16,12 @@ from scipy.special import expit, logit
 
 import scorereport as sr
 from scorereport.arrays import FloatArray
-from scorereport.inference.bootstrapping import bootstrap
+from scorereport.inference.bootstrapping import bootstrap_panel
 from scorereport.inference.calibration import mean_calibration_test, spiegelhalter_test
 from scorereport.inference.delong import auc_interval
+from scorereport.inference.measures import resolve_measure
 from scorereport.inference.miscalibration import component_intervals, miscalibration_test
+from scorereport.inference.panel import make_panel
 from scorereport.inference.regression import calibration_line, line_tests
 from scorereport.scores.ranking import roc_auc
 from validation.coverage.bands import share_inside
@@ -134,7 +136,7 @@ DESIGNS = (
 def study_weights(plan: Plan) -> Iterator[Row]:
     """Tests and bands of calibrated forecasts, then intervals where the slope is .8."""
     for design in DESIGNS:
-        for n in plan.cells((300,), (300, 1000)):
+        for n in plan.cells((300,), (300,)):
             cell = Cell(study="weights: tests", setting=design.name, n=n, nominal=ALPHA)
             yield from simulate(plan, cell, _test_trial(design, n), plan.runs(60, 1000))
             cell = Cell(study="weights: bands", setting=design.name, n=n, nominal=BAND_LEVEL)
@@ -184,9 +186,9 @@ def _interval_trial(design: Design, n: int, slope: float) -> Trial:
     def trial(rng: np.random.Generator) -> dict[str, float]:
         drawn, seed = design.draw(rng, n, slope), draw_seed(rng)
         cases: Any = (drawn.y, drawn.x)
-        scores = bootstrap(
-            drawn.y, {"x": drawn.x}, scores=["brier"], resamples=499, seed=seed, **drawn.weights
-        )
+        panel = make_panel(drawn.y, {"x": drawn.x}, **drawn.weights)
+        brier = [resolve_measure("brier", {})]
+        scores = bootstrap_panel(panel, brier, resamples=499, seed=seed, whole=False)
         mcb, dsc = component_intervals(
             _fit(drawn), level=LEVEL, draws=_DRAWS, resamples=_RESAMPLES, seed=seed
         )

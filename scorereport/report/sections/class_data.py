@@ -9,6 +9,7 @@ from scorereport.formatting import counted, format_count, format_level, format_n
 from scorereport.report.parts import Section, collect_parts, make_facts, make_table
 from scorereport.tables.classes import class_forecast_table, class_table
 from scorereport.tables.sample import missing_table, row_flow_table
+from scorereport.tables.sentences import describe_draws
 
 if TYPE_CHECKING:
     from scorereport.predictions import Rescaled
@@ -57,10 +58,7 @@ def describe_class_data(report: Report) -> Section | None:
 
 
 def _describe_size(data: DataSummary) -> str:
-    parts = [counted(data.row_flow.kept, "row")]
-    parts += [f"total weight {format_count(data.sample.total)}"] if data.weighted else []
-    parts += [f"in {counted(data.clusters, 'cluster')}"] if data.clusters is not None else []
-    return ", ".join(parts)
+    return ", ".join([counted(data.row_flow.kept, "row"), *describe_draws(data)])
 
 
 def _describe_rescaled(rescaled: Rescaled, rows: int) -> str:

@@ -8,6 +8,7 @@ from scorereport.figures import describe_distributions, plot_distributions
 from scorereport.formatting import counted, format_count, format_level, format_percent
 from scorereport.report.parts import Section, collect_parts, make_facts, make_figure, make_table
 from scorereport.tables.sample import forecast_table, missing_table, row_flow_table
+from scorereport.tables.sentences import describe_draws
 from scorereport.tables.table import percents_text
 
 if TYPE_CHECKING:
@@ -52,10 +53,7 @@ def describe_data_section(report: Report) -> Section:
 
 def _describe_size(report: Report) -> str:
     data = report.evaluation.data
-    parts = [counted(data.row_flow.kept, "row")]
-    parts += [f"total weight {format_count(data.sample.total)}"] if data.weighted else []
-    parts += [f"in {counted(data.clusters, 'cluster')}"] if data.clusters is not None else []
-    return ", ".join(parts)
+    return ", ".join([counted(data.row_flow.kept, "row"), *describe_draws(data)])
 
 
 def _describe_events(sample: SampleSummary) -> str:
