@@ -102,6 +102,7 @@ INNER_LAYERS = {
         [
             "binning",
             "fits",
+            "folds",
             "logistic",
             "murphy_cells",
             "murphy_costs",
@@ -292,7 +293,8 @@ INNER_LAYERS = {
         ["digest", "limits"],
         ["choosing", "jackknife", "records", "views"],
         ["marks", "rows", "scanning", "stretches", "tallies"],
-        ["digesting", "notes", "scoring"],
+        ["digesting", "notes", "scored"],
+        ["scoring"],
         ["calibrating", "comparing", "duck", "grouping", "spark"],
         ["evaluating", "opening"],
     ],

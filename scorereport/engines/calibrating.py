@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from scorereport.arrays import FloatArray
     from scorereport.engines.records import Engine, Survey
     from scorereport.engines.scanning import Starts, StreamedFit
-    from scorereport.engines.scoring import ScoredDigest
+    from scorereport.engines.scored import ScoredDigest
     from scorereport.engines.views import DigestedFit
     from scorereport.inference.binning import BinnedError
     from scorereport.reliability.bands import Band

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from scorereport.arrays import FloatArray
     from scorereport.engines.jackknife import Without
-    from scorereport.engines.scoring import ScoredDigest
+    from scorereport.engines.scored import ScoredDigest
     from scorereport.inference.components import BracketDifference
     from scorereport.inference.mean_errors import WaldTest
 

@@ -16,7 +16,8 @@ from scorereport.engines.grouping import compare_groups, evaluate_groups
 from scorereport.engines.marks import case_weight, mark_model
 from scorereport.engines.notes import describe_engine, describe_rows
 from scorereport.engines.scanning import count_at
-from scorereport.engines.scoring import ScoredDigest, describe_sample, score_digest, units_of
+from scorereport.engines.scored import ScoredDigest, units_of
+from scorereport.engines.scoring import describe_sample, score_digest
 from scorereport.groups import Drawn
 from scorereport.inference.decisions import tally_counts
 from scorereport.notes import describe_groups

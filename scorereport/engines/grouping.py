@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport.engines.marks import mark_group
-from scorereport.engines.scoring import ScoredDigest, describe_sample, score_digest, units_of
+from scorereport.engines.scored import ScoredDigest, units_of
+from scorereport.engines.scoring import describe_sample, score_digest
 from scorereport.groups import (
     MOST_GROUPS_WITH_INTERVALS,
     Drawn,

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scorereport.clusters import effective_number
-from scorereport.engines.digest import OUTCOME_SUMS, SUMS, Digest, Knots
-from scorereport.engines.jackknife import Buckets, skills_without, spread_of_auc, sum_by_bucket
-from scorereport.engines.views import DigestedFit
-from scorereport.formatting import counted
+from scorereport.engines.digest import OUTCOME_SUMS
+from scorereport.engines.jackknife import skills_without, spread_of_auc
 from scorereport.inference.components import (
     COMPONENTS,
     ComponentEstimate,
@@ -21,10 +18,6 @@ from scorereport.inference.components import (
 )
 from scorereport.inference.delong import score_bounds
 from scorereport.inference.few_values import MOST_VALUES, allow_for_few_values, tabulate_values
-from scorereport.inference.mean_errors import describe_few_clusters
-from scorereport.inference.measures import Measure
-from scorereport.inference.outcomes import Estimate
-from scorereport.inference.overfit import closed_overfit
 from scorereport.inference.rare_cases import (
     FEW_CASES,
     WIDENED,
@@ -35,7 +28,6 @@ from scorereport.inference.rare_cases import (
     widen,
 )
 from scorereport.inference.rates import interval_of_rate
-from scorereport.reliability.decomposition import Decomposition, decompose_mean
 from scorereport.results import IndependentCases, ModelScores, SampleSummary, ScoreValue
 from scorereport.uncertainty import with_prevalence
 
@@ -43,135 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scorereport.arrays import FloatArray
-    from scorereport.engines.records import LabelCount, Survey
+    from scorereport.engines.scored import ScoredDigest
     from scorereport.inference.few_values import FewValues
-    from scorereport.inference.mean_errors import NormalOrT
-    from scorereport.inference.overfit import Overfit
+    from scorereport.inference.outcomes import Estimate
     from scorereport.inference.rare_cases import Split
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Units:
-    """What was dealt out to buckets: rows or clusters, what a case weighs, whether rows are repeated."""
-
-    clustered: bool
-    are_repeated_rows: bool
-    case_weight: float
-
-    @property
-    def are_independent(self) -> bool:
-        """Whether each case was drawn by itself."""
-        return self.are_repeated_rows and not self.clustered
-
-    @property
-    def what(self) -> str:
-        """What is dealt out, in a word."""
-        return "clusters" if self.clustered else "rows"
-
-
-def units_of(survey: Survey, counts: Survey | LabelCount) -> Units:
-    """How the rows of a survey, or those of a label of it, were drawn."""
-    return Units(
-        clustered=survey.clusters is not None,
-        are_repeated_rows=survey.are_repeated_rows,
-        case_weight=survey.weigh_case(counts),
-    )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ScoredDigest:
-    """A model on one sample: its digest as a fit, and the measures it was scored by."""
-
-    name: str
-    digest: Digest
-    measures: list[Measure]
-    units: Units
-    level: float
-    late: Knots | None = None  # counted in a scan after the fit
-
-    @cached_property
-    def fit(self) -> DigestedFit:
-        """The digest as a fit."""
-        return DigestedFit(digest=self.digest, late=self.late)
-
-    @cached_property
-    def buckets(self) -> Buckets:
-        """Sums by bucket."""
-        return sum_by_bucket(self.digest, self.measures)
-
-    @cached_property
-    def law(self) -> NormalOrT:
-        """The law of an estimate over its jackknife error."""
-        buckets, units = self.buckets, self.units
-        return buckets.law_over_clusters(units.case_weight) if units.clustered else buckets.law
-
-    @property
-    def warning(self) -> str:
-        """A warning where buckets of clusters count as few; empty otherwise."""
-        if not self.units.clustered:
-            return ""
-        return describe_few_clusters(len(self.buckets.n), self.effective_buckets)
-
-    @property
-    def effective_buckets(self) -> float:
-        """As many buckets of equal weight would say as much as those that there are."""
-        return effective_number(self.buckets.n)
-
-    @property
-    def auc_law(self) -> NormalOrT | None:
-        """The same of an AUC; None where its classes were drawn apart."""
-        return None if self.units.are_independent else self.law
-
-    @property
-    def method(self) -> str:
-        """How intervals are made."""
-        return f"grouped jackknife, {counted(len(self.buckets.n), 'bucket')} of {self.units.what}"
-
-    @cached_property
-    def means(self) -> list[float]:
-        """The mean of each score."""
-        return [float(total / self.fit.n) for total in self.digest.sums[len(SUMS) :]]
-
-    @property
-    def counts(self) -> tuple[float, float]:
-        """Events and non-events, as numbers of cases."""
-        case, fit = self.units.case_weight, self.fit
-        return fit.events / case, (fit.n - fit.events) / case
-
-    def overfit(self, at: int) -> Overfit:
-        """The overfit of the fit under one measure, in closed form."""
-        return closed_overfit(self.digest.blocks, self.measures[at], self.units.case_weight)
-
-    def decompose(self, at: int) -> Decomposition:
-        """The decomposition of the mean of one score."""
-        measure = self.measures[at]
-        return decompose_mean(
-            measure.name,
-            measure.score,
-            self.means[at],
-            self.digest.blocks,
-            infinite_cases=float(self.digest.infinite[at]),
-            higher_is_better=measure.sign < 0,
-        )
-
-    def estimate(self, measure: str, value: float, error: float, note: str = "") -> Estimate:
-        """A number with the interval that its error gives."""
-        reach = self.law.critical_value(self.level) * error
-        why = "" if np.isfinite(value) else "The score is infinite: there is no interval."
-        if np.isfinite(value) and np.isnan(error):
-            why = "Without some bucket it is not defined: there is no interval."
-        return Estimate(
-            measure=measure,
-            value=value,
-            standard_error=error,
-            lower=value - reach,
-            upper=value + reach,
-            level=self.level,
-            method=self.method,
-            n=float(self.fit.n),
-            degrees_of_freedom=self.law.degrees_of_freedom,
-            note=note or why or self.warning,
-        )
 
 
 def score_digest(

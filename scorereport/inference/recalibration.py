@@ -13,7 +13,7 @@ Stone (1974), J. R. Stat. Soc. B 36, doi:10.1111/j.2517-6161.1974.tb00994.x
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit, logit
@@ -21,6 +21,7 @@ from scipy.special import expit, logit
 from scorereport.checks import Cases, check_inside, check_whole
 from scorereport.formatting import counted
 from scorereport.inference.differences import compare_panel
+from scorereport.inference.folds import Dealt, deal
 from scorereport.inference.logistic import fit_line, fit_offset
 from scorereport.inference.mean_errors import choose_errors, distribution_of_mean
 from scorereport.inference.measures import resolve_measure
@@ -34,7 +35,6 @@ from scorereport.inference.recalibration_gains import (
     design_effect,
     parameters_of,
 )
-from scorereport.inference.resampling import are_many_alike
 from scorereport.reliability.blocks import pool_cases
 from scorereport.reliability.fit import corp
 from scorereport.reliability.ordering import order_cases
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from scorereport.arrays import FloatArray, IntArray
+    from scorereport.arrays import FloatArray
 
     #: From cases to fit to and forecasts to these recalibrated; NaN where there is no map.
     Method = Callable[[Cases, FloatArray], FloatArray]
@@ -73,13 +73,6 @@ class RecalibrationTrial:
     miscalibration_after: float
     n: float
     note: str = ""
-
-
-class _Dealt(NamedTuple):
-    """The cases of a panel and the fold of each."""
-
-    panel: Panel
-    fold: NDArray[np.integer]
 
 
 def try_recalibration(
@@ -137,7 +130,7 @@ def try_recalibration(
 def _try_on_panel(panel: Panel, folds: int, seed: int, level: float) -> tuple[RecalibrationTrial, ...]:
     if _fewest(panel) < FEWEST_EVENTS:
         return ()
-    dealt = _deal(panel, folds, stream(seed))
+    dealt = deal(panel, folds, stream(seed))
     if not _is_fit_possible(dealt, folds):
         return ()
     before = _miscalibration(dealt.panel, dealt.panel.only)
@@ -165,7 +158,7 @@ def _fewest(panel: Panel) -> float:
     return min(panel.units.count(panel.outcome == 1), panel.units.count(panel.outcome == 0))
 
 
-def _is_fit_possible(dealt: _Dealt, folds: int) -> bool:
+def _is_fit_possible(dealt: Dealt, folds: int) -> bool:
     """Whether every fold has cases, and those outside it both outcomes."""
     n = np.bincount(dealt.fold, minlength=folds)
     events = np.bincount(dealt.fold, weights=dealt.panel.outcome, minlength=folds)
@@ -173,88 +166,10 @@ def _is_fit_possible(dealt: _Dealt, folds: int) -> bool:
     return bool((n > 0).all() and (events_outside > 0).all() and (events_outside < outside).all())
 
 
-# Folds
-
-
-def _deal(panel: Panel, folds: int, rng: np.random.Generator) -> _Dealt:
-    """Deal what was drawn independently into folds of equal size.
-
-    A row goes to one fold with its whole weight: of copies in two folds, one would betray the other's
-    outcome to its map.
-    """
-    if panel.cluster is not None:
-        return _Dealt(panel, (rng.permutation(int(panel.units.size)) % folds)[panel.cluster])
-    if are_many_alike(panel):
-        return _Dealt(panel, _deal_in_order(panel.only, folds, rng))
-    if panel.weight is None or (panel.units.are_repeated_rows and (panel.weight == 1).all()):
-        return _deal_repeated(panel, folds, rng)
-    shuffled = np.lexsort([rng.random(len(panel.only)), panel.only])  # outcomes must not order ties
-    fold = np.empty(len(shuffled), dtype=np.int64)
-    fold[shuffled] = _shuffle_turns(-(-len(fold) // folds), folds, rng).ravel()[: len(fold)]
-    return _Dealt(panel, fold)
-
-
-def _deal_in_order(p: FloatArray, folds: int, rng: np.random.Generator) -> NDArray[np.integer]:
-    """The folds of ascending forecasts; those that are the same are dealt in random order."""
-    fold = _shuffle_turns(-(-len(p) // folds), folds, rng).ravel()[: len(p)]
-    is_same = np.append(False, np.append(p[1:] == p[:-1], False))
-    tied = np.flatnonzero(is_same[1:] | is_same[:-1])
-    fold[tied[np.lexsort([rng.random(len(tied)), p[tied]])]] = fold[tied]
-    return fold
-
-
-def _shuffle_turns(turns: int, folds: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    """All folds in random order, for each turn anew."""
-    return rng.permuted(np.tile(np.arange(folds, dtype=np.int32), (turns, 1)), axis=1)
-
-
-def _deal_repeated(panel: Panel, folds: int, rng: np.random.Generator) -> _Dealt:
-    """Deal the cases of each distinct forecast, without writing them out: a row for each of its folds.
-
-    No case has a weight: rows with the same forecast and outcome are different cases.
-    """
-    distinct, place = np.unique(panel.only, return_inverse=True)
-    n = np.bincount(place)
-    events = np.bincount(place, weights=panel.outcome).astype(np.int64)
-    sizes = _deal_counts(n, folds, rng)
-    of_events = _draw_events(sizes, events, rng)
-    counts = np.stack([sizes - of_events, of_events], axis=1)  # by forecast, outcome and fold
-    at, outcome, fold = np.nonzero(counts)
-    count = counts[at, outcome, fold].astype(np.float64)
-    dealt = Panel(
-        outcome=outcome.astype(np.float64),
-        forecasts={ORIGINAL: distinct[at]},
-        weight=None if (count == 1).all() else count,
-        weight_kind="frequency",
-    )
-    return _Dealt(dealt, fold)
-
-
-def _deal_counts(n: IntArray, folds: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    """How many of the first n, the next n, ... cases go to each fold.
-
-    A turn gives one case to each fold. Only of turns that two forecasts share must the order be known.
-    """
-    turn, place = np.divmod(np.append(0, np.cumsum(n)).astype(np.int32), folds)  # rows are fewer than 2^31
-    turns, which = np.unique(turn, return_inverse=True)
-    place_of_fold = _shuffle_turns(len(turns), folds, rng)[which]
-    return np.diff(turn[:, None] + (place_of_fold < place[:, None]), axis=0)
-
-
-def _draw_events(sizes: NDArray[np.int32], events: IntArray, rng: np.random.Generator) -> NDArray[np.int32]:
-    """How many of the events of each forecast are in each fold, any of its cases as likely as any other."""
-    drawn = np.zeros_like(sizes)
-    left, events_left = sizes.sum(axis=1), events.copy()
-    for fold in range(sizes.shape[1]):
-        drawn[:, fold] = rng.hypergeometric(events_left, left - events_left, sizes[:, fold])
-        left, events_left = left - sizes[:, fold], events_left - drawn[:, fold]
-    return drawn
-
-
 # Maps
 
 
-def _cross_fit(dealt: _Dealt, folds: int, method: Method) -> FloatArray:
+def _cross_fit(dealt: Dealt, folds: int, method: Method) -> FloatArray:
     """Each forecast recalibrated by a map fitted outside its fold; all NaN if one fold has no map."""
     panel, fold = dealt
     recalibrated = np.empty(len(fold))
