@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from conftest import REPOSITORY
 
 from validation.coverage import __main__ as program
-from validation.coverage import classes, documented, explained, record, scaling
-from validation.coverage.page import render_page
+from validation.coverage import classes, documented, explained, record, scaling, weights
+from validation.coverage.page import NOT_EXPLAINED, find_reason, is_off, is_safe, render_page
 from validation.coverage.pairs import PAIRS
 from validation.coverage.settings import LAWS, SETTINGS
 
@@ -54,7 +56,7 @@ def test_bands_cover_what_they_promise_at_the_largest_n():
 
 
 def test_the_page_shows_the_recorded_table():
-    page = render_page(ABOUT, ROWS, explained.TEXTS, explained.DISAGREEMENTS)
+    page = render_page(ABOUT, ROWS)
     assert page == (REPOSITORY / "docs" / "coverage.md").read_text(encoding="utf-8")
 
 
@@ -101,6 +103,7 @@ def test_clusters_and_weights_leave_forecasts_calibrated():
 def test_every_study_runs_and_repeats_itself(tmp_path, monkeypatch):
     for study in (classes, scaling):  # the truth is found from fewer cases, as two runs prove nothing
         monkeypatch.setattr(study, "_MANY", 5_000)
+    monkeypatch.setattr(weights, "_LARGE", 5_000)
     whole, part = tmp_path / "whole.json", tmp_path / "part.json"
     assert program.main(["--rehearse", "--out", str(whole)]) == 0
     about, rows = record.read_record(whole)
@@ -112,6 +115,38 @@ def test_every_study_runs_and_repeats_itself(tmp_path, monkeypatch):
     about, repeated = record.read_record(part)
     assert not about["is_complete"]
     assert repeated == [row for row in rows if row.study in {"component intervals", "difference intervals"}]
+
+
+def test_a_study_that_was_run_alone_is_merged_into_the_table(tmp_path):
+    whole, part = tmp_path / "whole.json", tmp_path / "part.json"
+    new = [replace(row, empirical=0.5, runs=7) for row in ROWS if row.study == "test power"]
+    for path, rows in ((whole, ROWS), (part, new)):
+        record.write_record(path, rows, mode="quick", seed=1, is_complete=True)
+    assert program.main(["--merge", str(part), "--out", str(whole)]) == 0
+    about, rows = record.read_record(whole)
+    assert about["is_complete"]
+    assert [row for row in rows if row.study == "test power"] == new
+    assert [row for row in rows if row.study != "test power"] == [r for r in ROWS if r.study != "test power"]
+
+
+@pytest.mark.parametrize(
+    ("nominal", "empirical", "off", "safe"),
+    [
+        (0.95, 0.98, False, True),
+        (0.95, 0.9801, True, True),
+        (0.95, 0.919, True, False),
+        (0.05, 0.01, True, True),
+    ],
+)
+def test_cells_far_from_their_nominal_value_are_off(nominal, empirical, off, safe):
+    row = replace(ROWS[0], nominal=nominal, empirical=empirical)
+    assert (is_off(row), is_safe(row)) == (off, safe)
+
+
+def test_a_reason_is_found_by_study_setting_method_and_side():
+    row = replace(ROWS[0], study="test power", nominal=0.05, empirical=0.9)
+    assert find_reason(row) == "These are rejections of what is false: the more the better."
+    assert find_reason(replace(row, study="something else")) == NOT_EXPLAINED
 
 
 def test_an_interrupt_leaves_what_was_finished(tmp_path, monkeypatch, capsys):

@@ -13,8 +13,8 @@ from validation.coverage.bands import study_bands
 from validation.coverage.classes import study_classes
 from validation.coverage.dependence import study_dependence
 from validation.coverage.explained import TEXTS
-from validation.coverage.few import study_few
 from validation.coverage.few_cases import study_few_cases
+from validation.coverage.few_clusters import study_few
 from validation.coverage.gains import study_gains
 from validation.coverage.in_time import study_time
 from validation.coverage.intervals import study_intervals
