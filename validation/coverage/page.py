@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from validation.coverage.explained import DISAGREEMENTS, REASONS, TEXTS
+from validation.coverage.record import ERRORS_ALLOWED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,6 +31,7 @@ than promised, and of tests that reject less often.
 #: Points from the nominal value beyond which a cell needs a sentence.
 _MOST = 3
 NOT_EXPLAINED = "Not explained yet."
+MAYBE_CHANCE = "Within three Monte-Carlo errors of the nominal value, which chance may explain."
 
 
 def render_page(record: Mapping[str, Any], rows: Sequence[Row]) -> str:
@@ -92,12 +94,13 @@ def is_safe(row: Row) -> bool:
 
 
 def find_reason(row: Row) -> str:
-    """The first sentence whose patterns a cell matches."""
+    """The first sentence whose patterns a cell matches; else whether chance may explain it."""
     about = (row.study, row.setting, row.method, "safe" if is_safe(row) else "unsafe")
     for patterns, reason in REASONS.items():
         if all(fnmatchcase(text, pattern) for text, pattern in zip(about, patterns, strict=True)):
             return reason
-    return NOT_EXPLAINED
+    is_chance = abs(row.empirical - row.nominal) <= ERRORS_ALLOWED * row.monte_carlo_error
+    return MAYBE_CHANCE if is_chance else NOT_EXPLAINED
 
 
 def _render_cell(row: Row) -> str:
