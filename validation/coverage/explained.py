@@ -206,6 +206,10 @@ REASONS: dict[tuple[str, str, str, str], str] = {
         "safe",
     ): "Both models are calibrated, or nearly so, and the bracket "
     "allows for two estimates of the overfit of each.",
+    ("simultaneous bands", "*", "Murphy*", "safe"): "Bands of few cases are of a curve with few steps.",
+    ("component intervals", "*", "DSC*", "safe"): "The bracket allows for two estimates of the overfit.",
+    ("difference intervals", "*", "DSC*", "safe"): "The bracket allows for two estimates of the overfit.",
+    ("clusters", "*", "groups*", "safe"): "40 clusters in four groups leave few degrees of freedom.",
     ("weights*", "*", "MCB*", "safe"): "Intervals of miscalibration start at 0 unless a test shows some.",
     (
         "weights*",

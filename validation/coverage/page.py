@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from scorereport.rounding import exceeds
 from validation.coverage.explained import DISAGREEMENTS, REASONS, TEXTS
 from validation.coverage.record import ERRORS_ALLOWED
 
@@ -85,7 +86,7 @@ def _render_reasons(rows: Sequence[Row]) -> Iterable[str]:
 
 def is_off(row: Row) -> bool:
     """Whether a cell is more than three points from its nominal value."""
-    return 100 * abs(row.empirical - row.nominal) > _MOST
+    return bool(exceeds(abs(row.empirical - row.nominal), _MOST / 100))
 
 
 def is_safe(row: Row) -> bool:
