@@ -339,7 +339,7 @@ def _scale_to(error: float, value: float, cases: tuple[float, float]) -> float:
 
 
 def score_variance(auc: float, cases: tuple[float, float]) -> float:
-    """The variance of an AUC among so many events and non-events, after Newcombe."""
+    """The variance of an AUC for given numbers of events and non-events, after Newcombe."""
     events, others = cases
     spread = 1 + ((events + others) / 2 - 1) * ((1 - auc) / (2 - auc) + auc / (1 + auc))
     return auc * (1 - auc) * spread / (events * others)

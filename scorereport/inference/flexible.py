@@ -22,7 +22,7 @@ VAN_CALSTER_2016 = (
     "Van Calster, Nieboer, Vergouwe, De Cock, Pencina, Steyerberg (2016), J. Clin. Epidemiol. 74, "
     "doi:10.1016/j.jclinepi.2015.12.005"
 )
-#: Quantiles of the log-odds at which a spline of so many knots has them, after Harrell (2015).
+#: Quantiles of the log-odds of the knots, by their number, after Harrell (2015).
 _KNOTS = {
     5: (0.05, 0.275, 0.5, 0.725, 0.95),
     4: (0.05, 0.35, 0.65, 0.95),
@@ -76,7 +76,7 @@ def flexible_curve(
     y_true : outcomes 0 or 1
     y_prob : probabilities
     level : the probability with which the band covers at any one forecast
-    points : at most so many forecasts, half of them quantiles and half evenly spread
+    points : the largest number of forecasts, half of them quantiles and half evenly spread
     sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
         "frequency", how often each row was observed
     cluster : a label per row; rows of a cluster may depend on each other
@@ -216,7 +216,7 @@ def _describe_errors(panel: Panel) -> str:
 
 
 def _bears(panel: Panel, knots: int) -> bool:
-    """Whether events and non-events are enough for the coefficients of so many knots."""
+    """Whether events and non-events are enough for the coefficients of this number of knots."""
     fewest = min(panel.units.count(panel.outcome == 1), panel.units.count(panel.outcome == 0))
     return fewest >= _CASES_PER_COEFFICIENT * (knots - 1)
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scorereport.inference.panel import Panel
     from scorereport.sampling import Units
 
-#: From so many cases of both kinds on, resamples need no help.
+#: With this many cases of both kinds or more, resamples are enough.
 FEW_CASES = 50
 WIDENED = "widened by the exact interval of the share of rare cases"
 #: The ends of an interval at a level.
@@ -71,7 +71,7 @@ class Split(NamedTuple):
 
 
 def exact_share(share: float, cases: float, level: float) -> tuple[float, float]:
-    """Clopper and Pearson's interval of a share of so many cases, which need not be a whole number.
+    """Clopper and Pearson's interval of a share; the number of cases need not be whole.
 
     >>> round(exact_share(0.0, 30, 0.95)[1], 4)  # 1 - 0.025**(1/30)
     0.1157

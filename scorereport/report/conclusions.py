@@ -173,13 +173,13 @@ def _conclude_in_time(
     result: ModelResult, measured: str, dependence: HypothesisTest, alpha: float
 ) -> Finding:
     """What is left to say of calibration where rows depend on each other in time."""
-    told, is_shown = tell_line_in_time(result, alpha)
+    tests, is_shown = tell_line_in_time(result, alpha)
     verdict = "There is evidence" if is_shown else "There is no evidence"
     return Finding(
         text=f"Residuals of {result.model} depend on each other in time ({tell_dependence(dependence)}): "
         "intervals, bands and tests that take rows as independent are too confident, among them the test of "
         f"miscalibration {measured}. {verdict} that {result.model} is miscalibrated once that is allowed "
-        f"for: {told}.",
+        f"for: {tests}.",
         see="tests",
         tone="open",
     )
