@@ -557,3 +557,20 @@ def test_the_skill_of_misclassification_is_noted_where_events_are_few(events, no
     frame = pd.DataFrame({"y": y, "m": np.linspace(0.6, 0.1, 200)})
     found = sr.evaluate(frame, outcome="y", forecasts=["m"], resamples=20)
     assert found.models[0].scores.score("misclassification").skill_interval.note == note
+
+
+@pytest.mark.parametrize("kind", ["weights", "clusters"])
+def test_a_skill_with_events_enough_asks_for_nothing(kind):
+    """An upper end of 1 was asked for, whatever the skill, of weighted and clustered rows."""
+    rng = np.random.default_rng(4)
+    p = rng.uniform(0.1, 0.9, 800)
+    y = (rng.random(800) < p).astype(float)
+    rows = (
+        {"sample_weight": rng.uniform(0.5, 1.5, 800)}
+        if kind == "weights"
+        else {"cluster": np.arange(800) // 2}
+    )
+    found = bootstrap(y, {"m": p}, scores=["brier"], resamples=40, **rows)
+    skill = next(s for s in found.statistics if s.measure == "brier skill")
+    assert np.isnan(skill.rare(0.95)).all()
+    assert found.interval("m", "brier skill").upper < 0.6

@@ -241,7 +241,7 @@ class RareOutcomes:
             lower, upper = value - reach, np.fmax(value + reach, self._highest_skill(events, level))
         if surprises.fewest < min(FEW_CASES, events.fewest / 2):
             lower = np.fmin(lower, value - self._most_surprised(surprises, events, level))
-        return float(lower), float(np.fmin(upper, 1.0))
+        return float(lower), float(np.minimum(upper, 1.0))  # NaN, which asks for nothing, stays NaN
 
     @cached_property
     def _events(self) -> tuple[FloatArray, FloatArray]:
