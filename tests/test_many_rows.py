@@ -26,6 +26,7 @@ from scorereport.inference.bootstrapping import bootstrap, bootstrap_panel
 from scorereport.inference.components import FittedLosses, case_losses
 from scorereport.inference.domination import murphy_difference
 from scorereport.inference.fits import Fits
+from scorereport.inference.folds import _deal_in_order, deal
 from scorereport.inference.information import information
 from scorereport.inference.logistic import fit_line, fit_offset
 from scorereport.inference.measures import resolve_measure
@@ -35,7 +36,6 @@ from scorereport.inference.murphy_costs import _places, choose_costs
 from scorereport.inference.murphy_limits import _extreme_limits, _sort_together, find_dominant
 from scorereport.inference.overfit import estimate_overfit
 from scorereport.inference.panel import are_ordered, make_panel, order_by
-from scorereport.inference.recalibration import _deal, _deal_in_order
 from scorereport.inference.resampling import are_many_alike, resample_sums, stretches
 from scorereport.inference.scale_draws import Target
 from scorereport.inference.scale_groups import group_forecast, is_groupable
@@ -810,7 +810,7 @@ def test_folds_of_forecasts_in_order_are_even_and_blind_to_outcomes():
 def test_many_rows_are_dealt_as_they_are():
     y, p, _ = draw_sample(MANY + 1, digits=2)
     panel = make_panel(y, {"p": p})
-    assert _deal(panel, 5, stream(1)).panel is panel
+    assert deal(panel, 5, stream(1)).panel is panel
 
 
 @pytest.mark.parametrize("rows", [1, 13, 1000])
