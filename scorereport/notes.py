@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from scorereport.predictions import Predictions
     from scorereport.results import GroupResult, SampleSummary, Settings
 
+#: What an evaluation says whose numbers all take rows as independent though they have times.
+INDEPENDENT_IN_TIME = "Rows are taken as independent, in time as well."
+_OTHERS_INDEPENDENT = "all other intervals, bands and tests take rows as independent."
+
 
 def describe_rows_and_models(predictions: Predictions, settings: Settings) -> Iterator[str]:
     """Notes on the outcomes, the forecasts that were refuted, and the rows without weight."""
@@ -85,12 +89,18 @@ def describe_dependence(predictions: Cases) -> Iterator[str]:
         line = "" if of_classes else ", the calibration line and the tests of sums and of the line"
         yield (
             f"Differences of scores, {others}, miscalibration and discrimination{line} allow for dependence "
-            "in time; all other intervals, bands and tests take rows as independent."
+            f"in time; {_OTHERS_INDEPENDENT}"
         )
     if predictions.cluster is not None:
         _, cluster = np.unique(predictions.cluster, return_inverse=True)
         warning = describe_few_draws(Units(rows=len(cluster), weight=predictions.weight, cluster=cluster))
         yield from [warning] if warning else []
+
+
+def find_time_note(notes: Iterable[str]) -> str:
+    """The note on numbers that take rows as independent in time; empty if there is none."""
+    ends = (INDEPENDENT_IN_TIME, _OTHERS_INDEPENDENT)
+    return next((note for note in notes if note.endswith(ends)), "")
 
 
 def _describe_left_out(predictions: Predictions) -> Iterator[str]:

@@ -26,7 +26,7 @@ from scorereport.judging import Light, judge
 from scorereport.periods import Period
 from scorereport.reference.certifying import decline
 from scorereport.report.assembly import describe_report
-from scorereport.report.conclusions import conclude
+from scorereport.report.conclusions import conclude, describe_method_line
 from scorereport.report.formulas.engines import ENGINE_CATALOGUE, SYMBOLS_OF_BUCKETS
 from scorereport.report.methods.engines import describe_engine
 from scorereport.report.notebook import render_notebook
@@ -309,7 +309,7 @@ def test_findings_heed_the_band_where_the_line_sees_nothing(evaluation):
     bands = replace(evaluation, models=(replace(first, bands=second.bands),))
     finding = next(f for f in conclude(report_on(bands)) if f.see == "reliability")
     assert ", but the diagonal leaves the 90 % simultaneous confidence band (honest)." in finding.text
-    assert finding.text.endswith("Rows are taken as independent, in time as well.")
+    assert describe_method_line(evaluation).endswith("Rows are taken as independent, in time as well.")
     assert finding.tone == "open"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,7 +20,9 @@ from scorereport.inference.differences import score_difference
 from scorereport.inference.panel import make_panel
 from scorereport.inference.regression import calibration_line, line_tests
 from scorereport.inference.time_errors import autocorrelation_test, number_of_cosines
-from scorereport.report.conclusions import conclude
+from scorereport.report.conclusions import conclude, describe_method_line
+from scorereport.report.miscalibrated import tell_line, tell_line_in_time
+from scorereport.report.parts import note_time
 from scorereport.report.provenance import Provenance
 from scorereport.report.record import make_report
 
@@ -176,3 +180,38 @@ def test_slow_residuals_are_noted_at_the_tests_of_calibration():
     notes = {test.name: test.note for test in found.models[0].calibration.tests}
     for name in ("Spiegelhalter's z", "Calibration in the large", "Calibration slope", "Unreliability"):
         assert notes[name].startswith("Values at successive times are alike (autocorrelation 0.")
+
+
+def test_page_one_says_which_numbers_take_rows_as_independent_in_time():
+    y, p, time = draw()
+    evaluation, _ = findings_of(y, p, time, time="day")
+    (note,) = [note for note in evaluation.notes if "dependence in time" in note]
+    assert describe_method_line(evaluation).endswith(note)
+    assert note_time(evaluation) == "(rows taken as independent in time)"
+    alone, _ = findings_of(y, p, time)
+    assert describe_method_line(alone).endswith("a test at the level of 5.0 %.")
+    assert note_time(alone) == ""
+
+
+def judge_line(p_value, adjusted):
+    """A model whose test of slope and intercept has these p-values, alone and adjusted for two models."""
+    y, p, time = draw()
+    evaluation, _ = findings_of(y, p, time, time="day")
+    (model,) = evaluation.models
+    tests = [
+        replace(test, p_value=p_value, p_value_holm=adjusted) if test.name == "Unreliability" else test
+        for test in model.calibration.tests
+    ]
+    return replace(model, calibration=replace(model.calibration, tests=tuple(tests)))
+
+
+@pytest.mark.parametrize(("adjusted", "is_shown"), [(0.079, False), (0.049, True), (None, True)])
+def test_page_one_goes_by_the_p_value_adjusted_for_all_models(adjusted, is_shown):
+    model = judge_line(0.04, adjusted)
+    both = "" if adjusted is None else f", adjusted for 2 models {adjusted:.3f}"
+    told, is_evidence = tell_line_in_time(model, 0.05, 2)
+    assert told == f"the test of slope and intercept that allows for it has p = 0.040{both}"
+    assert is_evidence is is_shown
+    sentence, _ = tell_line(model, 0.05, 2)
+    assert sentence.startswith("There is evidence that m is miscalibrated") is is_shown
+    assert f"(test of slope and intercept, p = 0.040{both}; " in sentence

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport.inference.mean_errors import describe_few_clusters
-from scorereport.notes import describe_few_events, describe_refuted, describe_weightless
+from scorereport.notes import (
+    INDEPENDENT_IN_TIME,
+    describe_few_events,
+    describe_refuted,
+    describe_weightless,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,9 +19,6 @@ if TYPE_CHECKING:
     from scorereport.results import Settings
 
 _PLACES = {"duckdb": "DuckDB sorted the rows on disk", "spark": "Spark sorted the rows on its cluster"}
-
-#: What a reader must know where rows have times.
-INDEPENDENT_IN_TIME = "Rows are taken as independent, in time as well."
 
 
 def describe_engine(engine: Engine, settings: Settings) -> Iterator[str]:

@@ -10,7 +10,6 @@ from math import isnan, nan
 from typing import TYPE_CHECKING
 
 from scorereport.class_results import THRESHOLD
-from scorereport.engines.notes import INDEPENDENT_IN_TIME
 from scorereport.formatting import (
     common_decimals,
     format_interval,
@@ -23,9 +22,12 @@ from scorereport.formatting import (
 from scorereport.groups import warn_of_groups
 from scorereport.inference.recalibration_gains import bound_shown_gain
 from scorereport.judging import Light
+from scorereport.notes import find_time_note
 from scorereport.report.miscalibrated import (
+    adjusted,
     equals,
     find_dependence,
+    name_p_values,
     tell_dependence,
     tell_line,
     tell_line_in_time,
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 
     from scorereport.class_results import ClassModelResult
     from scorereport.evaluation import Evaluation
-    from scorereport.inference.outcomes import Difference, Estimate, HypothesisTest
+    from scorereport.inference.outcomes import Estimate, HypothesisTest
     from scorereport.judging import Judgement
     from scorereport.report.record import Report
     from scorereport.results import ScoreValue
@@ -139,19 +141,20 @@ def _conclude_calibration(
     if test is None:
         yield from _conclude_line(result, evaluation)
         return
-    alpha, decimals = find_alpha(evaluation), common_decimals([part.miscalibration])
+    alpha, models = find_alpha(evaluation), len(evaluation.results)
+    decimals = common_decimals([part.miscalibration])
     mcb, score = (format_number(value, decimals) for value in (part.miscalibration, part.score))
     measured = (
-        f"(miscalibration {mcb} of a {_inside(label_of(name))} of {score}, "
-        f"p {equals(format_p_value(test.p_value))}{_name_adjusted(test, evaluation)})"
+        f"(miscalibration {mcb} of a {_inside(label_of(name))} of {score}, {name_p_values(test, models)})"
     )
     if isinstance(result, ModelResult) and (dependence := find_dependence(result, alpha)) is not None:
-        yield _conclude_in_time(result, measured, dependence, alpha)
+        in_time = tell_line_in_time(result, alpha, models)
+        yield _conclude_in_time(result, measured, dependence, in_time)
         return
-    if _adjusted(test) <= alpha:
+    if adjusted(test) <= alpha:
         more = _tell_how(result, evaluation)
         text, tone = f"There is evidence that {result.model} is miscalibrated {measured}{more}.", "open"
-    elif isnan(test.p_value) or alpha * (evaluation.settings.resamples + 1) < 1:
+    elif isnan(test.p_value) or alpha * (evaluation.settings.resamples + 1) < models:
         text, tone = f"{result.model}: the test of calibration cannot tell {measured}.", "open"
     else:
         known = result.scores.component(name, "miscalibration")
@@ -161,19 +164,11 @@ def _conclude_calibration(
     yield Finding(text=text, see="reliability", tone=tone)
 
 
-def _name_adjusted(test: HypothesisTest, evaluation: Evaluation) -> str:
-    """The p-value that is adjusted for the number of models, if there are several; it decides."""
-    if test.p_value_holm is None:
-        return ""
-    models = len(evaluation.results)
-    return f", adjusted for {models} models {format_p_value(test.p_value_holm)}"
-
-
 def _conclude_in_time(
-    result: ModelResult, measured: str, dependence: HypothesisTest, alpha: float
+    result: ModelResult, measured: str, dependence: HypothesisTest, in_time: tuple[str, bool]
 ) -> Finding:
     """What is left to say of calibration where rows depend on each other in time."""
-    tests, is_shown = tell_line_in_time(result, alpha)
+    tests, is_shown = in_time
     verdict = "There is evidence" if is_shown else "There is no evidence"
     return Finding(
         text=f"Residuals of {result.model} depend on each other in time ({tell_dependence(dependence)}): "
@@ -188,9 +183,7 @@ def _conclude_in_time(
 def _conclude_line(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> Iterator[Finding]:
     """The same by slope and intercept, where no outcomes were drawn to test all departures at once."""
     if isinstance(result, ModelResult) and evaluation.settings.engine != "memory" and result.calibration:
-        text, is_open = tell_line(result, find_alpha(evaluation))
-        if INDEPENDENT_IN_TIME in evaluation.notes:
-            text = f"{text} {INDEPENDENT_IN_TIME}"
+        text, is_open = tell_line(result, find_alpha(evaluation), len(evaluation.results))
         yield Finding(text=text, see="reliability", tone="open" if is_open else "plain")
 
 
@@ -251,10 +244,10 @@ def _conclude_groups(evaluation: Evaluation) -> Iterator[Finding]:
     alpha = find_alpha(evaluation)
     what = "the event happens" if evaluation.kind == "binary" else "each class comes"
     for item in evaluation.heterogeneity:
-        if _adjusted(item.test) <= alpha:
+        if adjusted(item.test) <= alpha:
             differ.setdefault((item.model, item.column), []).append(item.test)
     for (model, column), tests in differ.items():
-        told = join_words(f"{name_test(t)}, p {equals(format_p_value(_adjusted(t)))}" for t in tests)
+        told = join_words(f"{name_test(t)}, p {equals(format_p_value(adjusted(t)))}" for t in tests)
         warnings = warn_of_groups([g for g in evaluation.groups if g.column == column and g.models])
         yield Finding(
             text=f"{model}: results differ between groups of {column} by more than chance explains ({told}, "
@@ -265,18 +258,12 @@ def _conclude_groups(evaluation: Evaluation) -> Iterator[Finding]:
         )
 
 
-def _adjusted(test: HypothesisTest | Difference) -> float:
-    return test.p_value if test.p_value_holm is None else test.p_value_holm
-
-
 def _conclude_recalibration(evaluation: Evaluation) -> Iterator[Finding]:
     """Models that a map would improve, with the one that improves them most."""
     alpha = find_alpha(evaluation)
     for model in evaluation.models:
         better = [
-            trial
-            for trial in model.recalibration
-            if trial.brier.value < 0 and _adjusted(trial.brier) <= alpha
+            trial for trial in model.recalibration if trial.brier.value < 0 and adjusted(trial.brier) <= alpha
         ]
         if better:
             best = better[first_lowest([trial.brier.value for trial in better])]
@@ -329,5 +316,5 @@ def describe_method_line(evaluation: Evaluation) -> str:
         return "No intervals and tests were asked for; the findings are about these cases only."
     return (
         f"Intervals have level {format_level(settings.level)}; evidence means a test at the level of "
-        f"{format_percent(find_alpha(evaluation))}."
-    )
+        f"{format_percent(find_alpha(evaluation))}. {find_time_note(evaluation.notes)}"
+    ).rstrip()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isnan, nan
+from math import isnan
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import common_decimals, format_interval, format_number, format_p_value
@@ -11,7 +11,7 @@ from scorereport.report.shapes import describe_segments
 
 if TYPE_CHECKING:
     from scorereport.inference.lines import CalibrationLine
-    from scorereport.inference.outcomes import Estimate, HypothesisTest
+    from scorereport.inference.outcomes import Difference, Estimate, HypothesisTest
     from scorereport.reliability.bands import Band
     from scorereport.results import ModelResult
 
@@ -42,38 +42,48 @@ def tell_dependence(test: HypothesisTest) -> str:
     return f"autocorrelation {lag} at lag 1, p {equals(format_p_value(test.p_value))}"
 
 
-def tell_line_in_time(result: ModelResult, alpha: float) -> tuple[str, bool]:
+def adjusted(test: HypothesisTest | Difference) -> float:
+    """The p-value that decides: of several models, or pairs of them, the one that allows for their number."""
+    return test.p_value if test.p_value_holm is None else test.p_value_holm
+
+
+def name_p_values(test: HypothesisTest, models: int) -> str:
+    """The p-value of a test and, if there are several models, the adjusted one."""
+    alone = f"p {equals(format_p_value(test.p_value))}"
+    if test.p_value_holm is None:
+        return alone
+    return f"{alone}, adjusted for {models} models {format_p_value(test.p_value_holm)}"
+
+
+def tell_line_in_time(result: ModelResult, alpha: float, models: int) -> tuple[str, bool]:
     """What the test of slope and intercept in time says, and whether it rejects."""
-    p_value = _test_line(result)
-    if isnan(p_value):
+    test = _test_line(result)
+    if test is None or isnan(test.p_value):
         return "no test that allows for it can be had", False
-    told = f"the test of slope and intercept that allows for it has p {equals(format_p_value(p_value))}"
-    return told, p_value <= alpha
+    told = f"the test of slope and intercept that allows for it has {name_p_values(test, models)}"
+    return told, adjusted(test) <= alpha
 
 
-def tell_line(result: ModelResult, alpha: float) -> tuple[str, bool]:
+def tell_line(result: ModelResult, alpha: float, models: int) -> tuple[str, bool]:
     """Whether slope and intercept speak against calibration, in a sentence, and whether anything does."""
-    p_value, model, size = _test_line(result), result.model, _tell_size(result)
-    if p_value <= alpha:
-        how = tell_ways(result)
-        told = f"There is evidence that {model} is miscalibrated ({_tell_p(p_value)}; {size})"
-        return f"{told}{f': {how}' if how else ''}.", True
+    test, model, size = _test_line(result), result.model, _tell_size(result)
     against = [band for band in result.bands if _speaks_against(band)]
     but = f", but the diagonal leaves the {against[0].label}" if against else ""
-    if isnan(p_value):
+    if test is None or isnan(test.p_value):
         return f"{model}: the test of slope and intercept cannot tell ({size}){but}.", True
+    measured = f"(test of slope and intercept, {name_p_values(test, models)}; {size})"
+    if adjusted(test) <= alpha:
+        how = tell_ways(result)
+        told = f"There is evidence that {model} is miscalibrated {measured}"
+        return f"{told}{f': {how}' if how else ''}.", True
     told = f"{model}: no evidence against slope and intercept of calibration"
-    return f"{told} ({_tell_p(p_value)}; {size}){but}.", bool(against)
+    return f"{told} {measured}{but}.", bool(against)
 
 
-def _test_line(result: ModelResult) -> float:
-    """The p-value of the test that the intercept is 0 and the slope is 1."""
+def _test_line(result: ModelResult) -> HypothesisTest | None:
+    """The test that the intercept is 0 and the slope is 1."""
     tests = () if result.calibration is None else result.calibration.tests
-    return next((test.p_value for test in tests if test.name == "Unreliability"), nan)
-
-
-def _tell_p(p_value: float) -> str:
-    return f"test of slope and intercept, p {equals(format_p_value(p_value))}"
+    return next((test for test in tests if test.name == "Unreliability"), None)
 
 
 def _tell_size(result: ModelResult) -> str:

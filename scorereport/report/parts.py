@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from scorereport.notes import find_time_note
 from scorereport.report.results import describe_table
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from scorereport.evaluation import Evaluation
     from scorereport.tables.table import Table
 
     Part = dict[str, Any]
@@ -38,9 +40,14 @@ def collect_parts(**parts: Part | None) -> dict[str, Part]:
     return {key: part for key, part in parts.items() if part is not None}
 
 
-def make_table(table: Table | None) -> Part | None:
-    """A table as a part; None if there is none."""
-    return None if table is None else {"kind": "table", **describe_table(table)}
+def make_table(table: Table | None, detail: str = "") -> Part | None:
+    """A table as a part, with a detail behind its caption; None if there is none."""
+    return None if table is None else {"kind": "table", **describe_table(table), "detail": detail}
+
+
+def note_time(evaluation: Evaluation) -> str:
+    """What tables say whose intervals do not allow for dependence in time; empty without times."""
+    return "(rows taken as independent in time)" if find_time_note(evaluation.notes) else ""
 
 
 def make_figure(plot: Callable[..., Figure], alt: str, *data: Any, caption: str, **options: Any) -> Part:

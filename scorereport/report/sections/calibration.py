@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scorereport.figures import describe_flexible, describe_reliability, plot_flexible, plot_reliability
 from scorereport.figures.flexible import has_flexible
 from scorereport.formatting import common_decimals, format_level, format_number, format_percent, join_words
-from scorereport.report.parts import Section, collect_parts, make_figure, make_table
+from scorereport.report.parts import Section, collect_parts, make_figure, make_table, note_time
 from scorereport.tables.calibrating import (
     calibration_test_table,
     distance_table,
@@ -42,7 +42,9 @@ def describe_calibration(report: Report) -> Section:
         parts=collect_parts(
             brier=make_table(_brier_table(evaluation.models)),
             reliability=_draw_diagrams(evaluation),
-            distances=make_table(distance_table(known, level, has_smooth=has_smooth)) if known else None,
+            distances=make_table(distance_table(known, level, has_smooth=has_smooth), note_time(evaluation))
+            if known
+            else None,
             flexible=_draw_flexible(evaluation),
             line=make_table(line_table(known, level)) if known else None,
             tests=make_table(calibration_test_table(known)) if known else None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scorereport.figures import describe_view_components, plot_view_components
 from scorereport.formatting import counted, format_count, format_level, format_percent
-from scorereport.report.parts import Section, collect_parts, make_figure, make_table
+from scorereport.report.parts import Section, collect_parts, make_figure, make_table, note_time
 from scorereport.tables.decompositions import decomposition_table
 from scorereport.tables.viewing import view_table
 
@@ -26,7 +26,7 @@ def describe_class_decomposition(report: Report) -> Section | None:
         return None
     has_views = len(models[0].families[-1].views) > 1  # a single one is the sum
     views = {
-        f"views_{place}": make_table(view_table(model, model.families[-1], level))
+        f"views_{place}": make_table(view_table(model, model.families[-1], level), note_time(evaluation))
         for place, model in enumerate(models if has_views else (), start=1)
     }
     return Section(
@@ -34,7 +34,9 @@ def describe_class_decomposition(report: Report) -> Section | None:
         title="Decomposition",
         template="sections/class-decomposition.html",
         parts=collect_parts(
-            components=make_table(decomposition_table([m.scores for m in models], level)),
+            components=make_table(
+                decomposition_table([m.scores for m in models], level), note_time(evaluation)
+            ),
             view_components=_draw_components(evaluation, level),
             **views,
         ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scorereport.figures import describe_confusion, plot_confusion
 from scorereport.figures.confusion import MOST_NUMBERED
 from scorereport.formatting import format_level
-from scorereport.report.parts import Section, collect_parts, make_figure, make_table
+from scorereport.report.parts import Section, collect_parts, make_figure, make_table, note_time
 from scorereport.tables.classes import label_table
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ def describe_class_discrimination(report: Report) -> Section | None:
         template="sections/class-discrimination.html",
         parts=collect_parts(
             **figures,
-            labels=make_table(label_table(models, classes, format_level(evaluation.settings.level))),
+            labels=make_table(
+                label_table(models, classes, format_level(evaluation.settings.level)), note_time(evaluation)
+            ),
         ),
         content={"figures": list(figures), "is_ordered": classes.ordered},
     )

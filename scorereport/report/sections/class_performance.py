@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import format_level
-from scorereport.report.parts import Section, collect_parts, make_table
+from scorereport.report.parts import Section, collect_parts, make_table, note_time
 from scorereport.tables.class_scoring import cost_matrix_table, cost_table, penalty_table, read_costs
 from scorereport.tables.scoring import describe_scalings, score_table
 
@@ -30,9 +30,9 @@ def describe_class_performance(report: Report) -> Section | None:
         title="Overall performance",
         template="sections/class-performance.html",
         parts=collect_parts(
-            scores=make_table(score_table(models, ranks, level, n_classes=n_classes)),
-            penalties=make_table(penalty_table(models, n_classes, level)),
-            costs=make_table(cost_table(models, costs, level)),
+            scores=make_table(score_table(models, ranks, level, n_classes=n_classes), note_time(evaluation)),
+            penalties=make_table(penalty_table(models, n_classes, level), note_time(evaluation)),
+            costs=make_table(cost_table(models, costs, level), note_time(evaluation)),
             cost_matrix=make_table(cost_matrix_table(costs, classes.labels)),
         ),
         content={

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scorereport.figures import describe_decision, describe_regret, plot_decision, plot_regret
 from scorereport.formatting import format_level
-from scorereport.report.parts import Section, collect_parts, make_figure, make_table
+from scorereport.report.parts import Section, collect_parts, make_figure, make_table, note_time
 from scorereport.tables.deciding import threshold_table
 from scorereport.tables.scoring import bounded_table
 
@@ -25,7 +25,7 @@ def describe_decision_section(report: Report) -> Section:
         name="decision",
         title="Decisions",
         parts=collect_parts(
-            bounded=make_table(_bounded(evaluation)),
+            bounded=make_table(_bounded(evaluation), note_time(evaluation)),
             regret=make_figure(
                 plot_regret,
                 describe_regret(models, costs),
@@ -42,7 +42,9 @@ def describe_decision_section(report: Report) -> Section:
                 caption="Decision curves: net benefit of acting if the forecast is at least the threshold, "
                 f"beside acting always and never. Higher is better.{_describe_band(evaluation)}{shaded}",
             ),
-            thresholds=make_table(threshold_table(models, format_level(evaluation.settings.level))),
+            thresholds=make_table(
+                threshold_table(models, format_level(evaluation.settings.level)), note_time(evaluation)
+            ),
         ),
         content={"costs": "" if costs is None else f"{costs[0]:g} to {costs[1]:g}"},
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scorereport.figures import describe_components, describe_murphy, plot_components, plot_murphy
 from scorereport.formatting import format_level
-from scorereport.report.parts import Section, collect_parts, make_figure, make_table
+from scorereport.report.parts import Section, collect_parts, make_figure, make_table, note_time
 from scorereport.tables.decompositions import decomposition_table
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ def describe_decomposition(report: Report) -> Section:
         name="decomposition",
         title="Decomposition",
         parts=collect_parts(
-            components=make_table(decomposition_table([m.scores for m in models], level)),
+            components=make_table(
+                decomposition_table([m.scores for m in models], level), note_time(evaluation)
+            ),
             plane=make_figure(
                 plot_components,
                 describe_components(models),

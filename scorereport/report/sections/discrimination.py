@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scorereport.figures import describe_roc, plot_roc
 from scorereport.formatting import format_level
-from scorereport.report.parts import Section, collect_parts, make_figure, make_table
+from scorereport.report.parts import Section, collect_parts, make_figure, make_table, note_time
 from scorereport.tables.discriminating import discrimination_table
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ def describe_discrimination(report: Report) -> Section | None:
         name="discrimination",
         title="Discrimination",
         parts=collect_parts(
-            auc=make_table(discrimination_table(models, format_level(evaluation.settings.level))),
+            auc=make_table(
+                discrimination_table(models, format_level(evaluation.settings.level)), note_time(evaluation)
+            ),
             roc=make_figure(
                 plot_roc,
                 describe_roc(models),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport.figures import describe_groups, describe_windows, plot_groups, plot_windows
 from scorereport.formatting import counted, format_level
-from scorereport.report.parts import Section, collect_parts, make_figure, make_table
+from scorereport.report.parts import Section, collect_parts, make_figure, make_table, note_time
 from scorereport.tables.grouped import group_table, heterogeneity_table
 from scorereport.tables.table import label_of
 
@@ -34,7 +34,9 @@ def describe_groups_section(report: Report) -> Section | None:
     for place, column in enumerate(columns, start=1):
         members = [group for group in evaluation.groups if group.column == column]
         keys = {"table": f"groups_{place}", "figure": f"groups_figure_{place}"}
-        parts[keys["table"]] = make_table(group_table(column, members[:MOST_SHOWN], level))
+        parts[keys["table"]] = make_table(
+            group_table(column, members[:MOST_SHOWN], level), note_time(evaluation)
+        )
         parts[keys["figure"]] = _draw(
             partial(plot_groups, measure=evaluation.main_score),
             partial(describe_groups, measure=evaluation.main_score),
@@ -43,7 +45,11 @@ def describe_groups_section(report: Report) -> Section | None:
             level,
         )
         blocks.append({"title": column, "keys": list(keys.values()), "left_out": _count_left_out(members)})
-    differ = make_table(heterogeneity_table(evaluation)) if evaluation.heterogeneity else None
+    differ = (
+        make_table(heterogeneity_table(evaluation), note_time(evaluation))
+        if evaluation.heterogeneity
+        else None
+    )
     return Section(
         name="groups",
         title="Subgroups",
@@ -63,7 +69,7 @@ def describe_time_section(report: Report) -> Section | None:
         name="time",
         title="Time",
         parts=collect_parts(
-            windows=make_table(group_table(column, windows[-MOST_SHOWN:], level)),
+            windows=make_table(group_table(column, windows[-MOST_SHOWN:], level), note_time(evaluation)),
             windows_figure=_draw(
                 partial(plot_windows, measure=evaluation.main_score),
                 partial(describe_windows, measure=evaluation.main_score),

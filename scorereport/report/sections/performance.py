@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import format_level
-from scorereport.report.parts import Section, collect_parts, make_table
+from scorereport.report.parts import Section, collect_parts, make_table, note_time
 from scorereport.tables.scoring import score_table
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ def describe_performance(report: Report) -> Section:
         name="performance",
         title="Overall performance",
         parts=collect_parts(
-            scores=make_table(score_table(models, ranks, format_level(evaluation.settings.level)))
+            scores=make_table(
+                score_table(models, ranks, format_level(evaluation.settings.level)), note_time(evaluation)
+            )
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import format_level
-from scorereport.report.parts import Section, collect_parts, make_table
+from scorereport.report.parts import Section, collect_parts, make_table, note_time
 from scorereport.tables.deciding import recalibration_table
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def describe_recalibration(report: Report) -> Section | None:
     return Section(
         name="recalibration",
         title="Recalibration",
-        parts=collect_parts(recalibration=make_table(table)),
+        parts=collect_parts(recalibration=make_table(table, note_time(evaluation))),
         content={
             "folds": str(trials[0].folds),
             "seed": str(trials[0].seed),

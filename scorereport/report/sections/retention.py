@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from scorereport.figures import describe_retention, plot_retention
 from scorereport.formatting import format_level
-from scorereport.report.parts import Section, collect_parts, make_figure, make_table
+from scorereport.report.parts import Section, collect_parts, make_figure, make_table, note_time
 from scorereport.tables.retaining import describe_best_scores, retention_table
 from scorereport.tables.table import label_of
 
@@ -34,7 +34,7 @@ def describe_retention_section(report: Report) -> Section | None:
         title="Retention curves",
         parts=collect_parts(
             **figures,
-            retention_areas=make_table(retention_table(models, level)),
+            retention_areas=make_table(retention_table(models, level), note_time(report.evaluation)),
         ),
         content={
             "figures": list(figures),

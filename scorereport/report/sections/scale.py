@@ -8,7 +8,7 @@ from scorereport.figures import describe_scale, describe_spectrum, plot_scale, p
 from scorereport.figures.scale import describe_window
 from scorereport.formatting import format_level, format_number, join_words
 from scorereport.inference.scale_results import WITHOUT_TAIL
-from scorereport.report.parts import Section, collect_parts, make_figure, make_table
+from scorereport.report.parts import Section, collect_parts, make_figure, make_table, note_time
 from scorereport.tables.scaling import angle_table, class_scale_table, scale_table
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ def describe_scale_section(report: Report) -> Section | None:
         name="scale",
         title="Probability scale",
         parts=collect_parts(
-            scale_marks=make_table(scale_table(models, level)),
+            scale_marks=make_table(scale_table(models, level), note_time(report.evaluation)),
             **figures,
-            scale_angles=make_table(angle_table(models, level)),
-            scale_classes=make_table(class_scale_table(models, level)),
+            scale_angles=make_table(angle_table(models, level), note_time(report.evaluation)),
+            scale_classes=make_table(class_scale_table(models, level), note_time(report.evaluation)),
             **spectra,
         ),
         content={
