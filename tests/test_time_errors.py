@@ -187,7 +187,7 @@ def test_page_one_says_which_numbers_take_rows_as_independent_in_time():
     evaluation, _ = findings_of(y, p, time, time="day")
     (note,) = [note for note in evaluation.notes if "dependence in time" in note]
     assert describe_method_line(evaluation).endswith(note)
-    assert note_time(evaluation) == "(rows taken as independent in time)"
+    assert note_time(evaluation) == "(intervals and p-values for rows independent in time)"
     alone, _ = findings_of(y, p, time)
     assert describe_method_line(alone).endswith("a test at the level of 5.0 %.")
     assert note_time(alone) == ""

@@ -47,7 +47,7 @@ def make_table(table: Table | None, detail: str = "") -> Part | None:
 
 def note_time(evaluation: Evaluation) -> str:
     """What tables say whose intervals do not allow for dependence in time; empty without times."""
-    return "(rows taken as independent in time)" if find_time_note(evaluation.notes) else ""
+    return "(intervals and p-values for rows independent in time)" if find_time_note(evaluation.notes) else ""
 
 
 def make_figure(plot: Callable[..., Figure], alt: str, *data: Any, caption: str, **options: Any) -> Part:

@@ -94,280 +94,100 @@ TEXTS = {
     "weights: intervals": "Intervals under the same designs, where the slope is 0.8.",
 }
 
-#: Patterns of (study, setting, method, "safe" or "unsafe") -> why cells are more than three points off.
-REASONS: dict[tuple[str, str, str, str], str] = {
-    ("test power", "*", "*", "*"): "These are rejections of what is false: the more the better.",
-    ("class tests", "overconfident", "*", "*"): "These are rejections of what is false: the more the better.",
-    ("scale verdicts", "*", "*", "*"): "These are verdicts on models that are and are not what they say.",
-    ("calibration in time", "*", "dependence in time shown", "*"): "This is how often a dependence that is "
-    "there is shown: the more the better.",
-    (
-        "*",
-        "*",
-        "*resamples alone",
-        "unsafe",
-    ): "Resamples alone are shown for contrast: intervals and verdicts do not use them where events are few.",
-    (
-        "*",
-        "*",
-        "*rows as independent",
-        "unsafe",
-    ): "Tests that take rows as independent are shown for contrast: "
+#: "study | setting | method | safe or unsafe", as patterns -> why cells are more than three points off. The
+#: first that matches counts.
+REASONS = {
+    "test power | * | * | *": "These are rejections of what is false: the more the better.",
+    "class tests | overconfident | * | *": "These are rejections of what is false: the more the better.",
+    "scale verdicts | * | * | *": "These are verdicts on models that are and are not what they say.",
+    "calibration in time | * | dependence in time shown | *": "This is how often a dependence that is there "
+    "is shown: the more the better.",
+    "* | * | *resamples alone | unsafe": "Resamples alone are shown for contrast: intervals and verdicts do "
+    "not use them where events are few.",
+    "* | * | *rows as independent | unsafe": "Tests that take rows as independent are shown for contrast: "
     "where dependence in time is shown, page one does not state them as evidence.",
-    (
-        "test sizes",
-        "equal pair in *",
-        "Diebold-Mariano, iid*",
-        "unsafe",
-    ): "Errors of independent rows are shown "
+    "test sizes | equal pair in * | Diebold-Mariano, iid* | unsafe": "Errors of independent rows are shown "
     "for contrast: the rows depend on each other, and the default errors allow for it.",
-    (
-        "clusters",
-        "tests, calibrated",
-        "MCB Brier, clusters ignored",
-        "unsafe",
-    ): "Shown for contrast: a test that is not given the clusters.",
-    (
-        "comparisons in time",
-        "*",
-        "*lags*",
-        "unsafe",
-    ): "Newey and West's errors with few lags, which must be asked "
+    "clusters | tests, calibrated | MCB Brier, clusters ignored | unsafe": "Shown for contrast: a test that "
+    "is not given the clusters.",
+    "comparisons in time | * | *lags* | unsafe": "Newey and West's errors with few lags, which must be asked "
     "for, are too small for series that move slowly; the default errors come from cosines.",
-    (
-        "comparisons in time",
-        "autocorrelation 0.95",
-        "*",
-        "unsafe",
-    ): "400 times with an autocorrelation of 0.95 "
+    "comparisons in time | autocorrelation 0.95 | * | unsafe": "400 times with an autocorrelation of 0.95 "
     "count as about 10 independent ones; the note at the test says that it rejects too often.",
-    (
-        "test sizes",
-        "rare, cal.",
-        "Hosmer-Lemeshow",
-        "unsafe",
-    ): "Most groups have fewer than 5 expected events; the note at the test says that it rejects too often.",
-    (
-        "test sizes",
-        "rare, cal.",
-        "groups: Cochran's Q of AUCs",
-        "*",
-    ): "Groups have few events: here Q is computed "
+    "test sizes | rare, cal. | Hosmer-Lemeshow | unsafe": "Most groups have fewer than 5 expected events; "
+    "the note at the test says that it rejects too often.",
+    "test sizes | rare, cal. | groups: Cochran's Q of AUCs | *": "Groups have few events: here Q is computed "
     "with the errors of each group. Evaluations take errors at the common AUC, see few in groups.",
-    (
-        "simultaneous bands",
-        "*",
-        "pointwise*",
-        "*",
-    ): "A pointwise band is shown for contrast: it holds at each "
+    "simultaneous bands | * | pointwise* | *": "A pointwise band is shown for contrast: it holds at each "
     "forecast by itself, not for a whole curve, and its note says so.",
-    (
-        "simultaneous bands",
-        "*",
-        "honest",
-        "safe",
-    ): "The honest band holds for every sample size and every curve that does not fall, which makes it wide.",
-    (
-        "pointwise bands",
-        "*",
-        "discrete",
-        "safe",
-    ): "Normal theory at each forecast ignores that pooling narrows "
+    "simultaneous bands | * | honest | safe": "The honest band holds for every sample size and every curve "
+    "that does not fall, which makes it wide.",
+    "pointwise bands | * | discrete | safe": "Normal theory at each forecast ignores that pooling narrows "
     "the curve where forecasts have few cases; it is chosen only where they have many.",
-    (
-        "pointwise bands",
-        "*",
-        "*",
-        "safe",
-    ): "With few cases the curve has few steps, and quantiles of drawn curves are on the safe side.",
-    (
-        "component intervals",
-        "*",
-        "MCB*",
-        "safe",
-    ): "The lower end is 0 unless the test shows miscalibration, and "
+    "pointwise bands | * | * | safe": "With few cases the curve has few steps, and quantiles of drawn curves "
+    "are on the safe side.",
+    "component intervals | * | MCB* | safe": "The lower end is 0 unless the test shows miscalibration, and "
     "the bracket allows for two estimates of the overfit.",
-    (
-        "component intervals",
-        "flat (DSC=0)",
-        "DSC*",
-        "safe",
-    ): "The true discrimination is 0, at the end of the possible values.",
-    (
-        "component intervals",
-        "*",
-        "DSC*",
-        "unsafe",
-    ): "With 4 expected events the interval says little, and its note says so.",
-    (
-        "difference intervals",
-        "*",
-        "MCB*",
-        "safe",
-    ): "Both models are calibrated, or nearly so, and the bracket "
+    "component intervals | flat (DSC=0) | DSC* | safe": "The true discrimination is 0, at the end of the "
+    "possible values.",
+    "component intervals | * | DSC* | unsafe": "With 4 expected events the interval says little, and its "
+    "note says so.",
+    "difference intervals | * | MCB* | safe": "Both models are calibrated, or nearly so, and the bracket "
     "allows for two estimates of the overfit of each.",
-    ("simultaneous bands", "*", "Murphy*", "safe"): "Bands of few cases are of a curve with few steps.",
-    ("component intervals", "*", "DSC*", "safe"): "The bracket allows for two estimates of the overfit.",
-    ("difference intervals", "*", "DSC*", "safe"): "The bracket allows for two estimates of the overfit.",
-    ("clusters", "*", "groups*", "safe"): "40 clusters in four groups leave few degrees of freedom.",
-    ("weights*", "*", "MCB*", "safe"): "Intervals of miscalibration start at 0 unless a test shows some.",
-    (
-        "weights*",
-        "brackets*",
-        "*",
-        "safe",
-    ): "Intervals of miscalibration start at 0 unless a test shows some.",
-    (
-        "weights: tests",
-        "3 in 10 events",
-        "*",
-        "unsafe",
-    ): "The sample has some 9 events: tests of the line are "
+    "simultaneous bands | * | Murphy* | safe": "Bands of few cases are of a curve with few steps.",
+    "component intervals | * | DSC* | safe": "The bracket allows for two estimates of the overfit.",
+    "difference intervals | * | DSC* | safe": "The bracket allows for two estimates of the overfit.",
+    "clusters | * | groups* | safe": "40 clusters in four groups leave few degrees of freedom.",
+    "weights* | * | MCB* | safe": "Intervals of miscalibration start at 0 unless a test shows some.",
+    "weights* | brackets* | * | safe": "Intervals of miscalibration start at 0 unless a test shows some.",
+    "weights: tests | 3 in 10 events | * | unsafe": "The sample has some 9 events: tests of the line are "
     "asymptotic, and a note on few events stands beside them.",
-    (
-        "weights: intervals",
-        "3 in 10 events",
-        "*",
-        "unsafe",
-    ): "The sample has some 9 events, which the notes say.",
-    (
-        "weights: tests",
-        "*",
-        "*",
-        "safe",
-    ): "Outcomes of rows with sampling weights are drawn from their forecasts, "
+    "weights: intervals | 3 in 10 events | * | unsafe": "The sample has some 9 events, which the notes say.",
+    "weights: tests | * | * | safe": "Outcomes of rows with sampling weights are drawn from their forecasts, "
     "and weights that go with outcomes are only partly known from the sample.",
-    (
-        "weights: intervals",
-        "*",
-        "*",
-        "safe",
-    ): "The interval of the AUC is wider than needed where few rows carry most of the weight.",
-    (
-        "clusters",
-        "brackets*",
-        "MCB*",
-        "safe",
-    ): "Intervals of miscalibration start at 0 unless a test shows some.",
-    (
-        "class intervals",
-        "*",
-        "MCB*",
-        "safe",
-    ): "Intervals of miscalibration start at 0 unless a test shows some.",
-    ("class intervals", "*", "*", "safe"): "Intervals allow for cases of rare classes that did not happen.",
-    (
-        "class intervals",
-        "*",
-        "*",
-        "unsafe",
-    ): "200 cases of four classes: resamples of kappa and F1, which are not means, vary too little.",
-    (
-        "class differences",
-        "*",
-        "*",
-        "*",
-    ): "200 cases of four classes: resamples of measures that are not means vary "
-    "too little, and differences of miscalibration near 0 are on the safe side.",
-    (
-        "scale intervals",
-        "*",
-        "*",
-        "safe",
-    ): "Intervals allow for the estimated overfit of bins and fits, which is "
+    "weights: intervals | * | * | safe": "The interval of the AUC is wider than needed where few rows carry "
+    "most of the weight.",
+    "clusters | brackets* | MCB* | safe": "Intervals of miscalibration start at 0 unless a test shows some.",
+    "class intervals | * | MCB* | safe": "Intervals of miscalibration start at 0 unless a test shows some.",
+    "class intervals | * | * | safe": "Intervals allow for cases of rare classes that did not happen.",
+    "class intervals | * | * | unsafe": "200 cases of four classes: resamples of kappa and F1, which are not "
+    "means, vary too little.",
+    "class differences | * | * | *": "200 cases of four classes: resamples of measures that are not means "
+    "vary too little, and differences of miscalibration near 0 are on the safe side.",
+    "scale intervals | * | * | safe": "Intervals allow for the estimated overfit of bins and fits, which is "
     "not known; where a model is right, or nearly so, they are wider than needed.",
-    ("scale intervals", "*", "*", "unsafe"): "The probability scale bounds means of small probabilities by "
+    "scale intervals | * | * | unsafe": "The probability scale bounds means of small probabilities by "
     "percentiles of resamples, which miss rare small probabilities.",
-    (
-        "AUC intervals",
-        "*",
-        "*",
-        "safe",
-    ): "The score interval is on the safe side where the AUC is near 1 or events "
-    "are few: most of its variance is then assumed, not seen.",
-    ("AUC intervals", "*", "*", "unsafe"): "The plain and logit intervals are shown for contrast.",
-    (
-        "paired AUCs",
-        "*",
-        "*",
-        "safe",
-    ): "With few events Welch's degrees of freedom are few: the test detects large "
-    "differences only, and its note says so.",
-    (
-        "few clusters",
-        "*",
-        "*",
-        "safe",
-    ): "Few clusters, or one that holds most rows, leave few degrees of freedom.",
-    (
-        "tests with few clusters",
-        "*",
-        "*",
-        "safe",
-    ): "Few clusters, or one that holds most rows, leave few degrees of freedom.",
-    ("few in groups", "*", "*", "safe"): "Few events or clusters of a group leave few degrees of freedom.",
-    ("few in groups", "*", "any, adjusted*", "safe"): "Holm's adjustment is on the safe side.",
-    ("few events", "*", "*", "safe"): "Without or with one event an interval cannot be both short and right.",
-    (
-        "limits with few events",
-        "*",
-        "*",
-        "safe",
-    ): "With fewer than ten events only an exact bound passes a limit.",
-    (
-        "few distinct forecasts",
-        "*",
-        "*",
-        "safe",
-    ): "One value has an exact interval of a count; up to five values have the wider of two intervals.",
-    ("equivalence", "*", "*", "safe"): "The interval is on the safe side.",
-    (
-        "recalibration gains",
-        "*",
-        "*",
-        "safe",
-    ): "Gains are squares that may be 0: their interval is joined with that of a mean.",
-    (
-        "stated gains",
-        "*",
-        "*",
-        "*",
-    ): "The sentence is stated in few of the samples, those in which chance makes the "
-    "gain large; its interval allows for that, the interval of the table does not.",
-    (
-        "distances",
-        "*",
-        "*",
-        "safe",
-    ): "The upper end is the larger of two, and the lower end is 0 unless the data speak against it.",
-    (
-        "distances",
-        "sqrt",
-        "*",
-        "unsafe",
-    ): "Draws take the direction of the deviation from few cases, and lowess "
+    "AUC intervals | * | * | safe": "The score interval is on the safe side where the AUC is near 1 or "
+    "events are few: most of its variance is then assumed, not seen.",
+    "AUC intervals | * | * | unsafe": "The plain and logit intervals are shown for contrast.",
+    "paired AUCs | * | * | safe": "With few events Welch's degrees of freedom are few: the test detects "
+    "large differences only, and its note says so.",
+    "few clusters | * | * | safe": "Few clusters, or one that holds most rows, leave few degrees of freedom.",
+    "tests with few clusters | * | * | safe": "Few clusters, or one that holds most rows, leave few degrees "
+    "of freedom.",
+    "few in groups | * | any, adjusted* | safe": "Holm's adjustment is on the safe side.",
+    "few in groups | * | * | safe": "Few events or clusters of a group leave few degrees of freedom.",
+    "few events | * | * | safe": "Without or with one event an interval cannot be both short and right.",
+    "limits with few events | * | * | safe": "With fewer than ten events only an exact bound passes a limit.",
+    "few distinct forecasts | * | * | safe": "One value has an exact interval of a count; up to five values "
+    "have the wider of two intervals.",
+    "equivalence | * | * | safe": "The interval is on the safe side.",
+    "recalibration gains | * | * | safe": "Gains are squares that may be 0: their interval is joined with "
+    "that of a mean.",
+    "stated gains | * | * | *": "The sentence is stated in few of the samples, those in which chance makes "
+    "the gain large; its interval allows for that, the interval of the table does not.",
+    "distances | * | * | safe": "The upper end is the larger of two, and the lower end is 0 unless the data "
+    "speak against it.",
+    "distances | sqrt | * | unsafe": "Draws take the direction of the deviation from few cases, and lowess "
     "flattens a steep curve; the note at the number says that the curve of lowess is meant.",
-    (
-        "decisions",
-        "*",
-        "*",
-        "*",
-    ): "Wilson's interval is of a discrete count: with two expected events its coverage "
-    "goes up and down about the nominal one.",
-    (
-        "drift",
-        "*",
-        "*",
-        "safe",
-    ): "Alarms are adjusted for twelve looks, and the tests of one audit for each other.",
-    (
-        "drift",
-        "*",
-        "*",
-        "unsafe",
-    ): "Against fewer than five earlier audits the variance between audits is not "
+    "decisions | * | * | *": "Wilson's interval is of a discrete count: with two expected events its "
+    "coverage goes up and down about the nominal one.",
+    "drift | * | * | safe": "Alarms are adjusted for twelve looks, and the tests of one audit for each "
+    "other.",
+    "drift | * | * | unsafe": "Against fewer than five earlier audits the variance between audits is not "
     "known, which the sentence says.",
-    ("test sizes", "*", "*", "safe"): "Tests by grade and of rare events are of discrete counts.",
+    "test sizes | * | * | safe": "Tests by grade and of rare events are of discrete counts.",
 }
 
 #: (study, setting, n, method) -> why the recorded row differs from the document by more than chance.

@@ -98,7 +98,7 @@ def find_reason(row: Row) -> str:
     """The first sentence whose patterns a cell matches; else whether chance may explain it."""
     about = (row.study, row.setting, row.method, "safe" if is_safe(row) else "unsafe")
     for patterns, reason in REASONS.items():
-        if all(fnmatchcase(text, pattern) for text, pattern in zip(about, patterns, strict=True)):
+        if all(map(fnmatchcase, about, patterns.split(" | "))):
             return reason
     is_chance = abs(row.empirical - row.nominal) <= ERRORS_ALLOWED * row.monte_carlo_error
     return MAYBE_CHANCE if is_chance else NOT_EXPLAINED
