@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -133,27 +133,19 @@ def _test_heterogeneity(
     warnings = warn_of_groups(scored)
     if predictions.cluster is not None and _span_groups(predictions.cluster[rows], labels[rows]):
         warnings.append("Clusters span groups, which the test takes for independent.")
-    repeated = predictions.weight is None or predictions.weight_kind == "frequency"
-    drawn = Drawn(counted=repeated, clustered=predictions.cluster is not None)
+    clustered = predictions.cluster is not None
     for place, model in enumerate(predictions.forecasts):
-        tests = compare_group_scores(scored, place, warnings, drawn)
+        tests = compare_group_scores(scored, place, warnings, clustered=clustered)
         if isinstance(predictions, Predictions):
             tests += _test_calibration(predictions, model, labels, rows)
         yield from (Heterogeneity(column=column, model=model, test=test) for test in tests)
 
 
-class Drawn(NamedTuple):
-    """How the cases of groups were drawn: whether weights count them, and whether in clusters."""
-
-    counted: bool
-    clustered: bool
-
-
 def compare_group_scores(
-    groups: Sequence[GroupResult], place: int, warnings: Sequence[str], drawn: Drawn
+    groups: Sequence[GroupResult], place: int, warnings: Sequence[str], *, clustered: bool
 ) -> list[HypothesisTest]:
     """Cochran's Q of each score of the model in that place, over all groups in which it is known."""
-    tests = (_compare_scores(groups, place, name, warnings, drawn) for name in _COMPARED)
+    tests = (_compare_scores(groups, place, name, warnings, clustered=clustered) for name in _COMPARED)
     return [test for test in tests if test is not None]
 
 
@@ -172,16 +164,19 @@ def _test_calibration(
 
 def warn_of_groups(groups: Sequence[GroupResult]) -> list[str]:
     """Errors that a test over groups rests on are rough where events are few."""
-    fewest = min(min(_classes(group.sample)) for group in groups)
+    fewest = min(min(_count_classes(group.sample)) for group in groups)
     if fewest >= FEW_EVENTS:
         return []
     what = "cases of a class" if groups[0].sample.classes else "events or non-events"
     return [f"Some group has fewer than {FEW_EVENTS} {what}: the test allows for that and detects less."]
 
 
-def _classes(sample: SampleSummary) -> tuple[float, ...]:
-    """Weight of each class."""
-    return sample.classes or (sample.events, sample.total - sample.events)
+def _count_classes(sample: SampleSummary) -> tuple[float, ...]:
+    """The number of rows of each class, Kish's if they carry sampling weights."""
+    found = sample.independent
+    if found is None or found.unit == "cluster":
+        return sample.classes or (sample.events, sample.total - sample.events)
+    return found.classes or (found.events, found.non_events)
 
 
 def _span_groups(cluster: NDArray[Any], labels: NDArray[Any]) -> bool:
@@ -191,7 +186,7 @@ def _span_groups(cluster: NDArray[Any], labels: NDArray[Any]) -> bool:
 
 
 def _compare_scores(
-    groups: Sequence[GroupResult], place: int, name: str, warnings: Sequence[str], drawn: Drawn
+    groups: Sequence[GroupResult], place: int, name: str, warnings: Sequence[str], *, clustered: bool
 ) -> HypothesisTest | None:
     """Cochran's Q over the groups in which the score and its error are known; None if too few.
 
@@ -208,12 +203,12 @@ def _compare_scores(
         return None
     values = np.array([interval.value for interval, _ in known])
     errors = np.array([interval.standard_error for interval, _ in known])
-    cases = [_count_classes(sample, drawn) for _, sample in known]
+    cases = [_count_classes(sample) for _, sample in known]
     freedom = np.array([max(min(of_classes) - 1, 1.0) for of_classes in cases])
     if name == "roc_auc":
         errors = errors_at_common_auc(values, errors, [(found[0], found[1]) for found in cases])
         freedom[:] = np.inf
-    if drawn.clustered:
+    if clustered:
         freedom = np.array([interval.degrees_of_freedom or 1.0 for interval, _ in known])
     if not (errors > 0).all():
         return None
@@ -222,12 +217,6 @@ def _compare_scores(
     if left_out := len(groups) - len(known):
         notes.append(f"{left_out} groups without a standard error are left out.")
     return replace(test, name=f"{test.name} ({name})", note=" ".join(notes))
-
-
-def _count_classes(sample: SampleSummary, drawn: Drawn) -> tuple[float, ...]:
-    """Number of cases of each class; weights that do not count cases share out the rows."""
-    scale = 1.0 if drawn.counted else sample.rows / sample.total
-    return tuple(scale * weight for weight in _classes(sample))
 
 
 def _is_known(interval: Estimate) -> bool:

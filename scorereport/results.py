@@ -69,8 +69,8 @@ class Settings:
 class IndependentCases:
     """How many independent cases a sample has, with an event and without, or in each of K classes.
 
-    They are rows; with sampling weights Kish's number of them, (Σw)²/Σw²; with clusters, the clusters that
-    have such a case. Of K classes there are no events, NaN.
+    They are rows; with sampling weights Kish's number of them, (Σw)²/Σw²; with clusters, Kish's number of
+    those that have such a case, by the weight of these cases. Of K classes there are no events, NaN.
     """
 
     unit: str

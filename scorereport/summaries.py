@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scorereport.clusters import effective_number
 from scorereport.curves import (
     decision_curve,
     forecast_histogram,
@@ -177,10 +178,11 @@ def describe_sample(rows: int, fit: Corp) -> SampleSummary:
 
 
 def count_independent(chosen: NDArray[np.bool_], units: Units) -> float:
-    """The independent cases among chosen rows: clusters that have one, rows, or Kish's number of them."""
-    if units.cluster is not None:
-        return float(len(np.unique(units.cluster[chosen])))
-    return units.count(chosen)
+    """The independent cases among chosen rows, or the number of their clusters were these of equal weight."""
+    if units.cluster is None or not chosen.any():
+        return units.count(chosen)
+    weight = np.bincount(units.cluster[chosen], weights=units.row_weight[chosen])
+    return effective_number(weight.astype(np.float64))
 
 
 def describe_forecasts(fit: Corp) -> ForecastSummary:

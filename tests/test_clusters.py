@@ -14,7 +14,7 @@ from statsmodels.stats.oneway import anova_generic
 import scorereport as sr
 from scorereport import DataError
 from scorereport.clusters import ClusterSums, degrees_of_freedom, effective_number, sum_over_clusters
-from scorereport.groups import Drawn, compare_group_scores
+from scorereport.groups import compare_group_scores
 from scorereport.inference import auc_interval, calibration_line, cochran_q, delong_test
 from scorereport.inference.bootstrapping import bootstrap
 from scorereport.inference.delong import errors_at_common_auc, score_bounds, score_variance
@@ -269,7 +269,7 @@ def test_groups_whose_events_are_all_ordered_rightly_stay_in_the_test():
     y, group = np.tile(np.repeat([1.0, 0.0], [6, 94]), 5), np.repeat(np.arange(5), 100)
     p = ndtr(rng.standard_normal(500) + 1.5 * y)
     p[group == 2] = 0.2 + 0.6 * y[group == 2]
-    (test,) = compare_group_scores(groups_of(y, p, group), 0, [], Drawn(counted=True, clustered=False))
+    (test,) = compare_group_scores(groups_of(y, p, group), 0, [], clustered=False)
     assert test.degrees_of_freedom == 4
     assert "left out" not in test.note
     assert 0 < test.p_value <= 1
@@ -321,7 +321,7 @@ def test_groups_with_few_events_are_not_told_apart_by_chance():
     def trial(rng):
         p = ndtr(0.5 * rng.standard_normal(3000) - 2)
         y, group = (rng.random(3000) < p).astype(float), np.arange(3000) % 10
-        (test,) = compare_group_scores(groups_of(y, p, group), 0, [], Drawn(counted=True, clustered=False))
+        (test,) = compare_group_scores(groups_of(y, p, group), 0, [], clustered=False)
         return test.p_value <= 0.05
 
     assert share_of(trial, 100) <= 0.13

@@ -18,7 +18,6 @@ from scorereport.engines.notes import describe_engine, describe_rows
 from scorereport.engines.scanning import count_at
 from scorereport.engines.scored import ScoredDigest, units_of
 from scorereport.engines.scoring import describe_sample, score_digest
-from scorereport.groups import Drawn
 from scorereport.inference.decisions import tally_counts
 from scorereport.notes import describe_groups
 from scorereport.reliability.decomposition import MurphyDecomposition
@@ -51,7 +50,6 @@ def evaluate_rows(engine: Engine, settings: Settings) -> dict[str, Any]:
     models = _count_late(engine, models)
     by_column = evaluate_groups(engine, settings)
     windows = by_column.pop(survey.time_name, ()) if survey.windows else ()
-    drawn = Drawn(counted=survey.are_repeated_rows, clustered=survey.clusters is not None)
     return {
         "data": _describe_data(survey, sample),
         "models": tuple(
@@ -61,7 +59,7 @@ def evaluate_rows(engine: Engine, settings: Settings) -> dict[str, Any]:
         "comparisons": compare_digests(models) if infers else Comparisons(),
         "groups": tuple(group for found in by_column.values() for group in found),
         "windows": windows,
-        "heterogeneity": compare_groups(by_column, drawn) if infers else (),
+        "heterogeneity": compare_groups(by_column, clustered=survey.clusters is not None) if infers else (),
         "notes": (
             *describe_engine(engine, settings),
             *describe_rows(survey, settings, models[0].effective_buckets),

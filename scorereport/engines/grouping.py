@@ -9,7 +9,6 @@ from scorereport.engines.scored import ScoredDigest, units_of
 from scorereport.engines.scoring import describe_sample, score_digest
 from scorereport.groups import (
     MOST_GROUPS_WITH_INTERVALS,
-    Drawn,
     adjust_heterogeneity,
     compare_group_scores,
     warn_of_groups,
@@ -72,19 +71,23 @@ def _count_label(label: LabelCount) -> SampleSummary:
     return SampleSummary(rows=label.rows, total=float(label.total), events=float(label.events))
 
 
-def compare_groups(by_column: Mapping[str, Sequence[GroupResult]], drawn: Drawn) -> tuple[Heterogeneity, ...]:
+def compare_groups(
+    by_column: Mapping[str, Sequence[GroupResult]], *, clustered: bool
+) -> tuple[Heterogeneity, ...]:
     """Tests whether the scores of each model are the same in all groups of a column."""
     return tuple(
         found
         for column, groups in by_column.items()
-        for found in adjust_heterogeneity(list(_compare_column(column, groups, drawn)))
+        for found in adjust_heterogeneity(list(_compare_column(column, groups, clustered=clustered)))
     )
 
 
-def _compare_column(column: str, groups: Sequence[GroupResult], drawn: Drawn) -> Iterator[Heterogeneity]:
+def _compare_column(
+    column: str, groups: Sequence[GroupResult], *, clustered: bool
+) -> Iterator[Heterogeneity]:
     scored = [group for group in groups if group.models and group.models[0].scores[0].interval is not None]
     if len(scored) < 2:
         return
     for place, model in enumerate(scored[0].models):
-        tests = compare_group_scores(scored, place, warn_of_groups(scored), drawn)
+        tests = compare_group_scores(scored, place, warn_of_groups(scored), clustered=clustered)
         yield from (Heterogeneity(column=column, model=model.model, test=test) for test in tests)

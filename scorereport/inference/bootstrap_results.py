@@ -20,7 +20,7 @@ from scorereport.inference.mean_errors import describe_few_draws
 from scorereport.inference.measures import PREVALENCE, UNCERTAINTY, Measure, image_of_prevalence
 from scorereport.inference.outcomes import Estimate
 from scorereport.inference.panel import Rows
-from scorereport.inference.rare_cases import WIDENED, widen
+from scorereport.inference.rare_cases import WIDENED, clip_to_range, widen
 from scorereport.inference.replicates import Statistic
 from scorereport.rounding import are_equal, exceeds
 
@@ -126,6 +126,8 @@ class Bootstrap:
         if allow_for_rare:
             lower, upper = self._allow_for_rare(statistic, bounds, level, method)
             label += f", {WIDENED}" if (lower, upper) != bounds else ""
+        if scale != "plain" and statistic.measure in self.measures:
+            lower, upper = clip_to_range((lower, upper), self.measures[statistic.measure])
         freedom = self.panel.units.degrees_of_freedom
         lost = _describe_lost(len(statistic.replicates) - len(known), len(statistic.replicates))
         return Estimate(
@@ -209,7 +211,8 @@ def _widen_for_clusters(
         return bounds
     away = factor * (turned[1:] - turned[0])
     half = reach * slope(value)
-    possible = back(turned[0] + np.array([*away, -half, half]))
+    with np.errstate(over="ignore"):  # beyond all numbers a score has no upper bound
+        possible = back(turned[0] + np.array([*away, -half, half]))
     return float(min(possible.min(), bounds[0])), float(max(possible.max(), bounds[1]))
 
 

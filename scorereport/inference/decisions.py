@@ -248,7 +248,7 @@ def tally_rows(fit: Corp, level: float) -> Tally:
     if rows is None:
         return tally_counts(fit, level)
     clustered = units.cluster is not None
-    size = units.size if clustered else units.total / units.case_weight
+    size = units.effective_size if clustered else units.total / units.case_weight
 
     def tally(t: FloatArray, side: Side) -> Decisions:
         return Decisions(

@@ -243,7 +243,7 @@ def describe_distance(
     """A distance with its interval, which holds the value and reaches as far as the prevalence allows."""
     found = limits.scaled_to(value)
     is_known = panel.cluster is None or panel.units.size > 1
-    error, lower, upper = (found.standard_error, found.lower, max(found.upper, value, least_upper))
+    error, lower, upper = found.standard_error, min(found.lower, value), max(found.upper, value, least_upper)
     return Estimate(
         measure=measure,
         value=value,

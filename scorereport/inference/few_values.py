@@ -24,6 +24,7 @@ from scipy.optimize import brentq
 from scipy.special import chdtri, chndtr
 
 from scorereport.arrays import FloatArray, IntArray
+from scorereport.clusters import effective_number
 from scorereport.inference.overfit import PRICES
 from scorereport.inference.rare_cases import effective_cases, exact_share, widen
 
@@ -82,9 +83,8 @@ def _count_clustered(
     sums = np.bincount(cluster, weights=weight * (y - rate))
     error = np.sqrt((sums**2).sum() * size / (size - 1)) / weight.sum() if size > 1 else np.nan
     quantile = sample.units.critical_value(level)
-    return effective_cases(
-        rate, float(error), most=most, alike=min(most, size), quantile=quantile, level=level
-    )
+    alike = min(most, effective_number(np.bincount(cluster, weights=weight).astype(np.float64)))
+    return effective_cases(rate, float(error), most=most, alike=alike, quantile=quantile, level=level)
 
 
 def tabulate_values(distinct: Blocks, cases: FloatArray) -> FewValues:

@@ -138,12 +138,12 @@ def widen(bounds: tuple[float, float], by: tuple[float, float]) -> tuple[float, 
 def count_cases(share: float, error: float, units: Units, level: float) -> float:
     """The independent cases behind a share: Kish's number, or fewer after Korn and Graubard.
 
-    Where all cases are of one kind, each cluster counts as one.
+    Where all cases are of one kind, clusters count as many as there would be of equal weight.
     """
     kish = units.total / units.case_weight
     if units.cluster is None and units.are_repeated_rows:
         return kish
-    alike = kish if units.cluster is None else min(kish, units.size)
+    alike = kish if units.cluster is None else min(kish, units.effective_size)
     return effective_cases(
         share, error, most=kish, alike=alike, quantile=units.critical_value(level), level=level
     )

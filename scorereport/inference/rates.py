@@ -19,7 +19,7 @@ def rate_interval(measure: str, happened: FloatArray, units: Units, level: float
 
     Wilson's is for independent cases. Clusters and fractional weights have a standard error of their
     own, which is carried to the log-odds of the rate, so that the interval stays inside [0, 1]. Where it
-    is 0 or 1 there is none, and Wilson's interval counts clusters, or Kish's number of cases.
+    is 0 or 1 there is none, and Wilson's interval counts Kish's number of clusters or of cases.
 
     References
     ----------
@@ -45,7 +45,7 @@ def _interval(rate: float, error: float, units: Units, level: float) -> tuple[st
         return "Wilson", _wilson(rate, units.total, level)
     what = "clusters" if units.cluster is not None else "weighted rows"
     if rate in {0.0, 1.0}:
-        n = units.size if units.cluster is not None else units.total / units.case_weight
+        n = units.effective_size if units.cluster is not None else units.total / units.case_weight
         return f"Wilson, effective number of {what}", _wilson(rate, n, level)
     return f"normal on log-odds, errors over {what}", _on_log_odds(rate, error, units.critical_value(level))
 

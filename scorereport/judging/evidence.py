@@ -69,26 +69,44 @@ def _take_rows(sample: SampleSummary) -> IndependentCases:
 
 
 def _describe(fewest: float, what: str, unit: str, sample: SampleSummary) -> str:
-    if unit == "cluster":
-        have = "has" if fewest == 1 else "have"
-        return f"Only {counted(fewest, 'cluster')} {have} {what}s" if fewest else f"No cluster has {what}s"
     if not fewest:
         return f"There are no {what}s"
+    if unit == "cluster":
+        return _describe_clusters(fewest, f"with {what}s")
     weight = sample.events if what == "event" else sample.total - sample.events
     if math.isclose(fewest, weight):
         return f"Only {counted(fewest, what)}"
-    shown = math.floor(10 * fewest) / 10  # 9.97 must not look like the 10 that would do
-    return f"Only {counted(shown, what)} (effective number of weighted rows)"
+    return f"Only {counted(_round_down(fewest), what)} (effective number of weighted rows)"
+
+
+def _describe_clusters(fewest: float, which: str) -> str:
+    if math.isclose(fewest, round(fewest)):
+        return f"Only {counted(round(fewest), 'cluster')} {which}"
+    return f"The clusters {which} count as {_round_down(fewest):.1f} of equal size"
+
+
+def _round_down(fewest: float) -> float:
+    """A number that does not look like the one that would do: 9.97 is shown as 9.9."""
+    return math.floor(10 * fewest) / 10
 
 
 def _count_classes(found: IndependentCases, measure: LimitMeasure) -> Evidence:
     """Cases outside the most frequent class or, for means over classes, those of the rarest one observed."""
     if measure.score in _OVER_CLASSES:
         fewest = min(cases for cases in found.classes if cases > 0)
-        return Evidence(found.total, fewest, f"Only {counted(fewest, found.unit)} of the rarest class")
+        return Evidence(found.total, fewest, _describe_of_class(fewest, found.unit, "of the rarest class"))
     fewest = min(sum(found.classes) - max(found.classes), found.total)
-    number = f"Only {counted(fewest, found.unit)}" if fewest else f"There is no {found.unit}"
-    return Evidence(found.total, fewest, f"{number} outside the most frequent class")
+    return Evidence(
+        found.total, fewest, _describe_of_class(fewest, found.unit, "outside the most frequent class")
+    )
+
+
+def _describe_of_class(fewest: float, unit: str, which: str) -> str:
+    if not fewest:
+        return f"There is no {unit} {which}"
+    if unit == "cluster":
+        return _describe_clusters(fewest, f"with cases {which}")
+    return f"Only {counted(_round_down(fewest), unit)} {which}"
 
 
 def exact_bounds(

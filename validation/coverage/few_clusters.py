@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
-from scorereport.groups import Drawn, compare_group_scores
+from scorereport.groups import compare_group_scores
 from scorereport.inference.bootstrapping import bootstrap_panel
 from scorereport.inference.delong import auc_interval
 from scorereport.inference.differences import delong_test, score_difference
@@ -239,8 +239,7 @@ def _rare_trial(groups: int, size: int) -> Trial:
 def _compare_groups(sample: Sample, group: NDArray[np.int64], seed: int) -> dict[str, float]:
     """Cochran's Q of scores and AUCs, as an evaluation has it."""
     found = [_score_group(sample, group == label, seed) for label in np.unique(group)]
-    drawn = Drawn(counted=True, clustered=sample.cluster is not None)
-    tests = compare_group_scores(found, 0, [], drawn)
+    tests = compare_group_scores(found, 0, [], clustered=sample.cluster is not None)
     return {test.name: test.p_value for test in tests}
 
 
