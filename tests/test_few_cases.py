@@ -165,7 +165,7 @@ def test_effective_cases_of_weights_and_clusters():
     )
     assert count_cases(0.0, 0.0, weighted, 0.95) == pytest.approx(kish)
     clusters = Units(rows=6, cluster=np.array([0, 0, 0, 1, 1, 2]))
-    assert count_cases(0.0, 0.0, clusters, 0.95) == 3
+    assert count_cases(0.0, 0.0, clusters, 0.95) == pytest.approx(6**2 / (3**2 + 2**2 + 1))  # Kish's number
     assert count_cases(0.2, 1e-9, clusters, 0.95) == 6
     assert count_cases(0.2, 0.5, clusters, 0.95) < 0.2 * 0.8 / 0.25
 
@@ -317,12 +317,57 @@ def test_clusters_with_events_are_counted():
     cluster[y == 1] = np.arange(30) % 7
     found = evaluate(y, p, more={"c": cluster}, cluster="c")
     independent = found.data.sample.independent
-    assert (independent.unit, independent.events) == ("cluster", 7)
+    assert independent.unit == "cluster"
+    assert independent.events == pytest.approx(30**2 / (2 * 5**2 + 5 * 4**2))
     (judgement,) = judge(found, limits_of("log_loss = 0.9"))
     assert judgement.verdict is Light.INCONCLUSIVE
     assert judgement.sentence.endswith(
-        ". Only 7 clusters have events: with fewer than 10 an interval does not settle a limit."
+        ". The clusters with events count as 6.9 of equal size: with fewer than 10 an interval does not "
+        "settle a limit."
     )
+
+
+def test_a_large_cluster_without_events_does_not_pass():
+    """Clusters of 970 rows and 30 of one row count as about one: an exact bound of 31 would pass."""
+    cluster = np.append(np.zeros(970, dtype=int), np.arange(1, 31))
+    found = evaluate(np.zeros(1000), RNG.uniform(0.005, 0.02, 1000), more={"c": cluster}, cluster="c")
+    assert found.data.sample.independent.total == pytest.approx(1000**2 / (970**2 + 30))
+    judged = judge(found, limits_of("brier = 0.15\nmisclassification = 0.15\nprevalence = {max = 0.15}"))
+    assert [judgement.verdict for judgement in judged] == 3 * [Light.INCONCLUSIVE]
+    assert found.data.sample.prevalence_interval.upper > 0.7
+
+
+def test_equal_clusters_are_judged_by_hoeffdings_bound():
+    independent = IndependentCases(unit="cluster", total=40.0, events=9.0, non_events=40.0)
+    sample = SampleSummary(rows=400, total=400.0, events=40.0, independent=independent)
+    evidence = find_evidence(sample, MEASURES["misclassification"])
+    assert (evidence.describes, evidence.unit) == ("Only 9 clusters with events", "cluster")
+    found = exact_bounds(MEASURES["prevalence"], 0.1, evidence.cases, 0.95, evidence.unit)
+    assert found == exact_bounds(MEASURES["brier"], 0.1, 40, 0.95)
+    assert found[1] > exact_share(0.1, 40, 0.95)[1]
+
+
+def test_weights_that_vary_have_no_exact_bound():
+    """14 events with weights that count as 9.4: a bound with Kish's number of all rows would pass."""
+    y, p = make_events(14)
+    weight = np.ones(2000)
+    weight[np.flatnonzero(y)[:3]] = 4.5
+    found = evaluate(y, p, more={"w": weight}, weight="w")
+    assert found.data.sample.independent.events < FEWEST_CASES
+    judged = judge(found, limits_of("misclassification = 0.2\nprevalence = {max = 0.2}"))
+    assert [judgement.verdict for judgement in judged] == 2 * [Light.INCONCLUSIVE]
+    equal = evaluate(*make_events(9), more={"w": np.full(2000, 2.5)}, weight="w")
+    assert judge(equal, limits_of("misclassification = 0.2"))[0].verdict is Light.PASS
+
+
+def test_an_exact_bound_is_not_narrower_than_the_interval():
+    found = evaluate(*make_events(9))
+    (number,) = [score for score in found.models[0].scores.scores if score.name == "brier"]
+    wide = replace(number, interval=replace(number.interval, upper=0.9))
+    scores = tuple(wide if score is number else score for score in found.models[0].scores.scores)
+    model = replace(found.models[0], scores=replace(found.models[0].scores, scores=scores))
+    assert judge(found, limits_of("brier = 0.5"))[0].verdict is Light.PASS
+    assert judge(replace(found, models=(model,)), limits_of("brier = 0.5"))[0].verdict is Light.INCONCLUSIVE
 
 
 def test_weighted_events_count_by_kishs_number():

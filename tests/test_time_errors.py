@@ -14,17 +14,20 @@ from scipy.stats import t as student
 from statsmodels.stats.diagnostic import acorr_ljungbox
 
 import scorereport as sr
+from scorereport.configuration import parse_configuration
 from scorereport.inference.calibration import mean_calibration_test, spiegelhalter_test
 from scorereport.inference.calibration_in_time import INDEPENDENT, allow_for_time
 from scorereport.inference.differences import score_difference
 from scorereport.inference.panel import make_panel
 from scorereport.inference.regression import calibration_line, line_tests
 from scorereport.inference.time_errors import autocorrelation_test, number_of_cosines
+from scorereport.judging import DEPENDENT, judge
 from scorereport.report.conclusions import conclude, describe_method_line
-from scorereport.report.miscalibrated import tell_line, tell_line_in_time
+from scorereport.report.miscalibrated import tell_line, tell_tests_in_time
 from scorereport.report.parts import note_time
 from scorereport.report.provenance import Provenance
 from scorereport.report.record import make_report
+from scorereport.report.sections.summary import describe_summary
 
 TIMES = 200
 
@@ -129,7 +132,7 @@ def test_page_one_does_not_state_evidence_of_rows_that_depend_in_time():
     (told,) = [text for text in findings if "depend on each other in time" in text]
     assert "(autocorrelation 0." in told
     assert "tests that take rows as independent are too confident" in told
-    assert "There is no evidence that m is miscalibrated once that is allowed for" in told
+    assert " The test of slope and intercept that allows for it does not reject calibration (p = 0." in told
     assert not any(text.startswith("There is evidence that m is miscalibrated") for text in findings)
     scores = evaluation.models[0].scores
     assert all(test.note.endswith(INDEPENDENT) for test in scores.miscalibration_tests)
@@ -144,7 +147,7 @@ def test_a_model_that_is_wrong_at_all_times_is_still_shown_to_be():
     y = (level < expit(logit(p) + 2)).astype(float)
     _, findings = findings_of(y, p, time, time="day")
     (told,) = [text for text in findings if "depend on each other in time" in text]
-    assert "There is evidence that m is miscalibrated once that is allowed for" in told
+    assert " The test of slope and intercept that allows for it rejects calibration (p " in told
 
 
 @pytest.mark.parametrize(
@@ -209,9 +212,32 @@ def judge_line(p_value, adjusted):
 def test_page_one_goes_by_the_p_value_adjusted_for_all_models(adjusted, is_shown):
     model = judge_line(0.04, adjusted)
     both = "" if adjusted is None else f", adjusted for 2 models {adjusted:.3f}"
-    told, is_evidence = tell_line_in_time(model, 0.05, 2)
-    assert told == f"the test of slope and intercept that allows for it has p = 0.040{both}"
-    assert is_evidence is is_shown
+    rejects = "rejects" if is_shown else "does not reject"
+    told = tell_tests_in_time(model, 0.05, 2)
+    assert (
+        told == f"The test of slope and intercept that allows for it {rejects} calibration (p = 0.040{both})."
+    )
     sentence, _ = tell_line(model, 0.05, 2)
     assert sentence.startswith("There is evidence that m is miscalibrated") is is_shown
     assert f"(test of slope and intercept, p = 0.040{both}; " in sentence
+
+
+def test_without_a_line_page_one_goes_by_spiegelhalters_test():
+    model = judge_line(np.nan, None)
+    assert tell_tests_in_time(model, 0.05, 1).startswith("The test of Spiegelhalter that allows for it ")
+    bare = replace(model, calibration=replace(model.calibration, tests=()))
+    assert tell_tests_in_time(bare, 0.05, 1) == "No test that allows for it can be had."
+
+
+def test_limits_say_that_intervals_do_not_allow_for_dependence_that_is_shown():
+    y, p, time = draw(spells=8)
+    evaluation, _ = findings_of(y, p, time, time="day")
+    limits = parse_configuration(
+        "[limits]\nbrier = 0.9\ncalibration_slope = {min = 0.0}\nprevalence = {max = 1.0}"
+    )
+    report = make_report(evaluation, Provenance(time="2026-11-15T07:30:12+00:00"), configuration=limits)
+    said = {judgement.measure: judgement.sentence.endswith(DEPENDENT) for judgement in report.judgements}
+    assert said == {"brier": True, "calibration_slope": False, "prevalence": True}
+    assert "depend on each other in time" in describe_summary(report).parts["limits"]["detail"]
+    alone, _ = findings_of(y, p, time)
+    assert not any(judgement.sentence.endswith(DEPENDENT) for judgement in judge(alone, limits.limits))

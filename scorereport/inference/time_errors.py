@@ -22,6 +22,8 @@ from scipy.special import chdtrc
 from scorereport.inference.outcomes import HypothesisTest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from scorereport.arrays import FloatArray
     from scorereport.inference.panel import Rows
 
@@ -95,6 +97,11 @@ def describe_slow(rows: Rows, values: FloatArray) -> str:
         f"Values at successive times are alike (autocorrelation {r:.2f}): {times} times count as about "
         f"{independent:.0f} independent ones, and the test rejects too often."
     )
+
+
+def find_dependence(tests: Iterable[HypothesisTest], alpha: float) -> HypothesisTest | None:
+    """The test that shows that rows depend on each other in time; None if nothing shows it."""
+    return next((test for test in tests if test.name == AUTOCORRELATION and test.p_value <= alpha), None)
 
 
 def autocorrelation_test(rows: Rows, residuals: FloatArray) -> HypothesisTest:

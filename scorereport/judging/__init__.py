@@ -11,6 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scorereport.configuration.measures import Part
+from scorereport.inference.rare_cases import widen
+from scorereport.inference.time_errors import find_dependence
 from scorereport.judging.evidence import exact_bounds, find_evidence
 from scorereport.judging.lights import (
     Judgement,
@@ -31,7 +33,11 @@ if TYPE_CHECKING:
     from scorereport.evaluation import Evaluation
     from scorereport.judging.numbers import LimitedNumber
 
+#: What is said of limits judged on intervals that page one calls too confident.
+DEPENDENT = "The interval takes rows as independent; they are shown to depend on each other in time."
+
 __all__ = [
+    "DEPENDENT",
     "Judgement",
     "Light",
     "count_lights",
@@ -51,19 +57,35 @@ def judge(evaluation: Evaluation, limits: Limits) -> tuple[Judgement, ...]:
     interval though one was asked for, is inconclusive; infinity on the bad side fails. Where events or
     non-events are fewer than ten, only an exact bound settles a limit, and else it is inconclusive.
     """
+    level, dependent = evaluation.settings.level, _find_dependent(evaluation)
     return tuple(
-        _judge_number(measure, number, bounds, evaluation.settings.level)
+        _add_caution(_judge_number(measure, number, bounds, level), measure, dependent)
         for measure, bounds in limits.bounds
         for number in find_numbers(evaluation, measure, limits)
     )
+
+
+def _find_dependent(evaluation: Evaluation) -> set[str]:
+    """The models whose residuals are shown to depend on each other in time."""
+    known = [(result.model, result.calibration) for result in evaluation.models]
+    alpha = round(1 - evaluation.settings.level, 12)
+    return {model for model, found in known if found and find_dependence(found.tests, alpha) is not None}
+
+
+def _add_caution(judgement: Judgement, measure: LimitMeasure, dependent: set[str]) -> Judgement:
+    """Say that an interval does not allow for dependence that is shown; that of the line does."""
+    concerned = judgement.model in dependent if judgement.model else bool(dependent)
+    if not concerned or measure.part is Part.LINE or math.isnan(judgement.lower):
+        return judgement
+    return replace(judgement, sentence=f"{judgement.sentence} {DEPENDENT}")
 
 
 def _judge_number(measure: LimitMeasure, number: LimitedNumber, bounds: Bounds, level: float) -> Judgement:
     interval, evidence = number.interval, find_evidence(number.sample, measure)
     ends, doubt = number.ends, ""
     if number.is_defined and math.isfinite(number.value) and not evidence.is_enough:
-        exact = exact_bounds(measure, number.value, evidence.cases, level)
-        ends = exact or (-math.inf, math.inf)
+        exact = exact_bounds(measure, number.value, evidence.cases, level, evidence.unit)
+        ends = (-math.inf, math.inf) if exact is None else widen(exact, ends)
         doubt = evidence.describes
     light = find_light(*ends, bounds) if number.is_defined else Light.INCONCLUSIVE
     if doubt and light is Light.WARN and not is_settled_warning(*ends, bounds):

@@ -21,16 +21,16 @@ from scorereport.formatting import (
 )
 from scorereport.groups import warn_of_groups
 from scorereport.inference.recalibration_gains import bound_shown_gain
+from scorereport.inference.time_errors import find_dependence
 from scorereport.judging import Light
 from scorereport.notes import find_time_note
 from scorereport.report.miscalibrated import (
     adjusted,
     equals,
-    find_dependence,
     name_p_values,
     tell_dependence,
     tell_line,
-    tell_line_in_time,
+    tell_tests_in_time,
     tell_ways,
 )
 from scorereport.results import ModelResult
@@ -147,9 +147,15 @@ def _conclude_calibration(
     measured = (
         f"(miscalibration {mcb} of a {_inside(label_of(name))} of {score}, {name_p_values(test, models)})"
     )
-    if isinstance(result, ModelResult) and (dependence := find_dependence(result, alpha)) is not None:
-        in_time = tell_line_in_time(result, alpha, models)
-        yield _conclude_in_time(result, measured, dependence, in_time)
+    dependence = _find_dependence(result, alpha)
+    if isinstance(result, ModelResult) and dependence is not None:
+        yield Finding(
+            text=f"Residuals of {result.model} depend on each other in time ({tell_dependence(dependence)}): "
+            "intervals, bands and tests that take rows as independent are too confident, among them the test "
+            f"of miscalibration {measured}. {tell_tests_in_time(result, alpha, models)}",
+            see="tests",
+            tone="open",
+        )
         return
     if adjusted(test) <= alpha:
         more = _tell_how(result, evaluation)
@@ -164,20 +170,11 @@ def _conclude_calibration(
     yield Finding(text=text, see="reliability", tone=tone)
 
 
-def _conclude_in_time(
-    result: ModelResult, measured: str, dependence: HypothesisTest, in_time: tuple[str, bool]
-) -> Finding:
-    """What is left to say of calibration where rows depend on each other in time."""
-    tests, is_shown = in_time
-    verdict = "There is evidence" if is_shown else "There is no evidence"
-    return Finding(
-        text=f"Residuals of {result.model} depend on each other in time ({tell_dependence(dependence)}): "
-        "intervals, bands and tests that take rows as independent are too confident, among them the test of "
-        f"miscalibration {measured}. {verdict} that {result.model} is miscalibrated once that is allowed "
-        f"for: {tests}.",
-        see="tests",
-        tone="open",
-    )
+def _find_dependence(result: ModelResult | ClassModelResult, alpha: float) -> HypothesisTest | None:
+    """The test that shows dependence in time, of a binary model."""
+    if not isinstance(result, ModelResult) or result.calibration is None:
+        return None
+    return find_dependence(result.calibration.tests, alpha)
 
 
 def _conclude_line(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> Iterator[Finding]:

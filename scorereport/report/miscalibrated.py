@@ -6,7 +6,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import common_decimals, format_interval, format_number, format_p_value
-from scorereport.inference.time_errors import AUTOCORRELATION
+from scorereport.inference.calibration import SPIEGELHALTER
 from scorereport.report.shapes import describe_segments
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from scorereport.results import ModelResult
 
 _LINE_DECIMALS = 2
+#: The test that the intercept is 0 and the slope is 1.
+UNRELIABILITY = "Unreliability"
 
 
 def tell_ways(result: ModelResult) -> str:
@@ -28,12 +30,6 @@ def tell_ways(result: ModelResult) -> str:
     if told:
         return f"its forecasts {told}"
     return "" if result.calibration is None else _tell_parameters(result.calibration.line)
-
-
-def find_dependence(result: ModelResult, alpha: float) -> HypothesisTest | None:
-    """The test that shows that rows depend on each other in time; None if nothing shows it."""
-    tests = () if result.calibration is None else result.calibration.tests
-    return next((test for test in tests if test.name == AUTOCORRELATION and test.p_value <= alpha), None)
 
 
 def tell_dependence(test: HypothesisTest) -> str:
@@ -55,18 +51,22 @@ def name_p_values(test: HypothesisTest, models: int) -> str:
     return f"{alone}, adjusted for {models} models {format_p_value(test.p_value_holm)}"
 
 
-def tell_line_in_time(result: ModelResult, alpha: float, models: int) -> tuple[str, bool]:
-    """What the test of slope and intercept in time says, and whether it rejects."""
-    test = _test_line(result)
-    if test is None or isnan(test.p_value):
-        return "no test that allows for it can be had", False
-    told = f"the test of slope and intercept that allows for it has {name_p_values(test, models)}"
-    return told, adjusted(test) <= alpha
+def tell_tests_in_time(result: ModelResult, alpha: float, models: int) -> str:
+    """What the test of slope and intercept that allows for time says; without a line, Spiegelhalter's."""
+    for name, what in (
+        (UNRELIABILITY, "test of slope and intercept"),
+        (SPIEGELHALTER.name, "test of Spiegelhalter"),
+    ):
+        test = _find_test(result, name)
+        if test is not None and not isnan(test.p_value):
+            rejects = "rejects" if adjusted(test) <= alpha else "does not reject"
+            return f"The {what} that allows for it {rejects} calibration ({name_p_values(test, models)})."
+    return "No test that allows for it can be had."
 
 
 def tell_line(result: ModelResult, alpha: float, models: int) -> tuple[str, bool]:
     """Whether slope and intercept speak against calibration, in a sentence, and whether anything does."""
-    test, model, size = _test_line(result), result.model, _tell_size(result)
+    test, model, size = _find_test(result, UNRELIABILITY), result.model, _tell_size(result)
     against = [band for band in result.bands if _speaks_against(band)]
     but = f", but the diagonal leaves the {against[0].label}" if against else ""
     if test is None or isnan(test.p_value):
@@ -80,10 +80,9 @@ def tell_line(result: ModelResult, alpha: float, models: int) -> tuple[str, bool
     return f"{told} {measured}{but}.", bool(against)
 
 
-def _test_line(result: ModelResult) -> HypothesisTest | None:
-    """The test that the intercept is 0 and the slope is 1."""
+def _find_test(result: ModelResult, name: str) -> HypothesisTest | None:
     tests = () if result.calibration is None else result.calibration.tests
-    return next((test for test in tests if test.name == "Unreliability"), None)
+    return next((test for test in tests if test.name == name), None)
 
 
 def _tell_size(result: ModelResult) -> str:

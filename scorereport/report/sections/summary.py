@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scorereport.formatting import counted, format_count
-from scorereport.judging import Light, count_lights, describe_numbers, describe_unjudged
+from scorereport.judging import DEPENDENT, Light, count_lights, describe_numbers, describe_unjudged
 from scorereport.judging.evidence import FEWEST_CASES
 from scorereport.report.cards import describe_cards
 from scorereport.report.cells import length_class, make_cell
@@ -27,6 +27,9 @@ _SENTENCES = {
     Light.INCONCLUSIVE: "Inconclusive: of {n} of {total} limits the data cannot tell whether they are met",
     Light.FAIL: "Fail: {n} of {total} limits {are} breached",
 }
+_DEPENDENT = (
+    "(rows are shown to depend on each other in time; only intervals of the calibration line allow for it)"
+)
 #: Of the verdicts on groups so many are shown, the worst first.
 _MOST_GROUP_LINES = 40
 _ORDER = (Light.FAIL, Light.INCONCLUSIVE, Light.WARN, Light.PASS)
@@ -90,6 +93,7 @@ def _limits_table(judgements: Sequence[Judgement]) -> Part | None:
     hidden = len(judgements) - len(shown)
     heads = ("limit on", "of", "value", "limit", "verdict")
     kinds = ("text", "text", "number ranged", "number ranged", "verdict")
+    is_dependent = any(judgement.sentence.endswith(DEPENDENT) for judgement in judgements)
     rest = f"; {counted(hidden, 'more verdict')} on groups are in the results document" if hidden else ""
     return {
         "kind": "table",
@@ -97,7 +101,7 @@ def _limits_table(judgements: Sequence[Judgement]) -> Part | None:
         f"where the limit lies inside it, or where events or non-events are fewer than {FEWEST_CASES} and no "
         "exact bound decides. Intervals of MCB and DSC are of the true component, without the overfit of the "
         f"fit, and may exclude the measured value{rest}",
-        "detail": "",
+        "detail": _DEPENDENT if is_dependent else "",
         "look": f"evaluation roomy {length_class(len(shown))}",
         "heads": [make_cell(head, kind) for head, kind in zip(heads, kinds, strict=True)],
         "bodies": [{"title": "", "rows": [_limit_row(judgement) for judgement in shown], "note": ""}],
