@@ -455,6 +455,14 @@ def test_numbers_changed_by_hand_are_refused_without_any_limit(call, tmp_path):
         error
         == "scorereport: changed.json contradicts itself: its results are not those whose hash it has.\n"
     )
+    found["evaluation"]["software"]["scorereport"] = "0.1.0"
+    (tmp_path / "old.json").write_text(json.dumps(found), encoding="utf-8")
+    code, error = call("--from", "old.json", "-o", "x.json")
+    assert code == ExitCode.DATA_REFUSED
+    assert error == (
+        f"scorereport: old.json was written by scorereport 0.1.0, and version {sr.__version__} cannot "
+        "confirm its numbers: render it with 0.1.0, or evaluate the data again.\n"
+    )
 
 
 @pytest.mark.parametrize("markup", ["<script>1</script>", '<img alt="x" src="http://localhost:9/x.png">'])

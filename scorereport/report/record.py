@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -145,10 +146,21 @@ def read_report(path: str | Path, *, templates_sha256: str = "") -> Report:
     except UsageError as error:
         raise DataError(f"{path} contradicts itself: {error}") from error
     if report.results_sha256 != report.evaluation.sha256:
-        raise DataError(f"{path} contradicts itself: its results are not those whose hash it has.")
+        raise DataError(_refuse(path, report, "its results are not those whose hash it has"))
     if document.encode(expected) != document.encode(report.judgements):
-        raise DataError(f"{path} contradicts itself: its verdicts do not follow from its numbers and limits.")
+        raise DataError(_refuse(path, report, "its verdicts do not follow from its numbers and limits"))
     return report
+
+
+def _refuse(path: str | Path, report: Report, contradiction: str) -> str:
+    """Why a document is not rendered; another version has other fields and rules, and can confirm nothing."""
+    written, here = report.evaluation.software.get("scorereport", ""), version("scorereport")
+    if written in ("", here):
+        return f"{path} contradicts itself: {contradiction}."
+    return (
+        f"{path} was written by scorereport {written}, and version {here} cannot confirm its numbers: render "
+        f"it with {written}, or evaluate the data again."
+    )
 
 
 def check_certificate(certificate: Certificate | None, evaluation: Evaluation) -> None:
