@@ -71,9 +71,9 @@ class ClusterSums:
 
     @cached_property
     def _root(self) -> FloatArray:
-        """The symmetric root L of the inverse information, M = L L."""
+        """The symmetric root L of the inverse information, M = L L; NaN if some direction has none."""
         value, vector = np.linalg.eigh(self.information.sum(axis=0))
-        return np.asarray((vector / np.sqrt(value)) @ vector.T)
+        return np.asarray((vector / np.sqrt(np.where(value > 0, value, np.nan))) @ vector.T)
 
     @cached_property
     def _leverage(self) -> FloatArray:
@@ -157,7 +157,7 @@ def degrees_of_freedom(parts: Sequence[ClusterSums], contrasts: Sequence[FloatAr
     standardised = [((vector / np.sqrt(value)).T) @ rows for _, rows in given]
     small = [_root_of(rows.T @ rows) if len(rows) > rows.shape[1] else rows for rows in standardised]
     variance = sum(part.products(rows).variance for part, rows in zip(parts, small, strict=True))
-    return float(len(value) * (len(value) + 1) / variance)
+    return float(len(value) * (len(value) + 1) / variance) if variance > 0 else np.nan
 
 
 def _transpose(matrices: FloatArray) -> FloatArray:
@@ -196,7 +196,12 @@ def variance_of_sum(sums: FloatArray, weight: FloatArray, rounding: FloatArray) 
     share = weight / weight.sum()
     deviation = sums - share * sums.sum()
     deviation[np.abs(deviation) <= rounding] = 0
-    return float((deviation**2 / (1 - share)).sum())
+    return float(raise_by_share(deviation**2, share).sum())
+
+
+def raise_by_share(squares: FloatArray, share: FloatArray) -> FloatArray:
+    """Squares of deviations over 1 - share, as each has a part in the mean; 0 where it is the whole."""
+    return np.divide(squares, 1 - share, out=np.zeros_like(squares), where=share < 1)
 
 
 def effective_number(weight: FloatArray) -> float:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 #: What an evaluation says whose numbers all take rows as independent though they have times.
 INDEPENDENT_IN_TIME = "Rows are taken as independent, in time as well."
+CLUSTERS_INDEPENDENT_IN_TIME = "Clusters are taken as independent of each other, in time as well."
 _OTHERS_INDEPENDENT = "all other intervals, bands and tests take rows as independent."
 
 
@@ -92,6 +93,8 @@ def describe_dependence(predictions: Cases) -> Iterator[str]:
             f"in time; {_OTHERS_INDEPENDENT}"
         )
     if predictions.cluster is not None:
+        if predictions.time is not None:
+            yield CLUSTERS_INDEPENDENT_IN_TIME
         _, cluster = np.unique(predictions.cluster, return_inverse=True)
         warning = describe_few_draws(Units(rows=len(cluster), weight=predictions.weight, cluster=cluster))
         yield from [warning] if warning else []
@@ -99,7 +102,7 @@ def describe_dependence(predictions: Cases) -> Iterator[str]:
 
 def find_time_note(notes: Iterable[str]) -> str:
     """The note on numbers that take rows as independent in time; empty if there is none."""
-    ends = (INDEPENDENT_IN_TIME, _OTHERS_INDEPENDENT)
+    ends = (INDEPENDENT_IN_TIME, CLUSTERS_INDEPENDENT_IN_TIME, _OTHERS_INDEPENDENT)
     return next((note for note in notes if note.endswith(ends)), "")
 
 

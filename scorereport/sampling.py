@@ -18,7 +18,7 @@ from numpy.random.bit_generator import ISeedSequence
 from scipy.special import ndtri, stdtrit
 
 from scorereport.arrays import FloatArray, IntArray, read_only
-from scorereport.clusters import effective_number, sums_of_mean
+from scorereport.clusters import effective_number, raise_by_share, sums_of_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -149,7 +149,8 @@ class Units:
         squares = self._deviation_sums(values)
         np.square(squares, out=squares)
         if self.cluster is not None:
-            return float(np.sqrt((squares / (1 - self.cluster_weight / self.total)).sum()) / self.total)
+            raised = raise_by_share(squares, self.cluster_weight / self.total)
+            return float(np.sqrt(raised.sum()) / self.total)
         spread = float(self._repeat(squares).sum())
         return float(np.sqrt(spread * self.size / (self.size - 1)) / self.total)
 

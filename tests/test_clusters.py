@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from cluster_tools import dense_cr2, draw_in_clusters
 from scipy.special import ndtr, ndtri
@@ -15,12 +16,21 @@ import scorereport as sr
 from scorereport import DataError
 from scorereport.clusters import ClusterSums, degrees_of_freedom, effective_number, sum_over_clusters
 from scorereport.groups import compare_group_scores
-from scorereport.inference import auc_interval, calibration_line, cochran_q, delong_test
+from scorereport.inference import (
+    auc_interval,
+    calibration_line,
+    cochran_q,
+    component_intervals,
+    delong_test,
+)
 from scorereport.inference.bootstrapping import bootstrap
 from scorereport.inference.delong import errors_at_common_auc, score_bounds, score_variance
-from scorereport.inference.heterogeneity import group_calibration_test
+from scorereport.inference.heterogeneity import compare_values, group_calibration_test
 from scorereport.inference.mean_errors import describe_few_clusters
+from scorereport.reliability.fit import corp
 from scorereport.results import GroupResult, ModelScores, SampleSummary, ScoreValue
+from scorereport.sampling import Units
+from scorereport.scores import REGISTRY
 
 RNG = np.random.default_rng(19)
 SIZES = [3, 5, 2, 9, 4, 7]
@@ -325,3 +335,50 @@ def test_groups_with_few_events_are_not_told_apart_by_chance():
         return test.p_value <= 0.05
 
     assert share_of(trial, 100) <= 0.13
+
+
+def test_scores_over_few_clusters_stay_in_their_range():
+    """One cluster of three is always wrong: on the log scale the upper end would be 6."""
+    rng = np.random.default_rng(7)
+    p, cluster = rng.random(99), np.arange(99) % 3
+    y = (rng.random(99) < p).astype(int)
+    frame = pd.DataFrame({"y": y, "m": np.where(cluster == 0, 0.9 - 0.8 * y, p), "c": cluster})
+    found = sr.evaluate(frame, outcome="y", forecasts=["m"], cluster="c", resamples=200)
+    for score in found.models[0].scores.scores:
+        bounds = REGISTRY[score.name]
+        assert bounds.lower <= score.interval.lower <= score.value <= score.interval.upper <= bounds.upper
+        assert score.skill_interval.upper <= 1
+    assert found.models[0].scores.score("brier").interval.upper == 1
+
+
+def test_the_upper_end_of_a_miscalibration_over_clusters_is_taken_on_the_root_scale():
+    rng = np.random.default_rng(5)
+    cluster = np.repeat(np.arange(20), 25)
+    p = rng.uniform(0.3, 0.9, 500)
+    y = (rng.random(500) < 0.6 * p).astype(int)
+    bound, _ = component_intervals(corp(y, p, cluster=cluster), draws=20, resamples=99)
+    units = Units(rows=500, cluster=cluster)
+    reach = units.critical_value(0.95) * bound.standard_error
+    centre = bound.value - min(bound.overfit_closed, bound.overfit_resampled)
+    assert centre > reach / 4
+    root = (np.sqrt(centre) + reach / (2 * np.sqrt(centre))) ** 2
+    assert bound.upper == pytest.approx(root)
+
+
+def test_groups_of_weighted_rows_count_their_rows():
+    """Five events of weight 100 and 300 others of weight 1 are five events, not 190."""
+    rng = np.random.default_rng(3)
+    y = np.tile(np.append(np.ones(5), np.zeros(300)), 4).astype(int)
+    frame = pd.DataFrame({"y": y, "m": rng.uniform(0.2, 0.9, len(y)), "g": np.repeat(list("abcd"), 305)})
+    frame["w"] = np.where(y == 1, 100.0, 1.0)
+    found = sr.evaluate(frame, outcome="y", forecasts=["m"], group="g", weight="w", resamples=99)
+    assert [group.sample.independent.events for group in found.groups] == pytest.approx([5, 5, 5, 5])
+    tests = {item.test.name: item.test for item in found.heterogeneity}
+    assert "Some group has fewer than 20 events or non-events" in tests["Cochran's Q (brier)"].note
+    scores = [group.models[0].score("brier").interval for group in found.groups]
+    expected = compare_values(
+        np.array([score.value for score in scores]),
+        np.array([score.standard_error for score in scores]),
+        np.full(4, 4.0),
+    )
+    assert tests["Cochran's Q (brier)"].p_value == pytest.approx(expected.p_value)

@@ -22,6 +22,7 @@ from scorereport.inference.panel import make_panel
 from scorereport.inference.regression import calibration_line, line_tests
 from scorereport.inference.time_errors import autocorrelation_test, number_of_cosines
 from scorereport.judging import DEPENDENT, judge
+from scorereport.notes import CLUSTERS_INDEPENDENT_IN_TIME
 from scorereport.report.conclusions import conclude, describe_method_line
 from scorereport.report.miscalibrated import tell_line, tell_tests_in_time
 from scorereport.report.parts import note_time
@@ -241,3 +242,15 @@ def test_limits_say_that_intervals_do_not_allow_for_dependence_that_is_shown():
     assert "depend on each other in time" in describe_summary(report).parts["limits"]["detail"]
     alone, _ = findings_of(y, p, time)
     assert not any(judgement.sentence.endswith(DEPENDENT) for judgement in judge(alone, limits.limits))
+
+
+def test_clusters_are_said_to_be_independent_in_time():
+    y, p, time = draw()
+    frame = pd.DataFrame(
+        {"y": y.astype(int), "m": p, "day": pd.Timestamp("2025-01-01") + pd.to_timedelta(time, "D")}
+    )
+    frame["site"] = np.arange(len(frame)) % 40
+    found = sr.evaluate(frame, outcome="y", forecasts=["m"], time="day", cluster="site", resamples=99)
+    assert CLUSTERS_INDEPENDENT_IN_TIME in found.notes
+    assert describe_method_line(found).endswith(CLUSTERS_INDEPENDENT_IN_TIME)
+    assert note_time(found) == "(intervals and p-values for clusters independent in time)"

@@ -414,3 +414,11 @@ def test_figures_show_curves_and_say_where_there_is_none(evaluation):
     assert len(plot_flexible(evaluation.models).axes) == 2
     shaded = plot_decision(evaluation.models, None).axes[0].patches
     assert len(shaded) == 2
+
+
+def test_the_interval_of_an_error_of_calibration_holds_its_value():
+    """No event, and forecasts that rise evenly: the lower end of the test inversion lay above the value."""
+    found = expected_calibration_error(
+        np.zeros(50, dtype=int), np.repeat(np.arange(0.05, 1, 0.1), 5)
+    ).interval
+    assert found.lower <= found.value <= found.upper

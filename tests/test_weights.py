@@ -191,3 +191,23 @@ def test_every_engine_knows_the_kind(engine, tmp_path):
     assert wide.upper - wide.lower > 3 * (narrow.upper - narrow.lower)
     assert any("frequency weights" in note for note in sampled.notes)
     assert not any("frequency weights" in note for note in counted.notes)
+
+
+@pytest.mark.parametrize(
+    ("y", "p", "weight"),
+    [
+        ([0, 0, 1, 1, 1], [0.1, 0.5, 0.4, 0.6, 0.8], [1, 1, 1e9, 1, 1]),
+        ([0, 0, 1, 1, 1], [0.1, 0.5, 0.4, 0.6, 0.8], [1, 1, 1e8, 1, 1e16]),
+        ([1, 1, 0, 1, 0], [1, 1, 0, 1, 0], [1, 1e12, 1e-11, 1e3, 1e-7]),
+        ([1, 0] * 30, np.linspace(0.1, 0.9, 60), np.append(np.ones(59), 1e12)),
+    ],
+)
+def test_one_row_with_almost_all_weight_is_no_crash(y, p, weight):
+    frame = pd.DataFrame({"y": y, "m": np.asarray(p, dtype=float), "w": np.asarray(weight, dtype=float)})
+    found = sr.evaluate(frame, outcome="y", forecasts=["m"], weight="w", resamples=99)
+    line = found.models[0].calibration.line
+    intervals = [line.slope, line.intercept, *(score.interval for score in found.models[0].scores.scores)]
+    for interval in intervals:
+        assert interval.lower <= interval.value <= interval.upper or (
+            np.isnan(interval.lower) and interval.note
+        )

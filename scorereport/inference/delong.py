@@ -193,7 +193,9 @@ def placement_spread(panel: Panel, shares: FloatArray) -> PlacementSpread:
         (units.standard_error(of_class) ** 2, _freedom_of_mean(units))
         for units, of_class in _by_class(panel, shares)
     ]
-    return PlacementSpread(error, error**4 / sum(variance**2 / freedom for variance, freedom in parts))
+    spread = sum(variance**2 / freedom for variance, freedom in parts)
+    # NaN, or 0 by rounding, where one row has all the weight of a class
+    return PlacementSpread(error, error**4 / spread) if spread > 0 else PlacementSpread(np.nan, np.inf)
 
 
 def _freedom_of_mean(units: Units) -> float:

@@ -188,15 +188,18 @@ def _fit_over_draws(panel: Panel, value: FloatArray, columns: FloatArray, log_od
     """A fit with the bias-reduced covariance over clusters, or weighted rows, and its degrees of freedom."""
     draws, what, size = panel.units.size, panel.units.describes, len(value)
     sums = sum_over_draws(columns, log_odds, panel.outcome, panel.units)
-    if draws < 2 or np.sqrt(np.diag(sums.covariance)).min() <= NO_ERROR:
-        note = f"The {draws:g} {what} do not vary enough to give standard errors."
-        return LineFit(value=value, covariance=np.full((size, size), np.nan), note=note)
-    return LineFit(
+    nothing = LineFit(
         value=value,
-        covariance=sums.covariance,
-        freedom=tuple(sums.degrees_of_freedom(row) for row in np.eye(size)),
-        freedom_together=sums.degrees_of_freedom(np.eye(size)),
+        covariance=np.full((size, size), np.nan),
+        note=f"The {draws:g} {what} do not vary enough to give standard errors.",
     )
+    if draws < 2 or not np.sqrt(np.diag(sums.covariance)).min() > NO_ERROR:
+        return nothing
+    freedom = tuple(sums.degrees_of_freedom(row) for row in np.eye(size))
+    if np.isnan(freedom).any():  # one row or cluster determines a coefficient
+        return nothing
+    together = sums.degrees_of_freedom(np.eye(size))
+    return LineFit(value=value, covariance=sums.covariance, freedom=freedom, freedom_together=together)
 
 
 # Intervals

@@ -36,7 +36,9 @@ def _counts(sample: Sample) -> tuple[FloatArray, FloatArray]:
     distinct, units = sample.distinct, sample.units
     n, events = distinct.n.astype(np.float64), distinct.events.astype(np.float64)
     if sample.cluster is not None:
-        return events * (units.size / units.total), (n - events) * (units.size / units.total)
+        return events * (units.effective_size / units.total), (n - events) * (
+            units.effective_size / units.total
+        )
     of_event, of_other = sample.case_weights
     return events / of_event, (n - events) / of_other
 

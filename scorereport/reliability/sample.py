@@ -49,9 +49,10 @@ class Sample:
     @property
     def case_weights(self) -> tuple[float, float]:
         """What an event and a non-event weigh: 1 for repeated rows."""
-        (events, others), happened = self.counts, float(self.blocks.events.sum())
-        other = float(self.blocks.n.sum()) - happened
-        return happened / events if events else 1.0, other / others if others else 1.0
+        is_event, weight = self.cases.y_true == 1, self.units.row_weight
+        sums = (float(weight[chosen].sum()) for chosen in (is_event, ~is_event))
+        event, other = (total / n if n else 1.0 for total, n in zip(sums, self.counts, strict=True))
+        return event, other
 
     def cep(self, x: FloatArray) -> FloatArray:
         """Recalibrated probability at forecasts: along the curve, flat beyond its ends."""

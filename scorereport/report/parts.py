@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from scorereport.notes import find_time_note
+from scorereport.notes import CLUSTERS_INDEPENDENT_IN_TIME, find_time_note
 from scorereport.report.results import describe_table
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ def make_table(table: Table | None, detail: str = "") -> Part | None:
 
 def note_time(evaluation: Evaluation) -> str:
     """What tables say whose intervals do not allow for dependence in time; empty without times."""
-    return "(intervals and p-values for rows independent in time)" if find_time_note(evaluation.notes) else ""
+    note = find_time_note(evaluation.notes)
+    units = "clusters" if note == CLUSTERS_INDEPENDENT_IN_TIME else "rows"
+    return f"(intervals and p-values for {units} independent in time)" if note else ""
 
 
 def make_figure(plot: Callable[..., Figure], alt: str, *data: Any, caption: str, **options: Any) -> Part:

@@ -44,8 +44,9 @@ CALIBRATION = {
         "Brier, 1/2 for log, in general ŷ(1 − ŷ)/2 times the slope of S(p, 0) − S(p, 1) there, and 0 for "
         "misclassification. O₂ is the mean of S(q) − S(ŷ*) over outcomes drawn from q, the curve without "
         "steps. For DSC both are less by g(ȳ)/n, the overfit of ȳ; neither is below 0. The interval of MCB "
-        "starts at 0 unless its test has p ≤ max((1 − ℓ)/2, 1/(B + 1)). An interval may exclude the raw "
-        "value.",
+        "starts at 0 unless its test has p ≤ max((1 − ℓ)/2, 1/(B + 1)). Over clusters "
+        "the upper end u of MCB, which reaches r, is u + r²/(4 max(u − r, r/4)). An interval may exclude the "
+        "raw value.",
         reference=f"{DIMITRIADIS_2021}; {COVERAGE_STUDY}",
     ),
     "miscalibration test": Formula(
