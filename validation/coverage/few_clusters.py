@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit, ndtr, ndtri
+from scipy.special import expit, logit, ndtr, ndtri
 
 from scorereport.groups import compare_group_scores
 from scorereport.inference.bootstrapping import bootstrap_panel
@@ -21,9 +21,12 @@ from scorereport.inference.delong import auc_interval
 from scorereport.inference.differences import delong_test, score_difference
 from scorereport.inference.heterogeneity import group_calibration_test
 from scorereport.inference.measures import resolve_measure
+from scorereport.inference.miscalibration import component_intervals
 from scorereport.inference.panel import make_panel
 from scorereport.inference.regression import calibration_line
-from scorereport.results import GroupResult, ModelScores, SampleSummary, ScoreValue
+from scorereport.reliability.fit import corp
+from scorereport.results import GroupResult, ModelScores, ScoreValue
+from scorereport.summaries import describe_sample
 from validation.coverage.rejections import closed_form_p_values
 from validation.coverage.settings import Sample, alike
 from validation.coverage.simulate import ALPHA, Cell, Plan, Trial, draw_seed, rejects, simulate
@@ -82,6 +85,13 @@ def study_few(plan: Plan) -> Iterator[Row]:
         yield from simulate(plan, cell, _nested_trial(clusters, groups), plan.runs(100, 1000))
     cell = Cell(study="few in groups", setting="10 groups with 12 events each", n=3000, nominal=ALPHA)
     yield from simulate(plan, cell, _rare_trial(10, 300), plan.runs(100, 1000))
+    setting = "10 groups, 5 events of weight 100"
+    cell = Cell(study="few in groups", setting=setting, n=3050, nominal=ALPHA)
+    yield from simulate(plan, cell, _weighted_trial(10), plan.runs(100, 1000))
+    for clusters in plan.cells((20,), (10, 20, 40, 200)):
+        setting = f"{clusters} clusters of {_SIZE}, log-odds + .6"
+        cell = Cell(study="equivalence", setting=setting, n=_SIZE * clusters, nominal=ALPHA / 2)
+        yield from simulate(plan, cell, _equivalence_trial([_SIZE] * clusters), plan.runs(100, 1000))
 
 
 # AUCs
@@ -186,7 +196,7 @@ def _some_seed(rng: np.random.Generator) -> int:
 
 
 def _bootstrap(sample: Sample, scores: list[str], seed: int) -> Bootstrap:
-    panel = make_panel(sample.y, {"": sample.x}, cluster=sample.cluster)
+    panel = make_panel(sample.y, {"": sample.x}, sample_weight=sample.weight, cluster=sample.cluster)
     measures = [resolve_measure(score, {}) for score in scores]
     return bootstrap_panel(panel, measures, resamples=_RESAMPLES, seed=seed, whole=False)
 
@@ -236,6 +246,36 @@ def _rare_trial(groups: int, size: int) -> Trial:
     return trial
 
 
+def _weighted_trial(groups: int) -> Trial:
+    """Five events of weight 100 and 300 non-events of weight 1 in each group."""
+    y, group = np.tile(np.repeat([1.0, 0.0], [5, 300]), groups), np.repeat(np.arange(groups), 305)
+
+    def trial(rng: np.random.Generator) -> dict[str, float]:
+        x = expit(1.5 * (rng.standard_normal(len(y)) + 1.5 * y) - 1)
+        sample = Sample(y=y == 1, x=x, weight=np.where(y == 1, 100.0, 1.0))
+        return rejects(_compare_groups(sample, group, _some_seed(rng)))
+
+    return trial
+
+
+def _equivalence_trial(sizes: list[int]) -> Trial:
+    """Whether a model is shown to be calibrated within exactly its miscalibration, which must be rare."""
+    p = _quantile(ndtri((np.arange(100_000) + 0.5) / 100_000))
+    delta = float(((_shift(p) - p) ** 2).mean())
+
+    def trial(rng: np.random.Generator) -> dict[str, float]:
+        sample = draw_clusters(rng, sizes)
+        fit = corp(sample.y, _shift(sample.x), cluster=sample.cluster)
+        mcb, _ = component_intervals(fit, level=LEVEL, draws=20, resamples=99, seed=draw_seed(rng))
+        return {"shown within its own MCB": float(mcb.upper <= delta)}
+
+    return trial
+
+
+def _shift(p: FloatArray) -> FloatArray:
+    return np.asarray(expit(logit(p) + 0.6))
+
+
 def _compare_groups(sample: Sample, group: NDArray[np.int64], seed: int) -> dict[str, float]:
     """Cochran's Q of scores and AUCs, as an evaluation has it."""
     found = [_score_group(sample, group == label, seed) for label in np.unique(group)]
@@ -246,9 +286,10 @@ def _compare_groups(sample: Sample, group: NDArray[np.int64], seed: int) -> dict
 def _score_group(sample: Sample, chosen: NDArray[np.bool_], seed: int) -> GroupResult:
     y, x = sample.y[chosen], sample.x[chosen]
     cluster = None if sample.cluster is None else sample.cluster[chosen]
-    boot = _bootstrap(Sample(y=y, x=x, cluster=cluster), ["brier", "log_loss"], seed)
+    weight = None if sample.weight is None else sample.weight[chosen]
+    boot = _bootstrap(Sample(y=y, x=x, cluster=cluster, weight=weight), ["brier", "log_loss"], seed)
     intervals = {name: boot.interval("", name) for name in ("brier", "log_loss")}
-    intervals["roc_auc"] = auc_interval(y, x, cluster=cluster)
+    intervals["roc_auc"] = auc_interval(y, x, cluster=cluster, sample_weight=weight)
     scores = tuple(
         ScoreValue(name=name, value=interval.value, skill=np.nan, interval=interval)
         for name, interval in intervals.items()
@@ -256,6 +297,6 @@ def _score_group(sample: Sample, chosen: NDArray[np.bool_], seed: int) -> GroupR
     return GroupResult(
         column="",
         label="",
-        sample=SampleSummary(rows=len(y), total=float(len(y)), events=float(y.sum())),
+        sample=describe_sample(len(y), corp(y, x, weight, cluster=cluster)),
         models=(ModelScores(model="", scores=scores, decompositions=()),),
     )
