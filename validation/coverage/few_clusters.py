@@ -85,12 +85,10 @@ def study_few(plan: Plan) -> Iterator[Row]:
         yield from simulate(plan, cell, _nested_trial(clusters, groups), plan.runs(100, 1000))
     cell = Cell(study="few in groups", setting="10 groups with 12 events each", n=3000, nominal=ALPHA)
     yield from simulate(plan, cell, _rare_trial(10, 300), plan.runs(100, 1000))
-    setting = "10 groups, 5 events of weight 100"
-    cell = Cell(study="few in groups", setting=setting, n=3050, nominal=ALPHA)
+    cell = Cell(study="weighted groups", setting="10 groups with 5 events", n=3050, nominal=ALPHA)
     yield from simulate(plan, cell, _weighted_trial(10), plan.runs(100, 1000))
     for clusters in plan.cells((20,), (10, 20, 40, 200)):
-        setting = f"{clusters} clusters of {_SIZE}, log-odds + .6"
-        cell = Cell(study="equivalence", setting=setting, n=_SIZE * clusters, nominal=ALPHA / 2)
+        cell = Cell(study="equivalence over clusters", setting="log-odds + .6", n=clusters, nominal=ALPHA / 2)
         yield from simulate(plan, cell, _equivalence_trial([_SIZE] * clusters), plan.runs(100, 1000))
 
 
