@@ -29,8 +29,8 @@ TEXTS = {
     "lie in one group each, as above, and independent rows with 4 % of events. Cochran's Q of scores is "
     "compared with Welch's distribution, and rejects less often than it may where events or clusters of a "
     "group are few.",
-    "weighted groups": "Rejections at 5 % by Cochran's Q over groups that do not differ, each with 5 events of "
-    "weight 100 and 300 non-events of weight 1.",
+    "weighted groups": "Rejections at 5 % by Cochran's Q over groups that do not differ, each with 5 events "
+    "of weight 100 and 300 non-events of weight 1.",
     "equivalence over clusters": "How often a model whose miscalibration is exactly the limit is shown to be "
     "calibrated within it; one in forty may be. Clusters are of 25 rows, n is their number; the calibrated "
     "forecasts of the clusters above are moved by 0.6 in log-odds.",
