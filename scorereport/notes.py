@@ -30,12 +30,14 @@ def describe_rows_and_models(predictions: Predictions, settings: Settings) -> It
     """Notes on the outcomes, the forecasts that were refuted, and the rows without weight."""
     counts = slice(None) if predictions.weight is None else np.flatnonzero(predictions.weight)
     outcome = predictions.outcome[counts]
-    weight = np.ones(len(outcome)) if predictions.weight is None else predictions.weight[counts]
+    weight = None if predictions.weight is None else predictions.weight[counts]
     if outcome.min() == outcome.max():
         yield "All outcomes are the same: AUC and skill are not defined."
     elif settings.resamples > 0:
         units = Units(rows=len(outcome), weight=weight, weight_kind=predictions.weight_kind)
-        yield from describe_few_events(units.count(outcome == 1), units.count(outcome == 0))
+        yield from describe_few_events(
+            units.count(outcome == 1), units.count(outcome == 0), are_effective=not units.are_repeated_rows
+        )
     if settings.resamples > 0:
         yield from describe_dependence(predictions)
         yield from _describe_left_out(predictions)
@@ -115,9 +117,9 @@ def _describe_left_out(predictions: Predictions) -> Iterator[str]:
         yield "The tests by grade take rows as independent."
 
 
-def describe_few_events(events: float, non_events: float) -> Iterator[str]:
-    """A warning where events or non-events are few."""
-    warning = warn_of_few_events(events, non_events)
+def describe_few_events(events: float, non_events: float, *, are_effective: bool) -> Iterator[str]:
+    """A warning where events or non-events are few; effective numbers are those of weighted rows."""
+    warning = warn_of_few_events(events, non_events, are_effective=are_effective)
     if warning:
         yield warning.replace("this interval says", "intervals say")
 

@@ -191,3 +191,34 @@ def test_every_engine_knows_the_kind(engine, tmp_path):
     assert wide.upper - wide.lower > 3 * (narrow.upper - narrow.lower)
     assert any("frequency weights" in note for note in sampled.notes)
     assert not any("frequency weights" in note for note in counted.notes)
+
+
+# Notes
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_notes_on_few_events_name_effective_numbers(engine, tmp_path):
+    frame = pd.DataFrame({"y": np.repeat([1.0, 0.0], [9, 111]), "p": np.linspace(0.9, 0.1, 120), "w": 10})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    options = {"outcome": "y", "forecasts": ["p"], "weight": "w", "resamples": 40, "engine": engine}
+    found = sr.evaluate(tmp_path / "rows.csv", **options)
+    few = "Only 9 events (effective number of weighted rows): with fewer than 20"
+    assert f"{few} intervals say little." in found.notes
+    counted = sr.evaluate(tmp_path / "rows.csv", weight_kind="frequency", **options)
+    assert not any("Only" in note for note in counted.notes)
+
+
+def test_notes_at_intervals_name_effective_numbers():
+    frame = pd.DataFrame({"y": np.repeat([1.0, 0.0], [9, 111]), "p": np.linspace(0.9, 0.1, 120), "w": 10})
+    scores = sr.evaluate(frame, outcome="y", forecasts=["p"], weight="w", resamples=40).models[0].scores
+    few = "Only 9 events (effective number of weighted rows): with fewer than"
+    assert {part.note for part in scores.components} == {f"{few} 20 this interval says little."}
+    assert scores.score("misclassification").skill_interval.note == f"{few} 50 this interval says little."
+
+
+def test_notes_on_rare_classes_name_effective_numbers():
+    frame = pd.DataFrame({"y": np.repeat(["a", "b", "c"], [9, 30, 30]), "w": 10.0})
+    frame = frame.assign(m_a=np.linspace(0.5, 0.1, 69), m_b=0.3, m_c=lambda f: 0.7 - f["m_a"])
+    found = sr.evaluate(frame, outcome="y", forecasts=["m"], classes=list("abc"), weight="w", resamples=40)
+    note = found.class_models[0].scores.score("multiclass_brier").skill_interval.note
+    assert note.startswith("Only 9 cases (effective number of weighted rows) of a class: with fewer than 20")

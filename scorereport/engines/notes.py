@@ -53,7 +53,11 @@ def describe_rows(survey: Survey, settings: Settings, effective: float) -> Itera
         yield "All outcomes are the same: AUC and skill are not defined."
     elif settings.resamples > 0:
         case = survey.weigh_case(survey)
-        yield from describe_few_events(survey.events / case, (survey.total - survey.events) / case)
+        yield from describe_few_events(
+            survey.events / case,
+            (survey.total - survey.events) / case,
+            are_effective=not survey.are_repeated_rows,
+        )
     if settings.resamples > 0:
         yield from _describe_dependence(survey, effective)
     for model, (count, rows) in survey.refuted.items():
