@@ -109,7 +109,7 @@ def _describe_left_out(predictions: Predictions) -> Iterator[str]:
     repeated = predictions.weight is None or predictions.weight_kind == "frequency"
     if predictions.cluster is not None:
         yield "The Hosmer-Lemeshow test and the honest band are left out: they need independent rows."
-    if not repeated:
+    elif not repeated:
         yield "The honest band is left out: it needs rows without weights, or frequency weights."
     if predictions.grade is not None and not repeated:
         yield "The tests by grade are left out: they need rows without weights, or frequency weights."
