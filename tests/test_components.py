@@ -236,12 +236,14 @@ def test_an_infinite_score_has_an_infinite_mcb_and_a_finite_dsc():
         (
             2.5,
             100,
-            "Only 2.5 events (effective number of weighted rows): with fewer than 20 this interval says little.",
+            "Only 2.5 events (effective number of weighted rows): "
+            "with fewer than 20 this interval says little.",
         ),
         (
             19.97,
             100,
-            "Only 19.9 events (effective number of weighted rows): with fewer than 20 this interval says little.",
+            "Only 19.9 events (effective number of weighted rows): "
+            "with fewer than 20 this interval says little.",
         ),
     ],
 )
