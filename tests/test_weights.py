@@ -170,6 +170,18 @@ def test_a_kind_of_weights_must_be_known(read):
         read(FRAME, **named)
 
 
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_frequencies_need_a_column_of_weights(engine, tmp_path):
+    path = tmp_path / "p.parquet"
+    FRAME.to_parquet(path)
+    sentence = "`weight_kind` is given, but there is no column of weights; name one with `weight`."
+    with pytest.raises(sr.UsageError, match=f"^{re.escape(sentence)}$"):
+        sr.evaluate(path, **NAMED, weight_kind="frequency", engine=engine)
+    with pytest.raises(sr.UsageError, match=f"^{re.escape(sentence)}$"):
+        sr.read_predictions(path, outcome="y", forecasts=["p"], weight_kind="frequency")
+    assert sr.evaluate(path, **NAMED, weight_kind="sampling", engine=engine).data.weight_kind == ""
+
+
 def test_point_values_are_those_of_repeated_rows_for_either_kind():
     repeated = sr.evaluate(FRAME.loc[FRAME.index.repeat(WHOLE.astype(int))], **NAMED)
     for kind in ("sampling", "frequency"):
