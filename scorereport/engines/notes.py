@@ -39,8 +39,9 @@ def describe_engine(engine: Engine, settings: Settings) -> Iterator[str]:
         yield "Pointwise bands are asymptotic; the simultaneous one holds for every number of rows."
     yield (
         "Left out, because they need the rows in memory: tests of miscalibration by resampling, the "
-        "simultaneous consistency band, smooth calibration errors, recalibration, the probability scale, "
-        "Murphy differences and calibration by group."
+        "simultaneous consistency band, smooth calibration errors, the flexible calibration curve, the "
+        "interval of the ECE, recalibration, the probability scale, Murphy differences and "
+        "calibration by group."
     )
 
 
@@ -72,11 +73,14 @@ def _describe_dependence(survey: Survey, effective: float) -> Iterator[str]:
     if survey.clusters is not None:
         few = describe_few_clusters(survey.clusters, effective)
         yield from [few] if few else []
-        yield "The Hosmer-Lemeshow test and all bands are left out: they need independent rows."
+        yield (
+            "The Hosmer-Lemeshow test, the corrected ECE, intervals at thresholds and all bands are left "
+            "out: they need independent rows."
+        )
     elif not survey.are_repeated_rows:
         yield (
-            "The Hosmer-Lemeshow test and all bands are left out: they need rows without weights, or "
-            "frequency weights."
+            "The Hosmer-Lemeshow test, the corrected ECE and all bands of the reliability curve are left "
+            "out: they need rows without weights, or frequency weights."
         )
     if survey.weighted and survey.are_repeated_rows:
         yield (
