@@ -254,6 +254,30 @@ def test_bounds_are_told_where_there_are_any(reports):
     assert not any(name.startswith("Bounded") for name in entries_of(reports["clustered"]))
 
 
+def test_few_times_are_compared_by_t_with_one_degree_less():
+    frame = make_frame().assign(
+        day=lambda f: pd.Timestamp("2026-01-01") + pd.to_timedelta(f.index % 9, unit="D")
+    )
+    told = entries_of(report_of(frame, forecasts=["a", "b"], time="day"))["Difference of AUCs"]["convention"]
+    assert "t with one degree of freedom less than times." in told
+    assert "Welch" not in told
+
+
+def test_methods_of_what_is_not_defined_are_left_out(reports):
+    entries = entries_of(report_of(make_frame().assign(a=lambda f: np.where(f["a"] < 0.5, 0.0, 0.8))))
+    used = entries_of(reports["full"])
+    for name in (
+        "Calibration line",
+        "Unreliability",
+        "Test of the calibration slope",
+        "Flexible calibration curve",
+    ):
+        assert name in used
+    for name in ("Calibration line", "Unreliability", "Test of the calibration slope"):
+        assert name not in entries
+    assert "Calibration in the large" in entries
+
+
 def test_clusters_change_formulas_and_say_so(reports):
     entries, plain = entries_of(reports["clustered"]), entries_of(reports["full"])
     for name in ("Spiegelhalter’s z", "Calibration in the large", "Unreliability", "Calibration by group"):
@@ -279,6 +303,11 @@ def test_weights_and_times_are_told(reports):
     entries = entries_of(reports["dated"])
     told = entries["Difference of AUCs"]["convention"]
     assert "errors in time (4 cosines, 80 times)" in told.replace("Errors", "errors")
+    assert "t with one degree of freedom for each cosine." in told
+    assert "Welch" not in told
+    for name, freedom in (("full", "Welch’s"), ("weighted", "Welch’s"), ("clustered", "Satterthwaite’s")):
+        told = entries_of(reports[name])["Difference of AUCs"]["convention"]
+        assert f"t with {freedom} degrees of freedom" in told
     assert "Lazarus" in entries["Difference of AUCs"]["reference"]
     assert "Autocorrelation in time" in entries
     assert "Periods: by month." in entries["Subgroups and periods"]["convention"]
