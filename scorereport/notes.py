@@ -10,6 +10,7 @@ from scorereport.checks import name_some
 from scorereport.groups import MOST_GROUPS_WITH_INTERVALS, has_weight, label_windows, rows_by_label
 from scorereport.inference.components import warn_of_few_events
 from scorereport.inference.mean_errors import describe_few_draws
+from scorereport.inference.recalibration import FEWEST_EVENTS
 from scorereport.predictions import ClassPredictions
 from scorereport.sampling import Units
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from scorereport.arrays import IntArray
     from scorereport.cases import Cases
     from scorereport.predictions import Predictions
-    from scorereport.results import GroupResult, SampleSummary, Settings
+    from scorereport.results import GroupResult, ModelResult, SampleSummary, Settings
 
 #: What an evaluation says whose numbers all take rows as independent though they have times.
 INDEPENDENT_IN_TIME = "Rows are taken as independent, in time as well."
@@ -48,6 +49,15 @@ def describe_rows_and_models(predictions: Predictions, settings: Settings) -> It
             refuted = rows[counts][is_refuted]
             yield describe_refuted(name, len(refuted), refuted)
     yield from describe_groups_without_weight(predictions, settings)
+
+
+def describe_untried(models: Iterable[ModelResult], settings: Settings) -> Iterator[str]:
+    """Why no model was recalibrated on trial; nothing if one was, or if nothing is inferred."""
+    if settings.resamples > 0 and not any(model.recalibration for model in models):
+        yield (
+            f"Recalibration is left out: it needs at least {FEWEST_EVENTS} events and {FEWEST_EVENTS} "
+            "non-events, spread over its folds."
+        )
 
 
 def describe_groups(

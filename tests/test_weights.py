@@ -234,3 +234,17 @@ def test_notes_on_rare_classes_name_effective_numbers():
     found = sr.evaluate(frame, outcome="y", forecasts=["m"], classes=list("abc"), weight="w", resamples=40)
     note = found.class_models[0].scores.score("multiclass_brier").skill_interval.note
     assert note.startswith("Only 9 cases (effective number of weighted rows) of a class: with fewer than 20")
+
+
+def test_a_note_says_that_recalibration_is_not_tried():
+    note = "Recalibration is left out: it needs at least 10 events and 10 non-events, spread over its folds."
+    frame = pd.DataFrame(
+        {"y": np.repeat([1.0, 0.0], [10, 50]), "p": np.resize([0.2, 0.3, 0.5, 0.7], 60), "w": 2.0}
+    )
+    enough = sr.evaluate(frame, outcome="y", forecasts=["p"], resamples=40, weight="w")
+    assert note not in enough.notes
+    assert enough.models[0].recalibration
+    few = sr.evaluate(frame.iloc[1:], outcome="y", forecasts=["p"], resamples=40, weight="w")
+    assert note in few.notes
+    assert not few.models[0].recalibration
+    assert note not in sr.evaluate(frame.iloc[1:], outcome="y", forecasts=["p"], resamples=0).notes
