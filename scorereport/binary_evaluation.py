@@ -11,7 +11,7 @@ from scorereport.inference.decisions import tally_rows
 from scorereport.inference.fits import Fits
 from scorereport.inference.grades import grade_tests
 from scorereport.inference.scaling import scale_forecast
-from scorereport.notes import describe_groups, describe_rows_and_models
+from scorereport.notes import describe_groups, describe_rows_and_models, describe_untried
 from scorereport.results import Comparisons, DataSummary, ModelCalibration, ModelResult, ModelScores
 from scorereport.summaries import (
     adjust_calibration,
@@ -49,17 +49,17 @@ def evaluate_binary(predictions: Predictions, settings: Settings) -> dict[str, A
         sample, scores = inferred.sample, adjust_scores(inferred.models)
         comparisons = compare(panel, inferred, settings)
     by_column, windows = evaluate_all_groups(predictions, settings, partial(_score_rows, predictions))
+    models = [_describe_model(predictions, panel, fits, scores[name], settings) for name in panel.forecasts]
     return {
         "data": _describe_data(predictions, panel, sample),
-        "models": _adjust_models(
-            [_describe_model(predictions, panel, fits, scores[name], settings) for name in panel.forecasts]
-        ),
+        "models": _adjust_models(models),
         "comparisons": comparisons,
         "groups": tuple(group for found in by_column.values() for group in found),
         "windows": windows,
         "heterogeneity": compare_groups(predictions, by_column, settings),
         "notes": (
             *describe_rows_and_models(predictions, settings),
+            *describe_untried(models, settings),
             *describe_groups([*by_column.items(), (predictions.time_name, windows)], settings),
         ),
     }

@@ -88,6 +88,15 @@ def counted(n: float, noun: str) -> str:
     return f"{format_count(n)} {noun}{'' if n == 1 else 's'}"
 
 
+def conjugate(n: float, verb: str) -> str:
+    """A verb in the form that goes with a number of things.
+
+    >>> conjugate(1, "are"), conjugate(2, "are"), conjugate(1, "have"), conjugate(1, "stay")
+    ('is', 'are', 'has', 'stays')
+    """
+    return verb if n != 1 else {"are": "is", "have": "has"}.get(verb, f"{verb}s")
+
+
 def common_decimals(values: Iterable[float]) -> int:
     """Decimals for a column: enough that its smallest number keeps two figures, within reason.
 

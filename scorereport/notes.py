@@ -10,6 +10,7 @@ from scorereport.checks import name_some
 from scorereport.groups import MOST_GROUPS_WITH_INTERVALS, has_weight, label_windows, rows_by_label
 from scorereport.inference.components import warn_of_few_events
 from scorereport.inference.mean_errors import describe_few_draws
+from scorereport.inference.recalibration import FEWEST_EVENTS
 from scorereport.predictions import ClassPredictions
 from scorereport.sampling import Units
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from scorereport.arrays import IntArray
     from scorereport.cases import Cases
     from scorereport.predictions import Predictions
-    from scorereport.results import GroupResult, SampleSummary, Settings
+    from scorereport.results import GroupResult, ModelResult, SampleSummary, Settings
 
 #: What an evaluation says whose numbers all take rows as independent though they have times.
 INDEPENDENT_IN_TIME = "Rows are taken as independent, in time as well."
@@ -31,12 +32,14 @@ def describe_rows_and_models(predictions: Predictions, settings: Settings) -> It
     """Notes on the outcomes, the forecasts that were refuted, and the rows without weight."""
     counts = slice(None) if predictions.weight is None else np.flatnonzero(predictions.weight)
     outcome = predictions.outcome[counts]
-    weight = np.ones(len(outcome)) if predictions.weight is None else predictions.weight[counts]
+    weight = None if predictions.weight is None else predictions.weight[counts]
     if outcome.min() == outcome.max():
         yield "All outcomes are the same: AUC and skill are not defined."
     elif settings.resamples > 0:
         units = Units(rows=len(outcome), weight=weight, weight_kind=predictions.weight_kind)
-        yield from describe_few_events(units.count(outcome == 1), units.count(outcome == 0))
+        yield from describe_few_events(
+            units.count(outcome == 1), units.count(outcome == 0), are_effective=not units.are_repeated_rows
+        )
     if settings.resamples > 0:
         yield from describe_dependence(predictions)
         yield from _describe_left_out(predictions)
@@ -47,6 +50,15 @@ def describe_rows_and_models(predictions: Predictions, settings: Settings) -> It
             refuted = rows[counts][is_refuted]
             yield describe_refuted(name, len(refuted), refuted)
     yield from describe_groups_without_weight(predictions, settings)
+
+
+def describe_untried(models: Iterable[ModelResult], settings: Settings) -> Iterator[str]:
+    """Why no model was recalibrated on trial; nothing if one was, or if nothing is inferred."""
+    if settings.resamples > 0 and not any(model.recalibration for model in models):
+        yield (
+            f"Recalibration is left out: it needs at least {FEWEST_EVENTS} events and {FEWEST_EVENTS} "
+            "non-events, spread over its folds."
+        )
 
 
 def describe_groups(
@@ -110,7 +122,7 @@ def _describe_left_out(predictions: Predictions) -> Iterator[str]:
     repeated = predictions.weight is None or predictions.weight_kind == "frequency"
     if predictions.cluster is not None:
         yield "The Hosmer-Lemeshow test and the honest band are left out: they need independent rows."
-    if not repeated:
+    elif not repeated:
         yield "The honest band is left out: it needs rows without weights, or frequency weights."
     if predictions.grade is not None and not repeated:
         yield "The tests by grade are left out: they need rows without weights, or frequency weights."
@@ -118,9 +130,9 @@ def _describe_left_out(predictions: Predictions) -> Iterator[str]:
         yield "The tests by grade take rows as independent."
 
 
-def describe_few_events(events: float, non_events: float) -> Iterator[str]:
-    """A warning where events or non-events are few."""
-    warning = warn_of_few_events(events, non_events)
+def describe_few_events(events: float, non_events: float, *, are_effective: bool) -> Iterator[str]:
+    """A warning where events or non-events are few; effective numbers are those of weighted rows."""
+    warning = warn_of_few_events(events, non_events, are_effective=are_effective)
     if warning:
         yield warning.replace("this interval says", "intervals say")
 

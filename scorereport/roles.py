@@ -45,6 +45,10 @@ class Roles(NamedTuple):
         weight = None if weight is None else str(weight)
         forecasts = tuple(column for columns in columns_of.values() for column in columns)
         check_option(weight_kind, "weight_kind", WEIGHT_KINDS)
+        if weight is None and weight_kind == "frequency":
+            raise UsageError(
+                "`weight_kind` is given, but there is no column of weights; name one with `weight`."
+            )
         return cls(
             str(outcome), forecasts, weight, tuple(map(str, groups)), cluster, grade, time, weight_kind
         )

@@ -85,7 +85,7 @@ def infer(
         blocks[name] = fit.blocks
         overfits[name] = estimate_overfit(fit.sample, measures, draws=_OVERFIT_DRAWS, seed=settings.seed)
         tests = judge_miscalibration(fit, measures, resamples=settings.resamples, seed=settings.seed)
-        note = warn_of_few_events(*fit.sample.counts)
+        note = warn_of_few_events(*fit.sample.counts, are_effective=not fit.sample.units.are_repeated_rows)
         few = find_few_values(fit.sample, settings.level)
         tests = [note_independence(test) for test in tests] if needs_time(panel) else tests
         del fit  # of many rows there is room for one
@@ -171,7 +171,10 @@ def _add_intervals(
 def _note_few(skill: Estimate, panel: Panel) -> Estimate:
     """The skill of misclassification has a kink at a prevalence of 1/2 and is not widened for few events."""
     events, others = (panel.units.count(panel.outcome == outcome) for outcome in (1, 0))
-    return replace(skill, note=skill.note or warn_of_few_events(events, others, enough=FEW_CASES))
+    few = warn_of_few_events(
+        events, others, enough=FEW_CASES, are_effective=not panel.units.are_repeated_rows
+    )
+    return replace(skill, note=skill.note or few)
 
 
 def _as_rate(score: ScoreValue, panel: Panel, model: str, settings: Settings) -> Estimate | None:

@@ -248,6 +248,11 @@ def test_a_variable_in_a_command_is_for_the_command_to_read():
         (('outcome = "y"', ""), "`evaluation.outcome` is missing: name the column of outcomes."),
         (('forecasts = ["p"]', ""), "`evaluation.forecasts` is missing: name the columns of probabilities."),
         (
+            ('outcome = "y"', 'outcome = "y"\nweight_kind = "frequency"'),
+            "`evaluation.weight_kind` is given, but there is no column of weights; name one with "
+            "`evaluation.weight`.",
+        ),
+        (
             ("[audit.source]", '[audit.window]\nperiod = "last 3 days"\n[audit.source]'),
             "`audit.window.column` is missing: name the column of dates that the period is about.",
         ),

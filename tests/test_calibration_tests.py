@@ -512,10 +512,12 @@ def test_options_of_the_line_are_checked(options, sentence):
 
 
 CERTAIN = "2 of 4 forecasts are exactly 0 or 1 and have infinite log-odds: no line fits."
+CERTAIN_ONCE = "1 of 4 forecasts is exactly 0 or 1 and has infinite log-odds: no line fits."
 SEPARATED = "The forecasts separate events from non-events: the slope is infinite."
 CONSTANT = "All forecasts are the same: the slope is not defined."
 EDGES = [
     ([0, 1, 0, 1], [0.0, 0.3, 0.4, 1.0], CERTAIN, True),
+    ([0, 1, 0, 1], [0.2, 0.3, 0.4, 1.0], CERTAIN_ONCE, True),
     ([0, 0, 0, 0], [0.1, 0.3, 0.4, 0.6], "All outcomes are 0: no line fits.", True),
     ([1, 1, 1, 1], [0.1, 0.3, 0.4, 0.6], "All outcomes are 1: no line fits.", True),
     ([1], [0.3], "All outcomes are 1: no line fits.", True),
@@ -631,7 +633,10 @@ def test_unreliability_of_clusters_is_a_wald_test():
     assert_agree([test.statistic, test.p_value], [wald, expected], 1e-9)
     how = f"Hotelling's T² as F with 2 and {df - 1:.1f} degrees of freedom"
     assert test.method == f"Wald test, bias-reduced errors over 25 clusters, {how}"
-    assert test.note == "Only 25 clusters: with fewer than 30 intervals and tests rest on few draws."
+    assert (
+        test.note
+        == "Only 25 clusters: with fewer than 30 intervals and tests rest on few independent clusters."
+    )
 
 
 def test_a_line_that_fits_exactly_is_not_refuted():

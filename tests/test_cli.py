@@ -251,6 +251,11 @@ def test_progress_is_shown_on_a_terminal_only(call, long, monkeypatch, is_termin
             "scorereport: `window` needs a column of times; name it as `time`.",
         ),
         (
+            ["--outcome", "y", "--forecast", "a", "--weight-kind", "frequency"],
+            ExitCode.USAGE,
+            "scorereport: `weight_kind` is given, but there is no column of weights; name one with `weight`.",
+        ),
+        (
             ["--outcome", "y", "--forecast", "a", "--level", "95"],
             ExitCode.USAGE,
             "scorereport: `level` must lie in (0, 1); got 95.",

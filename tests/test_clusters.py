@@ -128,12 +128,12 @@ def test_clusters_count_as_few_if_one_has_most_of_the_rows():
     assert effective_number(np.full(40, 7.0)) == pytest.approx(40)
     assert describe_few_clusters(40, 40.0) == ""
     assert describe_few_clusters(12, 11.9) == (
-        "Only 12 clusters: with fewer than 30 intervals and tests rest on few draws."
+        "Only 12 clusters: with fewer than 30 intervals and tests rest on few independent clusters."
     )
     weight = np.array([975.0] + [25.0] * 39)
     assert describe_few_clusters(40, effective_number(weight)) == (
         "40 clusters of unequal size count as 3.9 equal ones: with fewer than 30 intervals and tests rest on "
-        "few draws."
+        "few independent clusters."
     )
 
 
@@ -154,7 +154,7 @@ def test_every_number_of_unequal_clusters_carries_the_note():
         *group_calibration_test(y, p, group, cluster=cluster),
     ]
     for number in found:
-        assert number.note == f"{note}on few draws.", number
+        assert number.note == f"{note}on few independent clusters.", number
 
 
 # Intervals of the AUC

@@ -155,7 +155,10 @@ def test_few_dates_are_taken_as_independent_and_told():
     assert d.p_value == pytest.approx(2 * t.sf(abs(d.statistic), 3), rel=TOLERANCE)
     assert d.method == "Diebold-Mariano, HAC errors (Bartlett, 0 lags, 4 times)"
     assert d.note == "Only 4 times: with fewer than 30 they are taken as independent of each other."
-    assert by_date.note == "Only 4 clusters: with fewer than 30 intervals and tests rest on few draws."
+    assert (
+        by_date.note
+        == "Only 4 clusters: with fewer than 30 intervals and tests rest on few independent clusters."
+    )
 
 
 def test_dates_order_rows_like_numbers():
@@ -183,7 +186,7 @@ def test_unequal_clusters_have_satterthwaite_degrees_of_freedom():
     assert d.p_value == pytest.approx(2 * t.sf(abs(d.statistic), df), rel=TOLERANCE)
     assert d.note == (
         f"30 clusters of unequal size count as {units.effective_size:.1f} equal ones: with fewer than 30 "
-        "intervals and tests rest on few draws."
+        "intervals and tests rest on few independent clusters."
     )
 
 

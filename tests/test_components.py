@@ -233,7 +233,18 @@ def test_an_infinite_score_has_an_infinite_mcb_and_a_finite_dsc():
         (19, 100, "Only 19 events: with fewer than 20 this interval says little."),
         (81, 100, "Only 19 non-events: with fewer than 20 this interval says little."),
         (10, 20, "Only 10 events: with fewer than 20 this interval says little."),
-        (2.5, 100, "Only 2.5 events: with fewer than 20 this interval says little."),
+        (
+            2.5,
+            100,
+            "Only 2.5 events (effective number of weighted rows): "
+            "with fewer than 20 this interval says little.",
+        ),
+        (
+            19.97,
+            100,
+            "Only 19.9 events (effective number of weighted rows): "
+            "with fewer than 20 this interval says little.",
+        ),
     ],
 )
 def test_few_events_are_warned_of(events, n, warning):

@@ -225,6 +225,44 @@ def test_tables_have_no_columns_of_what_is_not_known(evaluation):
     assert grouped.caption.endswith("with 95 % intervals")
 
 
+def test_notes_name_all_that_an_engine_leaves_out(evaluation, clustered):
+    left_out = (
+        "Left out, because they need the rows in memory: tests of miscalibration by resampling, the "
+        "simultaneous consistency band, smooth calibration errors, the flexible calibration curve, the "
+        "interval of the ECE, recalibration, the probability scale, Murphy differences and "
+        "calibration by group."
+    )
+    assert left_out in evaluation.notes
+    assert left_out in clustered.notes
+    assert not any("corrected ECE" in note for note in evaluation.notes)
+
+
+@pytest.mark.parametrize(
+    ("columns", "note"),
+    [
+        (
+            {"cluster": "person"},
+            "The Hosmer-Lemeshow test, the corrected ECE, intervals at thresholds and all bands are left "
+            "out: they need independent rows.",
+        ),
+        (
+            {"weight": "w"},
+            "The Hosmer-Lemeshow test, the corrected ECE and all bands of the reliability curve are left "
+            "out: they need rows without weights, or frequency weights.",
+        ),
+    ],
+)
+def test_weights_and_clusters_leave_out_what_the_notes_name(columns, note):
+    found = evaluate(make_frame().assign(w=lambda f: 1 + np.arange(len(f)) % 3), **columns)
+    assert note in found.notes
+    model = found.models[0]
+    assert model.bands == ()
+    assert model.calibration.binned.corrected is None
+    assert "Hosmer-Lemeshow" not in {test.name for test in model.calibration.tests}
+    has_interval = np.isfinite(model.thresholds[0].intervals[0].lower)
+    assert has_interval == ("thresholds" not in note)
+
+
 def test_methods_name_the_engine_and_every_interval(evaluation):
     entries = entries_of(evaluation)
     of_engine = entries["Rows sorted on disk (DuckDB)"]

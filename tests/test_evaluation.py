@@ -316,6 +316,7 @@ def test_infinite_log_scores_are_told_with_their_rows():
         "Only 2 events: with fewer than 20 intervals say little.",
         "p: the log score is infinite, because 2 cases were called impossible and happened, "
         "or certain and did not (row 2, 3).",
+        "Recalibration is left out: it needs at least 10 events and 10 non-events, spread over its folds.",
     )
 
 
@@ -350,7 +351,10 @@ def test_the_cost_interval_is_a_pair(frame):
 def test_one_class_is_told():
     frame = pd.DataFrame({"y": [0, 0], "p": [0.1, 0.5]})
     evaluation = evaluate(frame, outcome="y", forecasts=["p"])
-    assert evaluation.notes == ("All outcomes are the same: AUC and skill are not defined.",)
+    assert evaluation.notes == (
+        "All outcomes are the same: AUC and skill are not defined.",
+        "Recalibration is left out: it needs at least 10 events and 10 non-events, spread over its folds.",
+    )
     assert np.isnan(evaluation.skills.loc["p", "brier"])
 
 

@@ -14,6 +14,8 @@ from scipy.stats import beta, binom, chi2, ncx2
 
 import scorereport as sr
 from scorereport.configuration import MEASURES, parse_configuration
+from scorereport.configuration.fitting import Asked, check_request
+from scorereport.configuration.measures import ModelKind
 from scorereport.engines.evaluating import evaluate_rows
 from scorereport.errors import UsageError
 from scorereport.inference import bootstrap, component_intervals
@@ -580,6 +582,45 @@ def test_a_limit_on_miscalibration_is_a_test_of_equivalence(text, verdict, endin
         "MCB of the Brier score of m: 0.0042 as measured, 95 % interval of the true MCB "
         f"[0.0011, 0.0031]: {ending}"
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        (
+            "-0.01",
+            "`limits.calibrated_within.fail` must lie at 0 or above, where this measure lies; got -0.01.",
+        ),
+        ("{max = 0.01}", "`limits.calibrated_within.max` is not known; its keys are `warn`, `fail`."),
+        ("{}", "`limits.calibrated_within` must have one of `warn`, `fail`; got an empty table."),
+        (
+            '"low"',
+            "`limits.calibrated_within` must be a number or a table of `warn`, `fail`; got 'low'.",
+        ),
+        (
+            "{warn = 0.02, fail = 0.01}",
+            "`limits.calibrated_within.warn` must not be above `limits.calibrated_within.fail`, because "
+            "lower is better; got 0.02 and 0.01.",
+        ),
+    ],
+)
+def test_errors_name_a_shorthand_as_it_is_written(value, sentence):
+    with pytest.raises(UsageError, match=f"^configuration: {re.escape(sentence)}$"):
+        limits_of(f"calibrated_within = {value}")
+    with pytest.raises(
+        UsageError, match=re.escape(sentence.replace("calibrated_within", "brier_miscalibration"))
+    ):
+        limits_of(f"brier_miscalibration = {value}")
+
+
+def test_a_shorthand_that_classes_do_not_have_is_named_as_it_is_written():
+    asked = Asked(models=["m"], kind=ModelKind.MULTICLASS, has_costs=False, has_line=True, has_groups=False)
+    sentence = (
+        "configuration: `limits.calibrated_within` is for binary models, and these have several classes: "
+        "did you mean `limits.multiclass_brier_miscalibration`?"
+    )
+    with pytest.raises(UsageError, match=f"^{re.escape(sentence)}$"):
+        check_request(parse_configuration("[limits]\ncalibrated_within = 0.01"), asked)
 
 
 def test_a_shorthand_and_what_it_is_short_for_are_refused_together():

@@ -52,6 +52,7 @@ from scorereport.report.record import make_report
 from scorereport.report.render import render_html
 from scorereport.report.sections.methods import describe_methods
 from scorereport.sampling import Units
+from scorereport.tables.overview import evaluation_tables
 
 HOSTILE = "<script>alert(1)</script>"
 TEMPLATE = "{{ 7*7 }}"
@@ -253,6 +254,30 @@ def test_bounds_are_told_where_there_are_any(reports):
     assert not any(name.startswith("Bounded") for name in entries_of(reports["clustered"]))
 
 
+def test_few_times_are_compared_by_t_with_one_degree_less():
+    frame = make_frame().assign(
+        day=lambda f: pd.Timestamp("2026-01-01") + pd.to_timedelta(f.index % 9, unit="D")
+    )
+    told = entries_of(report_of(frame, forecasts=["a", "b"], time="day"))["Difference of AUCs"]["convention"]
+    assert "t with one degree of freedom less than times." in told
+    assert "Welch" not in told
+
+
+def test_methods_of_what_is_not_defined_are_left_out(reports):
+    entries = entries_of(report_of(make_frame().assign(a=lambda f: np.where(f["a"] < 0.5, 0.0, 0.8))))
+    used = entries_of(reports["full"])
+    for name in (
+        "Calibration line",
+        "Unreliability",
+        "Test of the calibration slope",
+        "Flexible calibration curve",
+    ):
+        assert name in used
+    for name in ("Calibration line", "Unreliability", "Test of the calibration slope"):
+        assert name not in entries
+    assert "Calibration in the large" in entries
+
+
 def test_clusters_change_formulas_and_say_so(reports):
     entries, plain = entries_of(reports["clustered"]), entries_of(reports["full"])
     for name in ("Spiegelhalter’s z", "Calibration in the large", "Unreliability", "Calibration by group"):
@@ -274,10 +299,15 @@ def test_weights_and_times_are_told(reports):
     assert any(sentence.startswith("Means and sums are weighted") for sentence in weighted["conventions"])
     assert not any(sentence.startswith("Means and sums") for sentence in dated["conventions"])
     assert any("depend in time" in sentence for sentence in dated["conventions"])
-    assert "(sums of weights)" in weighted["sizes"][0]
+    assert weighted["sizes"][0].startswith("The weights of events sum to ")
     entries = entries_of(reports["dated"])
     told = entries["Difference of AUCs"]["convention"]
     assert "errors in time (4 cosines, 80 times)" in told.replace("Errors", "errors")
+    assert "t with one degree of freedom for each cosine." in told
+    assert "Welch" not in told
+    for name, freedom in (("full", "Welch’s"), ("weighted", "Welch’s"), ("clustered", "Satterthwaite’s")):
+        told = entries_of(reports[name])["Difference of AUCs"]["convention"]
+        assert f"t with {freedom} degrees of freedom" in told
     assert "Lazarus" in entries["Difference of AUCs"]["reference"]
     assert "Autocorrelation in time" in entries
     assert "Periods: by month." in entries["Subgroups and periods"]["convention"]
@@ -365,6 +395,65 @@ def test_a_small_sample_is_called_small(reports):
     assert told.startswith(f"The sample has {events} events and {160 - events} non-events.")
     assert "there are too few events and non-events. Intervals are wide" in told
     assert "groups and periods scored, 2 of 2 have fewer than 100 events or non-events" in told
+
+
+#: 90 events and 510 non-events; two thirds of either weigh three times as much as the others.
+_WEIGHTED = pd.DataFrame(
+    {
+        "y": np.repeat([1, 0], [90, 510]),
+        "a": np.linspace(0.05, 0.95, 600),
+        "site": np.resize(["north", "south"], 600),
+        "person": np.arange(600) // 2,
+        "w": np.resize([1.0, 3.0, 3.0], 600),
+    }
+)
+
+
+@pytest.mark.parametrize("scale", [1, 100])
+def test_weighted_cases_count_by_their_effective_number(scale):
+    # Kish: (Σw)²/Σw² = n 49/57, which is 77.4 of 90 and 438.4 of 510
+    frame = _WEIGHTED.assign(w=lambda f: f["w"] * scale)
+    report = report_of(frame, resamples=0, weight="w", group="site")
+    told = describe_methods(report).content["sizes"]
+    assert told[0] == (
+        f"The weights of events sum to {210 * scale:,} and those of non-events to {1190 * scale:,}; allowing "
+        "for weights that vary, the 600 rows count as 77 events and 438 non-events."
+    )
+    assert "at least 100 of each [Vergouwe et al. (2005)]: there are too few events." in told[1]
+    assert "groups and periods scored, 2 of 2 have fewer than 100 events or non-events" in told[-1]
+    heads = next(table.heads for table in evaluation_tables(report.evaluation) if "site" in table.heads)
+    assert heads[:5] == ("site", "model", "rows", "events (weight)", "prevalence")
+
+
+def test_weighted_clusters_count_by_their_effective_number():
+    # pairs of rows weigh 4, 4 and 6 in turn: n 196/204, which is 43.2 of 45 and 245 of 255
+    told = describe_methods(report_of(_WEIGHTED, resamples=0, weight="w", cluster="person")).content["sizes"]
+    assert told[0].endswith(
+        "allowing for weights that vary, the 300 clusters count as 43 events and 245 non-events."
+    )
+    assert "there are too few events." in told[1]
+
+
+def test_frequencies_and_clusters_count_cases():
+    frame = _WEIGHTED.assign(w=_WEIGHTED["w"].astype(int))
+    told = describe_methods(report_of(frame, resamples=0, weight="w", weight_kind="frequency")).content[
+        "sizes"
+    ]
+    assert told[0] == "The sample has 210 events and 1,190 non-events (sums of weights)."
+    assert "The sample has them" in told[1]
+    told = describe_methods(report_of(frame, resamples=0, cluster="person")).content["sizes"]
+    assert told[0] == "The sample has 90 events and 510 non-events."
+
+
+def test_weighted_classes_count_by_their_effective_number():
+    frame = _WEIGHTED.assign(
+        y=np.resize(["low", "mid", "mid", "high"], 600), m_low=0.25, m_mid=0.5, m_high=0.25
+    )
+    options = {"forecasts": ["m"], "classes": ["low", "mid", "high"], "resamples": 0, "weight": "w"}
+    told = describe_methods(report_of(frame, **options)).content["sizes"]
+    assert told[0] == (
+        "The sample has 3 classes; the rarest, low, has 128 cases (effective number of weighted rows)."
+    )
 
 
 def test_a_large_sample_is_not():

@@ -285,6 +285,27 @@ def test_certain_forecasts_stay_unless_the_method_can_move_them():
     assert "stay as they are" not in trials["isotonic"].note
 
 
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        ({}, "1 forecast of exactly 0 or 1 cannot be moved and stays as it is. "),
+        ({"weight_kind": "sampling"}, "1 forecast of exactly 0 or 1 cannot be moved and stays as it is. "),
+        (
+            {"weight_kind": "frequency"},
+            "3 forecasts of exactly 0 or 1 cannot be moved and stay as they are. ",
+        ),
+    ],
+)
+def test_notes_count_rows_of_sampling_weights_and_cases_of_frequencies(options, note):
+    y, p = sample(400, 2.0)
+    p[0], y[0] = 0.0, 1.0
+    weight = np.full(400, 3.0) if options else None
+    cases = "3 cases" if options.get("weight_kind") == "frequency" else "1 case"
+    assert by_method(y, p, sample_weight=weight, **options)["logistic"].note == (
+        f"{note}The log score is infinite: {cases} got a probability of 0 or 1 and turned out otherwise."
+    )
+
+
 def test_forecasts_that_are_all_certain_stay():
     y = np.tile([0.0, 1.0], 30)
     trials = by_method(y, np.repeat([0.0, 1.0], 30))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from datetime import date, timedelta
 from itertools import pairwise
@@ -454,9 +455,12 @@ def test_forecasts_must_differ_by_more_than_those_of_earlier_audits_do():
 @pytest.mark.parametrize("audits", [1, 2, 4])
 def test_with_few_audits_their_variance_is_not_known_and_said_to_be(months, audits):
     trend = find_drift(months[audits], months[:audits], **SETTINGS)
-    few = "1 earlier audit" if audits == 1 else f"{audits} earlier audits"
+    spread = ", or for means the spread of these audits if that is larger" if audits > 1 else ""
     for drift in trend.drifts:
-        assert drift.caution.startswith(f"How much audits vary by themselves is not known from {few}, fewer")
+        assert drift.caution == (
+            f"With fewer than 5 earlier audits (here {audits}) the variance between audits is not known; the "
+            f"test assumes that it equals the sampling variance{spread}."
+        )
         assert drift.sentence.endswith(drift.caution)
     assert drift_table(trend, "95 %").caption.endswith(trend.drifts[0].caution)
     enough = find_drift(months[5], months[:5], **SETTINGS)
@@ -729,6 +733,15 @@ def test_an_audit_in_which_nothing_was_found_says_so(report, months):
     quiet = configure_again(replace(report, trend=few), limited("trend"), report.provenance)
     page = render_report(quiet, {".html"})[".html"].decode()
     assert "No test found a change. That does not prove that there is none: each interval tells" in page
+
+
+def test_the_caution_of_few_audits_stands_once_in_the_section(report, months):
+    few = find_drift(months[2], months[:2], **SETTINGS)
+    assert len([drift for drift in few.drifts if drift.caution]) > 1
+    quiet = configure_again(replace(report, trend=few), limited("trend"), report.provenance)
+    page = render_report(quiet, {".html"})[".html"].decode()
+    shown = re.sub(r"<[^>]*>", "", page)  # a table has its caption as a label as well
+    assert shown.count("the variance between audits is not known") == 1
 
 
 def test_the_section_is_in_the_page_and_survives_the_document(report, tmp_path):

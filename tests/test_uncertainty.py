@@ -417,7 +417,7 @@ def test_clusters_are_told(everything):
 
 
 def test_few_clusters_are_told(frame):
-    note = "Only 29 clusters: with fewer than 30 intervals and tests rest on few draws."
+    note = "Only 29 clusters: with fewer than 30 intervals and tests rest on few independent clusters."
     found = [evaluate(frame.assign(bank=np.arange(300) % k), cluster="bank", resamples=20) for k in (29, 30)]
     assert [note in evaluation.notes for evaluation in found] == [True, False]
     assert not any("clusters: with fewer" in n for n in found[1].notes)
@@ -426,6 +426,14 @@ def test_few_clusters_are_told(frame):
             "The Hosmer-Lemeshow test and the honest band are left out: they need independent rows."
             in evaluation.notes
         )
+
+
+def test_weights_and_clusters_leave_out_the_honest_band_once(frame):
+    clustered = frame.assign(bank=np.arange(len(frame)) % 30, w=np.resize([1.0, 2.5], len(frame)))
+    notes = evaluate(clustered, cluster="bank", weight="w", resamples=20).notes
+    assert [note for note in notes if "honest band" in note] == [
+        "The Hosmer-Lemeshow test and the honest band are left out: they need independent rows."
+    ]
 
 
 def test_murphy_curves_allow_for_clusters(frame):

@@ -358,6 +358,11 @@ def test_forecasts_of_0_and_1_are_left_out_and_counted():
     )
 
 
+def test_one_forecast_of_1_is_left_out_and_counted():
+    note = flexible_curve(np.append(Y, 1), np.append(P, 1)).note
+    assert note.startswith("1 of 301 forecasts is exactly 0 or 1, has infinite log-odds and is left out. ")
+
+
 def test_a_fit_that_fails_is_tried_with_fewer_knots(monkeypatch):
     real = flexible_module.fit_columns
     monkeypatch.setattr(

@@ -170,6 +170,18 @@ def test_a_kind_of_weights_must_be_known(read):
         read(FRAME, **named)
 
 
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_frequencies_need_a_column_of_weights(engine, tmp_path):
+    path = tmp_path / "p.parquet"
+    FRAME.to_parquet(path)
+    sentence = "`weight_kind` is given, but there is no column of weights; name one with `weight`."
+    with pytest.raises(sr.UsageError, match=f"^{re.escape(sentence)}$"):
+        sr.evaluate(path, **NAMED, weight_kind="frequency", engine=engine)
+    with pytest.raises(sr.UsageError, match=f"^{re.escape(sentence)}$"):
+        sr.read_predictions(path, outcome="y", forecasts=["p"], weight_kind="frequency")
+    assert sr.evaluate(path, **NAMED, weight_kind="sampling", engine=engine).data.weight_kind == ""
+
+
 def test_point_values_are_those_of_repeated_rows_for_either_kind():
     repeated = sr.evaluate(FRAME.loc[FRAME.index.repeat(WHOLE.astype(int))], **NAMED)
     for kind in ("sampling", "frequency"):
@@ -211,3 +223,48 @@ def test_one_row_with_almost_all_weight_is_no_crash(y, p, weight):
         assert interval.lower <= interval.value <= interval.upper or (
             np.isnan(interval.lower) and interval.note
         )
+
+
+# Notes
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_notes_on_few_events_name_effective_numbers(engine, tmp_path):
+    frame = pd.DataFrame({"y": np.repeat([1.0, 0.0], [9, 111]), "p": np.linspace(0.9, 0.1, 120), "w": 10})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    options = {"outcome": "y", "forecasts": ["p"], "weight": "w", "resamples": 40, "engine": engine}
+    found = sr.evaluate(tmp_path / "rows.csv", **options)
+    few = "Only 9 events (effective number of weighted rows): with fewer than 20"
+    assert f"{few} intervals say little." in found.notes
+    counted = sr.evaluate(tmp_path / "rows.csv", weight_kind="frequency", **options)
+    assert not any("Only" in note for note in counted.notes)
+
+
+def test_notes_at_intervals_name_effective_numbers():
+    frame = pd.DataFrame({"y": np.repeat([1.0, 0.0], [9, 111]), "p": np.linspace(0.9, 0.1, 120), "w": 10})
+    scores = sr.evaluate(frame, outcome="y", forecasts=["p"], weight="w", resamples=40).models[0].scores
+    few = "Only 9 events (effective number of weighted rows): with fewer than"
+    assert {part.note for part in scores.components} == {f"{few} 20 this interval says little."}
+    assert scores.score("misclassification").skill_interval.note == f"{few} 50 this interval says little."
+
+
+def test_notes_on_rare_classes_name_effective_numbers():
+    frame = pd.DataFrame({"y": np.repeat(["a", "b", "c"], [9, 30, 30]), "w": 10.0})
+    frame = frame.assign(m_a=np.linspace(0.5, 0.1, 69), m_b=0.3, m_c=lambda f: 0.7 - f["m_a"])
+    found = sr.evaluate(frame, outcome="y", forecasts=["m"], classes=list("abc"), weight="w", resamples=40)
+    note = found.class_models[0].scores.score("multiclass_brier").skill_interval.note
+    assert note.startswith("Only 9 cases (effective number of weighted rows) of a class: with fewer than 20")
+
+
+def test_a_note_says_that_recalibration_is_not_tried():
+    note = "Recalibration is left out: it needs at least 10 events and 10 non-events, spread over its folds."
+    frame = pd.DataFrame(
+        {"y": np.repeat([1.0, 0.0], [10, 50]), "p": np.resize([0.2, 0.3, 0.5, 0.7], 60), "w": 2.0}
+    )
+    enough = sr.evaluate(frame, outcome="y", forecasts=["p"], resamples=40, weight="w")
+    assert note not in enough.notes
+    assert enough.models[0].recalibration
+    few = sr.evaluate(frame.iloc[1:], outcome="y", forecasts=["p"], resamples=40, weight="w")
+    assert note in few.notes
+    assert not few.models[0].recalibration
+    assert note not in sr.evaluate(frame.iloc[1:], outcome="y", forecasts=["p"], resamples=0).notes

@@ -195,6 +195,11 @@ def _find_missing(configuration: Configuration) -> Iterator[str]:
         yield "`evaluation.outcome` is missing: name the column of outcomes."
     if not evaluation.forecasts:
         yield "`evaluation.forecasts` is missing: name the columns of probabilities."
+    if evaluation.weight_kind == "frequency" and evaluation.weight is None:
+        yield (
+            "`evaluation.weight_kind` is given, but there is no column of weights; name one with "
+            "`evaluation.weight`."
+        )
     if audit.window.period != "all" and not (audit.window.column or _asks_for_days(audit.source.query)):
         query = ", or ask for them by :start and :end in the query" if audit.source.query else ""
         yield f"`audit.window.column` is missing: name the column of dates that the period is about{query}."

@@ -21,7 +21,12 @@ from scorereport.classes.views import ExaminedView, Family, examine_view
 from scorereport.formatting import counted
 from scorereport.inference.calibration_in_time import needs_time, note_independence
 from scorereport.inference.class_panel import ClassPanel
-from scorereport.inference.components import COMPONENTS, FEW_EVENTS, component_interval
+from scorereport.inference.components import (
+    COMPONENTS,
+    FEW_EVENTS,
+    component_interval,
+    describe_few_cases,
+)
 from scorereport.inference.contrasts import ScoredModel
 from scorereport.inference.miscalibration import is_miscalibrated
 from scorereport.inference.rates import rate_interval
@@ -158,7 +163,7 @@ def _warn_of_rare_class(panel: ClassPanel) -> str:
     fewest = min(count for count in counts if count > 0)
     if fewest >= FEW_EVENTS:
         return ""
-    cases = counted(fewest, "case")
+    cases = describe_few_cases(fewest, "case", are_effective=not panel.units.are_repeated_rows)
     return f"Only {cases} of a class: with fewer than {FEW_EVENTS} this interval says little."
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport.columns import label_text
 from scorereport.configuration.measures import MEASURES, ModelKind, Part
-from scorereport.configuration.messages import refuse, suggest
+from scorereport.configuration.messages import name_as_written, refuse, suggest
+from scorereport.configuration.reading import parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -68,7 +69,9 @@ def check_configuration(
 def _find_misfits(configuration: Configuration, asked: Asked) -> Iterator[str]:
     yield from _find_strangers("limits.models", configuration.limits.models, asked.models)
     yield from _find_strangers("model.descriptions", configuration.model.descriptions, asked.models)
-    yield from _find_absent_measures(configuration, asked)
+    written = parse_toml(configuration.text, configuration.name).get("limits")
+    for problem in _find_absent_measures(configuration, asked):
+        yield name_as_written(problem, written)
     if configuration.limits.groups and not asked.has_groups:
         yield (
             "`limits.groups` asks to judge groups, and the evaluation has none: "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
@@ -170,6 +171,15 @@ def show(value: object) -> str:
         return "a table"
     text = repr(value)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]} ..."
+
+
+def name_as_written(problem: str, limits: object) -> str:
+    """A sentence on a limit that names its key as it stands in the file, where it may have a short name."""
+    if isinstance(limits, dict):
+        for short, name in SHORTHANDS.items():
+            if short in limits and name not in limits:
+                problem = re.sub(rf"`limits\.{name}(?=[.`])", f"`limits.{short}", problem)
+    return problem
 
 
 def _as_written(path: Path) -> Path:

@@ -18,6 +18,7 @@ from scorereport.configuration.messages import (
     describe_errors,
     describe_unknown,
     join_key,
+    name_as_written,
     refuse,
 )
 from scorereport.configuration.records import Configuration, Tables
@@ -124,9 +125,11 @@ def _check_tables(raw: dict[str, Any], name: str) -> Tables:
     try:
         tables = _adapter().validate_json(json.dumps(shaped))  # JSON: a list may be a tuple
     except ValidationError as error:
-        refuse(name, [*problems, *describe_errors(error.errors())])
+        problems += describe_errors(error.errors())
+        refuse(name, [name_as_written(problem, raw.get("limits")) for problem in problems])
         raise
-    refuse(name, [*problems, *find_broken_rules(tables)])
+    problems += find_broken_rules(tables)
+    refuse(name, [name_as_written(problem, raw.get("limits")) for problem in problems])
     return tables
 
 

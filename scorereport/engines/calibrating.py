@@ -24,6 +24,7 @@ from scorereport.inference.lines import (
     NO_ERROR,
     LineFit,
     LineSample,
+    describe_certain,
     describe_line,
     describe_unreliability,
     examine_intercept,
@@ -92,8 +93,7 @@ def _why_no_fit(engine: Engine, model: ScoredDigest) -> tuple[str, str]:
     """Why there is no slope, and why there is no intercept at slope 1; empty where there is one."""
     survey, fit = engine.survey, model.fit
     if certain := survey.certain.get(model.name, 0):
-        share = f"{certain} of {survey.rows} forecasts"
-        note = f"{share} are exactly 0 or 1 and have infinite log-odds: no line fits."
+        note = describe_certain(certain, survey.rows)
         return note, note
     if fit.events in (0, fit.n):
         note = f"All outcomes are {int(fit.events > 0)}: no line fits."

@@ -39,8 +39,9 @@ def describe_engine(engine: Engine, settings: Settings) -> Iterator[str]:
         yield "Pointwise bands are asymptotic; the simultaneous one holds for every number of rows."
     yield (
         "Left out, because they need the rows in memory: tests of miscalibration by resampling, the "
-        "simultaneous consistency band, smooth calibration errors, recalibration, the probability scale, "
-        "Murphy differences and calibration by group."
+        "simultaneous consistency band, smooth calibration errors, the flexible calibration curve, the "
+        "interval of the ECE, recalibration, the probability scale, Murphy differences and "
+        "calibration by group."
     )
 
 
@@ -53,7 +54,11 @@ def describe_rows(survey: Survey, settings: Settings, effective: float) -> Itera
         yield "All outcomes are the same: AUC and skill are not defined."
     elif settings.resamples > 0:
         case = survey.weigh_case(survey)
-        yield from describe_few_events(survey.events / case, (survey.total - survey.events) / case)
+        yield from describe_few_events(
+            survey.events / case,
+            (survey.total - survey.events) / case,
+            are_effective=not survey.are_repeated_rows,
+        )
     if settings.resamples > 0:
         yield from _describe_dependence(survey, effective)
     for model, (count, rows) in survey.refuted.items():
@@ -68,11 +73,14 @@ def _describe_dependence(survey: Survey, effective: float) -> Iterator[str]:
     if survey.clusters is not None:
         few = describe_few_clusters(survey.clusters, effective)
         yield from [few] if few else []
-        yield "The Hosmer-Lemeshow test and all bands are left out: they need independent rows."
+        yield (
+            "The Hosmer-Lemeshow test, the corrected ECE, intervals at thresholds and all bands are left "
+            "out: they need independent rows."
+        )
     elif not survey.are_repeated_rows:
         yield (
-            "The Hosmer-Lemeshow test and all bands are left out: they need rows without weights, or "
-            "frequency weights."
+            "The Hosmer-Lemeshow test, the corrected ECE and all bands of the reliability curve are left "
+            "out: they need rows without weights, or frequency weights."
         )
     if survey.weighted and survey.are_repeated_rows:
         yield (

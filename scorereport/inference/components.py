@@ -29,6 +29,8 @@ COMPONENTS = ("miscalibration", "discrimination")
 METHOD = "bracket: raw value less the overfit of isotonic regression, closed form and resampled"
 #: With fewer events or non-events than this an interval says little.
 FEW_EVENTS = 20
+#: A number of cases this near to a whole one is whole.
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,10 +301,23 @@ def overfit_difference(first: Overfit, second: Overfit) -> tuple[float, float]:
     return min(closed, resampled), max(closed, resampled)
 
 
-def warn_of_few_events(events: float, non_events: float, enough: int = FEW_EVENTS) -> str:
-    """A warning where events or non-events are too few for the interval to say much."""
+def warn_of_few_events(
+    events: float, non_events: float, enough: int = FEW_EVENTS, *, are_effective: bool = False
+) -> str:
+    """A warning where events or non-events are too few for the interval to say much.
+
+    Numbers that are effective, as all that are not whole, are named so.
+    """
     fewest = min(events, non_events)
     if fewest >= enough:
         return ""
     what = "event" if events <= non_events else "non-event"
-    return f"Only {counted(fewest, what)}: with fewer than {enough} this interval says little."
+    few = describe_few_cases(fewest, what, are_effective=are_effective)
+    return f"Only {few}: with fewer than {enough} this interval says little."
+
+
+def describe_few_cases(cases: float, noun: str, *, are_effective: bool) -> str:
+    """A number of cases, rounded down to one decimal, and whether it is that of weighted rows."""
+    shown = np.floor(10 * cases + _ROUNDING) / 10
+    is_whole = float(shown).is_integer() and not are_effective
+    return counted(shown, noun) + ("" if is_whole else " (effective number of weighted rows)")

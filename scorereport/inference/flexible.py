@@ -10,6 +10,7 @@ from scipy.special import expit, logit
 
 from scorereport.arrays import FloatArray, read_only
 from scorereport.checks import check_inside, check_whole
+from scorereport.formatting import conjugate
 from scorereport.inference.information import combine, information, invert, sum_over_draws
 from scorereport.inference.logistic import fit_columns
 from scorereport.inference.panel import Panel, make_panel
@@ -183,9 +184,9 @@ def _note_left_out(is_inside: NDArray[np.bool_]) -> str:
     count = int((~is_inside).sum())
     if not count:
         return ""
-    return (
-        f"{count} of {len(is_inside)} forecasts are exactly 0 or 1, have infinite log-odds and are left out."
-    )
+    are, have = conjugate(count, "are"), conjugate(count, "have")
+    of_all = f"{count} of {len(is_inside)} forecasts"
+    return f"{of_all} {are} exactly 0 or 1, {have} infinite log-odds and {are} left out."
 
 
 def _why_no_curve(panel: Panel) -> str:

@@ -9,6 +9,7 @@ from scipy.special import chdtrc, fdtrc
 
 from scorereport.arrays import FloatArray
 from scorereport.clusters import PUSTEJOVSKY_TIPTON
+from scorereport.formatting import conjugate
 from scorereport.inference.mean_errors import NormalOrT
 from scorereport.inference.outcomes import Estimate, HypothesisTest
 
@@ -54,6 +55,12 @@ class LineFit:
         """About where the other of two parameters is best, if the k-th is held somewhere."""
         ratio = self.covariance[0, 1] / self.covariance[k, k]
         return float(self.value[1 - k] + ratio * (at - self.value[k]))
+
+
+def describe_certain(count: int, rows: int) -> str:
+    """Why forecasts of exactly 0 or 1 leave no line."""
+    are, have = conjugate(count, "are"), conjugate(count, "have")
+    return f"{count} of {rows} forecasts {are} exactly 0 or 1 and {have} infinite log-odds: no line fits."
 
 
 def no_fit(size: int, note: str) -> LineFit:

@@ -149,7 +149,7 @@ def describe_few_clusters(clusters: int, effective: float) -> str:
     """
     if effective >= FEW_UNITS:
         return ""
-    few = f"with fewer than {FEW_UNITS} intervals and tests rest on few draws"
+    few = f"with fewer than {FEW_UNITS} intervals and tests rest on few independent clusters"
     if clusters - effective < 0.1 * clusters:
         return f"Only {counted(clusters, 'cluster')}: {few}."
     return f"{counted(clusters, 'cluster')} of unequal size count as {effective:.1f} equal ones: {few}."

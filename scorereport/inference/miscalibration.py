@@ -99,7 +99,7 @@ def component_intervals(
     overfit = estimate_overfit(fit.sample, [measure], draws=draws, seed=seed)[0]
     y, x, _ = fit.cases
     losses = case_losses(measure, y, x, fit.sample.cep(x), fit.prevalence)
-    note = warn_of_few_events(*fit.sample.counts)
+    note = warn_of_few_events(*fit.sample.counts, are_effective=not fit.sample.units.are_repeated_rows)
     few = find_few_values(fit.sample, level)
     mcb, dsc = (
         component_interval(

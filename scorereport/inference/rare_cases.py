@@ -263,7 +263,7 @@ class RareOutcomes:
         return self.measure.score(outcome, self.forecast)
 
     def _error_of_skill(self, value: float, events: Split) -> float:
-        """Standard error of the skill if outcomes came from the forecasts, scaled to the prevalence seen."""
+        """Standard error of the skill if forecasts were the probabilities, scaled to the prevalence seen."""
         units, prevalence = self.panel.units, np.array([events.share])
         way = _way(self.measure, prevalence)[0]
         if not way:

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from scorereport.checks import Cases, check_inside, check_whole
-from scorereport.formatting import counted
+from scorereport.formatting import conjugate, counted
 from scorereport.inference.differences import compare_panel
 from scorereport.inference.folds import Dealt, deal
 from scorereport.inference.logistic import fit_line, fit_offset
@@ -323,22 +323,27 @@ def _adjust(trials: list[RecalibrationTrial]) -> tuple[RecalibrationTrial, ...]:
 
 def _describe(panel: Panel, recalibrated: FloatArray, *, moves_certain: bool) -> str:
     """What a reader must know of a trial."""
-    weight = panel.units.row_weight
     if np.isnan(recalibrated).any():
         return (
             "No map fits the cases outside some fold: "
             "their forecasts are all the same, or separate events from non-events."
         )
     notes = []
-    certain = float(weight[_is_certain(panel.only)].sum())
+    certain = _count(panel, _is_certain(panel.only))
     if certain and not moves_certain:
-        notes.append(
-            f"{counted(certain, 'forecast')} of exactly 0 or 1 cannot be moved and stay as they are."
-        )
-    refuted = float(weight[recalibrated == 1 - panel.outcome].sum())
+        they = "it is" if certain == 1 else "they are"
+        stay = f"{conjugate(certain, 'stay')} as {they}"
+        notes.append(f"{counted(certain, 'forecast')} of exactly 0 or 1 cannot be moved and {stay}.")
+    refuted = _count(panel, recalibrated == 1 - panel.outcome)
     if refuted:
         cases = counted(refuted, "case")
         notes.append(
             f"The log score is infinite: {cases} got a probability of 0 or 1 and turned out otherwise."
         )
     return " ".join(notes)
+
+
+def _count(panel: Panel, chosen: NDArray[np.bool_]) -> float:
+    """The cases among some rows; a row with a sampling weight is one case, and one without weight is none."""
+    weight = panel.units.row_weight[chosen]
+    return float(weight.sum() if panel.units.are_repeated_rows else np.count_nonzero(weight))

@@ -21,6 +21,7 @@ from scorereport.inference.lines import (
     Limits,
     LineFit,
     LineSample,
+    describe_certain,
     describe_line,
     describe_unreliability,
     examine_intercept,
@@ -155,8 +156,7 @@ def _fit_at_slope_one(panel: Panel) -> LineFit:
 def _why_no_intercept(panel: Panel) -> str:
     is_certain = (panel.only == 0) | (panel.only == 1)
     if is_certain.any():
-        count, rows = np.count_nonzero(is_certain), len(is_certain)
-        return f"{count} of {rows} forecasts are exactly 0 or 1 and have infinite log-odds: no line fits."
+        return describe_certain(int(is_certain.sum()), len(is_certain))
     if panel.outcome.min() == panel.outcome.max():
         return f"All outcomes are {panel.outcome[0]:g}: no line fits."
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import (
@@ -22,14 +23,16 @@ if TYPE_CHECKING:
     from scorereport.class_results import ClassModelResult
     from scorereport.evaluation import Evaluation
     from scorereport.inference.outcomes import Estimate
-    from scorereport.results import ModelResult, SampleSummary
+    from scorereport.results import DataSummary, ModelResult, SampleSummary
 
-#: A rule of thumb asks for so many events and so many non-events.
+#: A rule of thumb asks for this many events and this many non-events.
 _ENOUGH = 100
 #: More classes than these are counted, not named.
 _MOST_NAMED = 4
 #: Intervals that are narrower have no width but for rounding.
 _NO_WIDTH = 1e-12
+#: An effective number of cases this near to a whole one is whole.
+_ROUNDING = 1e-6
 
 
 def precision_table(evaluation: Evaluation) -> Table | None:
@@ -71,36 +74,43 @@ def describe_size(evaluation: Evaluation) -> list[str]:
 
 
 def _describe_classes(evaluation: Evaluation) -> list[str]:
-    counts = dict(zip(_labels(evaluation), evaluation.data.sample.classes, strict=True))
+    sample = evaluation.data.sample
+    counts = dict(zip(_labels(evaluation), _count_cases(sample, evaluation.data), strict=True))
     rarest = min(counts, key=lambda label: counts[label])
-    weighed = " (sum of weights)" if evaluation.data.weighted else ""
-    told = f"The sample has {format_count(len(counts))} classes; the rarest, {rarest}, has "
     return [
-        f"{told}{counted(counts[rarest], 'case')}{weighed}.",
+        f"The sample has {format_count(len(counts))} classes; the rarest, {rarest}, has "
+        f"{counted(_round_down(counts[rarest]), 'case')}{_name_unit(evaluation.data)}.",
         _judge_size(counts, "cases of "),
     ]
-
-
-def _count_cases(sample: SampleSummary) -> dict[str, float]:
-    """Events and non-events as numbers of cases, which sums of sampling weights are not."""
-    known = sample.independent
-    if known is None or known.unit != "row":
-        return {"events": sample.events, "non-events": sample.total - sample.events}
-    return {"events": known.events, "non-events": known.non_events}
 
 
 def _labels(evaluation: Evaluation) -> tuple[str, ...]:
     return () if evaluation.data.classes is None else evaluation.data.classes.labels
 
 
+def _count_cases(sample: SampleSummary, data: DataSummary) -> tuple[float, ...]:
+    """Cases of each class, or events and non-events: effective numbers where weights are not counts."""
+    known = sample.independent
+    if known is None or (known.unit != "row" and data.weight_kind != "sampling"):
+        return sample.classes or (sample.events, sample.total - sample.events)
+    return known.classes or (known.events, known.non_events)
+
+
+def _are_effective(data: DataSummary) -> bool:
+    """Whether cases are counted by effective numbers, because sums of weights do not count them."""
+    return data.weight_kind == "sampling" and data.sample.independent is not None
+
+
+def _name_unit(data: DataSummary) -> str:
+    if _are_effective(data):
+        return f" (effective number of weighted {'rows' if data.clusters is None else 'clusters'})"
+    return " (sum of weights)" if data.weighted else ""
+
+
 def _describe_events(evaluation: Evaluation) -> list[str]:
     data, sample = evaluation.data, evaluation.data.sample
-    others = sample.total - sample.events
-    weighed = " (sums of weights)" if data.weighted else ""
-    sentences = [
-        f"The sample has {counted(sample.events, 'event')} and {counted(others, 'non-event')}{weighed}.",
-        _judge_size(_count_cases(sample)),
-    ]
+    counts = dict(zip(("events", "non-events"), _count_cases(sample, data), strict=True))
+    sentences = [_describe_sums(data, *counts.values()), _judge_size(counts)]
     interval = sample.prevalence_interval
     if interval is not None:
         width = 100 * _half_width(interval)
@@ -109,8 +119,27 @@ def _describe_events(evaluation: Evaluation) -> list[str]:
     return sentences
 
 
+def _describe_sums(data: DataSummary, events: float, others: float) -> str:
+    """Events and non-events; sums of sampling weights with the number of cases that they count as."""
+    sums = data.sample.events, data.sample.total - data.sample.events
+    if not _are_effective(data):
+        weighed = " (sums of weights)" if data.weighted else ""
+        return f"The sample has {counted(sums[0], 'event')} and {counted(sums[1], 'non-event')}{weighed}."
+    draws = counted(data.sample.rows, "row") if data.clusters is None else counted(data.clusters, "cluster")
+    cases = f"{counted(_round_down(events), 'event')} and {counted(_round_down(others), 'non-event')}"
+    return (
+        f"The weights of events sum to {format_count(sums[0])} and those of non-events to "
+        f"{format_count(sums[1])}; allowing for weights that vary, the {draws} count as {cases}."
+    )
+
+
+def _round_down(cases: float) -> float:
+    """Whole cases, so that 99.97 does not look like the 100 that are asked for."""
+    return math.floor(cases + _ROUNDING)
+
+
 def _judge_size(counts: dict[str, float], cases_of: str = "") -> str:
-    few = [what for what, n in counts.items() if n < _ENOUGH]
+    few = [what for what, n in counts.items() if n < _ENOUGH - _ROUNDING]
     rule = f"A rule of thumb asks for at least {_ENOUGH} of each [{cite(VERGOUWE_2005)}]"
     if few:
         return (
@@ -129,8 +158,8 @@ def _name_few(few: list[str]) -> str:
 
 def _count_small(evaluation: Evaluation) -> str:
     scored = [group.sample for group in (*evaluation.groups, *evaluation.windows) if group.models]
-    fewest = [min(sample.classes or (sample.events, sample.total - sample.events)) for sample in scored]
-    small = sum(n < _ENOUGH for n in fewest)
+    fewest = [min(_count_cases(sample, evaluation.data)) for sample in scored]
+    small = sum(n < _ENOUGH - _ROUNDING for n in fewest)
     if not small:
         return ""
     what = "events or non-events" if evaluation.kind == "binary" else "cases of some class"

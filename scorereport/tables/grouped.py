@@ -66,8 +66,11 @@ _OTHERS = {
 }
 
 
-def group_table(column: str, groups: Sequence[GroupResult], level: str) -> Table:
-    """The main score and its components, log score and AUC or accuracy, by subgroup or period."""
+def group_table(column: str, groups: Sequence[GroupResult], level: str, *, weighted: bool = False) -> Table:
+    """The main score and its components, log score and AUC or accuracy, by subgroup or period.
+
+    With weights the events are sums of weights, and their head says so.
+    """
     scored = [(g, m) for g in groups for m in g.models]
     score = scored[0][1].decompositions[0].name if scored else "brier"
     columns = _Columns(score=score, others=_OTHERS[score])
@@ -76,6 +79,7 @@ def group_table(column: str, groups: Sequence[GroupResult], level: str) -> Table
     has_tests = any(m.miscalibration_test(score) for _, m in scored)
     heads = columns.heads(has_intervals=has_intervals, has_tests=has_tests)
     has_events = not any(g.sample.classes for g in groups)
+    events = "events (weight)" if weighted else "events"
     rows = []
     for g in groups:
         size = _describe_size(g.sample, has_events=has_events)
@@ -92,7 +96,7 @@ def group_table(column: str, groups: Sequence[GroupResult], level: str) -> Table
         caption=f"By {column}: {label_of(score)} with its components, log score, {last}"
         f"{f', with {level} intervals' if has_intervals else ''}"
         f"{'; p of the test that MCB is 0, adjusted for all groups' if has_intervals and has_tests else ''}",
-        heads=(column, "model", "rows", *(("events", "prevalence") if has_events else ()), *heads),
+        heads=(column, "model", "rows", *((events, "prevalence") if has_events else ()), *heads),
         rows=tuple(rows),
         n_labels=2,
         section=models if models > 1 and len(scored) == len(groups) * models else 0,

@@ -29,7 +29,8 @@ def evaluation_tables(evaluation: Evaluation) -> Iterator[Table]:
         yield difference_table(evaluation.comparisons.differences, level)
     for groups in (evaluation.groups, evaluation.windows):
         for column in dict.fromkeys(group.column for group in groups):
-            yield group_table(column, [g for g in groups if g.column == column], level)
+            of_column = [g for g in groups if g.column == column]
+            yield group_table(column, of_column, level, weighted=evaluation.data.weighted)
     if evaluation.heterogeneity:
         yield heterogeneity_table(evaluation)
 

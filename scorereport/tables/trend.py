@@ -31,7 +31,7 @@ def drift_table(trend: Trend, level: str) -> Table | None:
     decimals = common_decimals([d.value for d in drifts if d.measure == trend.snapshots[-1].main_score])
     return Table(
         caption="Numbers of this audit against those of earlier ones together; differences with "
-        f"{level} intervals, MCB less overfit. {_explain_p(trend)}",
+        f"{level} intervals, MCB less overfit. {_explain_p(trend)}{_find_caution(trend)}",
         heads=("number", "of", "now", "before", "difference", "interval", "p", "adjusted p", "verdict"),
         rows=tuple(
             (
@@ -79,9 +79,13 @@ def forecast_drift_table(trend: Trend, level: str) -> Table | None:
 
 
 def _explain_p(trend: Trend) -> str:
+    return f"Changed: adjusted p of at most {trend.alpha:g}"
+
+
+def _find_caution(trend: Trend) -> str:
+    """What a reader must know of tests against few audits; one table says it for all of them."""
     caution = next((drift.caution for drift in trend.drifts if drift.caution), "")
-    told = f"Changed: adjusted p of at most {trend.alpha:g}"
-    return f"{told}. {caution}" if caution else told
+    return f". {caution}" if caution else ""
 
 
 def _verdict(drift: Drift) -> Sequence[str]:

@@ -139,8 +139,8 @@ def explain_few(audits: int) -> str:
     """What a reader must know of a test against few audits; empty if they are enough."""
     if audits >= ENOUGH_AUDITS:
         return ""
-    than = "1 earlier audit" if audits == 1 else f"{audits} earlier audits"
+    spread = ", or for means the spread of these audits if that is larger" if audits > 1 else ""
     return (
-        f"How much audits vary by themselves is not known from {than}, fewer than {ENOUGH_AUDITS}; the test "
-        "takes it to be as much as by sampling."
+        f"With fewer than {ENOUGH_AUDITS} earlier audits (here {audits}) the variance between audits is not "
+        f"known; the test assumes that it equals the sampling variance{spread}."
     )

@@ -302,7 +302,7 @@ def _spread(distribution: Distribution) -> FloatArray:
 def _make_drift(
     contrast: Contrast, *, audits: int, model: str = "", measure: str, label: str, method: str
 ) -> Drift:
-    """A drift whose p-value is not adjusted yet, against so many earlier audits."""
+    """A drift whose p-value is not adjusted yet; `audits` is the number of earlier audits."""
     how = f", and over the spread of {audits} audits by t" if audits >= ENOUGH_AUDITS else ""
     return Drift(
         model=model,

@@ -18,9 +18,7 @@ COMPARISONS = {
     "DeLong difference": Formula(
         name="Difference of AUCs",
         formula="D = AUC of the first − AUC of the second, D ± t se(D), test by D / se(D)",
-        convention="Paired on the same cases. Positive favours the first model. t with Welch’s degrees of "
-        "freedom, "
-        "of the mean differences among events and among non-events.",
+        convention="Paired on the same cases. Positive favours the first model.",
         reference=DELONG,
     ),
     "bracket": Formula(

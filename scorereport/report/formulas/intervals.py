@@ -56,8 +56,8 @@ INTERVALS = {
         "than their forecasts, the interval of a mean score reaches at least that far. π is the share of "
         "these cases, [π₁, π₂] its exact interval, m₁ and m₀ the mean scores of these and of the others with "
         "one more case at the mean of what it would score, e the part of the standard error that comes from "
-        "π. Weighted and clustered rows count by effective number. A skill reaches as far as its error if "
-        "events came from the forecasts.",
+        "π. Weighted and clustered rows count by effective number. A skill reaches as far as its error "
+        "would if forecasts were the probabilities of events.",
         reference=f"{CLOPPER_PEARSON_1934}; {KORN_GRAUBARD_1998}; {ZOU_DONNER_2008}; {COVERAGE_STUDY}",
     ),
     "few values": Formula(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import format_level, join_words
@@ -11,6 +12,7 @@ from scorereport.report.methods.entries import (
     Entry,
     capitalize,
     distinct,
+    is_defined,
     make_entry,
     tell_methods,
 )
@@ -31,7 +33,7 @@ def describe_calibration(evaluation: Evaluation) -> Iterator[Entry]:
     yield make_entry("isotonic" if is_binary else f"{of_kind} views")
     yield make_entry("corp" if is_binary else f"{of_kind} sums")
     yield from _describe_overfit(evaluation)
-    tests = [test for model in evaluation.results for test in model.scores.miscalibration_tests]
+    tests = [t for model in evaluation.results for t in model.scores.miscalibration_tests if is_defined(t)]
     if tests:
         drawn = distinct(test.method.partition(";")[0] for test in tests)
         key = "miscalibration test" if is_binary else "class miscalibration test"
@@ -39,7 +41,7 @@ def describe_calibration(evaluation: Evaluation) -> Iterator[Entry]:
     known = [model.calibration for model in models if model.calibration is not None]
     if known:
         yield from _describe_line_and_errors(known)
-        yield from _describe_tests([test for found in known for test in found.tests])
+        yield from _describe_tests([test for found in known for test in found.tests if is_defined(test)])
         yield from _describe_grades(known)
 
 
@@ -63,9 +65,11 @@ def _describe_overfit(evaluation: Evaluation) -> Iterator[Entry]:
 
 
 def _describe_line_and_errors(known: Sequence[ModelCalibration]) -> Iterator[Entry]:
-    how = distinct(found.line.slope.method.partition("; ")[2] for found in known)
-    yield make_entry("line", *(capitalize(f"{text}.") for text in how))
-    errors = [found.errors for found in known if found.errors is not None]
+    lines = [part for found in known for part in (found.line.slope, found.line.intercept_at_slope_one)]
+    how = distinct(part.method.partition("; ")[2] for part in lines if is_defined(part))
+    if how:
+        yield make_entry("line", *(capitalize(f"{text}.") for text in how))
+    errors = [found.errors for found in known if found.errors and not math.isnan(found.errors.ici)]
     if errors:
         how = distinct(error.method.partition(", at ")[0] for error in errors)
         yield make_entry("ici", *(capitalize(f"{text}.") for text in how))
@@ -77,7 +81,7 @@ def _describe_line_and_errors(known: Sequence[ModelCalibration]) -> Iterator[Ent
     if binned.interval is not None:
         drawn = binned.interval.method.partition(", ")[2]
         yield make_entry("distance interval", capitalize(f"{drawn}."))
-    if any(found.flexible is not None for found in known):
+    if any(found.flexible is not None and len(found.flexible.forecast) for found in known):
         yield make_entry("flexible")
 
 

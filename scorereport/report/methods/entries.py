@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from scorereport.inference.outcomes import HypothesisTest
 from scorereport.report.formulas.catalogue import CATALOGUE
 from scorereport.report.formulas.classes import CLASS_CATALOGUE
 from scorereport.report.formulas.engines import ENGINE_CATALOGUE
@@ -11,7 +13,7 @@ from scorereport.report.formulas.engines import ENGINE_CATALOGUE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from scorereport.inference.outcomes import Difference, HypothesisTest
+    from scorereport.inference.outcomes import Difference, Estimate
 
 #: The methods of all kinds of models, and of all engines.
 METHODS = CATALOGUE | CLASS_CATALOGUE | ENGINE_CATALOGUE
@@ -41,6 +43,11 @@ def tell_methods(found: Iterable[HypothesisTest | Difference]) -> str:
     """The methods of some records, each once."""
     methods = distinct(record.method.replace(*_INDEPENDENT) for record in found)
     return " ".join(capitalize(f"{method}.") for method in methods)
+
+
+def is_defined(found: HypothesisTest | Difference | Estimate) -> bool:
+    """Whether there is a number, so that its method was used."""
+    return not math.isnan(found.p_value if isinstance(found, HypothesisTest) else found.value)
 
 
 def inside_sentence(label: str) -> str:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport.formatting import counted, format_count, format_difference, join_words
-from scorereport.report.methods.entries import Entry, distinct, inside_sentence, make_entry, tell_methods
+from scorereport.report.methods.entries import (
+    Entry,
+    distinct,
+    inside_sentence,
+    is_defined,
+    make_entry,
+    tell_methods,
+)
 from scorereport.tables.table import label_of
 
 if TYPE_CHECKING:
@@ -20,7 +27,7 @@ def describe_groups(evaluation: Evaluation, omitted: Collection[str] = ()) -> It
     """Groups, tests whether they differ, and recalibration."""
     if (evaluation.groups and "groups" not in omitted) or (evaluation.windows and "time" not in omitted):
         yield make_entry("groups", *_tell_groups(evaluation))
-    tests = [] if "groups" in omitted else [found.test for found in evaluation.heterogeneity]
+    tests = [] if "groups" in omitted else [h.test for h in evaluation.heterogeneity if is_defined(h.test)]
     compared = [test for test in tests if test.name.startswith("Cochran")]
     if compared:
         scores = distinct(test.name.partition("(")[2].strip(")") for test in compared)
@@ -39,7 +46,7 @@ def describe_groups(evaluation: Evaluation, omitted: Collection[str] = ()) -> It
             "which are dealt without a look at outcomes; a row stays in one fold with its whole weight. "
             "D < 0: recalibration helps. Intervals and tests are of the mean of D on new cases for maps "
             "fitted to a sample of this size.",
-            tell_methods(trial.brier for trial in trials),
+            tell_methods(trial.brier for trial in trials if is_defined(trial.brier)),
         )
 
 

@@ -14,6 +14,7 @@ from scorereport.report.methods.entries import (
     capitalize,
     distinct,
     inside_sentence,
+    is_defined,
     make_entry,
     tell_methods,
 )
@@ -49,6 +50,13 @@ _DIFFERENCES = {
 }
 
 
+#: Degrees of freedom of t, by how records call the method, the longer of two beginnings first.
+_FREEDOM = {
+    "DeLong with bias-reduced": "t with Satterthwaite’s degrees of freedom.",
+    "DeLong": "t with Welch’s degrees of freedom, of the mean differences among events and among non-events.",
+    "AUC influence, errors in time": "t with one degree of freedom for each cosine.",
+    "AUC influence, HAC": "t with one degree of freedom less than times.",
+}
 #: Beginnings of methods of components, of which overfit is taken off.
 _BRACKETS = ("bracket", "raw value less")
 _SKILL = " skill"
@@ -84,7 +92,7 @@ def _estimates(sample: SampleSummary, models: Iterable[ModelScores]) -> Iterator
     for model in models:
         for score in model.scores:
             known += [score.interval, score.skill_interval]
-    return (estimate for estimate in known if estimate is not None)
+    return (estimate for estimate in known if estimate is not None and is_defined(estimate))
 
 
 def _method_of(estimate: Estimate) -> str:
@@ -103,13 +111,15 @@ def _tell_measures(estimates: Sequence[Estimate], where: str) -> str:
 def describe_comparisons(evaluation: Evaluation) -> Iterator[Entry]:
     """Differences between models, their adjustment, and the ranks."""
     compared = evaluation.comparisons
+    defined = [d for d in compared.differences if is_defined(d)]
     for key in dict.fromkeys(_DIFFERENCES.values()):
-        same = [d for d in compared.differences if _DIFFERENCES[_beginning(d)] == key]
+        same = [d for d in defined if _DIFFERENCES[_beginning(d)] == key]
         if same:
             reference = distinct(part for d in same for part in d.reference.split("; "))
             fixed = METHODS[key].reference.split("; ")
+            freedom = distinct(_name_freedom(d) for d in same)
             how = tell_methods(_without_bracket(same))
-            yield make_entry(key, how, reference="; ".join(distinct([*reference, *fixed])))
+            yield make_entry(key, *freedom, how, reference="; ".join(distinct([*reference, *fixed])))
     if compared.murphy:
         curve = compared.murphy[0]
         how = f"{capitalize(curve.method)}, {curve.resamples} draws, seed {curve.seed}"
@@ -136,6 +146,12 @@ def _without_bracket(differences: Iterable[Difference]) -> list[Difference]:
 
 def _beginning(difference: Difference) -> str:
     return next(start for start in _DIFFERENCES if difference.method.startswith(start))
+
+
+def _name_freedom(difference: Difference) -> str:
+    """The degrees of freedom of t by which AUCs are compared; empty for other differences."""
+    method = difference.method
+    return next((text for start, text in _FREEDOM.items() if method.startswith(start)), "")
 
 
 def _find_adjusted(evaluation: Evaluation) -> Iterator[str]:

@@ -35,7 +35,8 @@ def describe_groups_section(report: Report) -> Section | None:
         members = [group for group in evaluation.groups if group.column == column]
         keys = {"table": f"groups_{place}", "figure": f"groups_figure_{place}"}
         parts[keys["table"]] = make_table(
-            group_table(column, members[:MOST_SHOWN], level), note_time(evaluation)
+            group_table(column, members[:MOST_SHOWN], level, weighted=evaluation.data.weighted),
+            note_time(evaluation),
         )
         parts[keys["figure"]] = _draw(
             partial(plot_groups, measure=evaluation.main_score),
@@ -64,12 +65,14 @@ def describe_time_section(report: Report) -> Section | None:
     if not evaluation.windows:
         return None
     windows, level = evaluation.windows, format_level(evaluation.settings.level)
-    column = windows[0].column
+    column, weighted = windows[0].column, evaluation.data.weighted
     return Section(
         name="time",
         title="Time",
         parts=collect_parts(
-            windows=make_table(group_table(column, windows[-MOST_SHOWN:], level), note_time(evaluation)),
+            windows=make_table(
+                group_table(column, windows[-MOST_SHOWN:], level, weighted=weighted), note_time(evaluation)
+            ),
             windows_figure=_draw(
                 partial(plot_windows, measure=evaluation.main_score),
                 partial(describe_windows, measure=evaluation.main_score),

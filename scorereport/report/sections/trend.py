@@ -16,7 +16,7 @@ from scorereport.trend.sentences import SIZES
 if TYPE_CHECKING:
     from scorereport.report.parts import Part
     from scorereport.report.record import Report
-    from scorereport.trend.records import Trend
+    from scorereport.trend.records import Drift, Trend
 
 #: More periods than these are named by the first and the last.
 _MOST_NAMED = 4
@@ -75,8 +75,8 @@ def _describe(trend: Trend, *, kind: str) -> dict[str, Any]:
         "rows": counted(current.rows, "row"),
         "tests": format_count(len(tested)),
         "has_drifted": trend.has_drifted,
-        "drifted": [drift.sentence for drift in trend.drifts if drift.has_drifted],
-        "stable": [drift.sentence for drift in trend.drifts if not drift.has_drifted],
+        "drifted": [_leave_caution(drift) for drift in trend.drifts if drift.has_drifted],
+        "stable": [_leave_caution(drift) for drift in trend.drifts if not drift.has_drifted],
         "alpha": format_level(trend.alpha),
         "looks": counted(trend.looks, "audit"),
         "what": "the event happens" if kind == "binary" else "each class comes",
@@ -86,6 +86,11 @@ def _describe(trend: Trend, *, kind: str) -> dict[str, Any]:
         "enough": format_count(ENOUGH_AUDITS),
         "notes": list(trend.notes),
     }
+
+
+def _leave_caution(drift: Drift) -> str:
+    """The sentence on a drift without the caution, which stands at the table for all of them."""
+    return drift.sentence.removesuffix(drift.caution).rstrip()
 
 
 def _name_periods(trend: Trend) -> str:
