@@ -42,6 +42,7 @@ class Buckets:
     non_events_win: FloatArray
     forecast: FloatArray
     spiegelhalter: FloatArray
+    surprises: FloatArray
     score: FloatArray
     recalibrated: FloatArray
     constant: FloatArray
@@ -77,7 +78,7 @@ class Buckets:
     def auc(self) -> float:
         """The area under the ROC curve."""
         events = self.events.sum()
-        return float(self.events_win.sum() / events) if 0 < events < self.n.sum() else np.nan
+        return min(float(self.events_win.sum() / events), 1.0) if 0 < events < self.n.sum() else np.nan
 
     @cached_property
     def auc_influence(self) -> FloatArray:
@@ -107,7 +108,11 @@ class Without:
     @property
     def prevalence(self) -> FloatArray:
         """Share of events."""
-        return np.clip(self.events / self.n, 0, 1)
+        return self.share("events")
+
+    def share(self, name: str) -> FloatArray:
+        """The share of a kind of cases."""
+        return np.clip(getattr(self, name) / self.n, 0, 1)
 
     def mean(self, name: str, measure: int) -> FloatArray:
         """The mean of one column of some sums."""

@@ -52,8 +52,8 @@ def describe_rows(survey: Survey, settings: Settings, effective: float) -> Itera
     if survey.events in (0, survey.total):
         yield "All outcomes are the same: AUC and skill are not defined."
     elif settings.resamples > 0:
-        case = survey.weigh_case(survey)
-        yield from describe_few_events(survey.events / case, (survey.total - survey.events) / case)
+        event, other = survey.weigh_classes(survey)
+        yield from describe_few_events(survey.events / event, (survey.total - survey.events) / other)
     if settings.resamples > 0:
         yield from _describe_dependence(survey, effective)
     for model, (count, rows) in survey.refuted.items():

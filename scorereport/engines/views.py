@@ -72,7 +72,7 @@ class DigestedFit:
     def auc(self) -> float:
         """The area under the ROC curve, NaN if a class is absent."""
         pairs = self.events * (self.n - self.events)
-        return self.digest.pairs / (2 * pairs) if pairs else np.nan
+        return min(self.digest.pairs / (2 * pairs), 1.0) if pairs else np.nan  # sums of fractions round
 
     @property
     def forecast_type(self) -> str:
