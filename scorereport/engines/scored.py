@@ -10,7 +10,7 @@ import numpy as np
 
 from scorereport.clusters import effective_number
 from scorereport.engines.digest import SUMS, Digest, Knots
-from scorereport.engines.jackknife import Buckets, sum_by_bucket
+from scorereport.engines.jackknife import Buckets, split_classes, sum_by_bucket
 from scorereport.engines.views import DigestedFit
 from scorereport.formatting import counted
 from scorereport.inference.mean_errors import describe_few_clusters
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from scorereport.engines.records import LabelCount, Survey
     from scorereport.inference.mean_errors import NormalOrT
     from scorereport.inference.overfit import Overfit
-
-#: Differences of sums of fractions this small against them are rounding.
-_ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -102,9 +99,9 @@ class ScoredDigest:
         return effective_number(self.buckets.n)
 
     @property
-    def auc_law(self) -> NormalOrT | None:
-        """The same of an AUC over clusters; None for rows, whose classes vary apart."""
-        return self.law if self.units.clustered else None
+    def auc_case(self) -> float | None:
+        """What a case of clusters weighs; None for rows, whose classes vary apart."""
+        return self.units.case_weight if self.units.clustered else None
 
     @property
     def method(self) -> str:
@@ -135,9 +132,8 @@ class ScoredDigest:
         Clusters of a bucket count as one, so that no number is too large.
         """
         n, events = (self.digest.bucket_sums[:, SUMS.index(name)] for name in ("n", "events"))
-        others = np.where(n - events > _ROUNDING * n, n - events, 0.0)
         total, of_events, of_others = (
-            effective_number(of) if of.any() else 0.0 for of in (n, events, others)
+            effective_number(of) if of.any() else 0.0 for of in (n, *split_classes(n, events))
         )
         return IndependentCases(unit="cluster", total=total, events=of_events, non_events=of_others)
 

@@ -88,7 +88,7 @@ def _bound_auc(model: ScoredDigest, auc: float) -> Estimate:
     if not np.isfinite(auc):
         return model.estimate("roc_auc", auc, np.nan, "The AUC needs both outcomes.")
     buckets = model.buckets
-    error, distribution = spread_of_auc(buckets.auc_influence, buckets.holds, model.auc_law)
+    error, distribution = spread_of_auc(buckets.auc_influence, buckets.classes, model.auc_case)
     is_seen = 0 < auc < 1 and error > 0
     clusters = None if is_seen or not model.units.clustered else model.clusters
     cases = model.counts if clusters is None else (clusters.events, clusters.non_events)
