@@ -57,7 +57,8 @@ class ArrayEngine:
             rows=len(p),
             total=weight.sum().item(),
             events=(weight * (self.y == 1)).sum().item(),
-            squares=(weight**2).sum().item(),
+            event_squares=(weight**2 * (self.y == 1)).sum().item(),
+            other_squares=(weight**2 * (self.y == 0)).sum().item(),
             row_flow=p.row_flow,
             weighted=p.weight is not None,
             weight_kind=p.weight_kind,
@@ -84,7 +85,8 @@ class ArrayEngine:
                 rows=int((self.all_labels[name] == label).sum()),
                 total=weight[rows].sum().item(),
                 events=(weight * (self.y == 1))[rows].sum().item(),
-                squares=(weight**2)[rows].sum().item(),
+                event_squares=(weight**2 * (self.y == 1))[rows].sum().item(),
+                other_squares=(weight**2 * (self.y == 0))[rows].sum().item(),
             )
             for label, rows in rows_by_label(self.labels[name])
         )

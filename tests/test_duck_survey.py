@@ -319,8 +319,9 @@ def test_the_survey_counts_what_memory_counts(written, weight):
     assert survey.models == tuple(p.forecasts)
     assert (survey.rows, survey.counted) == (np.count_nonzero(w), weight != "fractional")
     assert survey.clusters == len(np.unique(p.cluster[w > 0]))
-    sums = [w.sum(), (w * p.outcome).sum(), (w * w).sum()]
-    np.testing.assert_allclose([survey.total, survey.events, survey.squares], sums, rtol=1e-13)
+    sums = [w.sum(), (w * p.outcome).sum(), (w * w * p.outcome).sum(), (w * w * (1 - p.outcome)).sum()]
+    found = [survey.total, survey.events, survey.event_squares, survey.other_squares]
+    np.testing.assert_allclose(found, sums, rtol=1e-13)
     assert isinstance(survey.total, int) == (weight != "fractional")
     for name, x in p.forecasts.items():
         refuted = np.flatnonzero((np.abs(x - p.outcome) == 1) & (w > 0))

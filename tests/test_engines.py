@@ -403,8 +403,8 @@ def test_the_error_of_a_mean_is_that_of_the_buckets():
     by_rows = loss.std() / n**0.5
     assert buckets.error(lambda without: without.mean("score", 0)) == pytest.approx(by_rows, rel=0.15)
     auc = sr.inference.auc_interval(y, x)
-    for together in (None, buckets.law):
-        spread = spread_of_auc(buckets.auc_influence, buckets.holds, together)
+    for case_weight in (None, 1.0):
+        spread = spread_of_auc(buckets.auc_influence, buckets.classes, case_weight)
         assert spread.error == pytest.approx(auc.standard_error, rel=0.15)
         assert 2 < spread.distribution.degrees_of_freedom < 2 * BUCKETS
     assert buckets.auc == pytest.approx(auc.value, rel=1e-12)

@@ -294,6 +294,7 @@ INNER_LAYERS = {
         ["choosing", "jackknife", "records", "views"],
         ["marks", "rows", "scanning", "stretches", "tallies"],
         ["digesting", "notes", "scored"],
+        ["rare_cases"],
         ["scoring"],
         ["calibrating", "comparing", "duck", "grouping", "spark"],
         ["evaluating", "opening"],

@@ -92,19 +92,26 @@ def assert_same_survey(found: Any, roles: dict[str, Any]) -> None:
     assert found.rows == len(expected.outcome[counts])
     assert found.total == pytest.approx(weight.sum(), rel=1e-12)
     assert found.events == pytest.approx((weight * expected.outcome).sum(), rel=1e-12)
-    assert found.squares == pytest.approx((weight**2).sum(), rel=1e-12)
+    squares = weight**2 * expected.outcome
+    assert found.event_squares == pytest.approx(squares.sum(), rel=1e-12)
+    assert found.other_squares == pytest.approx((weight**2 - squares).sum(), rel=1e-12)
     columns = [(found.groups[name], labels) for name, labels in expected.groups.items()]
     if expected.time is not None:
         columns.append((found.windows, label_windows(expected.time, None)))
     for labels, expected_labels in columns:
         sums = pd.DataFrame({"label": expected_labels, "w": weight, "e": weight * expected.outcome})
-        sums = sums.groupby("label").agg(rows=("w", "size"), w=("w", "sum"), e=("e", "sum"))
+        sums = sums.assign(s=squares, o=weight**2 - squares)
+        sums = sums.groupby("label").agg(
+            rows=("w", "size"), w=("w", "sum"), e=("e", "sum"), s=("s", "sum"), o=("o", "sum")
+        )
         sums = sums[sums["w"] > 0]
         assert [one.label for one in labels] == sums.index.tolist()
         assert [one.code for one in labels] == list(range(len(labels)))
         assert [one.rows for one in labels] == sums["rows"].tolist()
         assert [one.total for one in labels] == pytest.approx(sums["w"].tolist(), rel=1e-12)
         assert [one.events for one in labels] == pytest.approx(sums["e"].tolist(), rel=1e-12)
+        assert [one.event_squares for one in labels] == pytest.approx(sums["s"].tolist(), rel=1e-12)
+        assert [one.other_squares for one in labels] == pytest.approx(sums["o"].tolist(), rel=1e-12)
     for model, forecast in expected.forecasts.items():
         x, y = forecast[counts], expected.outcome[counts]
         assert found.refuted.get(model, (0, ())) == (int((np.abs(x - y) == 1).sum()), ())

@@ -150,7 +150,7 @@ def test_whole_clusters_of_equal_rows_have_wider_intervals():
 
 def test_counts_of_weights_and_clusters():
     fit = sr.corp(Y, P)
-    kish = tally_counts(fit, 0.95, case_weight=2.0)(T, "left").rate("flagged")
+    kish = tally_counts(fit, 0.95, class_weights=(2.0, 2.0))(T, "left").rate("flagged")
     expected = proportion_confint(kish.value * N / 2, N / 2, method="wilson")
     np.testing.assert_allclose([kish.lower, kish.upper], expected)
     clustered = tally_counts(fit, 0.95, clustered=True)(T, "left")

@@ -77,7 +77,7 @@ def _compare_aucs(pair: Pair) -> Difference:
     spread = AucSpread(np.nan, first.law)
     if np.isfinite(value):
         influence = first.buckets.auc_influence - second.buckets.auc_influence
-        spread = spread_of_auc(influence, first.buckets.holds, first.auc_law)
+        spread = spread_of_auc(influence, first.buckets.classes, first.auc_case)
     test = wald_test(value, spread.error, first.level, spread.distribution)
     return _difference(
         pair,

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 _MOST_COUNTS = 4_000_000
 _FEWER_BUCKETS = (100, 25, 5)
 #: Sums over rows that every digest has, before those of its measures.
-SUMS = ("n", "events", "forecast", "spiegelhalter", "events_win", "non_events_win")
-#: Sums of scores by outcome, where events or non-events are few: of events, and what each case scores, or
-#: would score, with an event and without; of these the finite ones, with the weight of the cases they are of.
-OUTCOME_SUMS = ("of_events", "as_event", "finite_events", "as_other", "finite_others")
+SUMS = ("n", "events", "forecast", "spiegelhalter", "surprises", "events_win", "non_events_win")
+#: Sums of finite scores, with the outcome that there was and with the other, and the weight of their cases.
+SCORED_AS = ("is", "is_weight", "other", "other_weight")
+#: Kinds of cases by which they are summed: forecasts below, at and above 1/2, without an event and with one.
+KINDS = tuple((side, outcome) for side in (-1, 0, 1) for outcome in (0, 1))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -63,11 +64,12 @@ class Digest:
     """The isotonic fit of a stretch of rows, and all sums and counts that an evaluation takes from it.
 
     `block_counts` has the cases and the events of each block and bucket, `bucket_sums` a row for each bucket
-    and a column for each of `SUMS` and then of the measures. `outcome_sums` has a row for each of
-    `OUTCOME_SUMS` and a column for each measure, or none where cases are many. `pairs` is twice the number
-    of pairs of an event and a non-event in the right order, ties half. `distinct` has all distinct forecasts
-    if they are few. `steps` are the forecasts that were marked by value, rank or rate, with both ends of
-    every stretch, so that counts at any marked value can be read from the next of them.
+    and a column for each of `SUMS` and then of the measures. `kind_sums` has an array for each measure, with
+    a row for each of `KINDS` and a column for each of `SCORED_AS`; it is empty with one bucket, and
+    NaN where there are enough independent cases of every kind for intervals to do without it. `pairs` is
+    twice the number of pairs of an event and a non-event in the right order, ties half. `distinct` has all
+    distinct forecasts if they are few. `steps` are the forecasts that were marked by value, rank or rate,
+    with both ends of every stretch, so that counts at any marked value can be read from the next of them.
     """
 
     blocks: Blocks
@@ -84,7 +86,7 @@ class Digest:
     jumps: Knots
     most_jumps: int
     most_distinct: int
-    outcome_sums: FloatArray
+    kind_sums: FloatArray
 
     @property
     def x_min(self) -> float:
@@ -125,7 +127,7 @@ class Digest:
             jumps=(self.jumps + other.jumps.above(self.forecast)).largest_jumps(self.most_jumps),
             most_jumps=self.most_jumps,
             most_distinct=self.most_distinct,
-            outcome_sums=self.outcome_sums + other.outcome_sums,
+            kind_sums=self.kind_sums + other.kind_sums,
         )
 
 

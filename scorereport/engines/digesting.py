@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport.curves.thinning import largest_jumps
-from scorereport.engines.digest import SUMS, Digest, limit_buckets
+from scorereport.engines.digest import KINDS, SCORED_AS, SUMS, Digest, limit_buckets
 from scorereport.engines.records import BUCKETS
 from scorereport.engines.rows import table_rows
 from scorereport.inference.measures import resolve_measure
+from scorereport.inference.rare_cases import FEW_CASES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +49,7 @@ def digest_stretch(stretch: Stretch, marks: Marks, before: Before) -> Digest:
         jumps=_mark_jumps(rows, marks.jumps),
         most_jumps=marks.jumps,
         most_distinct=marks.most_distinct,
-        outcome_sums=_sum_by_outcome(rows, losses, marks) if marks.few else np.empty((0, len(losses))),
+        kind_sums=_sum_by_kind(rows, losses, marks) if by_bucket else np.zeros((len(losses), 0, 0)),
     )
 
 
@@ -84,7 +85,7 @@ def _sum_by_bucket(rows: Rows, losses: list[FloatArray], marks: Marks) -> FloatA
     """Sums over the rows of each bucket, a column for each of `SUMS` and then of the losses."""
     x, y, weight = rows.stretch.x, rows.y, rows.stretch.weight
     bucket = _bucket_of(rows.stretch, marks.buckets)
-    columns = [y, x, (1 - 2 * x) * (y - x), *_wins(rows, marks), *losses]
+    columns = [y, x, (1 - 2 * x) * (y - x), _find_surprises(rows), *_wins(rows, marks), *losses]
     terms = columns if weight is None else [values * weight for values in columns]
     sums = [np.bincount(bucket, weights=values, minlength=marks.buckets) for values in (weight, *terms)]
     return np.column_stack(sums).astype(np.float64)
@@ -99,24 +100,49 @@ def _sum_all(rows: Rows, losses: list[FloatArray], pairs: float, marks: Marks) -
         "events": rows.sum(y),
         "forecast": rows.sum(x),
         "spiegelhalter": rows.sum((1 - 2 * x) * (y - x)),
+        "surprises": rows.sum(_find_surprises(rows)),
         "events_win": pairs / 2 / others,
         "non_events_win": pairs / 2 / events,
     }
     return np.array([[*(sums[name] for name in SUMS), *(rows.sum(loss) for loss in losses)]])
 
 
-def _sum_by_outcome(rows: Rows, losses: list[FloatArray], marks: Marks) -> FloatArray:
-    """Sums of scores by outcome: a row for each of `OUTCOME_SUMS`, a column for each measure."""
+def _find_surprises(rows: Rows) -> FloatArray:
+    """1 for each row whose outcome lies on the other side of 1/2 than its forecast."""
+    x = rows.stretch.x
+    return ((x != 0.5) & ((x > 0.5) != rows.stretch.y)).astype(np.float64)
+
+
+def _sum_by_kind(rows: Rows, losses: list[FloatArray], marks: Marks) -> FloatArray:
+    """For each measure sums of scores: a row for each of `KINDS`, a column for each of `SCORED_AS`."""
+    if marks.independent and _has_enough(rows):
+        return np.full((len(losses), len(KINDS), len(SCORED_AS)), np.nan)
     x, y = rows.stretch.x, rows.y
-    columns = []
-    for score, loss in zip(_scores(marks), losses, strict=True):
-        sums = [rows.sum(np.where(y == 1, loss, 0.0))]
-        for outcome in (1.0, 0.0):
-            asked = score(np.full(len(x), outcome), x)
-            finite = np.isfinite(asked)
-            sums += [rows.sum(np.where(finite, asked, 0.0)), rows.sum(finite.astype(np.float64))]
-        columns.append(sums)
-    return np.array(columns).T
+    ends = np.searchsorted(x, 0.5, side="left"), np.searchsorted(x, 0.5, side="right")
+    kind = rows.stretch.y.astype(np.intp)
+    kind[ends[0] : ends[1]] += 2
+    kind[ends[1] :] += 4
+    of_kind = _add_by_kind(kind, rows.stretch.weight)
+    sums = np.empty((len(losses), len(KINDS), len(SCORED_AS)))
+    for of_measure, score, loss in zip(sums, _scores(marks), losses, strict=True):
+        for at, scores in ((0, loss), (2, score(1 - y, x))):
+            finite = np.isfinite(scores)
+            if finite.all():
+                of_measure[:, at], of_measure[:, at + 1] = _add_by_kind(kind, rows.weigh(scores)), of_kind
+                continue
+            of_measure[:, at] = _add_by_kind(kind, rows.weigh(np.where(finite, scores, 0.0)))
+            of_measure[:, at + 1] = _add_by_kind(kind, rows.weigh(finite.astype(np.float64)))
+    return sums
+
+
+def _has_enough(rows: Rows) -> bool:
+    """Whether neither events nor surprises, nor all other cases, are few: then they are not in all rows."""
+    shares = rows.stretch.y, _find_surprises(rows)
+    return all(FEW_CASES < np.count_nonzero(kind) < len(kind) - FEW_CASES for kind in shares)
+
+
+def _add_by_kind(kind: NDArray[np.intp], values: NDArray[Any] | None) -> FloatArray:
+    return np.bincount(kind, weights=values, minlength=len(KINDS)).astype(np.float64)
 
 
 def _wins(rows: Rows, marks: Marks) -> tuple[FloatArray, FloatArray]:

@@ -138,7 +138,8 @@ def _describe_model(
 def _tally(model: ScoredDigest) -> Tally:
     """Decisions from counts."""
     units = model.units
-    return tally_counts(model.fit, model.level, case_weight=units.case_weight, clustered=units.clustered)
+    weights = None if units.are_repeated_rows else units.class_weights
+    return tally_counts(model.fit, model.level, class_weights=weights, clustered=units.clustered)
 
 
 def _describe_forecasts(model: ScoredDigest, survey: Survey) -> ForecastSummary:

@@ -38,7 +38,7 @@ def _evaluate_column(
     infers = settings.resamples > 0 and len(labels) <= MOST_GROUPS_WITH_INTERVALS
     measures = choose_measures(settings)
     marks = {
-        label.code: mark_group(label, measures, infers=infers)
+        label.code: mark_group(engine.survey, label, measures, infers=infers)
         for label in labels
         if label.rows >= settings.smallest_group
     }

@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scorereport.arrays import FloatArray
-from scorereport.clusters import sums_of_mean
+from scorereport.clusters import ClusterSums, sums_of_mean
 from scorereport.engines.digest import SUMS, fold_buckets
 from scorereport.inference.mean_errors import NormalOrT
 from scorereport.inference.measures import expected_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
     from scorereport.engines.digest import Digest
     from scorereport.inference.measures import Measure
@@ -42,6 +40,7 @@ class Buckets:
     non_events_win: FloatArray
     forecast: FloatArray
     spiegelhalter: FloatArray
+    surprises: FloatArray
     score: FloatArray
     recalibrated: FloatArray
     constant: FloatArray
@@ -77,7 +76,7 @@ class Buckets:
     def auc(self) -> float:
         """The area under the ROC curve."""
         events = self.events.sum()
-        return float(self.events_win.sum() / events) if 0 < events < self.n.sum() else np.nan
+        return min(float(self.events_win.sum() / events), 1.0) if 0 < events < self.n.sum() else np.nan
 
     @cached_property
     def auc_influence(self) -> FloatArray:
@@ -87,9 +86,9 @@ class Buckets:
         return np.stack([of_events, (self.non_events_win - self.auc * others) / others.sum()])
 
     @property
-    def holds(self) -> NDArray[np.bool_]:
-        """Which buckets hold events, and which hold non-events."""
-        return np.stack([self.events > 0, self.n > self.events])
+    def classes(self) -> FloatArray:
+        """The weight of events, and of non-events, in each bucket: two rows."""
+        return split_classes(self.n, self.events)
 
 
 class Without:
@@ -107,7 +106,11 @@ class Without:
     @property
     def prevalence(self) -> FloatArray:
         """Share of events."""
-        return np.clip(self.events / self.n, 0, 1)
+        return self.share("events")
+
+    def share(self, name: str) -> FloatArray:
+        """The share of a kind of cases."""
+        return np.clip(getattr(self, name) / self.n, 0, 1)
 
     def mean(self, name: str, measure: int) -> FloatArray:
         """The mean of one column of some sums."""
@@ -121,25 +124,42 @@ class AucSpread(NamedTuple):
     distribution: NormalOrT
 
 
-def spread_of_auc(influence: FloatArray, holds: NDArray[np.bool_], together: NormalOrT | None) -> AucSpread:
+def split_classes(n: FloatArray, events: FloatArray) -> FloatArray:
+    """Weights of events and of non-events, two rows, from those of all cases and of events."""
+    others = n - events
+    return np.stack([events, np.where(others > _ROUNDING * n, others, 0.0)])
+
+
+def spread_of_auc(influence: FloatArray, classes: FloatArray, case_weight: float | None) -> AucSpread:
     """How much an AUC varies, or a difference of two, from how much each bucket moves it.
 
     Events and non-events that were drawn apart vary apart, each class over the buckets that hold it, with
-    Welch's degrees of freedom; otherwise `together` is the distribution of estimates over buckets. NaN if a
-    class is in one bucket only, which cannot show how much it varies.
+    Welch's degrees of freedom. Over buckets of clusters, whose cases have a weight, the error is that of
+    both class means together, bias-reduced, with Satterthwaite's degrees of freedom. NaN if a class is in
+    one bucket only, which cannot show how much it varies.
     """
-    sizes = holds.sum(axis=1)
+    sizes = (classes > 0).sum(axis=1)
     if sizes.min() < 2:
         return AucSpread(np.nan, NormalOrT())
-    if together is not None:
-        size = influence.shape[1]
-        return AucSpread(float(np.sqrt((influence.sum(axis=0) ** 2).sum() * size / (size - 1))), together)
+    if case_weight is not None:
+        return _spread_over_clusters(influence, classes, case_weight)
     variances = (influence**2).sum(axis=1) * sizes / (sizes - 1)
     variance = float(variances.sum())
     if variance == 0:
         return AucSpread(0.0, NormalOrT())
     freedom = variance**2 / float((variances**2 / (sizes - 1)).sum())
     return AucSpread(variance**0.5, NormalOrT(freedom))
+
+
+def _spread_over_clusters(influence: FloatArray, classes: FloatArray, case_weight: float) -> AucSpread:
+    score = influence * classes.sum(axis=1, keepdims=True)
+    information = classes.T[:, :, None] * np.eye(2)
+    sums = ClusterSums(information=information, score=score.T, common=np.ones(2), case=case_weight)
+    both = np.ones(2)
+    freedom = sums.degrees_of_freedom(both)
+    if not freedom > 0:
+        return AucSpread(np.nan, NormalOrT())
+    return AucSpread(float(both @ sums.covariance @ both) ** 0.5, NormalOrT(freedom))
 
 
 def sum_by_bucket(digest: Digest, measures: list[Measure]) -> Buckets:

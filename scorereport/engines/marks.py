@@ -6,6 +6,7 @@ those of quantiles, groups and cells of equal count by rank.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,6 @@ from scorereport.curves.thinning import even_heights, even_knots, jumps_kept
 from scorereport.engines.records import BUCKETS, Marks
 from scorereport.inference.binning import OTHER_BINS
 from scorereport.inference.few_values import MOST_VALUES
-from scorereport.inference.rare_cases import FEW_CASES
 from scorereport.summaries import QUANTILES, choose_thresholds
 
 if TYPE_CHECKING:
@@ -34,8 +34,12 @@ GROUP_BUCKETS = 100
 _ROUNDING = 1e-12
 #: Groups of Hosmer and Lemeshow.
 TENTHS = 10
-#: Clusters and weights may leave this much less of the cases: scores are summed by outcome in good time.
-_FEW_BY_WEIGHT = 10
+#: Of groups, counts are known at these forecasts and at this many ranks, for means over forecasts.
+_GROUP_EDGES: FloatArray = np.arange(65) / 64
+_GROUP_CELLS = 256
+#: Buckets of clusters where nothing but their number is asked for: of all rows, and of each of many groups.
+_COUNT_BUCKETS = 100
+_GROUP_COUNT_BUCKETS = 25
 
 
 def mark_model(survey: Survey, settings: Settings, measures: Iterable[Measure]) -> Marks:
@@ -49,27 +53,32 @@ def mark_model(survey: Survey, settings: Settings, measures: Iterable[Measure]) 
         ranks=_mark_ranks(survey),
         heights=even_heights(_top(survey), points),
         jumps=jumps_kept(points),
-        buckets=BUCKETS if settings.resamples > 0 else 1,
-        few=_has_few(survey),
+        buckets=_count_buckets(survey, BUCKETS, _COUNT_BUCKETS, infers=settings.resamples > 0),
+        independent=survey.are_independent,
     )
 
 
-def mark_group(label: LabelCount, measures: Iterable[Measure], *, infers: bool) -> Marks:
+def mark_group(survey: Survey, label: LabelCount, measures: Iterable[Measure], *, infers: bool) -> Marks:
     """What is asked of the rows of a group: its scores, no curves."""
-    return Marks(
+    some = Marks(
         total=label.total,
         events=label.events,
         measures=list_measures(measures),
-        buckets=GROUP_BUCKETS if infers else 1,
+        buckets=_count_buckets(survey, GROUP_BUCKETS, _GROUP_COUNT_BUCKETS, infers=infers),
         most_distinct=MOST_VALUES,
-        few=_has_few(label),
+        independent=survey.are_independent,
     )
+    if not infers:
+        return some
+    ranks = cell_starts(float(label.total), _GROUP_CELLS, case_weight(label))
+    return replace(some, edges=_GROUP_EDGES, ranks=ranks)
 
 
-def _has_few(counts: Survey | LabelCount) -> bool:
-    """Whether intervals may have to allow for events, or non-events, that did not happen."""
-    fewest = min(counts.events, counts.total - counts.events) / case_weight(counts)
-    return fewest < _FEW_BY_WEIGHT * FEW_CASES
+def _count_buckets(survey: Survey, most: int, clusters: int, *, infers: bool) -> int:
+    """Buckets for intervals; without them, those that show how many clusters there are, if any."""
+    if infers:
+        return most
+    return 1 if survey.clusters is None else clusters
 
 
 def list_measures(measures: Iterable[Measure]) -> tuple[tuple[str, tuple[tuple[str, float], ...]], ...]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from scorereport.inference.mean_errors import describe_few_clusters
 from scorereport.notes import (
+    CLUSTERS_INDEPENDENT_IN_TIME,
     INDEPENDENT_IN_TIME,
     describe_few_events,
     describe_refuted,
@@ -53,10 +54,10 @@ def describe_rows(survey: Survey, settings: Settings, effective: float) -> Itera
     if survey.events in (0, survey.total):
         yield "All outcomes are the same: AUC and skill are not defined."
     elif settings.resamples > 0:
-        case = survey.weigh_case(survey)
+        event, other = survey.weigh_classes(survey)
         yield from describe_few_events(
-            survey.events / case,
-            (survey.total - survey.events) / case,
+            survey.events / event,
+            (survey.total - survey.events) / other,
             are_effective=not survey.are_repeated_rows,
         )
     if settings.resamples > 0:
@@ -71,6 +72,7 @@ def _describe_dependence(survey: Survey, effective: float) -> Iterator[str]:
     if survey.windows and survey.clusters is None:
         yield INDEPENDENT_IN_TIME
     if survey.clusters is not None:
+        yield from [CLUSTERS_INDEPENDENT_IN_TIME] if survey.windows else []
         few = describe_few_clusters(survey.clusters, effective)
         yield from [few] if few else []
         yield (

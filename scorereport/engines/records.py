@@ -62,8 +62,8 @@ class Marks:
 
     `edges` are forecasts, `ranks` numbers of cases from 0, `heights` sums of both rates along the ROC
     curve, from the top; of the largest jumps of the Murphy curve there are `jumps`. `measures` are the names
-    of scores with their options, in the order of the sums. With one bucket rows are not told apart. Where
-    events or non-events are `few`, scores are summed by outcome as well.
+    of scores with their options, in the order of the sums. With one bucket rows are not told apart. Cases
+    that are `independent` need no sums by kind once there are enough of every kind.
     """
 
     total: int | float
@@ -75,7 +75,7 @@ class Marks:
     jumps: int = 0
     buckets: int = BUCKETS
     most_distinct: int = MOST_DISTINCT
-    few: bool = False
+    independent: bool = False
 
     @property
     def prevalence(self) -> float:
@@ -101,7 +101,8 @@ class Batch:
 class LabelCount:
     """A label of a group column: its code in batches, and the rows that it has.
 
-    `total`, `events` and `squares` are sums of weights, of those of events, and of their squares.
+    `total` and `events` are sums of weights, and of those of events; `event_squares` and `other_squares`
+    are sums of squared weights, of events and of non-events.
     """
 
     label: str
@@ -109,7 +110,13 @@ class LabelCount:
     rows: int
     total: int | float
     events: int | float
-    squares: int | float = 0
+    event_squares: int | float = 0
+    other_squares: int | float = 0
+
+    @property
+    def squares(self) -> int | float:
+        """Sum of squared weights."""
+        return self.event_squares + self.other_squares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,8 +124,9 @@ class Survey:
     """What a first scan knows of the rows that were kept.
 
     `rows`, here and of labels, counts rows without weight as well; all else is about those that have one.
-    `total`, `events` and `squares` are the sums of weights, of those of events, and of their squares: whole
-    numbers unless weights are fractional. `counted` tells whether weights are whole, and are summed as such.
+    `total` and `events` are the sums of weights, and of those of events, `event_squares` and `other_squares`
+    those of squared weights by outcome: whole numbers unless weights are fractional. `counted` tells whether
+    weights are whole, and are summed as such.
     `groups` lists the labels of each column in ascending order, `windows` the periods of the time column.
     `refuted` counts for each model the rows whose forecast was certain and wrong and names some of them,
     `halves` those with a forecast of exactly 1/2. `certain` counts forecasts of exactly 0 or 1.
@@ -133,7 +141,8 @@ class Survey:
     rows: int
     total: int | float
     events: int | float
-    squares: int | float
+    event_squares: int | float
+    other_squares: int | float
     row_flow: RowFlow
     weighted: bool = False
     weight_kind: str = "sampling"
@@ -155,9 +164,29 @@ class Survey:
         """Whether weights are counts of equal rows; rows without weights are counted once."""
         return not self.weighted or self.weight_kind == "frequency"
 
+    @property
+    def squares(self) -> int | float:
+        """Sum of squared weights."""
+        return self.event_squares + self.other_squares
+
+    @property
+    def are_independent(self) -> bool:
+        """Whether each case was drawn by itself."""
+        return self.are_repeated_rows and self.clusters is None
+
     def weigh_case(self, counts: Survey | LabelCount) -> float:
         """What a case weighs, here or in a group, Σw²/Σw: 1 for repeated rows."""
         return 1.0 if self.are_repeated_rows or not counts.squares else counts.squares / counts.total
+
+    def weigh_classes(self, counts: Survey | LabelCount) -> tuple[float, float]:
+        """What an event and a non-event weigh, each Σw²/Σw within its class: 1 for repeated rows."""
+        if self.are_repeated_rows:
+            return 1.0, 1.0
+        others = counts.total - counts.events
+        return (
+            counts.event_squares / counts.events if counts.event_squares else 1.0,
+            counts.other_squares / others if counts.other_squares and others > 0 else 1.0,
+        )
 
 
 class Engine(Protocol):

@@ -79,6 +79,11 @@ class Rows(ABC):
     def sum(self, values: FloatArray) -> float:
         """Weighted sum of a value per row."""
 
+    def weigh(self, values: FloatArray) -> FloatArray:
+        """A value per row times its weight."""
+        given = self.stretch.weight
+        return values if given is None else values * given
+
     @abstractmethod
     def count_pairs(self) -> int | float:
         """Twice the pairs of an event here and a lower non-event anywhere, ties half; exact for counts."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from scorereport.clusters import effective_number
 from scorereport.engines.digest import SUMS, Digest, Knots
-from scorereport.engines.jackknife import Buckets, sum_by_bucket
+from scorereport.engines.jackknife import Buckets, split_classes, sum_by_bucket
 from scorereport.engines.views import DigestedFit
 from scorereport.formatting import counted
 from scorereport.inference.mean_errors import describe_few_clusters
@@ -18,6 +18,7 @@ from scorereport.inference.measures import Measure
 from scorereport.inference.outcomes import Estimate
 from scorereport.inference.overfit import closed_overfit
 from scorereport.reliability.decomposition import Decomposition, decompose_mean
+from scorereport.results import IndependentCases
 
 if TYPE_CHECKING:
     from scorereport.engines.records import LabelCount, Survey
@@ -27,11 +28,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Units:
-    """What was dealt out to buckets: rows or clusters, what a case weighs, whether rows are repeated."""
+    """What was dealt out to buckets: rows or clusters, what a case weighs, whether rows are repeated.
+
+    `class_weights` are what an event and a non-event weigh.
+    """
 
     clustered: bool
     are_repeated_rows: bool
     case_weight: float
+    class_weights: tuple[float, float]
 
     @property
     def are_independent(self) -> bool:
@@ -50,6 +55,7 @@ def units_of(survey: Survey, counts: Survey | LabelCount) -> Units:
         clustered=survey.clusters is not None,
         are_repeated_rows=survey.are_repeated_rows,
         case_weight=survey.weigh_case(counts),
+        class_weights=survey.weigh_classes(counts),
     )
 
 
@@ -93,9 +99,9 @@ class ScoredDigest:
         return effective_number(self.buckets.n)
 
     @property
-    def auc_law(self) -> NormalOrT | None:
-        """The same of an AUC; None where its classes were drawn apart."""
-        return None if self.units.are_independent else self.law
+    def auc_case(self) -> float | None:
+        """What a case of clusters weighs; None for rows, whose classes vary apart."""
+        return self.units.case_weight if self.units.clustered else None
 
     @property
     def method(self) -> str:
@@ -109,9 +115,27 @@ class ScoredDigest:
 
     @property
     def counts(self) -> tuple[float, float]:
-        """Events and non-events, as numbers of cases."""
-        case, fit = self.units.case_weight, self.fit
-        return fit.events / case, (fit.n - fit.events) / case
+        """Events and non-events, as numbers of cases: Kish's of each class if they carry sampling weights."""
+        (event, other), fit = self.units.class_weights, self.fit
+        return fit.events / event, (fit.n - fit.events) / other
+
+    @property
+    def cases(self) -> float:
+        """Number of independent cases: Kish's, and of clusters no more than buckets of equal weight."""
+        kish = float(self.fit.n) / self.units.case_weight
+        return min(kish, self.clusters.total) if self.units.clustered else kish
+
+    @cached_property
+    def clusters(self) -> IndependentCases:
+        """Clusters as many as buckets of equal weight: all, those with events, and those with non-events.
+
+        Clusters of a bucket count as one, so that no number is too large.
+        """
+        n, events = (self.digest.bucket_sums[:, SUMS.index(name)] for name in ("n", "events"))
+        total, of_events, of_others = (
+            effective_number(of) if of.any() else 0.0 for of in (n, *split_classes(n, events))
+        )
+        return IndependentCases(unit="cluster", total=total, events=of_events, non_events=of_others)
 
     def overfit(self, at: int) -> Overfit:
         """The overfit of the fit under one measure, in closed form."""

@@ -11,6 +11,7 @@ import numpy as np
 from scorereport.engines.digest import Digest, Knots
 from scorereport.reliability.blocks import Blocks
 from scorereport.reliability.fit import DISCRETE_GAP
+from scorereport.rounding import are_equal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,7 +73,11 @@ class DigestedFit:
     def auc(self) -> float:
         """The area under the ROC curve, NaN if a class is absent."""
         pairs = self.events * (self.n - self.events)
-        return self.digest.pairs / (2 * pairs) if pairs else np.nan
+        if not pairs:
+            return np.nan
+        area = self.digest.pairs / (2 * pairs)
+        is_rounded = isinstance(self.digest.pairs, float) and are_equal(area, round(area))
+        return float(round(area)) if is_rounded else area  # 0 or 1 up to sums of fractions
 
     @property
     def forecast_type(self) -> str:

@@ -35,6 +35,8 @@ ZOU_DONNER_2008 = "Zou, Donner (2008), Stat. Med. 27, doi:10.1002/sim.3095"
 _ROUNDING = 1e-13
 #: Places of the four sums.
 _TP, _FP, _FN, _TN = range(4)
+#: For each of them, whether it is of events, 0, or of non-events, 1.
+_CLASS_OF = np.array([0, 1, 0, 1])
 #: Each rate: of which sums its cases are, and which other cases could count.
 _RATES = {
     "flagged": ((_TP, _FP), (_FN, _TN)),
@@ -61,7 +63,8 @@ class Decisions:
 
     `sums` has a row for each of the four. `moments` sums the products of every two over what was drawn,
     rows or clusters, `draws` of them; None if cases are independent and counted. `size` is the number of
-    cases, or of what stands for them; NaN if nothing is known of it.
+    cases, or of what stands for them; NaN if nothing is known of it. `class_weights` are what an event and a
+    non-event weigh, if they differ.
     """
 
     sums: FloatArray
@@ -72,6 +75,7 @@ class Decisions:
     draws: float = np.nan
     quantile: float = np.nan
     note: str = ""
+    class_weights: tuple[float, float] | None = None
 
     @property
     def total(self) -> FloatArray:
@@ -100,7 +104,7 @@ class Decisions:
         happened = self.sums[list(top)].sum(axis=0)
         counted = happened + self.sums[list(rest)].sum(axis=0)
         rate = happened / counted
-        lower, upper = wilson_limits(rate, self.size * counted / self.total, self.level)
+        lower, upper = wilson_limits(rate, self._count_cases([*top, *rest]), self.level)
         if self.moments is None:
             return Limits(rate, lower, upper)
         gradient = np.zeros_like(self.sums)
@@ -109,6 +113,15 @@ class Decisions:
         robust = log_odds_limits(rate, error, self.quantile)
         has_error = (error > _ROUNDING) & (rate > 0) & (rate < 1)
         return Limits(rate, np.where(has_error, robust[0], lower), np.where(has_error, robust[1], upper))
+
+    def _count_cases(self, parts: list[int]) -> FloatArray:
+        """The number of cases in some of the sums: their part of all, or Kish's by what each class weighs."""
+        sums = self.sums[parts]
+        counted = sums.sum(axis=0)
+        if self.class_weights is None:
+            return np.asarray(self.size * counted / self.total)
+        squares = (sums * np.array(self.class_weights)[_CLASS_OF[parts]][:, None]).sum(axis=0)
+        return np.asarray(counted**2 / squares)
 
     @np.errstate(divide="ignore", invalid="ignore")
     def _combine(self, first: tuple[int, FloatArray], second: tuple[int, FloatArray]) -> Limits:
@@ -265,17 +278,24 @@ def tally_rows(fit: Corp, level: float) -> Tally:
     return tally
 
 
-def tally_counts(fit: Fitted, level: float, *, case_weight: float = 1.0, clustered: bool = False) -> Tally:
+def tally_counts(
+    fit: Fitted,
+    level: float,
+    *,
+    class_weights: tuple[float, float] | None = None,
+    clustered: bool = False,
+) -> Tally:
     """Decisions of cases that are counted; weights count Kish's number of cases, clusters nothing."""
     note = "Counts do not show how much clusters vary: there is no interval." if clustered else ""
 
     def tally(t: FloatArray, side: Side) -> Decisions:
         return Decisions(
             sums=_count(fit, t, side),
-            size=np.nan if clustered else float(fit.n) / case_weight,
+            size=np.nan if clustered else float(fit.n),
             level=level,
-            method="Wilson" if case_weight == 1 else "Wilson, Kish's number of cases",
+            method="Wilson" if class_weights is None else "Wilson, Kish's number of cases",
             note=note,
+            class_weights=None if clustered else class_weights,
         )
 
     return tally

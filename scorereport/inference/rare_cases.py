@@ -132,6 +132,89 @@ def widen(bounds: tuple[float, float], by: tuple[float, float]) -> tuple[float, 
     return float(np.fmin(bounds[0], by[0])), float(np.fmax(bounds[1], by[1]))
 
 
+class Forecasts(NamedTuple):
+    """Forecasts, and the weight of each."""
+
+    p: FloatArray
+    weight: FloatArray
+
+    def mean(self, values: FloatArray) -> float:
+        """Weighted mean of a value per forecast."""
+        return float((self.weight * values).sum() / self.weight.sum())
+
+
+class RareSkill(NamedTuple):
+    """A skill by a measure, the forecasts, and their cases split by outcome and by surprise."""
+
+    measure: Measure
+    value: float
+    forecasts: Forecasts
+    events: Split
+    surprises: Split
+
+    def bound(self, quantile: float, level: float) -> tuple[float, float]:
+        """The interval that rare cases ask for; NaN where they are not rare.
+
+        It reaches as far as if events happened as often as forecast, up to the factor that fits their number:
+        where few happened, their scores say little of how scores vary. It reaches as high as the skill can
+        be at any prevalence of the exact interval. And where surprises are rare beside events and
+        non-events, it reaches as low as if they were as frequent as their exact interval allows.
+        """
+        lower = upper = np.nan
+        if self.events.fewest < FEW_CASES:
+            reach = quantile * self._error()
+            lower, upper = self.value - reach, np.fmax(self.value + reach, self._highest(level))
+        if self.surprises.fewest < min(FEW_CASES, self.events.fewest / 2):
+            lower = np.fmin(lower, self.value - self._most_surprised(level))
+        return float(lower), float(np.minimum(upper, 1.0))  # NaN, which asks for nothing, stays NaN
+
+    def _error(self) -> float:
+        """Standard error of the skill if forecasts were the probabilities, scaled to the prevalence seen."""
+        (given, _), prevalence = self.forecasts, np.array([self.events.share])
+        way = _way(self.measure, prevalence)[0]
+        if not way:
+            return np.nan
+        p = _scale(given, self.forecasts.mean(given), self.events.share)
+        squares = np.zeros(len(p))
+        for outcome, probability in ((1.0, p), (0.0, 1 - p)):
+            at = np.array([outcome])
+            constant, perfect = self.measure.score(at, prevalence)[0], self.measure.score(at, at)[0]
+            scores = self.measure.score(np.full(len(p), outcome), given)
+            moved = ((constant - scores) - self.value * (constant - perfect)) / way
+            squares += probability * np.where(np.isfinite(moved), moved, 0.0) ** 2
+        return float(np.sqrt(self.forecasts.mean(squares) / self.events.cases))
+
+    def _most_surprised(self, level: float) -> float:
+        """By how much the skill falls if surprises are as frequent as they may be, at the prevalence seen."""
+        way, split = _way(self.measure, np.array([self.events.share]))[0], self.surprises
+        _, upper = exact_share(split.share, split.cases, level)
+        rise = split.mean(upper) - split.mean(split.share)
+        return float(rise / way) if way else np.nan
+
+    def _highest(self, level: float) -> float:
+        """The highest skill at a prevalence of the exact interval; that of the forecasts is among them."""
+        split = self.events
+        lower, upper = exact_share(split.share, split.cases, level)
+        mean = self.forecasts.mean(self.forecasts.p)
+        shares = np.append(np.linspace(lower, upper, _GRID), np.clip(mean, lower, upper))
+        way, reference = _way(self.measure, shares), expected_score(self.measure, shares, shares)
+        score = shares * split.inside + (1 - shares) * split.outside
+        skill = np.divide(reference - score, way, out=np.full(len(way), -np.inf), where=way != 0)
+        return float(skill.max())
+
+
+def _scale(p: FloatArray, mean: float, share: float) -> FloatArray:
+    """Forecasts of the rarer outcome times a factor, so that their mean is its share as far as 1 allows."""
+    if share > 0.5:
+        return 1 - _scale(1 - p, 1 - mean, 1 - share)
+    return np.clip(p * (share / mean), 0, 1) if mean > 0 else np.full(len(p), share)
+
+
+def _way(measure: Measure, prevalence: FloatArray) -> FloatArray:
+    """From the score of the prevalence, as a forecast, to the perfect one."""
+    return expected_score(measure, prevalence, prevalence) - expected_score(measure, prevalence, None)
+
+
 # ---- rows in memory ----
 
 
@@ -223,25 +306,14 @@ class RareOutcomes:
         return clip_to_range(bounds, self.measure)
 
     def bound_skill(self, value: float, level: float) -> tuple[float, float]:
-        """The interval of the skill that rare events ask for; NaN where they are not rare.
-
-        It reaches as far as if events happened as often as forecast, up to the factor that fits their number:
-        where few happened, their scores say little of how scores vary. It reaches as high as the skill can
-        be at any prevalence of the exact interval. And where surprises are rare beside events and
-        non-events, it reaches as low as if they were as frequent as their exact interval allows.
-        """
+        """The interval of the skill that rare events ask for; NaN where they are not rare."""
         y, units = self.panel.outcome, self.panel.units
         if not (has_few(y, units) or has_few(self._surprises[0], units)):
             return np.nan, np.nan
         scores = self.measure.score(y, self.forecast)
         events, surprises = (self._split(kind, scores, level) for kind in (self._events, self._surprises))
-        lower = upper = np.nan
-        if events.fewest < FEW_CASES:
-            reach = units.critical_value(level) * self._error_of_skill(value, events)
-            lower, upper = value - reach, np.fmax(value + reach, self._highest_skill(events, level))
-        if surprises.fewest < min(FEW_CASES, events.fewest / 2):
-            lower = np.fmin(lower, value - self._most_surprised(surprises, events, level))
-        return float(lower), float(np.minimum(upper, 1.0))  # NaN, which asks for nothing, stays NaN
+        skill = RareSkill(self.measure, value, Forecasts(self.forecast, units.row_weight), events, surprises)
+        return skill.bound(units.critical_value(level), level)
 
     @cached_property
     def _events(self) -> tuple[FloatArray, FloatArray]:
@@ -261,49 +333,3 @@ class RareOutcomes:
 
     def _score(self, outcome: FloatArray) -> FloatArray:
         return self.measure.score(outcome, self.forecast)
-
-    def _error_of_skill(self, value: float, events: Split) -> float:
-        """Standard error of the skill if forecasts were the probabilities, scaled to the prevalence seen."""
-        units, prevalence = self.panel.units, np.array([events.share])
-        way = _way(self.measure, prevalence)[0]
-        if not way:
-            return np.nan
-        p = _scale(self.forecast, units.mean(self.forecast), events.share)
-        squares = np.zeros(units.rows)
-        for outcome, probability in ((1.0, p), (0.0, 1 - p)):
-            at = np.array([outcome])
-            constant, perfect = self.measure.score(at, prevalence)[0], self.measure.score(at, at)[0]
-            moved = (
-                (constant - self._score(np.full(units.rows, outcome))) - value * (constant - perfect)
-            ) / way
-            squares += probability * np.where(np.isfinite(moved), moved, 0.0) ** 2
-        return float(np.sqrt(units.mean(squares) / events.cases))
-
-    def _most_surprised(self, surprises: Split, events: Split, level: float) -> float:
-        """By how much the skill falls if surprises are as frequent as they may be, at the prevalence seen."""
-        way = _way(self.measure, np.array([events.share]))[0]
-        _, upper = exact_share(surprises.share, surprises.cases, level)
-        rise = surprises.mean(upper) - surprises.mean(surprises.share)
-        return float(rise / way) if way else np.nan
-
-    def _highest_skill(self, split: Split, level: float) -> float:
-        """The highest skill at a prevalence of the exact interval; that of the forecasts is among them."""
-        lower, upper = exact_share(split.share, split.cases, level)
-        mean = self.panel.units.mean(self.forecast)
-        shares = np.append(np.linspace(lower, upper, _GRID), np.clip(mean, lower, upper))
-        way, reference = _way(self.measure, shares), expected_score(self.measure, shares, shares)
-        score = shares * split.inside + (1 - shares) * split.outside
-        skill = np.divide(reference - score, way, out=np.full(len(way), -np.inf), where=way != 0)
-        return float(skill.max())
-
-
-def _scale(p: FloatArray, mean: float, share: float) -> FloatArray:
-    """Forecasts of the rarer outcome times a factor, so that their mean is its share as far as 1 allows."""
-    if share > 0.5:
-        return 1 - _scale(1 - p, 1 - mean, 1 - share)
-    return np.clip(p * (share / mean), 0, 1) if mean > 0 else np.full(len(p), share)
-
-
-def _way(measure: Measure, prevalence: FloatArray) -> FloatArray:
-    """From the score of the prevalence, as a forecast, to the perfect one."""
-    return expected_score(measure, prevalence, prevalence) - expected_score(measure, prevalence, None)

@@ -50,7 +50,7 @@ def area_under_roc(events: FloatArray, non_events: FloatArray) -> float:
     non_events /= 2
     below += non_events
     below *= events
-    return float(below.sum() / pairs)
+    return min(float(below.sum() / pairs), 1.0)  # sums of fractions round
 
 
 def _near_one(weights: FloatArray) -> FloatArray:

@@ -29,7 +29,8 @@ class _Sums:
     rows: int = 0
     total: int = 0
     events: int = 0
-    squares: int = 0
+    event_squares: int = 0
+    other_squares: int = 0
 
     def add(self, row: dict[str, Any]) -> None:
         self.keys.append(row["key"])
@@ -37,7 +38,8 @@ class _Sums:
         self.rows += row["rows"]
         self.total += int(row["total"])
         self.events += int(row["events"])
-        self.squares += int(row["squares"])
+        self.event_squares += int(row["event_squares"])
+        self.other_squares += int(row["other_squares"])
 
 
 def code_labels(workspace: Workspace, layout: Layout, column: str) -> Coding:
@@ -65,11 +67,28 @@ def _count_by(workspace: Workspace, layout: Layout, raw: str) -> Any:
     counts = f"FILTER ({layout.weight} > 0)" if layout.has_zeros else ""
     return workspace.table(
         f"SELECT raw, CAST(raw AS VARCHAR) AS key, * EXCLUDE (raw) FROM (SELECT {raw} AS raw, "
-        f"count(*) AS kept, count(*) {counts} AS rows, sum({weight}) AS total, "
-        f"sum({weight} * {layout.outcome}) AS events, "
-        f"sum(CAST({weight} AS HUGEINT) * {weight}) AS squares "
+        f"count(*) AS kept, count(*) {counts} AS rows, {', '.join(sums_of_weights(weight, layout.outcome))} "
         f"FROM {layout.rows.relation}{sql.where(layout.kept)} GROUP BY raw)"
     )
+
+
+def sums_of_weights(weight: str, outcome: str) -> list[str]:
+    """SQL for the sums of whole weights, of those of events, and of their squares by outcome."""
+    if weight == "1":
+        events = f"sum({outcome})"
+        return [
+            "count(*) AS total",
+            f"{events} AS events",
+            f"{events} AS event_squares",
+            f"count(*) - {events} AS other_squares",
+        ]
+    square = f"CAST({weight} AS HUGEINT) * {weight}"
+    return [
+        f"sum({weight}) AS total",
+        f"sum({weight} * {outcome}) AS events",
+        f"sum({square} * {outcome}) AS event_squares",
+        f"sum({square} * (1 - {outcome})) AS other_squares",
+    ]
 
 
 def _make(
@@ -85,7 +104,13 @@ def _make(
         code=_make_code(workspace, keys, name, key),
         counts=tuple(
             LabelCount(
-                label=label, code=code, rows=of.kept, total=of.total, events=of.events, squares=of.squares
+                label=label,
+                code=code,
+                rows=of.kept,
+                total=of.total,
+                events=of.events,
+                event_squares=of.event_squares,
+                other_squares=of.other_squares,
             )
             for code, (label, of) in enumerate((label, sums[label]) for label in labels)
             if of.rows

@@ -11,7 +11,7 @@ from scorereport.checks import ROWS_SOUGHT
 from scorereport.columns import label_text
 from scorereport.engines.duck import sql
 from scorereport.engines.duck.checking import check_rows
-from scorereport.engines.duck.coding import code_labels, code_windows
+from scorereport.engines.duck.coding import code_labels, code_windows, sums_of_weights
 from scorereport.engines.duck.hashing import hash_columns
 from scorereport.engines.duck.layout import Coding, Layout
 from scorereport.engines.duck.scanning import reduce_rows
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Whole numbers from here on are not all there as floats.
 _FLOATS_ARE_EXACT = 2**53
+#: Sums of weights of a survey, and of a label.
+_SUMMED = ("total", "events", "event_squares", "other_squares")
 
 
 def survey_rows(
@@ -86,7 +88,8 @@ def _make_survey(workspace: Workspace, layout: Layout, flow: RowFlow) -> Survey:
         rows=found["n"],
         total=int(found["total"]),
         events=int(found["events"]),
-        squares=int(found["squares"]),
+        event_squares=int(found["event_squares"]),
+        other_squares=int(found["other_squares"]),
         row_flow=flow,
         weighted=roles.weight is not None,
         weight_kind=roles.weight_kind,
@@ -109,12 +112,7 @@ def _make_survey(workspace: Workspace, layout: Layout, flow: RowFlow) -> Survey:
 
 def _sums(layout: Layout) -> str:
     w = layout.whole_weight if layout.counted else "0"
-    sums = [
-        "count(*) AS n",
-        f"sum({w}) AS total" if w != "1" else "count(*) AS total",
-        f"sum({w} * {layout.outcome}) AS events",
-        f"sum(CAST({w} AS HUGEINT) * {w}) AS squares" if w != "1" else "count(*) AS squares",
-    ]
+    sums = ["count(*) AS n", *sums_of_weights(w, layout.outcome)]
     for at, name in enumerate(layout.roles.forecasts):
         x = layout.forecast(name)
         sums += [
@@ -147,27 +145,23 @@ def _with_fractions(workspace: Workspace, layout: Layout, survey: Survey) -> Sur
 
     def add(batch: Batch) -> Sums:
         w = np.ones(len(batch)) if batch.weight is None else batch.weight
-        added = (w, w * batch.y, w * w)
+        squares = w * w
+        added = (w, w * batch.y, squares * batch.y, squares * (1 - batch.y))
         sums: list[Any] = [np.array([values.sum() for values in added])]
         for column, size in sizes.items():
             codes = batch.groups[column]
             sums.append(np.array([np.bincount(codes, weights=values, minlength=size) for values in added]))
         return tuple(sums)
 
-    (total, events, squares), *by_label = reduce_rows(workspace, layout, survey.rows, add, "adding weights")
+    sums, *by_label = reduce_rows(workspace, layout, survey.rows, add, "adding weights")
     of_column = dict(zip(sizes, by_label, strict=True))
     return replace(
         survey,
-        total=float(total),
-        events=float(events),
-        squares=float(squares),
+        **dict(zip(_SUMMED, sums.tolist(), strict=True)),
         groups={column: _with_sums(of, of_column[column]) for column, of in survey.groups.items()},
         windows=_with_sums(survey.windows, of_column[survey.time_name]) if survey.windows else (),
     )
 
 
 def _with_sums(counts: tuple[LabelCount, ...], sums: Any) -> tuple[LabelCount, ...]:
-    total, events, squares = sums.tolist()
-    return tuple(
-        replace(c, total=total[c.code], events=events[c.code], squares=squares[c.code]) for c in counts
-    )
+    return tuple(replace(c, **dict(zip(_SUMMED, sums[:, c.code].tolist(), strict=True))) for c in counts)

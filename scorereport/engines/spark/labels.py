@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: More labels than these no driver should have to hold, and no report could show.
 _MOST_LABELS = 65_536
+#: Sums of weights of a label.
+_SUMMED = ("total", "events", "event_squares", "other_squares")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,14 +90,15 @@ def _count_keys(kept: DataFrame, layout: Layout, short: str) -> list[Any]:
         "rows": sum_if(layout.counts),
         "total": sum_if(layout.counts, weight),
         "events": sum_if(layout.counts & is_event, weight),
-        "squares": sum_if(layout.counts, weight * weight),
+        "event_squares": sum_if(layout.counts & is_event, weight * weight),
+        "other_squares": sum_if(layout.counts & ~is_event, weight * weight),
     }
     parts = [F.spark_partition_id().alias("partition")] if layout.weighted else []
     found = kept.groupBy(F.col(short).alias("key"), *parts)
     counted = found.agg(*(column.alias(name) for name, column in sums.items()))
     if layout.weighted:
         whole = [F.sum(name).alias(name) for name in ("all", "rows")]
-        weights = [add_ascending(name).alias(name) for name in ("total", "events", "squares")]
+        weights = [add_ascending(name).alias(name) for name in _SUMMED]
         counted = counted.groupBy("key").agg(*whole, *weights)
     return collect(counted.limit(_MOST_LABELS + 1))
 
@@ -126,7 +129,5 @@ def _count(label: str, code: int, rows: Sequence[Any], *, counted: bool) -> Labe
         label=label,
         code=code,
         rows=sum(row["all"] for row in rows),
-        total=number(fsum(row["total"] for row in rows)),
-        events=number(fsum(row["events"] for row in rows)),
-        squares=number(fsum(row["squares"] for row in rows)),
+        **{name: number(fsum(row[name] for row in rows)) for name in _SUMMED},
     )

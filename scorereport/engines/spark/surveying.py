@@ -139,9 +139,10 @@ def _sum_complete(layout: Layout) -> dict[str, Column]:
         "rows": sum_if(counts),
         "total": sum_if(counts, weight),
         "events": sum_if(counts & is_event, weight),
+        "event_squares": sum_if(counts & is_event, weight * weight),
+        "other_squares": sum_if(counts & ~is_event, weight * weight),
     }
     if layout.weighted:
-        sums["squares"] = sum_if(counts, weight * weight)
         sums["fractional"] = sum_if(counts & (weight != F.floor(weight)))
     for at in range(len(layout.roles.forecasts)):
         x = F.col(f"x{at}")

@@ -44,8 +44,8 @@ ENGINE_CATALOGUE = {
         "with G − 1 degrees of freedom. For the AUC se² = Σ k/(k − 1) Σ u² over both classes, u the sum "
         "of (V − AUC)/m over the cases of a class in one of the k buckets that hold it, V the share of "
         "the other class that a case is ordered rightly against, m all cases of the class; with "
-        "clusters or fractional weights G/(G − 1) Σ (u₁ + u₀)². Its interval is cut to [0, 1], and "
-        "Newcombe’s where buckets cannot tell.",
+        "clusters it is the bias-reduced variance of both class means together. Its interval is cut to "
+        "[0, 1], and Newcombe’s where buckets cannot tell.",
         reference=f"{EFRON_TIBSHIRANI}; {SHAO_WU_1989}; {OBUCHOWSKI}",
     ),
     "jackknife difference": Formula(

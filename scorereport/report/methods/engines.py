@@ -36,8 +36,7 @@ def _tell_inference(evaluation: Evaluation) -> Iterator[str]:
     if any(band.method == "continuous" for model in many for band in model.bands):
         yield (
             f"Of more than {format_count(MOST_DISTINCT)} distinct forecasts the density f in a continuous "
-            f"band is that of at least {format_count(SMOOTH_CELLS)} cells of about equal count: nothing else "
-            "here is approximate."
+            f"band is that of at least {format_count(SMOOTH_CELLS)} cells of about equal count."
         )
 
 
@@ -52,7 +51,7 @@ def describe_conventions(evaluation: Evaluation) -> Iterator[str]:
         yield (
             f"Rows depend on each other within {counted(clusters, 'cluster')}, which are dealt out to "
             "buckets whole; standard errors are those of sums over buckets, and z is a quantile of t with "
-            "one degree of freedom less than there are buckets, but for tests of calibration."
+            "Satterthwaite’s degrees of freedom, but for tests of calibration."
         )
 
 
