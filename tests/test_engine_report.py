@@ -313,7 +313,7 @@ def test_what_is_approximate_is_told_where_forecasts_are_many(evaluation):
     many = replace(model, forecasts=replace(model.forecasts, n_distinct=MOST_DISTINCT + 1))
     entry = next(describe_engine(replace(evaluation, models=(many,))))
     assert "Of more than 65,536 distinct forecasts the density f in a continuous band" in entry["convention"]
-    assert "nothing else here is approximate" in entry["convention"]
+    assert entry["convention"].endswith("is that of at least 16,384 cells of about equal count.")
 
 
 def test_bands_of_the_diagram_are_told_as_drawn(evaluation, clustered, page):

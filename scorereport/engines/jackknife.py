@@ -55,7 +55,8 @@ class Buckets:
         if len(self.n) < 2:
             return NormalOrT(1.0)
         sums = sums_of_mean(self.n.astype(np.float64), np.zeros(len(self.n)), case_weight)
-        return NormalOrT(sums.degrees_of_freedom(np.ones(1)))
+        freedom = sums.degrees_of_freedom(np.ones(1))
+        return NormalOrT(1.0 if np.isnan(freedom) else freedom)  # NaN where one bucket has all the weight
 
     def error(self, estimate: Callable[[Without], FloatArray]) -> float:
         """Standard error of what a function makes of the sums without each bucket; NaN for one bucket."""
