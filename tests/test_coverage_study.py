@@ -10,7 +10,7 @@ from conftest import REPOSITORY
 
 from validation.coverage import __main__ as program
 from validation.coverage import classes, documented, explained, record, scaling, weights
-from validation.coverage.page import NOT_EXPLAINED, find_reason, is_off, is_safe, render_page
+from validation.coverage.page import MAYBE_CHANCE, NOT_EXPLAINED, find_reason, is_off, is_safe, render_page
 from validation.coverage.pairs import PAIRS
 from validation.coverage.settings import LAWS, SETTINGS
 
@@ -147,6 +147,21 @@ def test_a_reason_is_found_by_study_setting_method_and_side():
     row = replace(ROWS[0], study="test power", nominal=0.05, empirical=0.9)
     assert find_reason(row) == "These are rejections of what is false: the more the better."
     assert find_reason(replace(row, study="something else")) == NOT_EXPLAINED
+    assert find_reason(replace(row, monte_carlo_error=0.3)) == MAYBE_CHANCE
+
+
+def test_every_cell_that_is_off_has_its_sentence():
+    assert [row for row in ROWS if is_off(row) and find_reason(row) == NOT_EXPLAINED] == []
+    assert all(len(patterns.split(" | ")) == 4 for patterns in explained.REASONS)
+
+
+@pytest.mark.parametrize(
+    "study",
+    ["AUC intervals", "few clusters", "few events", "few distinct forecasts", "recalibration gains", "drift"],
+)
+def test_headline_cells_have_a_thousand_runs(study):
+    """What a referee asked for is recorded in the long mode."""
+    assert min(row.runs for row in ROWS if row.study == study) >= 1000
 
 
 def test_an_interrupt_leaves_what_was_finished(tmp_path, monkeypatch, capsys):

@@ -135,7 +135,7 @@ REASONS = {
     "the bracket allows for two estimates of the overfit.",
     "component intervals | flat (DSC=0) | DSC* | safe": "The true discrimination is 0, at the end of the "
     "possible values.",
-    "component intervals | * | DSC* | unsafe": "With 4 expected events the interval says little, and its "
+    "component intervals | rare* | DSC* | unsafe": "With 4 expected events the interval says little, and its "
     "note says so.",
     "difference intervals | * | MCB* | safe": "Both models are calibrated, or nearly so, and the bracket "
     "allows for two estimates of the overfit of each.",
@@ -154,15 +154,11 @@ REASONS = {
     "most of the weight.",
     "clusters | brackets* | MCB* | safe": "Intervals of miscalibration start at 0 unless a test shows some.",
     "class intervals | * | MCB* | safe": "Intervals of miscalibration start at 0 unless a test shows some.",
-    "class intervals | * | * | safe": "Intervals allow for cases of rare classes that did not happen.",
-    "class intervals | * | * | unsafe": "200 cases of four classes: resamples of kappa and F1, which are not "
-    "means, vary too little.",
-    "class differences | * | * | *": "200 cases of four classes: resamples of measures that are not means "
-    "vary too little, and differences of miscalibration near 0 are on the safe side.",
+    "class differences | * | * | safe": "Differences of miscalibration near 0 are on the safe side.",
+    "scale intervals | * | intervals of* | *": "This is how often there is an interval: none is given where "
+    "the smallest probabilities rule the robustness.",
     "scale intervals | * | * | safe": "Intervals allow for the estimated overfit of bins and fits, which is "
     "not known; where a model is right, or nearly so, they are wider than needed.",
-    "scale intervals | * | * | unsafe": "The probability scale bounds means of small probabilities by "
-    "percentiles of resamples, which miss rare small probabilities.",
     "AUC intervals | * | * | safe": "The score interval is on the safe side where the AUC is near 1 or "
     "events are few: most of its variance is then assumed, not seen.",
     "AUC intervals | * | * | unsafe": "The plain and logit intervals are shown for contrast.",
@@ -171,10 +167,13 @@ REASONS = {
     "few clusters | * | * | safe": "Few clusters, or one that holds most rows, leave few degrees of freedom.",
     "tests with few clusters | * | * | safe": "Few clusters, or one that holds most rows, leave few degrees "
     "of freedom.",
+    "weighted groups | * | * | safe": "Five events of a group leave four degrees of freedom.",
     "few in groups | * | any, adjusted* | safe": "Holm's adjustment is on the safe side.",
     "few in groups | * | * | safe": "Few events or clusters of a group leave few degrees of freedom.",
     "few events | * | * | safe": "Without or with one event an interval cannot be both short and right.",
     "limits with few events | * | * | safe": "With fewer than ten events only an exact bound passes a limit.",
+    "few distinct forecasts | 10 values* | DSC* | unsafe": "Some five cases stand at each of ten values; "
+    "intervals are widened up to five values, not beyond.",
     "few distinct forecasts | * | * | safe": "One value has an exact interval of a count; up to five values "
     "have the wider of two intervals.",
     "equivalence | * | * | safe": "The interval is on the safe side.",

@@ -95,13 +95,14 @@ def is_safe(row: Row) -> bool:
 
 
 def find_reason(row: Row) -> str:
-    """The first sentence whose patterns a cell matches; else whether chance may explain it."""
+    """That chance may explain a cell; else the first sentence whose patterns it matches."""
+    if abs(row.empirical - row.nominal) <= ERRORS_ALLOWED * row.monte_carlo_error:
+        return MAYBE_CHANCE
     about = (row.study, row.setting, row.method, "safe" if is_safe(row) else "unsafe")
     for patterns, reason in REASONS.items():
         if all(map(fnmatchcase, about, patterns.split(" | "))):
             return reason
-    is_chance = abs(row.empirical - row.nominal) <= ERRORS_ALLOWED * row.monte_carlo_error
-    return MAYBE_CHANCE if is_chance else NOT_EXPLAINED
+    return NOT_EXPLAINED
 
 
 def _render_cell(row: Row) -> str:
