@@ -160,8 +160,9 @@ def test_every_cell_that_is_off_has_its_sentence():
     ["AUC intervals", "few clusters", "few events", "few distinct forecasts", "recalibration gains", "drift"],
 )
 def test_headline_cells_have_a_thousand_runs(study):
-    """What a referee asked for is recorded in the long mode."""
-    assert min(row.runs for row in ROWS if row.study == study) >= 1000
+    """What a referee asked for is recorded in the long mode; samples without an event have no skill."""
+    of_study = [row for row in ROWS if row.study == study and not row.method.endswith("skill")]
+    assert min(row.runs for row in of_study) >= 1000
 
 
 def test_an_interrupt_leaves_what_was_finished(tmp_path, monkeypatch, capsys):
