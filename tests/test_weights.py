@@ -10,6 +10,7 @@ import pytest
 
 import scorereport as sr
 from scorereport.checks import Cases
+from scorereport.inference.bootstrapping import bootstrap
 from scorereport.inference.calibration import mean_calibration_test, spiegelhalter_test
 from scorereport.inference.miscalibration import miscalibration_test
 from scorereport.inference.regression import calibration_line
@@ -268,3 +269,14 @@ def test_a_note_says_that_recalibration_is_not_tried():
     assert note in few.notes
     assert not few.models[0].recalibration
     assert note not in sr.evaluate(frame.iloc[1:], outcome="y", forecasts=["p"], resamples=0).notes
+
+
+@pytest.mark.parametrize(("events", "is_wider"), [(100, False), (20, True)])
+def test_events_that_are_oversampled_are_not_rare(events, is_wider):
+    """All events and one non-event in nine: Kish's number of all rows would make 100 events some 14."""
+    rng = np.random.default_rng(1)
+    y = np.repeat([1.0, 0.0], [events, 120])
+    p = rng.uniform(0.1, 0.4, len(y))
+    boot = bootstrap(y, {"m": p}, sample_weight=np.where(y == 1, 1.0, 9.0), resamples=99)
+    wide, plain = (boot.interval("m", "brier", allow_for_rare=allow) for allow in (True, False))
+    assert (wide.upper > plain.upper) is is_wider

@@ -18,6 +18,7 @@ from scorereport.inference.rare_cases import (
     bound_mean,
     clip_to_range,
     effective_cases,
+    limit_cases,
     split_cases,
     widen,
 )
@@ -128,10 +129,11 @@ def count_cases(model: ScoredDigest, share: float, error: float) -> float:
     """The independent cases behind a share; where all are alike, as many buckets as count for clusters."""
     if model.units.are_independent:
         return model.cases
+    kish = float(model.fit.n) / model.units.case_weight
     return effective_cases(
         share,
         error,
-        most=float(model.fit.n) / model.units.case_weight,
+        most=kish if model.units.clustered else limit_cases(share, error, kish),
         alike=model.cases,
         quantile=model.law.critical_value(model.level),
         level=model.level,

@@ -227,9 +227,21 @@ def count_cases(share: float, error: float, units: Units, level: float) -> float
     if units.cluster is None and units.are_repeated_rows:
         return kish
     alike = kish if units.cluster is None else min(kish, units.effective_size)
+    most = kish if units.cluster is not None else limit_cases(share, error, kish)
     return effective_cases(
-        share, error, most=kish, alike=alike, quantile=units.critical_value(level), level=level
+        share, error, most=most, alike=alike, quantile=units.critical_value(level), level=level
     )
+
+
+def limit_cases(share: float, error: float, kish: float) -> float:
+    """Kish's number of weighted rows, unless the error of the share shows that neither kind is rare.
+
+    A sample may hold more of the rarer kind than its share: of all events and one non-event in nine, the
+    events count by themselves, and their share is known better than Kish's number of all rows says.
+    """
+    if not error > 0:
+        return kish
+    return np.inf if min(share, 1 - share) * share * (1 - share) / error**2 >= FEW_CASES else kish
 
 
 def effective_cases(
