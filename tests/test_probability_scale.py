@@ -394,7 +394,7 @@ def test_robustness_that_few_cases_rule_has_no_interval():
     assert result.robustness.model.note.endswith("no interval could be relied on.")
     assert np.isfinite([result.robustness.source.lower, result.accuracy.model.lower]).all()
     model = SimpleNamespace(model="flighty", scale=(result, result))
-    evaluation = SimpleNamespace(results=[model], settings=SimpleNamespace(level=0.95))
+    evaluation = SimpleNamespace(results=[model], settings=SimpleNamespace(level=0.95), notes=())
     (sentence,) = describe_scale_section(SimpleNamespace(evaluation=evaluation)).content["left_out"]
     assert "are left out (flighty): few very small probabilities of what came rule these" in sentence
     limited = model_source(rng.integers(0, 3, 2000), p, resamples=40, limit=0.05)
@@ -748,7 +748,7 @@ def test_table_of_classes_is_kept_short(classes):
 def test_a_section_tells_all_of_it(classes, events):
     for models in (classes, events):
         settings = SimpleNamespace(level=0.95)
-        report = SimpleNamespace(evaluation=SimpleNamespace(results=models, settings=settings))
+        report = SimpleNamespace(evaluation=SimpleNamespace(results=models, settings=settings, notes=()))
         section = describe_scale_section(report)
         assert (section.name, section.title) == ("scale", "Probability scale")
         keys = ["scale_marks", "scale_plot", "scale_angles", "scale_classes", "scale_spectrum"]
@@ -765,7 +765,8 @@ def test_a_section_tells_all_of_it(classes, events):
 
 def test_many_models_fill_several_figures(events):
     models = [replace_name(events[0], f"model {k}") for k in range(8)]
-    report = SimpleNamespace(evaluation=SimpleNamespace(results=models, settings=SimpleNamespace(level=0.9)))
+    settings = SimpleNamespace(level=0.9)
+    report = SimpleNamespace(evaluation=SimpleNamespace(results=models, settings=settings, notes=()))
     section = describe_scale_section(report)
     assert section.content["figures"] == ["scale_plot", "scale_plot_2"]
     assert section.content["spectra"] == ["scale_spectrum", "scale_spectrum_2"]

@@ -529,7 +529,7 @@ def test_one_score_is_not_called_the_best():
 
 
 def make_report(models):
-    return SimpleNamespace(evaluation=SimpleNamespace(class_models=tuple(models)))
+    return SimpleNamespace(evaluation=SimpleNamespace(class_models=tuple(models), notes=()))
 
 
 def test_there_is_no_section_without_retention():

@@ -191,7 +191,7 @@ def test_page_one_says_which_numbers_take_rows_as_independent_in_time():
     evaluation, _ = findings_of(y, p, time, time="day")
     (note,) = [note for note in evaluation.notes if "dependence in time" in note]
     assert describe_method_line(evaluation).endswith(note)
-    assert note_time(evaluation) == "(intervals and p-values for rows independent in time)"
+    assert note_time(evaluation) == "(intervals and tests for rows independent in time)"
     alone, _ = findings_of(y, p, time)
     assert describe_method_line(alone).endswith("a test at the level of 5.0 %.")
     assert note_time(alone) == ""
@@ -253,4 +253,4 @@ def test_clusters_are_said_to_be_independent_in_time():
     found = sr.evaluate(frame, outcome="y", forecasts=["m"], time="day", cluster="site", resamples=99)
     assert CLUSTERS_INDEPENDENT_IN_TIME in found.notes
     assert describe_method_line(found).endswith(CLUSTERS_INDEPENDENT_IN_TIME)
-    assert note_time(found) == "(intervals and p-values for clusters independent in time)"
+    assert note_time(found) == "(intervals and tests for clusters independent in time)"

@@ -49,7 +49,7 @@ def note_time(evaluation: Evaluation) -> str:
     """What tables say whose intervals do not allow for dependence in time; empty without times."""
     note = find_time_note(evaluation.notes)
     units = "clusters" if note == CLUSTERS_INDEPENDENT_IN_TIME else "rows"
-    return f"(intervals and p-values for {units} independent in time)" if note else ""
+    return f"(intervals and tests for {units} independent in time)" if note else ""
 
 
 def make_figure(plot: Callable[..., Figure], alt: str, *data: Any, caption: str, **options: Any) -> Part:

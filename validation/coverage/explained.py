@@ -145,6 +145,8 @@ REASONS = {
     "clusters | * | groups* | safe": "40 clusters in four groups leave few degrees of freedom.",
     "weights* | * | MCB* | safe": "Intervals of miscalibration start at 0 unless a test shows some.",
     "weights* | brackets* | * | safe": "Intervals of miscalibration start at 0 unless a test shows some.",
+    "weights: bands | 3 in 10 events | * | safe": "With few cases the curve has few steps, and quantiles of "
+    "drawn curves are on the safe side.",
     "weights: tests | 3 in 10 events | * | unsafe": "The sample has some 9 events: tests of the line are "
     "asymptotic, and a note on few events stands beside them.",
     "weights: intervals | 3 in 10 events | * | unsafe": "The sample has some 9 events, which the notes say.",
