@@ -80,6 +80,13 @@ class Units:
             return float(weight.sum())
         return float(weight.sum() ** 2 / (weight**2).sum())
 
+    def count_draws(self, chosen: NDArray[np.bool_]) -> float:
+        """The number of independent draws among some rows; of their clusters, were these of equal weight."""
+        if self.cluster is None or not chosen.any():
+            return self.count(chosen)
+        weight = np.bincount(self.cluster[chosen], weights=self.row_weight[chosen])
+        return effective_number(weight.astype(np.float64))
+
     @property
     def describes(self) -> str:
         """What is resampled, in a word."""

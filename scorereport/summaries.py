@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.clusters import effective_number
 from scorereport.curves import (
     decision_curve,
     forecast_histogram,
@@ -41,8 +40,6 @@ from scorereport.scores.ranking import area_under_roc
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from scorereport.arrays import FloatArray
     from scorereport.curves import ThresholdResult
     from scorereport.curves.fitted import Fitted
@@ -53,7 +50,6 @@ if TYPE_CHECKING:
     from scorereport.reliability.blocks import Blocks
     from scorereport.reliability.fit import Corp
     from scorereport.results import ModelCalibration, Settings
-    from scorereport.sampling import Units
 
 _SCORES = ("brier", "log_loss", "misclassification", "spherical")
 _BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
@@ -170,19 +166,11 @@ def describe_sample(rows: int, fit: Corp) -> SampleSummary:
     units, happened = fit.sample.units, fit.cases.y_true == 1
     independent = IndependentCases(
         unit=units.unit,
-        total=count_independent(np.full(len(happened), True), units),
-        events=count_independent(happened, units),
-        non_events=count_independent(~happened, units),
+        total=units.count_draws(np.full(len(happened), True)),
+        events=units.count_draws(happened),
+        non_events=units.count_draws(~happened),
     )
     return SampleSummary(rows=rows, total=float(fit.n), events=float(fit.events), independent=independent)
-
-
-def count_independent(chosen: NDArray[np.bool_], units: Units) -> float:
-    """The independent cases among chosen rows, or the number of their clusters were these of equal weight."""
-    if units.cluster is None or not chosen.any():
-        return units.count(chosen)
-    weight = np.bincount(units.cluster[chosen], weights=units.row_weight[chosen])
-    return effective_number(weight.astype(np.float64))
 
 
 def describe_forecasts(fit: Corp) -> ForecastSummary:

@@ -32,7 +32,6 @@ from scorereport.inference.miscalibration import is_miscalibrated
 from scorereport.inference.rates import rate_interval
 from scorereport.results import IndependentCases, ModelScores, SampleSummary, ScoreValue
 from scorereport.scores.labels import confusion_table
-from scorereport.summaries import count_independent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -101,10 +100,10 @@ def describe_class_sample(rows: int, panel: ClassPanel) -> SampleSummary:
     units, outcome = panel.units, panel.outcome
     independent = IndependentCases(
         unit=units.unit,
-        total=count_independent(np.full(len(outcome), True), units),
+        total=units.count_draws(np.full(len(outcome), True)),
         events=np.nan,
         non_events=np.nan,
-        classes=tuple(count_independent(outcome == place, units) for place in range(panel.n_classes)),
+        classes=tuple(units.count_draws(outcome == place) for place in range(panel.n_classes)),
     )
     return SampleSummary(
         rows=rows,

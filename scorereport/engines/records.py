@@ -62,7 +62,7 @@ class Marks:
 
     `edges` are forecasts, `ranks` numbers of cases from 0, `heights` sums of both rates along the ROC
     curve, from the top; of the largest jumps of the Murphy curve there are `jumps`. `measures` are the names
-    of scores with their options, in the order of the sums. With one bucket rows are not told apart. Cases
+    of scores with their options, in the order of the sums. With one bucket all rows are in it. Cases
     that are `independent` need no sums by kind once there are enough of every kind.
     """
 
@@ -125,7 +125,7 @@ class Survey:
 
     `rows`, here and of labels, counts rows without weight as well; all else is about those that have one.
     `total` and `events` are the sums of weights, and of those of events, `event_squares` and `other_squares`
-    those of squared weights by outcome: whole numbers unless weights are fractional. `counted` tells whether
+    those of squared weights by outcome: whole numbers unless weights are fractional. `counted` says whether
     weights are whole, and are summed as such.
     `groups` lists the labels of each column in ascending order, `windows` the periods of the time column.
     `refuted` counts for each model the rows whose forecast was certain and wrong and names some of them,

@@ -21,7 +21,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtri
 
 from scorereport.checks import check_inside, check_option
-from scorereport.clusters import ClusterSums, effective_number, sum_over_clusters, sums_of_mean
+from scorereport.clusters import ClusterSums, sum_over_clusters, sums_of_mean
 from scorereport.inference.mean_errors import NormalOrT, describe_few_draws
 from scorereport.inference.outcomes import Estimate
 from scorereport.inference.panel import make_panel
@@ -289,14 +289,7 @@ def cases_by_class(panel: Panel) -> tuple[float, float]:
 
 def _draws_by_class(panel: Panel) -> tuple[float, float]:
     """Number of independent draws with events and with non-events; of clusters, how many they count as."""
-    if panel.cluster is None:
-        return cases_by_class(panel)
-    is_event, is_other = _classes(panel.outcome)
-    weight = panel.units.row_weight
-    events, others = (
-        effective_number(np.bincount(panel.cluster[chosen], weights=weight[chosen]).astype(np.float64))
-        for chosen in (is_event, is_other)
-    )
+    events, others = (panel.units.count_draws(chosen) for chosen in _classes(panel.outcome))
     return events, others
 
 

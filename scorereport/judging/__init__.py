@@ -44,6 +44,7 @@ __all__ = [
     "describe_numbers",
     "describe_unjudged",
     "exit_code",
+    "find_alpha",
     "find_light",
     "judge",
     "worst",
@@ -68,8 +69,13 @@ def judge(evaluation: Evaluation, limits: Limits) -> tuple[Judgement, ...]:
 def _find_dependent(evaluation: Evaluation) -> set[str]:
     """The models whose residuals are shown to depend on each other in time."""
     known = [(result.model, result.calibration) for result in evaluation.models]
-    alpha = round(1 - evaluation.settings.level, 12)
+    alpha = find_alpha(evaluation)
     return {model for model, found in known if found and find_dependence(found.tests, alpha) is not None}
+
+
+def find_alpha(evaluation: Evaluation) -> float:
+    """The level of tests that goes with the level of the intervals."""
+    return round(1 - evaluation.settings.level, 12)
 
 
 def _add_caution(judgement: Judgement, measure: LimitMeasure, dependent: set[str]) -> Judgement:

@@ -22,7 +22,7 @@ from scorereport.formatting import (
 from scorereport.groups import warn_of_groups
 from scorereport.inference.recalibration_gains import bound_shown_gain
 from scorereport.inference.time_errors import find_dependence
-from scorereport.judging import Light
+from scorereport.judging import Light, find_alpha
 from scorereport.notes import find_time_note
 from scorereport.report.miscalibrated import (
     adjusted,
@@ -77,11 +77,6 @@ def conclude(report: Report) -> list[Finding]:
         *_conclude_trend(report),
         *_conclude_recalibration(evaluation),
     ]
-
-
-def find_alpha(evaluation: Evaluation) -> float:
-    """The level of tests that goes with the level of the intervals."""
-    return round(1 - evaluation.settings.level, 12)
 
 
 def _conclude_limits(judgements: Sequence[Judgement]) -> Iterator[Finding]:
@@ -244,10 +239,10 @@ def _conclude_groups(evaluation: Evaluation) -> Iterator[Finding]:
         if adjusted(item.test) <= alpha:
             differ.setdefault((item.model, item.column), []).append(item.test)
     for (model, column), tests in differ.items():
-        told = join_words(f"{name_test(t)}, p {equals(format_p_value(adjusted(t)))}" for t in tests)
+        shown = join_words(f"{name_test(t)}, p {equals(format_p_value(adjusted(t)))}" for t in tests)
         warnings = warn_of_groups([g for g in evaluation.groups if g.column == column and g.models])
         yield Finding(
-            text=f"{model}: results differ between groups of {column} by more than chance explains ({told}, "
+            text=f"{model}: results differ between groups of {column} by more than chance explains ({shown}, "
             f"adjusted for their number). Scores also depend on how often {what} in a group."
             f"{''.join(f' {warning}' for warning in warnings)}",
             see="heterogeneity",

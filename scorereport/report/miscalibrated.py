@@ -74,10 +74,9 @@ def tell_line(result: ModelResult, alpha: float, models: int) -> tuple[str, bool
     measured = f"(test of slope and intercept, {name_p_values(test, models)}; {size})"
     if adjusted(test) <= alpha:
         how = tell_ways(result)
-        told = f"There is evidence that {model} is miscalibrated {measured}"
-        return f"{told}{f': {how}' if how else ''}.", True
-    told = f"{model}: no evidence against slope and intercept of calibration"
-    return f"{told} {measured}{but}.", bool(against)
+        evidence = f"There is evidence that {model} is miscalibrated {measured}"
+        return f"{evidence}{f': {how}' if how else ''}.", True
+    return f"{model}: no evidence against slope and intercept of calibration {measured}{but}.", bool(against)
 
 
 def _find_test(result: ModelResult, name: str) -> HypothesisTest | None:

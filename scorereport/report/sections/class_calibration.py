@@ -11,7 +11,7 @@ from scorereport.figures import describe_views, plot_views
 from scorereport.figures.views import describe_axes, name_view, shown_views
 from scorereport.formatting import format_level, format_p_value
 from scorereport.inference.outcomes import holm
-from scorereport.report.conclusions import find_alpha
+from scorereport.judging import find_alpha
 from scorereport.report.miscalibrated import equals
 from scorereport.report.parts import Section, collect_parts, make_figure
 from scorereport.report.shapes import describe_segments
