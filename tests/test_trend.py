@@ -765,6 +765,13 @@ def test_what_drifted_is_a_finding_of_the_summary(report):
     ]
 
 
+def test_several_changes_against_few_audits_carry_the_caution_on_page_one(report):
+    cautious = tuple(replace(drift, caution="Few audits.") for drift in report.trend.drifts)
+    few = replace(report, trend=replace(report.trend, drifts=cautious))
+    (finding,) = [finding for finding in conclude(few) if finding.see == "drift"]
+    assert finding.text.endswith(" Few audits.")
+
+
 def test_the_section_can_be_left_out(report):
     without = configure_again(report, limited("summary"), report.provenance)
     assert without.trend == report.trend

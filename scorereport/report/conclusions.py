@@ -281,9 +281,10 @@ def _conclude_trend(report: Report) -> Iterator[Finding]:
     elif drifted:
         named = [f"{d.label} of {d.model}" if d.model else d.label for d in drifted[:_MOST_NAMED]]
         more = [f"{len(drifted) - _MOST_NAMED} more"] if len(drifted) > _MOST_NAMED else []
+        caution = next((drift.caution for drift in drifted if drift.caution), "")
         yield Finding(
             text=f"{len(drifted)} of {len(report.trend.drifts)} numbers have changed since earlier audits by "
-            f"more than chance explains: {join_words([*named, *more])}.",
+            f"more than chance explains: {join_words([*named, *more])}. {caution}".rstrip(),
             see="drift",
             tone="open",
         )
