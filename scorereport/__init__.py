@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from scorereport.notebooks import register_renderer
+
 if TYPE_CHECKING:
     from scorereport import curves as curves
     from scorereport import inference as inference
@@ -53,15 +55,24 @@ _HOMES = {
 __all__ = ["__version__", *_MODULES, *_HOMES]  # noqa: PLE0604
 
 
+def _render_notebook(evaluation: Evaluation) -> str:
+    from scorereport.report.notebook import render_notebook
+
+    return render_notebook(evaluation)
+
+
+register_renderer(_render_notebook)
+
+
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"{__name__}.{name}")
     if name in _HOMES:
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     if name == "__version__":
-        from importlib.metadata import version
+        from scorereport.version import package_version
 
-        return version(__name__)
+        return package_version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

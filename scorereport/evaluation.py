@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from scorereport import document, frames
 from scorereport.class_results import ClassModelResult
 from scorereport.files import write_text
+from scorereport.notebooks import render_notebook
 from scorereport.results import (
     Comparisons,
     DataSummary,
@@ -23,8 +23,8 @@ from scorereport.results import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from scorereport.engines.tallies import Tallies
     from scorereport.predictions import ClassPredictions, Predictions
+    from scorereport.tallies import Tallies
 
 VERSION: Literal[1] = 1
 
@@ -216,7 +216,7 @@ class Evaluation(_OnData):
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the main tables and the reliability diagram."""
-        return import_module("scorereport.report.notebook").render_notebook(self)  # the one call upwards
+        return render_notebook(self)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Evaluation) and document.encode(self) == document.encode(other)

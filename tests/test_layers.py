@@ -13,7 +13,7 @@ PACKAGE = Path(scorereport.__file__).parent
 
 #: Each line may import from the lines above it, and modules of a folder from that folder.
 LAYERS = [
-    ["errors", "arrays", "connections", "processes", "interrupts", "resources", "suggestions"],
+    ["errors", "notebooks", "version", "arrays", "connections", "processes", "interrupts", "resources", "suggestions"],
     ["clusters", "progress", "rounding"],
     [
         "checks",
@@ -38,7 +38,7 @@ LAYERS = [
     ["reliability"],
     ["curves"],
     ["inference"],
-    ["results", "document"],
+    ["results", "document", "tallies"],
     ["class_results"],
     ["summaries", "frames"],
     ["selection", "uncertainty"],

@@ -45,9 +45,9 @@ def _top(
     ] = False,
 ) -> None:
     if version:
-        from scorereport import __version__
+        from scorereport.version import package_version
 
-        typer.echo(f"scorereport {__version__}")
+        typer.echo(f"scorereport {package_version()}")
         raise typer.Exit
 
 

@@ -9,11 +9,11 @@ import traceback
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
-from scorereport import __version__
 from scorereport.errors import UsageError
 from scorereport.fonts import font_faces, replace_invisible
 from scorereport.report.media import media_type_of
 from scorereport.resources import find_folder
+from scorereport.version import package_version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,7 +92,7 @@ def _make_environment(files: Mapping[str, Path]) -> Any:
         keep_trailing_newline=True,
     )
     del environment.filters[_RANDOM_FILTER], environment.globals[_RANDOM_GLOBAL]
-    environment.globals |= {"version": __version__, "embed": lambda name: _embed(name, files)}
+    environment.globals |= {"version": package_version(), "embed": lambda name: _embed(name, files)}
     return environment
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.engines.tallies import EDGES, find_bins
+from scorereport.tallies import EDGES, find_bins
 
 if TYPE_CHECKING:
     from scorereport.arrays import FloatArray, IntArray

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scorereport.arrays import FloatArray
-    from scorereport.engines.tallies import Tallies
     from scorereport.evaluation import Evaluation
     from scorereport.inference.components import ComponentEstimate
     from scorereport.inference.outcomes import Estimate
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from scorereport.periods import Period
     from scorereport.results import ModelScores
     from scorereport.sampling import Units
+    from scorereport.tallies import Tallies
 
 _COMPONENTS = ("miscalibration", "discrimination")
 
