@@ -9,47 +9,47 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from scorereport.notebooks import register_renderer
+from scorereport.results.notebooks import register_renderer
 
 if TYPE_CHECKING:
     from scorereport import curves as curves
     from scorereport import inference as inference
     from scorereport import scores as scores
+    from scorereport.data.reader import read_predictions as read_predictions
+    from scorereport.data.scorereport_predictions import ClassPredictions as ClassPredictions
+    from scorereport.data.scorereport_predictions import Predictions as Predictions
     from scorereport.errors import DataError as DataError
     from scorereport.errors import ScoreReportError as ScoreReportError
     from scorereport.errors import UsageError as UsageError
-    from scorereport.evaluating import evaluate as evaluate
-    from scorereport.evaluation import Evaluation as Evaluation
-    from scorereport.predictions import ClassPredictions as ClassPredictions
-    from scorereport.predictions import Predictions as Predictions
-    from scorereport.reading import read_predictions as read_predictions
+    from scorereport.evaluation.dispatch import evaluate as evaluate
+    from scorereport.evaluation.selection.selecting import select as select
+    from scorereport.evaluation.selection.selection_records import Selection as Selection
     from scorereport.reference.certificate import Certificate as Certificate
-    from scorereport.reference.certifying import certify as certify
+    from scorereport.reference.certification import certify as certify
     from scorereport.reliability.fit import Corp as Corp
     from scorereport.reliability.fit import corp as corp
-    from scorereport.report.writing import write_report as write_report
+    from scorereport.report.report_output import write_report as write_report
+    from scorereport.results.evaluation import Evaluation as Evaluation
     from scorereport.scores.skills import skill as skill
-    from scorereport.selection.records import Selection as Selection
-    from scorereport.selection.selecting import select as select
 
 _MODULES = ("curves", "inference", "scores")
 _HOMES = {
     "Certificate": "reference.certificate",
-    "ClassPredictions": "predictions",
+    "ClassPredictions": "data.scorereport_predictions",
     "Corp": "reliability.fit",
     "DataError": "errors",
-    "Evaluation": "evaluation",
-    "Predictions": "predictions",
+    "Evaluation": "results.evaluation",
+    "Predictions": "data.scorereport_predictions",
     "ScoreReportError": "errors",
-    "Selection": "selection.records",
+    "Selection": "evaluation.selection.selection_records",
     "UsageError": "errors",
-    "certify": "reference.certifying",
+    "certify": "reference.certification",
     "corp": "reliability.fit",
-    "evaluate": "evaluating",
-    "read_predictions": "reading",
-    "select": "selection.selecting",
+    "evaluate": "evaluation.dispatch",
+    "read_predictions": "data.reader",
+    "select": "evaluation.selection.selecting",
     "skill": "scores.skills",
-    "write_report": "report.writing",
+    "write_report": "report.report_output",
 }
 
 __all__ = ["__version__", *_MODULES, *_HOMES]  # noqa: PLE0604
@@ -70,7 +70,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     if name == "__version__":
-        from scorereport.version import package_version
+        from scorereport._utils.version import package_version
 
         return package_version()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

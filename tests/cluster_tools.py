@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import sqrtm
 from scipy.special import expit, ndtr
 
-from scorereport.clusters import CORRELATION
+from scorereport.reliability.clusters import CORRELATION
 
 
 def dense_cr2(columns, weight, residual, cluster, contrasts):

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import settings
 from postgres_tools import make_database, share_server
 
-from scorereport.reference.installation import Unavailable
-from scorereport.reference.references import BASE, PACKAGE, open_reference
-from scorereport.reference.session import ReferenceFailure
+from scorereport.reference.live_references import BASE, PACKAGE, open_reference
+from scorereport.reference.r_installation import Unavailable
+from scorereport.reference.r_session import ReferenceFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable

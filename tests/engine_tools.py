@@ -6,17 +6,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.engines.digesting import digest_stretch
-from scorereport.engines.records import BUCKETS, Batch, Before, LabelCount, Marks, Stretch, Sums, Survey
-from scorereport.engines.stretches import cut_at_ties
-from scorereport.groups import label_windows, rows_by_label
-from scorereport.sampling import are_whole
+from scorereport.evaluation.engines.chunk_digest import digest_stretch
+from scorereport.evaluation.engines.protocol import (
+    BUCKETS,
+    Batch,
+    Before,
+    LabelCount,
+    Marks,
+    Stretch,
+    Sums,
+    Survey,
+)
+from scorereport.evaluation.engines.stretches import cut_at_ties
+from scorereport.evaluation.subgroups import label_windows, rows_by_label
+from scorereport.reliability.sampling import are_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from scorereport.engines.digest import Digest
-    from scorereport.predictions import Predictions
+    from scorereport.data.scorereport_predictions import Predictions
+    from scorereport.evaluation.engines.digest import Digest
 
 
 class ArrayEngine:

@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 from audit_tools import BRIEF, make_scored, write_audit
 
 from scorereport.audit.inspecting import verify_plan
-from scorereport.audit.planning import read_plan
-from scorereport.audit.running import run_audit
+from scorereport.audit.plan import read_plan
+from scorereport.audit.run import run_audit
 
 
 def fork(action) -> int:

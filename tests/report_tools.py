@@ -15,13 +15,13 @@ import pikepdf
 import pypdfium2
 
 import scorereport as sr
-from scorereport.comparison import Comparison, Verdict, compare_numbers
 from scorereport.configuration import SECTION_NAMES, parse_configuration, read_configuration
 from scorereport.reference.certificate import Certificate
+from scorereport.reference.comparison_records import Comparison, Verdict, compare_numbers
 from scorereport.report.choosing import choose_checkpoint
 from scorereport.report.provenance import Provenance, Revision
-from scorereport.report.record import Report, configure_again, make_report
-from scorereport.report.render import hash_templates
+from scorereport.report.report_record import Report, configure_again, make_report
+from scorereport.report.templates import hash_templates
 
 DATE = "2026-11-15"
 TIME = "2026-11-15T07:30:12+00:00"

@@ -10,11 +10,11 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from scorereport.configuration import Bounds
-from scorereport.configuration.measures import MEASURES
-from scorereport.history.records import BEGINNING, FiledFile, Record, Status
-from scorereport.judging import Judgement, Light, find_light, worst
-from scorereport.periods import Period
-from scorereport.trend.records import Distribution, Drift, Number, Snapshot
+from scorereport.configuration.judging import Judgement, Light, find_light, worst
+from scorereport.configuration.measure_limits import MEASURES
+from scorereport.configuration.periods import Period
+from scorereport.history.audit_record import BEGINNING, FiledFile, Record, Status
+from scorereport.history.trend.drift_records import Distribution, Drift, Number, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

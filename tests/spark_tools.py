@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from scorereport.engines.records import Marks
-from scorereport.engines.spark.session import end_java
+from scorereport.evaluation.engines.protocol import Marks
+from scorereport.evaluation.engines.spark.spark_session import end_java
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
-    from scorereport.engines.digest import Digest
-    from scorereport.engines.records import LabelCount, Survey
+    from scorereport.evaluation.engines.digest import Digest
+    from scorereport.evaluation.engines.protocol import LabelCount, Survey
 
 #: Small and quick: these tests wait for Spark's planning, not for its work. Tasks are tried three times.
 SETTINGS = {

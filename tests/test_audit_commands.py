@@ -14,9 +14,9 @@ import pytest
 from audit_tools import make_scored, write_audit
 from typer.testing import CliRunner
 
-from scorereport.audit.running import run_audit
-from scorereport.clock import fixed_time
-from scorereport.commands import app
+from scorereport._utils.clock import fixed_time
+from scorereport.audit.run import run_audit
+from scorereport.cli.application import app
 from scorereport.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import get_args, get_type_hints
 import jsonschema
 import pytest
 
-from scorereport.audit.planning import read_plan
-from scorereport.audit.running import run_audit
+from scorereport.audit.plan import read_plan
+from scorereport.audit.run import run_audit
 from scorereport.configuration import configuration_schema, parse_configuration
 from scorereport.configuration.audit_tables import AuditTable
-from scorereport.configuration.reading import parse_toml
+from scorereport.configuration.toml_reader import parse_toml
 from scorereport.errors import UsageError
 
 DOCUMENTATION = (Path(__file__).parents[1] / "docs" / "audits.md").read_text(encoding="utf-8")

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from audit_tools import BRIEF, make_scored, run_command, write_audit
 
+from scorereport._utils.clock import fixed_time
 from scorereport.audit.inspecting import verify_plan
-from scorereport.audit.planning import read_plan
-from scorereport.audit.running import run_audit
-from scorereport.clock import fixed_time
+from scorereport.audit.plan import read_plan
+from scorereport.audit.run import run_audit
 from scorereport.errors import ExitCode
-from scorereport.history.records import Status
+from scorereport.history.audit_record import Status
 from scorereport.history.store import open_history
 
 HERE = Path(__file__).parent
@@ -71,14 +71,14 @@ def test_thirty_runs_killed_at_random_moments_harm_nothing(tmp_path):
 
 #: Right before which function a run is killed, and whether it has a record then.
 STEPS = {
-    "scorereport.audit.running:gather": False,
-    "scorereport.files:_fill": False,
+    "scorereport.audit.run:gather": False,
+    "scorereport._utils.scorereport_files:_fill": False,
     "pathlib:Path.replace": False,
     "scorereport.history.store:History.append": False,
     "scorereport.history.store:insert_record": False,
     "scorereport.history.store:advance_head": True,
-    "scorereport.audit.filing:Shelf.settle": True,
-    "scorereport.audit.following:tell": True,
+    "scorereport.audit.report_folder:Shelf.settle": True,
+    "scorereport.audit.after_run:tell": True,
 }
 
 

@@ -16,20 +16,20 @@ import pandas as pd
 import pytest
 from audit_tools import BRIEF, make_scored, write_audit
 
-from scorereport.audit import following, making
+from scorereport._utils.clock import fixed_time
+from scorereport._utils.json_documents import encode
+from scorereport.audit import after_run, audit_report
 from scorereport.audit.channels import limits
-from scorereport.audit.filing import Shelf
 from scorereport.audit.inspecting import verify_plan
-from scorereport.audit.planning import read_plan
-from scorereport.audit.running import Run, run_audit
-from scorereport.clock import fixed_time
-from scorereport.document import encode
+from scorereport.audit.plan import read_plan
+from scorereport.audit.report_folder import Shelf
+from scorereport.audit.run import Run, run_audit
+from scorereport.configuration.periods import find_period, read_as_of
 from scorereport.errors import ExitCode, UsageError
-from scorereport.history.records import BEGINNING, FiledFile, Status
+from scorereport.history.audit_record import BEGINNING, FiledFile, Status
 from scorereport.history.store import open_history
-from scorereport.periods import find_period, read_as_of
-from scorereport.report.record import read_report
-from scorereport.trend.records import Drift, Trend
+from scorereport.history.trend.drift_records import Drift, Trend
+from scorereport.report.report_record import read_report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -181,7 +181,7 @@ def test_a_small_drift_is_told_but_is_no_warning():
         trend = Trend(snapshots=(), drifts=(replace(drift, size=size),))
         assert trend.has_drifted
         report = SimpleNamespace(certificate=None, trend=trend, verdict=None)
-        assert making.Made(report=report, snapshot=None, forms={}).status is status
+        assert audit_report.Made(report=report, snapshot=None, forms={}).status is status
 
 
 def test_drift_is_a_warning(folder, call):
@@ -233,7 +233,7 @@ def test_a_required_certificate_that_cannot_be_had_is_a_failure(folder, monkeypa
         verdict = "not certified"
         attempts = ()
 
-    monkeypatch.setattr("scorereport.reference.certifying.certify", lambda _evaluation: Absent())
+    monkeypatch.setattr("scorereport.reference.certification.certify", lambda _evaluation: Absent())
     config = write_audit(folder, certify="required")
     record = run_audit(config, as_of=OCTOBER).record
     assert (record.status, record.exit_code) == (Status.FAILED, ExitCode.CERTIFICATE_FAILED)
@@ -245,7 +245,7 @@ def test_an_error_that_nobody_foresaw_is_recorded_with_its_kind(folder, monkeypa
         raise ZeroDivisionError("division by the secret hunter22")
 
     monkeypatch.setenv("HOOK", "hunter22")
-    monkeypatch.setattr(making, "evaluate", stumble)
+    monkeypatch.setattr(audit_report, "evaluate", stumble)
     config = write_audit(folder, notify={"on": ["pass"], "webhook": {"url": "http://127.0.0.1/${HOOK}"}})
     outcome = run_audit(config, as_of=OCTOBER)
     assert outcome.record.status is Status.FAILED
@@ -262,7 +262,7 @@ def test_full_disk_leaves_a_record_and_nothing_else(folder, monkeypatch):
     def fill(*_arguments):
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr("scorereport.files._fill", fill)
+    monkeypatch.setattr("scorereport._utils.scorereport_files._fill", fill)
     record = run_audit(config, as_of=OCTOBER).record
     monkeypatch.undo()
     assert record.status is Status.FAILED
@@ -340,7 +340,7 @@ def test_what_goes_wrong_after_a_record_is_told_without_secrets(folder, monkeypa
         raise UsageError("no way to hunter2222")
 
     monkeypatch.setenv("HOOK", "hunter2222")
-    monkeypatch.setattr(following, "retain", stumble)
+    monkeypatch.setattr(after_run, "retain", stumble)
     config = write_audit(folder, notify={"on": ["fail"], "webhook": {"url": "http://127.0.0.1/${HOOK}"}})
     outcome = run_audit(config, as_of=OCTOBER)
     assert outcome.record.status is Status.DONE
@@ -437,10 +437,10 @@ def test_a_race_with_another_configuration_keeps_both_records(folder, monkeypatc
     """Their folders differ, and so their locks; only the history can tell them apart."""
     history = {"database": f"sqlite:///{folder}/shared.db"}
     slow = write_audit(folder, "slow", name="loans", folder="machine-1", history=history)
-    right = making.evaluate
+    right = audit_report.evaluate
 
     def wait_for_the_other(*arguments, **options):
-        monkeypatch.setattr(making, "evaluate", right)
+        monkeypatch.setattr(audit_report, "evaluate", right)
         # The configuration is part of what makes two audits the same: the other machine has the same file.
         text = slow.read_text().replace("machine-1", "machine-2")
         other = folder / "other.toml"
@@ -448,7 +448,7 @@ def test_a_race_with_another_configuration_keeps_both_records(folder, monkeypatc
         assert run_audit(other, as_of=OCTOBER).is_new
         return right(*arguments, **options)
 
-    monkeypatch.setattr(making, "evaluate", wait_for_the_other)
+    monkeypatch.setattr(audit_report, "evaluate", wait_for_the_other)
     outcome = run_audit(slow, as_of=OCTOBER)
     records = read_history(slow)
     assert [record.attempt for record in records] == [1, 2]  # of two configurations, so both are kept
@@ -458,10 +458,10 @@ def test_a_race_with_another_configuration_keeps_both_records(folder, monkeypatc
 
 def test_a_record_that_another_machine_made_meanwhile_is_the_answer(folder, monkeypatch):
     config = write_audit(folder)
-    right, made = making.evaluate, []
+    right, made = audit_report.evaluate, []
 
     def wait_for_the_other(*arguments, **options):
-        monkeypatch.setattr(making, "evaluate", right)
+        monkeypatch.setattr(audit_report, "evaluate", right)
         plan = read_plan(config)
         run = Run(plan=plan, moment=plan.now, period=find_period(plan.audit.window.period, plan.now))
         run = replace(run, moment=read_as_of(OCTOBER, plan.zone))
@@ -470,7 +470,7 @@ def test_a_record_that_another_machine_made_meanwhile_is_the_answer(folder, monk
             made.append(run.perform(history, again=False))
         return right(*arguments, **options)
 
-    monkeypatch.setattr(making, "evaluate", wait_for_the_other)
+    monkeypatch.setattr(audit_report, "evaluate", wait_for_the_other)
     outcome = run_audit(config, as_of=OCTOBER)
     assert made[0].is_new
     assert not outcome.is_new
@@ -494,7 +494,7 @@ def test_people_are_told_of_a_record_though_the_run_was_killed_before(folder, mo
     def die(*_arguments, **_options):
         raise Killed
 
-    monkeypatch.setattr(following, "tell", die)
+    monkeypatch.setattr(after_run, "tell", die)
     with pytest.raises(Killed):
         run_audit(config, as_of=OCTOBER)
     monkeypatch.undo()

@@ -17,13 +17,13 @@ from scipy.integrate import quad
 from scipy.stats import beta, binom
 
 import scorereport as sr
-from scorereport.progress import watched_by
-from scorereport.reference.laws import is_likely_quantile
-from scorereport.reliability import chernoff, resampled
+from scorereport._utils.progress import watched_by
+from scorereport.reference.band_distributions import is_likely_quantile
+from scorereport.reliability import asymptotic_bands, band_bounds
+from scorereport.reliability.band_bounds import fewest_resamples, redraw_curves
 from scorereport.reliability.bands import POINTWISE_NOTE, BandRequest, choose_method
 from scorereport.reliability.honest import choose_cells
-from scorereport.reliability.resampled import fewest_resamples, redraw_curves
-from scorereport.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, stream
 
 CASES = recorded("reliabilitydiag")["cases"]
 FIT = sr.corp([0, 1, 0, 1, 1], [0.1, 0.3, 0.5, 0.7, 0.9])
@@ -113,21 +113,21 @@ def test_real_outcomes_have_no_band():
     ("probability", "quantile"), [(0.9, 0.664235), (0.95, 0.845081), (0.975, 0.998181), (0.995, 1.286659)]
 )
 def test_quantiles_agree_with_published_ones(probability, quantile):
-    assert round(chernoff.chernoff_quantile(probability), 6) == quantile
+    assert round(asymptotic_bands.chernoff_quantile(probability), 6) == quantile
 
 
 @pytest.mark.parametrize("probability", [0.5, 0.6, 0.95, 0.9999, 0.999999])
 def test_quantiles_invert_an_independent_quadrature(probability):
-    density = lambda z: chernoff._density(np.array([z]))[0]  # noqa: E731
-    q = chernoff.chernoff_quantile(probability)
+    density = lambda z: asymptotic_bands._density(np.array([z]))[0]  # noqa: E731
+    q = asymptotic_bands.chernoff_quantile(probability)
     mass, _ = quad(density, 0, q, epsabs=1e-13, limit=200)
     assert 0.5 + mass == pytest.approx(probability, abs=1e-11)
-    assert chernoff.chernoff_quantile(1 - probability) == pytest.approx(-q, abs=1e-10)
+    assert asymptotic_bands.chernoff_quantile(1 - probability) == pytest.approx(-q, abs=1e-10)
 
 
 def test_the_law_has_mass_one_and_its_known_variance():
     z = np.linspace(-4, 4, 4001)
-    density = chernoff._density(z)
+    density = asymptotic_bands._density(z)
     assert np.trapezoid(density, z) == pytest.approx(1, abs=1e-12)
     assert np.trapezoid(z**2 * density, z) == pytest.approx(0.26355964, abs=1e-8)
 
@@ -135,12 +135,12 @@ def test_the_law_has_mass_one_and_its_known_variance():
 def test_levels_beyond_the_table_are_no_trouble():
     """R has no answer above .9998."""
     assert (
-        chernoff.chernoff_quantile(0.99999)
-        > chernoff.chernoff_quantile(0.9999)
+        asymptotic_bands.chernoff_quantile(0.99999)
+        > asymptotic_bands.chernoff_quantile(0.9999)
         == pytest.approx(1.784955, abs=1e-6)
     )
     with pytest.raises(sr.UsageError, match=r"^`probability` must lie in \[0\.5, 0\.9999\]; got 0\.99999\.$"):
-        chernoff.interpolated_chernoff_quantile(0.99999)
+        asymptotic_bands.interpolated_chernoff_quantile(0.99999)
 
 
 # The choice of a method
@@ -381,7 +381,7 @@ def test_curves_that_say_nothing_are_left_out_of_quantiles(rows):
     """Also where one curve is left, or none."""
     curves = np.sort(rows, axis=0)
     for level in (0.05, 0.5, 0.95):
-        found = resampled._quantile(curves, level)
+        found = band_bounds._quantile(curves, level)
         for column, value in zip(curves.T, found, strict=True):
             known = column[~np.isnan(column)]
             expected = np.quantile(known, level) if len(known) else nan
@@ -930,7 +930,7 @@ def test_extreme_levels_are_refused_at_once(monkeypatch):
         yield from islice(count(start), 10_000)
         pytest.fail("counted more than 10,000 numbers")
 
-    monkeypatch.setattr(resampled, "count", few, raising=False)
+    monkeypatch.setattr(band_bounds, "count", few, raising=False)
     assert fewest_resamples(1 - 1e-9) == pytest.approx(2e9, rel=1e-6)
 
 

@@ -19,12 +19,12 @@ from statsmodels.stats.proportion import proportion_confint
 
 import scorereport as sr
 from scorereport.inference import bootstrap
+from scorereport.inference.bootstrap_resamples import bootstrap_panel
 from scorereport.inference.bootstrap_results import METHODS, _bounds
-from scorereport.inference.bootstrapping import bootstrap_panel
-from scorereport.inference.measures import resolve_measure
+from scorereport.inference.losses import resolve_measure
 from scorereport.inference.panel import make_panel
 from scorereport.inference.rates import rate_interval
-from scorereport.sampling import SEED, Units, stream
+from scorereport.reliability.sampling import SEED, Units, stream
 
 SCORES = (
     ("brier", {}),
@@ -552,7 +552,7 @@ def test_the_order_of_rows_leaves_no_bit(kind):
 
 @pytest.mark.parametrize("kind", ["rows", "clusters"])
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch, kind):
-    monkeypatch.setattr("scorereport.parallel._ROWS_WORTH_A_THREAD", 1)
+    monkeypatch.setattr("scorereport._utils.machine._ROWS_WORTH_A_THREAD", 1)
     found = []
     for threads in ("1", "2", "7"):
         monkeypatch.setenv("SCOREREPORT_THREADS", threads)

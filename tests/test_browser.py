@@ -14,11 +14,11 @@ import pikepdf
 import pytest
 
 import scorereport as sr
-from scorereport.comparison import Comparison, Verdict
-from scorereport.findings import Section, Study
-from scorereport.report.context import describe_study
-from scorereport.report.guarding import add_policy
-from scorereport.report.render import embed_fonts, render_html
+from scorereport.reference.comparison_records import Comparison, Verdict
+from scorereport.reference.reference_documents import Section, Study
+from scorereport.report.document_context import describe_study
+from scorereport.report.page_policy import add_policy
+from scorereport.report.templates import embed_fonts, render_html
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium")

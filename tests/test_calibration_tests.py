@@ -14,22 +14,26 @@ from sklearn.calibration import calibration_curve
 from statsmodels.nonparametric.smoothers_lowess import lowess
 
 import scorereport as sr
-from scorereport.inference import smoothing
-from scorereport.inference.binning import expected_calibration_error
-from scorereport.inference.calibration import hosmer_lemeshow_test, mean_calibration_test, spiegelhalter_test
-from scorereport.inference.flexible import flexible_curve
+from scorereport.inference import smooth_calibration
+from scorereport.inference.binned_errors import expected_calibration_error
+from scorereport.inference.calibration_tests import (
+    hosmer_lemeshow_test,
+    mean_calibration_test,
+    spiegelhalter_test,
+)
+from scorereport.inference.estimates import Estimate
+from scorereport.inference.flexible_curves import flexible_curve
 from scorereport.inference.grades import grade_test, grade_tests
-from scorereport.inference.information import sum_over_draws
+from scorereport.inference.likelihood import sum_over_draws
 from scorereport.inference.logistic import fit_line, fit_offset, line_influence
 from scorereport.inference.lowess import smooth_weighted
-from scorereport.inference.outcomes import Estimate
 from scorereport.inference.regression import (
     calibration_line,
     line_tests,
     unreliability_test,
 )
-from scorereport.inference.smoothing import calibration_errors
-from scorereport.sampling import Units
+from scorereport.inference.smooth_calibration import calibration_errors
+from scorereport.reliability.sampling import Units
 
 RNG = np.random.default_rng(7)
 N = 400
@@ -741,7 +745,7 @@ def test_many_cases_are_thinned_and_lose_little(monkeypatch):
     p = expit(rng.normal(-4, 1, 6000))
     y = (rng.random(6000) < p**0.8).astype(float)
     thinned = calibration_errors(y, p)
-    monkeypatch.setattr(smoothing, "_FEW_CASES", 10_000)
+    monkeypatch.setattr(smooth_calibration, "_FEW_CASES", 10_000)
     full = calibration_errors(y, p)
     np.testing.assert_allclose(
         [thinned.ici, thinned.e50, thinned.e90], [full.ici, full.e50, full.e90], rtol=1e-3

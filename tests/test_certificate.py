@@ -24,7 +24,18 @@ from hypothesis import strategies as st
 from reference_tools import give_up
 
 import scorereport as sr
-from scorereport.comparison import (
+from scorereport.curves import roc_curve
+from scorereport.reference import band_comparison, band_distributions, certification, deviations
+from scorereport.reference.band_comparison import FALSE_ALARMS, OUR_DRAWS, POINTS, ResampledBand
+from scorereport.reference.band_distributions import (
+    band_of,
+    count_unlikely,
+    is_likely_band,
+    is_likely_quantile,
+    likely_ranks,
+    likely_sizes,
+)
+from scorereport.reference.comparison_records import (
     UNEXPECTED,
     Comparison,
     Verdict,
@@ -33,27 +44,16 @@ from scorereport.comparison import (
     distance,
     summarise,
 )
-from scorereport.curves import roc_curve
-from scorereport.reference import banding, certifying, deviations, laws
-from scorereport.reference.banding import FALSE_ALARMS, OUR_DRAWS, POINTS, ResampledBand
-from scorereport.reference.comparing import Comparer
-from scorereport.reference.installation import Unavailable
-from scorereport.reference.laws import (
-    band_of,
-    count_unlikely,
-    is_likely_band,
-    is_likely_quantile,
-    likely_ranks,
-    likely_sizes,
-)
+from scorereport.reference.live_references import BASE, PACKAGE, open_reference
+from scorereport.reference.model_comparison import Comparer
 from scorereport.reference.questions import RESAMPLED, Answer, BandAnswer, Question, read_answer
-from scorereport.reference.recorded import compare_fit, decompose_all, describe_record, read_case
-from scorereport.reference.references import BASE, PACKAGE, open_reference
-from scorereport.reference.session import ReferenceFailure
+from scorereport.reference.r_installation import Unavailable
+from scorereport.reference.r_session import ReferenceFailure
+from scorereport.reference.recorded_answers import compare_fit, decompose_all, describe_record, read_case
 from scorereport.reliability import bands
-from scorereport.reliability.resampled import redraw_curves
-from scorereport.study.cases import SHAPES, draw_cases
+from scorereport.reliability.band_bounds import redraw_curves
 from scorereport.study.live import compare_live
+from scorereport.study.seeded_cases import SHAPES, draw_cases
 
 RECORD = {case["name"]: case for case in recorded("reliabilitydiag")["cases"]}
 INF, NAN = math.inf, math.nan
@@ -423,19 +423,19 @@ def test_one_bound_that_does_not_fit_is_counted():
 @pytest.fixture(autouse=True)
 def _curves_once(monkeypatch):
     """Draw the same curves of the engine, and bands of them, only once in all tests, and a fifth of them."""
-    monkeypatch.setattr(banding, "OUR_DRAWS", OUR_DRAWS // 5)
-    monkeypatch.setattr(banding, "redraw_curves", redraw_once)
-    monkeypatch.setattr(laws, "_usual_share", share_once)
+    monkeypatch.setattr(band_comparison, "OUR_DRAWS", OUR_DRAWS // 5)
+    monkeypatch.setattr(band_comparison, "redraw_curves", redraw_once)
+    monkeypatch.setattr(band_distributions, "_usual_share", share_once)
 
 
 @pytest.fixture
 def all_curves(monkeypatch):
     """As many curves as users get, for what a fifth of them cannot tell."""
-    monkeypatch.setattr(banding, "OUR_DRAWS", OUR_DRAWS)
+    monkeypatch.setattr(band_comparison, "OUR_DRAWS", OUR_DRAWS)
 
 
 DRAWN, SHARES = {}, {}
-usual_share = laws._usual_share
+usual_share = band_distributions._usual_share
 
 
 def share_once(curves, *options):
@@ -1088,7 +1088,9 @@ def test_resampled_bands_of_equal_laws_are_not_accused():
 
 
 def test_an_engine_whose_curves_say_nothing_is_accused(monkeypatch):
-    monkeypatch.setattr(banding, "redraw_curves", lambda _, x, draws, seed: np.full((draws, len(x)), NAN))  # noqa: ARG005
+    monkeypatch.setattr(
+        band_comparison, "redraw_curves", lambda _, x, draws, seed: np.full((draws, len(x)), NAN)
+    )
     question, answer = read("rounded 2")
     lines = compare(question, answer)
     assert lines[CONSISTENCY].verdict is Verdict.DIFFERS
@@ -1408,7 +1410,7 @@ def break_discrete_band(monkeypatch):
 
 
 def break_draws(monkeypatch):
-    from scorereport.reliability.sample import Sample
+    from scorereport.reliability.fitted_sample import Sample
 
     simulation = Sample.simulation
     monkeypatch.setattr(Sample, "simulation", lambda sample, chance: simulation(sample, chance**3))
@@ -1418,7 +1420,7 @@ def break_draws(monkeypatch):
 @pytest.mark.parametrize("break_engine", [break_mean, break_fit, break_discrete_band, break_draws])
 def test_a_broken_engine_differs_from_the_record(break_engine, monkeypatch):
     if break_engine is not break_draws:  # for the others the curves of resampled bands are of no account
-        monkeypatch.setattr(banding, "OUR_DRAWS", 200)
+        monkeypatch.setattr(band_comparison, "OUR_DRAWS", 200)
     broken = break_engine(monkeypatch)
     c = sr.certify(evaluate(make_frame(30)), reference="recorded")
     differing = {line.quantity for line in c.comparisons if line.verdict is Verdict.DIFFERS}
@@ -1482,7 +1484,7 @@ def recorded_certificate(evaluation):
 @pytest.fixture
 def _quick_record(recorded_certificate, monkeypatch):
     """The comparisons with the record as they were the first time, which take seconds."""
-    monkeypatch.setattr(certifying, "compare_with_record", lambda: iter(recorded_certificate.comparisons))
+    monkeypatch.setattr(certification, "compare_with_record", lambda: iter(recorded_certificate.comparisons))
 
 
 def test_a_recorded_certificate_is_none_of_these_data(recorded_certificate):
@@ -1612,19 +1614,19 @@ def base():
 @pytest.fixture
 def few_draws(monkeypatch):
     """Few draws of the engine too; where bands of random draws are not what a test is about."""
-    monkeypatch.setattr(banding, "OUR_DRAWS", 200)
+    monkeypatch.setattr(band_comparison, "OUR_DRAWS", 200)
 
 
 @pytest.fixture
 def running(package, base, monkeypatch, few_draws):  # noqa: ARG001
     """Certificates by references that run already; also without resampled bands, for which R takes long."""
-    monkeypatch.setattr(certifying, "FEWEST_DRAWS", 0)
+    monkeypatch.setattr(certification, "FEWEST_DRAWS", 0)
 
     @contextmanager
     def find(kind, _time_limit):
         yield {PACKAGE: package, BASE: base}[kind]
 
-    monkeypatch.setattr(certifying, "open_reference", find)
+    monkeypatch.setattr(certification, "open_reference", find)
 
 
 def certify(evaluation, **options):
@@ -1672,7 +1674,7 @@ def test_three_models_are_certified_by_the_package(evaluation, package, tmp_path
         "3 agree of the evaluation with the engine itself; 18 agree with plain arithmetic of base R; "
         "6 agree with numpy."
     )
-    assert c.left_out == certifying.LEFT_OUT
+    assert c.left_out == certification.LEFT_OUT
     path = tmp_path / "certificate.json"
     c.to_json(path)
     assert sr.Certificate.from_json(path) == c
@@ -2103,7 +2105,7 @@ def open_once(monkeypatch, reference):
     def find(_kind, _time_limit):
         yield reference
 
-    monkeypatch.setattr(certifying, "open_reference", find)
+    monkeypatch.setattr(certification, "open_reference", find)
 
 
 @pytest.mark.r

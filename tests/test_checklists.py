@@ -7,14 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scorereport.checklists import (
-    Checklist,
-    ChecklistItem,
-    Status,
-    fill_checklist,
-    parse_checklist,
-    read_checklists,
-)
+from scorereport._utils.resources import find_folder
 from scorereport.configuration import (
     CHECKLISTS,
     SECTION_NAMES,
@@ -23,7 +16,14 @@ from scorereport.configuration import (
     read_configuration,
 )
 from scorereport.errors import UsageError
-from scorereport.resources import find_folder
+from scorereport.report.checklists import (
+    Checklist,
+    ChecklistItem,
+    Status,
+    fill_checklist,
+    parse_checklist,
+    read_checklists,
+)
 
 DOCUMENTATION = (Path(__file__).resolve().parents[1] / "docs" / "configuration.md").read_text(
     encoding="utf-8"

@@ -15,18 +15,18 @@ import pytest
 from reference_tools import give_up
 
 import scorereport as sr
-from scorereport.comparison import Comparison, Verdict
-from scorereport.progress import watched_by
-from scorereport.reference import asking, banding, certifying
-from scorereport.reference.installation import Unavailable
-from scorereport.reference.laws import band_of
-from scorereport.reference.recorded import decompose_all
-from scorereport.reference.references import BASE, NAMES, PACKAGE, open_reference
-from scorereport.reference.session import ReferenceFailure
-from scorereport.reference.views import DRAWN_VIEWS, count_views, find_views, make_views
-from scorereport.reliability.resampled import redraw_curves
-from scorereport.report.comparisons import LISTED_UNEXPECTED
-from scorereport.report.context import describe_certificate
+from scorereport._utils.progress import watched_by
+from scorereport.reference import asking, band_comparison, certification
+from scorereport.reference.band_distributions import band_of
+from scorereport.reference.binary_views import DRAWN_VIEWS, count_views, find_views, make_views
+from scorereport.reference.comparison_records import Comparison, Verdict
+from scorereport.reference.live_references import BASE, NAMES, PACKAGE, open_reference
+from scorereport.reference.r_installation import Unavailable
+from scorereport.reference.r_session import ReferenceFailure
+from scorereport.reference.recorded_answers import decompose_all
+from scorereport.reliability.band_bounds import redraw_curves
+from scorereport.report.document_context import describe_certificate
+from scorereport.report.tables.reference_tables import LISTED_UNEXPECTED
 from scorereport.scores.ranking import area_under_roc
 from scorereport.scores.registry import get_score
 
@@ -217,9 +217,9 @@ class StandIn:
 @pytest.fixture
 def use(monkeypatch):
     """Certify by a stand-in, with few draws or none."""
-    monkeypatch.setattr(banding, "OUR_DRAWS", 200)
-    monkeypatch.setattr(certifying, "FEWEST_DRAWS", 0)
-    monkeypatch.setattr(certifying, "compare_with_record", lambda: iter(()))
+    monkeypatch.setattr(band_comparison, "OUR_DRAWS", 200)
+    monkeypatch.setattr(certification, "FEWEST_DRAWS", 0)
+    monkeypatch.setattr(certification, "compare_with_record", lambda: iter(()))
 
     def use_reference(*references):
         by_kind = {PACKAGE if reference.is_package else BASE: reference for reference in references}
@@ -230,7 +230,7 @@ def use(monkeypatch):
                 raise Unavailable("There is none.", "")
             yield by_kind[kind]
 
-        monkeypatch.setattr(certifying, "open_reference", find)
+        monkeypatch.setattr(certification, "open_reference", find)
         return references[0]
 
     return use_reference
@@ -324,7 +324,7 @@ def test_r_resamples_bands_of_few_views_and_the_certificate_says_of_which(k, ord
         f"R's resampled bands, which take seconds each, of all but {len(drawn)} of the {len(views)} binary "
         f"questions about each model ({', '.join(drawn)})"
     )
-    assert c.left_out == (*certifying.CLASS_LEFT_OUT, *([told] if len(drawn) < len(views) else []))
+    assert c.left_out == (*certification.CLASS_LEFT_OUT, *([told] if len(drawn) < len(views) else []))
     assert c.verdict == "certified"
 
 
@@ -360,8 +360,8 @@ def test_fractional_weights_are_for_base_r(frame, use):
     use(package, base)
     c = certify(evaluate(frame, LABELS, weight="share"), draws=100)
     assert (c.verdict, c.reference, package.questions) == ("certified", base.title, [])
-    assert [attempt.reason for attempt in c.attempts] == [certifying.NO_WEIGHTS]
-    assert c.left_out == certifying.CLASS_LEFT_OUT
+    assert [attempt.reason for attempt in c.attempts] == [certification.NO_WEIGHTS]
+    assert c.left_out == certification.CLASS_LEFT_OUT
     left = {line.subject for line in c.comparisons if line.verdict is Verdict.NOT_COMPARED}
     assert left == {f"sharp, {view}" for view in THRESHOLDS + CLASSES}
 

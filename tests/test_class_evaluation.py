@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
-from scorereport import document
-from scorereport.classes.calibration import judge_calibration
-from scorereport.classes.measures import choose_mean_measures, choose_table_measures
-from scorereport.classes.resampling import MeanScores
-from scorereport.classes.views import make_families
+from scorereport._utils import json_documents
+from scorereport.evaluation.calibration import judge_calibration
+from scorereport.evaluation.class_bootstrap import MeanScores
+from scorereport.evaluation.class_measures import choose_mean_measures, choose_table_measures
+from scorereport.evaluation.class_views import make_families
 from scorereport.inference.class_panel import make_class_panel
-from scorereport.results import Settings
-from scorereport.scores.labels import confusion_table
+from scorereport.results.model_records import Settings
+from scorereport.scores.hard_labels import confusion_table
 
 CLASSES = ["low", "mid", "high", "top"]
 
@@ -322,7 +322,7 @@ def test_the_order_of_rows_leaves_no_trace(frame):
     shuffled = frame[:80].sample(frac=1, random_state=5)
     again = evaluate(shuffled, **options)
     same = replace(again.data, sha256=first.data.sha256)
-    assert document.dump(replace(again, data=same)) == document.dump(first)
+    assert json_documents.dump(replace(again, data=same)) == json_documents.dump(first)
 
 
 # inference

@@ -9,16 +9,16 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
-from scorereport.classes.measures import order_of_tables
 from scorereport.configuration import parse_configuration
-from scorereport.fonts import covers
+from scorereport.evaluation.class_measures import order_of_tables
+from scorereport.plots.fonts import covers
 from scorereport.report.conclusions import conclude
-from scorereport.report.formulas.catalogue import CATALOGUE
-from scorereport.report.formulas.classes import CLASS_CATALOGUE, CLASS_SCORES, CLASS_SYMBOLS
-from scorereport.report.precision import describe_size, precision_table
+from scorereport.report.methods.class_formulas import CLASS_CATALOGUE, CLASS_SCORES, CLASS_SYMBOLS
+from scorereport.report.methods.formula_catalogue import CATALOGUE
+from scorereport.report.methods.sample_precision import describe_size, precision_table
 from scorereport.report.provenance import Provenance
-from scorereport.report.record import make_report
-from scorereport.report.sections.methods import describe_methods
+from scorereport.report.report_record import make_report
+from scorereport.report.sections.methods_section import describe_methods
 from scorereport.scores import get_score
 
 K = 3

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
-from scorereport.class_results import CLASS, THRESHOLD, Confusion
+from scorereport.cli.terminal import print_evaluation
 from scorereport.errors import UsageError
-from scorereport.figures import (
+from scorereport.plots import (
     describe_confusion,
     describe_view_components,
     describe_views,
@@ -22,23 +22,23 @@ from scorereport.figures import (
     plot_views,
     render_svg,
 )
-from scorereport.figures.views import MOST_SHOWN, describe_axes, leaves_band, shown_views
+from scorereport.plots.class_reliability import MOST_SHOWN, describe_axes, leaves_band, shown_views
 from scorereport.report.assembly import describe_report
 from scorereport.report.provenance import Provenance
-from scorereport.report.record import make_report
-from scorereport.report.render import render_html
+from scorereport.report.report_record import make_report
 from scorereport.report.sections.class_calibration import describe_class_calibration
-from scorereport.report.sections.class_data import describe_class_data
-from scorereport.report.sections.class_decomposition import describe_class_decomposition
-from scorereport.report.sections.class_discrimination import describe_class_discrimination
-from scorereport.report.sections.class_performance import describe_class_performance
+from scorereport.report.sections.data_section import describe_class_data
+from scorereport.report.sections.decomposition_section import describe_class_decomposition
+from scorereport.report.sections.discrimination_section import describe_class_discrimination
+from scorereport.report.sections.performance_section import describe_class_performance
+from scorereport.report.tables.class_scoring import cost_matrix_table, cost_table, penalty_table, read_costs
+from scorereport.report.tables.data_tables import class_forecast_table, class_table, label_table
+from scorereport.report.tables.decomposition_tables import sum_views, view_table
+from scorereport.report.tables.score_tables import score_table
+from scorereport.report.tables.tables_overview import evaluation_tables
+from scorereport.report.templates import render_html
+from scorereport.results.class_records import CLASS, THRESHOLD, Confusion
 from scorereport.scores import naive_expected_cost
-from scorereport.tables.class_scoring import cost_matrix_table, cost_table, penalty_table, read_costs
-from scorereport.tables.classes import class_forecast_table, class_table, label_table
-from scorereport.tables.overview import evaluation_tables
-from scorereport.tables.scoring import score_table
-from scorereport.tables.viewing import sum_views, view_table
-from scorereport.terminal import print_evaluation
 
 GRADES = ["none", "mild", "moderate", "severe"]
 GREEK = ["Ωμέγα", "κακή 🙂", "ohneLeerzeichenUndMitSehrVielenBuchstabenUndNochMehrDavon1234", "x"]

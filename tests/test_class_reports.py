@@ -51,15 +51,15 @@ from report_tools import (
 from scipy.optimize import isotonic_regression
 
 import scorereport as sr
-from scorereport import ordinal_demo
 from scorereport.configuration import parse_configuration, read_configuration
 from scorereport.errors import ExitCode
+from scorereport.examples import party_identification
 from scorereport.report.assembly import describe_report
-from scorereport.report.guarding import PAGE_POLICY, check_self_contained
+from scorereport.report.page_policy import PAGE_POLICY, check_self_contained
 from scorereport.report.provenance import Provenance
-from scorereport.report.record import make_report, read_report
-from scorereport.report.render import hash_templates, render_html
-from scorereport.report.writing import write_pages
+from scorereport.report.report_output import write_pages
+from scorereport.report.report_record import make_report, read_report
+from scorereport.report.templates import hash_templates, render_html
 
 FORMS = (".pdf", ".html", ".json")
 TITLES = (
@@ -229,8 +229,8 @@ SECOND_RUN = """
 import sys
 from pathlib import Path
 from report_tools import make_graded_report, shorten_report
-from scorereport.report.record import read_report
-from scorereport.report.writing import write_pages
+from scorereport.report.report_record import read_report
+from scorereport.report.report_output import write_pages
 folder = Path(sys.argv[1])
 write_pages(make_graded_report(folder), [folder / "results.json"])
 again = read_report(folder / "results.json")
@@ -1083,24 +1083,25 @@ def test_refusals_are_one_line_and_write_nothing(call, tmp_path, arguments, code
 def test_the_ordinal_demonstration_is_printed_saved_and_reported(call, tmp_path, monkeypatch):
     """The pages themselves are not laid out: that takes long, and others of their kind are."""
     made = {}
-    monkeypatch.setattr(ordinal_demo, "SETTINGS", {"resamples": 20})
-    monkeypatch.setattr("scorereport.reference.certifying.certify", lambda *_, **__: None)
+    monkeypatch.setattr(party_identification, "SETTINGS", {"resamples": 20})
+    monkeypatch.setattr("scorereport.reference.certification.certify", lambda *_, **__: None)
     monkeypatch.setattr(
-        "scorereport.report.writing.write_pages", lambda report, paths: made.update({report: paths}) or paths
+        "scorereport.report.report_output.write_pages",
+        lambda report, paths: made.update({report: paths}) or paths,
     )
     code, text, error = call("demo", "--ordinal", "--save", "p.csv", "-o", "out")
     assert (code, error) == (ExitCode.DONE, "")
     saved = pd.read_csv(tmp_path / "p.csv")
-    columns = [f"ordered_{label}" for label in ordinal_demo.CLASSES]
-    came = np.array([ordinal_demo.CLASSES.index(label) for label in saved["party"]])
+    columns = [f"ordered_{label}" for label in party_identification.CLASSES]
+    came = np.array([party_identification.CLASSES.index(label) for label in saved["party"]])
     p = saved[columns].to_numpy()
     rps = ((p.cumsum(axis=1) - np.eye(7)[came].cumsum(axis=1)) ** 2).sum(axis=1).mean() / 6
     lines = [" ".join(line.split()) for line in text.splitlines()]
     assert any(line.startswith(f"RPS, divided by K − 1 ordered {show(rps)} ") for line in lines)
     (report, paths) = next(iter(made.items()))
     assert [path.name for path in paths] == [f"demo-ordinal{ending}" for ending in FORMS]
-    assert report.selection == ordinal_demo.choose_checkpoint()
-    assert report.configuration_source.text == read_configuration(ordinal_demo.CONFIGURATION).text
+    assert report.selection == party_identification.choose_checkpoint()
+    assert report.configuration_source.text == read_configuration(party_identification.CONFIGURATION).text
     assert {j.measure for j in report.judgements} == {
         "rps",
         "rps_miscalibration",

@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
-from scorereport import evaluating
+from scorereport.cli.terminal import print_evaluation
 from scorereport.errors import ExitCode
-from scorereport.terminal import print_evaluation
+from scorereport.evaluation import dispatch
 
 FEW = ["--resamples", "40"]
 
@@ -170,7 +170,7 @@ def test_what_is_not_given_is_left_to_the_function(call, long, monkeypatch):
         seen.update(options)
         return original(file, **{**options, "resamples": 0})
 
-    monkeypatch.setattr(evaluating, "evaluate", evaluate)
+    monkeypatch.setattr(dispatch, "evaluate", evaluate)
     assert call("score", long, *REQUIRED)[0] == 0
     assert set(seen) == {"outcome", "positive", "forecasts"}
 
@@ -183,7 +183,7 @@ def test_an_interrupt_is_one_line_and_its_exit_code(call, long, monkeypatch, com
     def interrupted(*_, **__):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(evaluating, "evaluate", interrupted)
+    monkeypatch.setattr(dispatch, "evaluate", interrupted)
     arguments = [long, *REQUIRED] if command == "score" else []
     assert call(command, *arguments) == (130, "", "scorereport: interrupted.\n")
 
@@ -192,7 +192,7 @@ def test_an_interrupt_between_draws_stops_at_once(call, long, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("scorereport.inference.bootstrapping.stream", interrupted)
+    monkeypatch.setattr("scorereport.inference.bootstrap_resamples.stream", interrupted)
     assert call("score", long, *REQUIRED) == (130, "", "scorereport: interrupted.\n")
 
 
@@ -630,7 +630,7 @@ def test_import_loads_nothing_heavy():
 @pytest.fixture
 def demo(call, tmp_path, monkeypatch):
     """The demo, with few draws."""
-    monkeypatch.setattr(evaluating, "evaluate", partial(sr.evaluate, resamples=20))
+    monkeypatch.setattr(dispatch, "evaluate", partial(sr.evaluate, resamples=20))
     saved = tmp_path / "predictions.csv"
     done = call("demo", "--save", saved)
     monkeypatch.undo()

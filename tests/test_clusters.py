@@ -14,8 +14,7 @@ from statsmodels.stats.oneway import anova_generic
 
 import scorereport as sr
 from scorereport import DataError
-from scorereport.clusters import ClusterSums, degrees_of_freedom, effective_number, sum_over_clusters
-from scorereport.groups import compare_group_scores
+from scorereport.evaluation.subgroups import compare_group_scores
 from scorereport.inference import (
     auc_interval,
     calibration_line,
@@ -23,13 +22,19 @@ from scorereport.inference import (
     component_intervals,
     delong_test,
 )
-from scorereport.inference.bootstrapping import bootstrap
+from scorereport.inference.bootstrap_resamples import bootstrap
 from scorereport.inference.delong import errors_at_common_auc, score_bounds, score_variance
 from scorereport.inference.heterogeneity import compare_values, group_calibration_test
 from scorereport.inference.mean_errors import describe_few_clusters
+from scorereport.reliability.clusters import (
+    ClusterSums,
+    degrees_of_freedom,
+    effective_number,
+    sum_over_clusters,
+)
 from scorereport.reliability.fit import corp
-from scorereport.results import GroupResult, ModelScores, SampleSummary, ScoreValue
-from scorereport.sampling import Units
+from scorereport.reliability.sampling import Units
+from scorereport.results.model_records import GroupResult, ModelScores, SampleSummary, ScoreValue
 from scorereport.scores import REGISTRY
 
 RNG = np.random.default_rng(19)

@@ -16,16 +16,16 @@ from statsmodels.stats.meta_analysis import combine_effects
 from statsmodels.stats.multitest import multipletests
 
 import scorereport as sr
-from scorereport.arrays import bits_equal
-from scorereport.inference import murphy_cells, murphy_limits, murphy_sentences
+from scorereport._utils.arrays import bits_equal
+from scorereport.inference import murphy_bands, murphy_limits, murphy_sentences
 from scorereport.inference.delong import auc_influence, auc_interval, placement_error, placements
 from scorereport.inference.differences import compare_models, delong_test, score_difference
-from scorereport.inference.domination import murphy_difference
+from scorereport.inference.dominance import murphy_difference
+from scorereport.inference.estimates import adjust_by_holm
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
-from scorereport.inference.outcomes import adjust_by_holm
 from scorereport.inference.panel import make_panel
 from scorereport.inference.ranks import rank_models
-from scorereport.sampling import Units, stream
+from scorereport.reliability.sampling import Units, stream
 
 TOLERANCE = 1e-10
 NAN = float("nan")
@@ -814,7 +814,7 @@ def test_one_resample_is_the_curve_of_the_drawn_rows(digits):
     panel = make_panel(d["y"], {"first": d["p"], "second": d["q"]}, cluster=d["cluster"])
     theta = np.linspace(0, 1, 21).round(2)
     weight = panel.units.draw(stream(7, 3))
-    mean, square = murphy_cells.average_differences(murphy_cells.Cells.of(panel, theta), weight)
+    mean, square = murphy_bands.average_differences(murphy_bands.Cells.of(panel, theta), weight)
     for position, cost in enumerate(theta):
         first, second = (sr.scores.elementary(panel.outcome, p, theta=cost) for p in panel.forecasts.values())
         expected = [(weight * (first - second) ** power).sum() / weight.sum() for power in (1, 2)]

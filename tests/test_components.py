@@ -15,6 +15,7 @@ from scipy.stats import binom, norm, t
 
 import scorereport as sr
 from scorereport.inference import component_differences, component_intervals, miscalibration_test
+from scorereport.inference.component_tests import is_miscalibrated, judge_miscalibration
 from scorereport.inference.components import (
     COMPONENTS,
     CaseLosses,
@@ -23,16 +24,15 @@ from scorereport.inference.components import (
     component_interval,
     warn_of_few_events,
 )
-from scorereport.inference.mean_errors import NormalOrT
-from scorereport.inference.measures import (
+from scorereport.inference.losses import (
     expected_score,
     image_of_prevalence,
     resolve_measure,
     uncertainty_slope,
 )
-from scorereport.inference.miscalibration import is_miscalibrated, judge_miscalibration
+from scorereport.inference.mean_errors import NormalOrT
 from scorereport.inference.overfit import PRICES, Overfit, draw_excess, estimate_overfit, smooth_curve
-from scorereport.sampling import Units, stream
+from scorereport.reliability.sampling import Units, stream
 from scorereport.scores.registry import REGISTRY, Kind, Propriety
 
 X = np.arange(1, 9) / 10
@@ -1024,7 +1024,7 @@ def test_the_seed_decides_to_the_last_bit():
 
 @pytest.mark.parametrize("kind", ["plain", "clusters"])
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch, kind):
-    monkeypatch.setattr("scorereport.parallel._ROWS_WORTH_A_THREAD", 1)
+    monkeypatch.setattr("scorereport._utils.machine._ROWS_WORTH_A_THREAD", 1)
     y, x = simulate(150, digits=2)
     cluster = np.arange(150) // 5 if kind == "clusters" else None
     found = []

@@ -29,9 +29,9 @@ from scorereport.configuration import (
     parse_configuration,
     read_configuration,
 )
-from scorereport.configuration.records import Tables
+from scorereport.configuration.configuration_tables import Tables
 from scorereport.errors import UsageError
-from scorereport.results import Settings
+from scorereport.results.model_records import Settings
 from scorereport.scores import Direction
 
 DOCUMENTATION = (Path(__file__).resolve().parents[1] / "docs" / "configuration.md").read_text(

@@ -14,14 +14,15 @@ import pytest
 from audit_tools import make_scored, write_audit
 
 import scorereport
-from scorereport import exits
-from scorereport.audit import following, making, running
+from scorereport._utils import exits
+from scorereport._utils.formatting import visible, visible_lines
+from scorereport.audit import after_run, audit_report
+from scorereport.audit import run as running
 from scorereport.audit.channels import limits
-from scorereport.audit.running import run_audit
-from scorereport.audit.telling import describe_outcome
+from scorereport.audit.channels.delivery import describe_outcome
+from scorereport.audit.run import run_audit
 from scorereport.errors import DataError, ExitCode, InternalError, ScoreReportError
-from scorereport.formatting import visible, visible_lines
-from scorereport.history.records import Status
+from scorereport.history.audit_record import Status
 
 AS_OF = "2026-10-02"
 SCORE = ("score", "scores.csv", "--outcome", "y", "--forecast", "logit", "--resamples", "0")
@@ -77,7 +78,7 @@ UNFORESEEN = [
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("error", UNFORESEEN, ids=lambda error: type(error).__name__)
 def test_an_error_that_nobody_foresaw_is_one_sentence_and_exit_code_70(monkeypatch, call, error):
-    monkeypatch.setattr("scorereport.evaluating.evaluate", stumble_with(error))
+    monkeypatch.setattr("scorereport.evaluation.dispatch.evaluate", stumble_with(error))
     code, out, stderr = call(*SCORE)
     assert (code, out) == (ExitCode.INTERNAL, "")
     (line,) = filter(None, stderr.split("\n"))
@@ -88,14 +89,14 @@ def test_an_error_that_nobody_foresaw_is_one_sentence_and_exit_code_70(monkeypat
 
 @pytest.mark.usefixtures("folder")
 def test_a_failure_of_the_door_itself_is_an_internal_error(monkeypatch, call):
-    monkeypatch.setattr("scorereport.evaluating.evaluate", stumble_with(ValueError()))
-    monkeypatch.setattr("scorereport.cli.describe_ending", stumble_with(MemoryError()))
+    monkeypatch.setattr("scorereport.evaluation.dispatch.evaluate", stumble_with(ValueError()))
+    monkeypatch.setattr("scorereport.cli.entry_point.describe_ending", stumble_with(MemoryError()))
     assert call(*SCORE) == (ExitCode.INTERNAL, "", "scorereport: internal error, please report it.\n")
 
 
 @pytest.mark.usefixtures("folder")
 def test_debug_shows_where_it_happened(monkeypatch, call):
-    monkeypatch.setattr("scorereport.evaluating.evaluate", stumble_with(ValueError("\x1b[2J")))
+    monkeypatch.setattr("scorereport.evaluation.dispatch.evaluate", stumble_with(ValueError("\x1b[2J")))
     code, _, stderr = call("--debug", *SCORE)
     assert code == ExitCode.INTERNAL
     assert "Traceback (most recent call last)" in stderr
@@ -106,7 +107,7 @@ def test_debug_shows_where_it_happened(monkeypatch, call):
 @pytest.mark.usefixtures("folder")
 def test_an_unforeseen_error_does_not_show_a_password(monkeypatch, call):
     error = RuntimeError("no route to postgresql://me:hunter22@host/data")
-    monkeypatch.setattr("scorereport.evaluating.evaluate", stumble_with(error))
+    monkeypatch.setattr("scorereport.evaluation.dispatch.evaluate", stumble_with(error))
     _, _, stderr = call("--debug", *SCORE)
     assert "hunter22" not in stderr
     assert "postgresql://***@host/data" in stderr
@@ -123,22 +124,24 @@ OUT_OF_MEMORY = [
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("error", OUT_OF_MEMORY, ids=lambda error: type(error).__name__)
 def test_running_out_of_memory_is_foreseen(monkeypatch, call, error):
-    monkeypatch.setattr("scorereport.evaluating.evaluate", stumble_with(error))
+    monkeypatch.setattr("scorereport.evaluation.dispatch.evaluate", stumble_with(error))
     code, out, stderr = call(*SCORE)
     assert (code, out, stderr) == (ExitCode.DATA_REFUSED, "", f"scorereport: {exits.OUT_OF_MEMORY}\n")
 
 
 @pytest.mark.usefixtures("folder")
 def test_an_interrupt_and_an_error_of_the_system_end_as_before(monkeypatch, call):
-    monkeypatch.setattr("scorereport.evaluating.evaluate", stumble_with(KeyboardInterrupt()))
+    monkeypatch.setattr("scorereport.evaluation.dispatch.evaluate", stumble_with(KeyboardInterrupt()))
     assert call(*SCORE) == (130, "", "scorereport: interrupted.\n")
-    monkeypatch.setattr("scorereport.evaluating.evaluate", stumble_with(OSError(28, "No space left")))
+    monkeypatch.setattr(
+        "scorereport.evaluation.dispatch.evaluate", stumble_with(OSError(28, "No space left"))
+    )
     assert call(*SCORE) == (ExitCode.USAGE, "", "scorereport: [Errno 28] No space left\n")
 
 
 def test_in_python_errors_stay_what_they_are(monkeypatch):
     monkeypatch.setattr(
-        "scorereport.evaluating.read_predictions", stumble_with(ZeroDivisionError("division"))
+        "scorereport.evaluation.dispatch.read_predictions", stumble_with(ZeroDivisionError("division"))
     )
     with pytest.raises(ZeroDivisionError, match=r"^division$"):
         scorereport.evaluate(make_scored("2026-09-01", 2), outcome="y", forecasts=["logit"])
@@ -151,7 +154,7 @@ def run(*arguments, code="", **options):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)
 
 
-@pytest.mark.parametrize("module", ["typer", "rich.console", "numpy", "scorereport.commands.audits"])
+@pytest.mark.parametrize("module", ["typer", "rich.console", "numpy", "scorereport.cli.audit_commands"])
 def test_a_package_that_cannot_be_imported_is_an_internal_error(folder, module):
     done = run(*SCORE, code=f"import sys; sys.modules[{module!r}] = None", cwd=folder)
     assert done.returncode == ExitCode.INTERNAL
@@ -189,7 +192,7 @@ def test_output_on_a_full_disk_is_an_error_of_the_system():
 
 def test_what_fails_in_a_thread_or_a_finalizer_is_one_line():
     code = (
-        "import threading, scorereport.commands as commands\n"
+        "import threading, scorereport.cli.application as commands\n"
         "class Broken:\n"
         "    def __del__(self): raise ValueError('in a\\nfinalizer')\n"
         "def work(): raise ValueError('in a \\x1b thread')\n"
@@ -212,7 +215,7 @@ def test_memory_that_really_runs_out_ends_in_a_sentence(folder, command):
     """The limit leaves room for the program, and none for a list that grows without end."""
     if not Path("/proc/self/statm").exists():
         pytest.skip("only Linux tells how much memory the program needs already")
-    module = "scorereport.evaluating" if command == "score" else "scorereport.audit.making"
+    module = "scorereport.evaluation.dispatch" if command == "score" else "scorereport.audit.audit_report"
     code = (
         f"import resource, {module} as module\n"
         "def evaluate(*_, **__):\n"
@@ -244,8 +247,8 @@ def test_results_that_are_nested_too_deeply_are_refused(tmp_path, call):
 
 
 def test_a_configuration_that_is_nested_too_deeply_is_refused_everywhere(tmp_path, call):
+    from scorereport.audit.server.configuration_folder import Roster
     from scorereport.history.retention import read_terms
-    from scorereport.serving.roster import Roster
 
     (tmp_path / "deep.toml").write_text(f"a = {DEEP}")
     code, _, stderr = call("audit", "run", tmp_path / "deep.toml")
@@ -285,7 +288,7 @@ def test_an_audit_with_an_unforeseen_error_is_recorded_and_people_are_notified(
     heard, monkeypatch, call, error, code, reason
 ):
     config, read = heard
-    monkeypatch.setattr(making, "evaluate", stumble_with(error))
+    monkeypatch.setattr(audit_report, "evaluate", stumble_with(error))
     found, out, stderr = call("audit", "run", config, "--as-of", AS_OF)
     assert found == code
     assert "loans 2026-09: failed, record 1" in out
@@ -300,7 +303,7 @@ def test_an_audit_with_an_unforeseen_error_is_recorded_and_people_are_notified(
 
 def test_debug_before_or_after_the_command_shows_the_traceback_of_an_audit(heard, monkeypatch, call):
     config, _ = heard
-    monkeypatch.setattr(making, "evaluate", stumble_with(ZeroDivisionError("division")))
+    monkeypatch.setattr(audit_report, "evaluate", stumble_with(ZeroDivisionError("division")))
     for arguments in (["--debug", "audit", "run", config], ["audit", "run", config, "--debug"]):
         _, _, stderr = call(*arguments, "--as-of", AS_OF)
         assert "Traceback (most recent call last)" in stderr
@@ -322,7 +325,7 @@ def test_rows_are_released_before_a_failure_is_recorded(heard, monkeypatch):
         return before(self)
 
     before = running.Run._draft
-    monkeypatch.setattr(making, "evaluate", hoard)
+    monkeypatch.setattr(audit_report, "evaluate", hoard)
     monkeypatch.setattr(running.Run, "_draft", draft)
     assert run_audit(heard[0], as_of=AS_OF).record.exit_code == ExitCode.DATA_REFUSED
 
@@ -345,7 +348,7 @@ def test_an_unforeseen_error_outside_of_the_run_is_notified_too(heard, monkeypat
 
 def test_a_notifier_that_fails_hides_nothing(heard, monkeypatch, call):
     config, _ = heard
-    monkeypatch.setattr(following, "tell", stumble_with(TypeError("a bug of the notifier")))
+    monkeypatch.setattr(after_run, "tell", stumble_with(TypeError("a bug of the notifier")))
     code, _, stderr = call("audit", "run", config, "--as-of", AS_OF)
     assert code == ExitCode.INTERNAL
     assert "TypeError: a bug of the notifier" in stderr
@@ -353,7 +356,7 @@ def test_a_notifier_that_fails_hides_nothing(heard, monkeypatch, call):
 
 def test_an_unforeseen_error_that_cannot_be_recorded_keeps_its_exit_code(heard, monkeypatch, call):
     config, read = heard
-    monkeypatch.setattr(making, "evaluate", stumble_with(ZeroDivisionError("division")))
+    monkeypatch.setattr(audit_report, "evaluate", stumble_with(ZeroDivisionError("division")))
     monkeypatch.setattr(
         "scorereport.history.store.History.append", stumble_with(ScoreReportError("The disk is full."))
     )
@@ -375,12 +378,12 @@ def test_an_unforeseen_error_of_verify_does_not_mean_changed(heard, monkeypatch,
 
 
 def test_an_email_about_a_failure_without_a_record_can_be_written():
-    from scorereport.audit.channels.letter import write_letter
+    from scorereport.audit.channels.mail import write_letter
     from scorereport.audit.channels.news import News
-    from scorereport.audit.channels.vault import Vault
+    from scorereport.audit.channels.notification import Vault
     from scorereport.configuration.audit_tables import EmailTable
-    from scorereport.history.records import Record
-    from scorereport.periods import Period
+    from scorereport.configuration.periods import Period
+    from scorereport.history.audit_record import Record
 
     record = Record(
         audit="loans",
@@ -440,8 +443,8 @@ def test_tables_do_not_steer_the_terminal(folder, call):
 
 
 def test_progress_does_not_steer_the_terminal():
-    from scorereport.progress import Pace, Step
-    from scorereport.watching import describe_progress
+    from scorereport._utils.progress import Pace, Step
+    from scorereport.cli.progress_display import describe_progress
 
     pace = Pace()
     pace.take(Step(f"reading {STEERING}", 1, 2, "rows"))

@@ -7,11 +7,11 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import scorereport as sr
-from scorereport.reliability import drawing
+from scorereport.reliability import draws as drawing
 from scorereport.reliability.blocks import Blocks
 from scorereport.reliability.redraws import Redraw
+from scorereport.reliability.sampling import stream
 from scorereport.reliability.simulation import make_simulation
-from scorereport.sampling import stream
 
 EACH_OF_16_BITS = np.arange(2**16, dtype=np.uint16)
 

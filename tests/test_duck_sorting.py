@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scorereport.arrays import bits_equal
-from scorereport.engines.digest import Knots
-from scorereport.engines.digesting import digest_stretch
-from scorereport.engines.duck import ranges, scanning, sorting, spilling
-from scorereport.engines.duck.engine import open_duckdb
-from scorereport.engines.duck.ranges import Cells, count_bins, plan_ranges
-from scorereport.engines.records import BUCKETS, Before, Marks, Stretch
+from scorereport._utils.arrays import bits_equal
+from scorereport._utils.progress import followed_by
 from scorereport.errors import DataError, UsageError
-from scorereport.progress import followed_by
+from scorereport.evaluation.engines.chunk_digest import digest_stretch
+from scorereport.evaluation.engines.digest import Knots
+from scorereport.evaluation.engines.duck import disk_sort, ranges, row_scans, sorted_digests
+from scorereport.evaluation.engines.duck.engine import open_duckdb
+from scorereport.evaluation.engines.duck.ranges import Cells, count_bins, plan_ranges
+from scorereport.evaluation.engines.protocol import BUCKETS, Before, Marks, Stretch
 from scorereport.reliability.blocks import Blocks
 
 NAMED = {"outcome": "y", "forecasts": ["x"]}
@@ -55,11 +55,11 @@ def large(tmp_path_factory):
 @pytest.fixture
 def cut_small(monkeypatch):
     """Make stretches, batches and ranges so small that there are many."""
-    for module in (sorting, spilling):
+    for module in (sorted_digests, disk_sort):
         monkeypatch.setattr(module, "STRETCH_ROWS", 8192)
-    monkeypatch.setattr(scanning, "BATCH_ROWS", 8192)
+    monkeypatch.setattr(row_scans, "BATCH_ROWS", 8192)
     for name in ("_LIMIT_OVER_ROWS", "_LIMIT_OVER_WEIGHTED_ROWS"):
-        monkeypatch.setattr(sorting, name, 100_000_000 // 20_000)
+        monkeypatch.setattr(sorted_digests, name, 100_000_000 // 20_000)
 
 
 def assert_same_bits(left, right):
@@ -107,9 +107,9 @@ def test_a_model_of_many_stretches_and_ranges_equals_memory(large, monkeypatch):
         marks = marks_of(engine.survey)
         digest = engine.digest("x", marks)
         assert not (engine.folder / "keys").exists()
-        monkeypatch.setattr(sorting, "_LIMIT_OVER_ROWS", 1000)
+        monkeypatch.setattr(sorted_digests, "_LIMIT_OVER_ROWS", 1000)
         assert_same_bits(digest, engine.digest("x", marks))  # where ranges end leaves no trace
-        monkeypatch.setattr(sorting, "plan_ranges", lambda *_: None)
+        monkeypatch.setattr(sorted_digests, "plan_ranges", lambda *_: None)
         assert_same_bits(digest, engine.digest("x", marks))
     assert_equals_memory(digest, pd.read_parquet(large), marks)
 
@@ -122,7 +122,7 @@ def test_weighted_rows_equal_memory(tmp_path, monkeypatch, weight):
     with open_duckdb(tmp_path / "p.parquet", **NAMED, weight=weight, memory_limit="100MB") as engine:
         marks = marks_of(engine.survey)
         digest = engine.digest("x", marks)
-        monkeypatch.setattr(sorting, "plan_ranges", lambda *_: None)
+        monkeypatch.setattr(sorted_digests, "plan_ranges", lambda *_: None)
         assert_same_bits(digest, engine.digest("x", marks))
     assert digest.blocks.n.dtype == (np.int64 if weight == "whole" else np.float64)
     assert_equals_memory(digest, frame, marks, weight)
@@ -177,7 +177,7 @@ def test_a_source_that_changes_is_refused(tmp_path):
 def test_a_disk_that_is_full_is_told():
     sentence = r"^`temporary_folder` cannot hold what does not fit into memory: No space left on device\.$"
     with Path("/dev/full").open("wb", buffering=0) as full, pytest.raises(UsageError, match=sentence):
-        spilling._write(full, np.arange(5), 0)
+        disk_sort._write(full, np.arange(5), 0)
 
 
 def test_dropped_rows_are_not_sorted(tmp_path):
@@ -229,7 +229,7 @@ def test_each_label_has_the_digest_of_its_own_rows(tmp_path, monkeypatch, weight
         found = engine.digest_groups("x", "g", marks)
         some = engine.digest_groups("x", "g", {labels[2].code: marks[labels[2].code]})
         assert engine.digest_groups("x", "g", {}) == {}
-        monkeypatch.setattr(sorting, "_MOST_LABELS", 3)
+        monkeypatch.setattr(sorted_digests, "_MOST_LABELS", 3)
         by_duckdb = engine.digest_groups("x", "g", marks)
     assert set(found) == set(marks)
     for label in labels:
@@ -269,7 +269,7 @@ def gather(engine):
 
 
 def test_batches_hold_the_rows_in_their_order(tmp_path, monkeypatch):
-    monkeypatch.setattr(scanning, "BATCH_ROWS", 1000)
+    monkeypatch.setattr(row_scans, "BATCH_ROWS", 1000)
     monkeypatch.setenv("SCOREREPORT_THREADS", "1")
     frame = make_frame(4500).assign(z=lambda f: 1 - f["x"])
     frame.to_parquet(tmp_path / "p.parquet")

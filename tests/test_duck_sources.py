@@ -14,10 +14,10 @@ import sqlalchemy as sa
 from postgres_tools import as_reader
 
 import scorereport as sr
-from scorereport.engines.choosing import estimate_rows
-from scorereport.engines.duck.engine import open_duckdb
-from scorereport.sources.hashing import hash_file
-from scorereport.sources.places import describe
+from scorereport.data.hashing import hash_file
+from scorereport.data.sources import describe
+from scorereport.evaluation.engines.duck.engine import open_duckdb
+from scorereport.evaluation.engines.engine_choice import estimate_rows
 
 COLUMNS = {
     "outcome": "y",

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
-from scorereport.engines.duck.engine import open_duckdb
-from scorereport.groups import label_windows, rows_by_label
+from scorereport.evaluation.engines.duck.engine import open_duckdb
+from scorereport.evaluation.subgroups import label_windows, rows_by_label
 
 FRAME = pd.DataFrame(
     {
@@ -208,7 +208,7 @@ def test_forecasts_of_any_number_type_are_widened_exactly(tmp_path, dtype):
 
 @pytest.mark.parametrize("zeros", [[-0.0, 0.0], [0.0, -0.0]])
 def test_zeros_of_both_signs_are_one_label(written, zeros, monkeypatch):
-    monkeypatch.setattr("scorereport.engines.duck.tables._LOT", 2)
+    monkeypatch.setattr("scorereport.evaluation.engines.duck.duck_tables._LOT", 2)
     source = written(FRAME.assign(g=[1.5, *zeros, 1.5], c=[*zeros, *reversed(zeros)]))
     columns = NAMED | {"group": "g", "cluster": "c"}
     expected = sr.read_predictions(source, **columns)

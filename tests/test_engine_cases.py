@@ -13,14 +13,14 @@ from statsmodels.stats.proportion import proportion_confint
 
 import scorereport as sr
 from scorereport.configuration import parse_configuration
-from scorereport.engines import rare_cases
-from scorereport.engines.digest import KINDS, SCORED_AS
-from scorereport.engines.evaluating import digest_models, evaluate_rows
-from scorereport.evaluation import Evaluation
+from scorereport.configuration.judging import Light, judge
+from scorereport.evaluation.engines import rare_case_intervals
+from scorereport.evaluation.engines.digest import KINDS, SCORED_AS
+from scorereport.evaluation.engines.engine_evaluation import digest_models, evaluate_rows
 from scorereport.inference.panel import make_panel
 from scorereport.inference.rare_cases import FEW_CASES, WIDENED, Forecasts, RareOutcomes, RareSkill
-from scorereport.judging import Light, judge
-from scorereport.results import Settings
+from scorereport.results.evaluation import Evaluation
+from scorereport.results.model_records import Settings
 from scorereport.scores.ranking import roc_auc
 
 RNG = np.random.default_rng(29)
@@ -95,7 +95,7 @@ def test_splits_are_those_of_memory_however_rows_are_cut(counts):
         memory = RareOutcomes(panel, "m", measure)
         scores = measure.score(panel.outcome, panel.forecasts["m"])
         for ours, kind in zip(
-            rare_cases._split_all(model, at), (memory._events, memory._surprises), strict=True
+            rare_case_intervals._split_all(model, at), (memory._events, memory._surprises), strict=True
         ):
             assert tuple(ours) == pytest.approx(tuple(memory._split(kind, scores, 0.95)), rel=1e-12)
 
@@ -135,7 +135,7 @@ def test_the_skill_of_a_large_group_is_bounded_as_from_its_rows():
         asked = RareOutcomes(panel, "m", measure).bound_skill(value, 0.95)
         assert interval.upper >= asked[1] - 1e-3 * abs(asked[1] - value)
         assert interval.lower <= asked[0] + 1e-3 * abs(asked[0] - value)
-        splits = rare_cases._split_all(model, at)
+        splits = rare_case_intervals._split_all(model, at)
         exact = RareSkill(measure, value, Forecasts(p, np.ones(n)), *splits)
         cells = model.fit.mean_cells
         near = RareSkill(measure, value, Forecasts(cells.x_min, cells.n.astype(float)), *splits)

@@ -10,9 +10,9 @@ import pytest
 from engine_tools import ArrayEngine
 
 import scorereport as sr
-from scorereport.engines import evaluating
-from scorereport.engines.marks import mark_model
-from scorereport.evaluation import Evaluation
+from scorereport.evaluation.engines import engine_evaluation
+from scorereport.evaluation.engines.digest_plan import mark_model
+from scorereport.results.evaluation import Evaluation
 
 
 def evaluate_both(frame, *, seed=1, **columns):
@@ -21,7 +21,7 @@ def evaluate_both(frame, *, seed=1, **columns):
     predictions = sr.read_predictions(frame, outcome="y", forecasts=names, **columns)
     memory = sr.evaluate(predictions, resamples=40)
     settings = replace(memory.settings, engine="duckdb")
-    parts = evaluating.evaluate_rows(ArrayEngine(predictions, rows=200, seed=seed), settings)
+    parts = engine_evaluation.evaluate_rows(ArrayEngine(predictions, rows=200, seed=seed), settings)
     return memory, Evaluation(settings=settings, **parts)
 
 
@@ -108,7 +108,7 @@ def test_forecasts_on_the_edges_of_bins_stay_in_their_bin(monkeypatch):
     def few(*args):
         return replace(mark_model(*args), most_distinct=100)
 
-    monkeypatch.setattr(evaluating, "mark_model", few)
+    monkeypatch.setattr(engine_evaluation, "mark_model", few)
     rng, x, _ = make(6000)
     edges = np.arange(1, 10) / 10
     on_edge = rng.random(6000) < 0.3
@@ -124,7 +124,7 @@ def test_weights_that_sum_to_one_have_the_quantiles_of_memory(monkeypatch):
     def few(*args):
         return replace(mark_model(*args), most_distinct=100)
 
-    monkeypatch.setattr(evaluating, "mark_model", few)
+    monkeypatch.setattr(engine_evaluation, "mark_model", few)
     rng, x, y = make(3000)
     weight = rng.random(3000)
     frame = pd.DataFrame({"y": y, "model": x, "weight": weight / weight.sum()})

@@ -10,11 +10,11 @@ import duckdb
 import pandas as pd
 import pytest
 
-from scorereport import evaluating
-from scorereport.addresses import is_address, opened
-from scorereport.commands.invocation import describe_command
+from scorereport.cli.invocation import describe_command
 from scorereport.configuration import configuration_schema, parse_configuration
+from scorereport.data.addresses import is_address, opened
 from scorereport.errors import DataError, ExitCode, ScoreReportError, UsageError
+from scorereport.evaluation import dispatch
 
 ROLES = ["--outcome", "y", "--forecast", "a"]
 FRAME = pd.DataFrame({"y": [0, 1, 0, 1, 1], "a": [0.1, 0.6, 0.4, 0.8, 0.3]})
@@ -29,7 +29,7 @@ def asked(monkeypatch):
         found.update(arguments, source=source)
         raise UsageError("Enough.")
 
-    monkeypatch.setattr(evaluating, "evaluate", evaluate)
+    monkeypatch.setattr(dispatch, "evaluate", evaluate)
     return found
 
 
@@ -105,7 +105,7 @@ def test_a_certificate_of_rows_that_r_cannot_hold_is_refused_before_the_work(cal
 @pytest.mark.usefixtures("asked")
 def test_a_large_file_cannot_be_certified_unless_it_is_said_to_fit(call, tmp_path, monkeypatch):
     FRAME.to_parquet(tmp_path / "p.parquet")
-    monkeypatch.setattr("scorereport.engines.choosing.physical_memory", lambda: 100)
+    monkeypatch.setattr("scorereport.evaluation.engines.engine_choice.physical_memory", lambda: 100)
     assert "left to duckdb" in call("score", tmp_path / "p.parquet", *ROLES, "--certify")[2]
     assert "Enough." in call("score", tmp_path / "p.parquet", *ROLES, "--certify", "--engine", "memory")[2]
 

@@ -13,39 +13,39 @@ from engine_tools import ArrayEngine
 from scipy.special import expit, logit
 
 import scorereport as sr
+from scorereport.cli.terminal import print_evaluation
 from scorereport.configuration import SECTION_NAMES, parse_configuration
-from scorereport.engines.evaluating import digest_models, evaluate_rows
-from scorereport.engines.records import MOST_DISTINCT
-from scorereport.engines.scoring import score_digest
-from scorereport.engines.tallies import tally_forecasts
+from scorereport.configuration.judging import Light, judge
+from scorereport.configuration.periods import Period
 from scorereport.errors import UsageError
-from scorereport.evaluation import Evaluation
-from scorereport.fonts import covers
+from scorereport.evaluation.engines.digest_scores import score_digest
+from scorereport.evaluation.engines.engine_evaluation import digest_models, evaluate_rows
+from scorereport.evaluation.engines.protocol import MOST_DISTINCT
+from scorereport.evaluation.engines.tallies import tally_forecasts
+from scorereport.history.trend.drift import find_drift
+from scorereport.history.trend.snapshot import take_snapshot
 from scorereport.inference.mean_errors import NormalOrT
-from scorereport.judging import Light, judge
-from scorereport.periods import Period
-from scorereport.reference.certifying import decline
+from scorereport.plots.fonts import covers
+from scorereport.reference.certification import decline
 from scorereport.report.assembly import describe_report
 from scorereport.report.conclusions import conclude, describe_method_line
-from scorereport.report.formulas.engines import ENGINE_CATALOGUE, SYMBOLS_OF_BUCKETS
-from scorereport.report.methods.engines import describe_engine
+from scorereport.report.methods.engines import ENGINE_CATALOGUE, SYMBOLS_OF_BUCKETS
+from scorereport.report.methods.methods_engines import describe_engine
+from scorereport.report.methods.sample_precision import describe_size
 from scorereport.report.notebook import render_notebook
-from scorereport.report.precision import describe_size
 from scorereport.report.provenance import Provenance
-from scorereport.report.record import make_report
-from scorereport.report.render import render_html
-from scorereport.report.sections.calibration import describe_calibration
+from scorereport.report.report_record import make_report
+from scorereport.report.sections.calibration_section import describe_calibration
 from scorereport.report.sections.checklist import describe_checklists
-from scorereport.report.sections.closing import describe_provenance
-from scorereport.report.sections.methods import describe_methods
-from scorereport.results import Settings
-from scorereport.tables.grouped import group_table
-from scorereport.tables.overview import evaluation_tables
-from scorereport.tables.sentences import describe_uncertainty
-from scorereport.tables.table import percents_text
-from scorereport.terminal import print_evaluation
-from scorereport.trend.drifting import find_drift
-from scorereport.trend.snapshots import take_snapshot
+from scorereport.report.sections.closing_sections import describe_provenance
+from scorereport.report.sections.methods_section import describe_methods
+from scorereport.report.tables.group_tables import group_table
+from scorereport.report.tables.overview import describe_uncertainty
+from scorereport.report.tables.table import percents_text
+from scorereport.report.tables.tables_overview import evaluation_tables
+from scorereport.report.templates import render_html
+from scorereport.results.evaluation import Evaluation
+from scorereport.results.model_records import Settings
 
 TIME = "2026-11-15T07:30:12+00:00"
 TOO_LARGE = "R cannot hold rows that do not fit into memory."

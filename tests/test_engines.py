@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import scorereport as sr
-from scorereport.engines import digest as digests
-from scorereport.engines import evaluating
-from scorereport.engines.digest import SUMS
-from scorereport.engines.digesting import digest_stretch
-from scorereport.engines.jackknife import spread_of_auc, sum_by_bucket
-from scorereport.engines.marks import cell_starts, mark_model
-from scorereport.engines.records import BUCKETS, Before, Marks, Stretch
-from scorereport.engines.stretches import compress, cut_at_ties, join
-from scorereport.evaluation import Evaluation
-from scorereport.inference.measures import resolve_measure
+from scorereport.evaluation.engines import digest as digests
+from scorereport.evaluation.engines import engine_evaluation
+from scorereport.evaluation.engines.chunk_digest import digest_stretch
+from scorereport.evaluation.engines.digest import SUMS
+from scorereport.evaluation.engines.digest_plan import cell_starts, mark_model
+from scorereport.evaluation.engines.jackknife import spread_of_auc, sum_by_bucket
+from scorereport.evaluation.engines.protocol import BUCKETS, Before, Marks, Stretch
+from scorereport.evaluation.engines.stretches import compress, cut_at_ties, join
+from scorereport.inference.losses import resolve_measure
 from scorereport.reliability.blocks import Blocks
+from scorereport.results.evaluation import Evaluation
 
 SCORES = ("brier", "log_loss", "misclassification", "spherical")
 
@@ -252,9 +252,9 @@ def evaluate_both(monkeypatch, most_distinct, **columns):
     def few(*args):
         return replace(mark_model(*args), most_distinct=most_distinct)
 
-    monkeypatch.setattr(evaluating, "mark_model", few)
+    monkeypatch.setattr(engine_evaluation, "mark_model", few)
     settings = replace(memory.settings, engine="duckdb")
-    parts = evaluating.evaluate_rows(ArrayEngine(predictions, rows=500), settings)
+    parts = engine_evaluation.evaluate_rows(ArrayEngine(predictions, rows=500), settings)
     return memory, Evaluation(settings=settings, **parts)
 
 

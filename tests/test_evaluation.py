@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
-from scorereport.document import encode
+from scorereport._utils.json_documents import encode
 
 SCHEMA = Path(sr.__file__).parent / "schemas" / "evaluation-1.json"
 INTERVAL = {"lower": 0.1, "upper": 0.4}
@@ -406,7 +406,7 @@ def test_a_document_is_written_whole_or_not_at_all(evaluation, tmp_path, monkeyp
     def full_disk(_):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr("scorereport.files.os.fsync", full_disk)
+    monkeypatch.setattr("scorereport._utils.scorereport_files.os.fsync", full_disk)
     with pytest.raises(OSError, match="No space left"):
         evaluation.to_json(path)
     assert path.read_text(encoding="utf-8") == "before"

@@ -14,10 +14,12 @@ from scipy.stats import beta, binom, chi2, ncx2
 
 import scorereport as sr
 from scorereport.configuration import MEASURES, parse_configuration
-from scorereport.configuration.fitting import Asked, check_request
-from scorereport.configuration.measures import ModelKind
-from scorereport.engines.evaluating import evaluate_rows
+from scorereport.configuration.consistency import Asked, check_request
+from scorereport.configuration.judging import Light, judge
+from scorereport.configuration.limit_evidence import FEWEST_CASES, exact_bounds, find_evidence
+from scorereport.configuration.measure_limits import ModelKind
 from scorereport.errors import UsageError
+from scorereport.evaluation.engines.engine_evaluation import evaluate_rows
 from scorereport.inference import bootstrap, component_intervals
 from scorereport.inference.few_values import (
     MOST_VALUES,
@@ -25,7 +27,7 @@ from scorereport.inference.few_values import (
     divergence,
     find_few_values,
 )
-from scorereport.inference.measures import resolve_measure
+from scorereport.inference.losses import resolve_measure
 from scorereport.inference.rare_cases import (
     FEW_CASES,
     WIDENED,
@@ -35,10 +37,8 @@ from scorereport.inference.rare_cases import (
     split_cases,
     widen,
 )
-from scorereport.judging import Light, judge
-from scorereport.judging.evidence import FEWEST_CASES, exact_bounds, find_evidence
-from scorereport.results import IndependentCases, SampleSummary, Settings
-from scorereport.sampling import Units
+from scorereport.reliability.sampling import Units
+from scorereport.results.model_records import IndependentCases, SampleSummary, Settings
 
 RNG = np.random.default_rng(11)
 RARE = RNG.beta(1, 49, 30)

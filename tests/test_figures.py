@@ -17,12 +17,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import scorereport as sr
-from scorereport import figures
-from scorereport.figures.labels import clean, shorten, text_width, wrap
-from scorereport.figures.paths import TOLERANCE, cut_line, flat_runs, simplify
-from scorereport.figures.style import look_of, styled
-from scorereport.figures.zoom import UNIT, choose_window, window_ticks
-from scorereport.results import GroupResult
+from scorereport import plots
+from scorereport.plots.geometry import TOLERANCE, cut_line, flat_runs, simplify
+from scorereport.plots.style import look_of, styled
+from scorereport.plots.text import clean, shorten, text_width, wrap
+from scorereport.plots.zoom import UNIT, choose_window, window_ticks
+from scorereport.results.model_records import GroupResult
 
 LONG = (
     "A model whose name nobody wants to see in any table, for it is made of no less than one hundred and "
@@ -135,16 +135,16 @@ def calls(evaluation):
 
 
 def plot(name, *arguments, **keywords):
-    return getattr(figures, f"plot_{name}")(*arguments, **keywords)
+    return getattr(plots, f"plot_{name}")(*arguments, **keywords)
 
 
 def describe(name, *arguments, **keywords):
-    return getattr(figures, f"describe_{name}")(*arguments, **keywords)
+    return getattr(plots, f"describe_{name}")(*arguments, **keywords)
 
 
 def reliability(name):
     evaluation = case(name)
-    return figures.plot_reliability(evaluation.models, prevalence=evaluation.data.sample.prevalence)
+    return plots.plot_reliability(evaluation.models, prevalence=evaluation.data.sample.prevalence)
 
 
 def texts(figure):
@@ -197,7 +197,7 @@ def test_every_figure_is_drawn_described_and_readable(name):
 def test_the_same_evaluation_gives_the_same_bytes():
     by_name = {name: call for name, *call in calls(case("usual"))}
     for figure, (arguments, keywords) in by_name.items():
-        first, second = (figures.render_svg(plot(figure, *arguments, **keywords)) for _ in range(2))
+        first, second = (plots.render_svg(plot(figure, *arguments, **keywords)) for _ in range(2))
         assert first == second
         assert ET.fromstring(first).tag.endswith("svg")
         assert len(first) < 150_000
@@ -205,16 +205,16 @@ def test_the_same_evaluation_gives_the_same_bytes():
 
 def test_a_figure_can_be_rendered_again():
     drawn = reliability("three rows")
-    png = figures.render_png(drawn, dpi=60)
-    assert figures.render_svg(drawn) == figures.render_svg(drawn)
-    assert figures.render_png(drawn, dpi=60) == png
+    png = plots.render_png(drawn, dpi=60)
+    assert plots.render_svg(drawn) == plots.render_svg(drawn)
+    assert plots.render_png(drawn, dpi=60) == png
 
 
 def test_threads_draw_the_same_as_one():
     todo = list(calls(case("three rows")))[:4] * 2
-    alone = [figures.render_svg(plot(name, *a, **k)) for name, a, k in todo]
+    alone = [plots.render_svg(plot(name, *a, **k)) for name, a, k in todo]
     with ThreadPoolExecutor(4) as pool:
-        together = pool.map(lambda call: figures.render_svg(plot(call[0], *call[1], **call[2])), todo)
+        together = pool.map(lambda call: plots.render_svg(plot(call[0], *call[1], **call[2])), todo)
         assert list(together) == alone
 
 
@@ -222,13 +222,13 @@ def test_drawing_changes_no_settings_and_opens_no_window():
     import matplotlib.pyplot as plt
 
     before = dict(mpl.rcParams)
-    figures.render_png(reliability("usual"))
+    plots.render_png(reliability("usual"))
     assert dict(mpl.rcParams) == before
     assert plt.get_fignums() == []
 
 
 def test_svg_names_neither_version_nor_date_nor_texts():
-    svg = figures.render_svg(reliability("odd names"))
+    svg = plots.render_svg(reliability("odd names"))
     assert "matplotlib.org" not in svg
     assert "dc:date" not in svg
     assert "<!--" not in svg
@@ -238,12 +238,12 @@ def test_svg_names_neither_version_nor_date_nor_texts():
 def test_raster_images_are_marked_for_pdf():
     figure = Figure(figsize=(2, 2))
     figure.add_axes((0, 0, 1, 1)).plot([0, 1], [0, 1], rasterized=True)
-    assert '<image image-rendering="pixelated" ' in figures.render_svg(figure)
+    assert '<image image-rendering="pixelated" ' in plots.render_svg(figure)
 
 
 def test_png_has_the_size_of_the_figure_at_its_resolution():
     figure = reliability("one model, 50 rows")
-    png = figures.render_png(figure, dpi=200)
+    png = plots.render_png(figure, dpi=200)
     assert png[:8] == b"\x89PNG\r\n\x1a\n"
     assert int.from_bytes(png[16:20]) == int(figure.get_size_inches()[0] * 200)
 
@@ -294,7 +294,7 @@ def test_bands_are_drawn_between_the_forecasts_only_and_left_out_if_there_are_no
         model.bands[0], x=np.array([0.0, 1.0]), lower=np.array([0.0, 0.8]), upper=np.array([0.2, 1.0])
     )
     with_band, without = (
-        figures.plot_reliability([replace(model, bands=bands)], prevalence=0.4).axes[0]
+        plots.plot_reliability([replace(model, bands=bands)], prevalence=0.4).axes[0]
         for bands in ((wide,), ())
     )
     veil = next(patch for patch in with_band.patches if patch.get_alpha())
@@ -310,7 +310,7 @@ def test_the_numbers_stand_where_the_curve_is_not():
     def top_of_numbers(cep):
         curve = replace(model.curves.reliability, forecast=x, cep=cep)
         changed = replace(model, bands=(), curves=replace(model.curves, reliability=curve))
-        axes = figures.plot_reliability([changed], prevalence=0.4).axes[0]
+        axes = plots.plot_reliability([changed], prevalence=0.4).axes[0]
         return next(text for text in axes.texts if text.get_text() == "MCB").get_position()[1]
 
     assert top_of_numbers(x**4) > 0.9
@@ -338,7 +338,7 @@ def test_a_panel_says_what_its_window_leaves_out(flip, text):
     frame = make_frame(2000, ["a"], draw=lambda rng, n: 0.05 * rng.beta(1, 4, n))
     frame.loc[:9, "a"] = 0.7
     model = evaluate(1 - frame if flip else frame, resamples=0).models[0]
-    assert text in words(figures.plot_reliability([model], prevalence=0.01))
+    assert text in words(plots.plot_reliability([model], prevalence=0.01))
 
 
 def test_a_window_is_only_chosen_if_all_models_fit():
@@ -358,7 +358,7 @@ def test_discrete_forecasts_have_dots_and_stems():
 def test_many_blocks_make_a_small_file():
     model = case("many rows").models[0]
     assert len(model.curves.reliability.forecast) > 150
-    assert len(figures.render_svg(reliability("many rows"))) < 150_000
+    assert len(plots.render_svg(reliability("many rows"))) < 150_000
 
 
 def test_simplified_lines_stay_where_they_are():
@@ -390,16 +390,16 @@ def test_a_line_is_cut_at_both_ends():
 
 
 def test_roc_labels_have_the_area_and_one_class_has_none():
-    shown = words(figures.plot_roc(case("usual").models))
+    shown = words(plots.plot_roc(case("usual").models))
     for model in case("usual").models:
         assert f"AUC {model.curves.roc.auc:.3f}".replace("0.", ".") in shown
-    nothing = figures.plot_roc(case("no events").models)
+    nothing = plots.plot_roc(case("no events").models)
     assert "A curve needs events and non-events; here is one class only." in words(nothing)
     assert nothing.axes[0].lines[:] == []
 
 
 def test_lines_of_equal_score_are_parallel_and_labelled_with_it():
-    axes = figures.plot_components(case("usual").models).axes[0]
+    axes = plots.plot_components(case("usual").models).axes[0]
     part = case("usual").models[0].scores.decompositions[0]
     lines = [line for line in axes.lines if line.get_color() == "#c9ced5"]
     labels = [float(re.search(r"[.\d]+$", text.get_text()).group()) for text in axes.texts[: len(lines)]]
@@ -411,22 +411,22 @@ def test_lines_of_equal_score_are_parallel_and_labelled_with_it():
 def test_infinite_scores_are_named_below_the_plot():
     evaluation = case("infinite log score")
     assert "Not shown, as the score is infinite: certain." in words(
-        figures.plot_components(evaluation.models, "log_loss")
+        plots.plot_components(evaluation.models, "log_loss")
     )
-    assert "Not shown, as the score is infinite: certain." in figures.describe_components(
+    assert "Not shown, as the score is infinite: certain." in plots.describe_components(
         evaluation.models, "log_loss"
     )
     with pytest.raises(
         sr.UsageError, match=r"^`score` must be one that was evaluated, 'brier', .*; got 'crps'\.$"
     ):
-        figures.plot_components(evaluation.models, "crps")
+        plots.plot_components(evaluation.models, "crps")
 
 
 def test_murphy_curves_jump_at_their_knots():
     model = case("constant").models[0]
     curve = model.curves.murphy.score
     jump = int(np.abs(curve.right - curve.left).argmax())
-    line = figures.plot_murphy([model]).axes[0].lines[1]
+    line = plots.plot_murphy([model]).axes[0].lines[1]
     x, y = line.get_data()
     assert sorted(y[x == 0.4]) == pytest.approx(sorted([curve.left[jump], curve.right[jump]]))
 
@@ -434,12 +434,12 @@ def test_murphy_curves_jump_at_their_knots():
 def test_at_most_six_differences_are_drawn_with_their_bounds():
     differences = case("five models, 40 groups").comparisons.murphy
     assert len(differences) == 10
-    figure = figures.plot_murphy_differences(differences)
+    figure = plots.plot_murphy_differences(differences)
     assert len(figure.axes) == 6
     outer, inner = (patch.get_xy()[:, 1] for patch in figure.axes[0].patches[:2])
     assert outer.max() == pytest.approx(differences[0].simultaneous_upper.max())
     assert inner.max() == pytest.approx(differences[0].upper.max())
-    assert "model 0 minus model 1" in figures.describe_murphy_differences(differences)
+    assert "model 0 minus model 1" in plots.describe_murphy_differences(differences)
 
 
 @pytest.mark.parametrize(
@@ -447,7 +447,7 @@ def test_at_most_six_differences_are_drawn_with_their_bounds():
     [(None, (0, 1)), ((0.2, 0.6), (0.1, 0.7)), ((0.05, 0.45), (0, 0.55)), ((0.5, 0.98), (0.38, 1))],
 )
 def test_decision_curves_show_the_interval_and_a_quarter_more(interval, shown):
-    axes = figures.plot_decision(case("usual").models, interval).axes[0]
+    axes = plots.plot_decision(case("usual").models, interval).axes[0]
     assert axes.get_xlim() == pytest.approx(shown)
     lower, upper = axes.get_ylim()
     assert -0.5 * upper < lower < 0
@@ -458,48 +458,48 @@ def test_decision_curves_show_the_interval_and_a_quarter_more(interval, shown):
 def test_without_an_interval_curves_are_drawn_where_the_forecasts_are():
     low, interval = case("low").models, (0.3, 0.4)
     window = choose_window(low)
-    for draw in (figures.plot_decision, figures.plot_regret):
+    for draw in (plots.plot_decision, plots.plot_regret):
         assert draw(low, None).axes[0].get_xlim() == window
-    assert figures.plot_murphy(low).axes[0].get_xlim() == window
-    assert figures.plot_regret(low, interval).axes[0].get_xlim() == UNIT
+    assert plots.plot_murphy(low).axes[0].get_xlim() == window
+    assert plots.plot_regret(low, interval).axes[0].get_xlim() == UNIT
 
 
 def test_the_prevalence_is_named_where_there_is_room():
     model = replace(case("usual").models[0], bands=())
     high = replace(model.curves.reliability, forecast=np.array([0.5, 0.9]), cep=np.array([0.2, 0.3]))
     roomy = replace(model, curves=replace(model.curves, reliability=high))
-    assert "prevalence .625" in words(figures.plot_reliability([roomy], prevalence=0.625))
+    assert "prevalence .625" in words(plots.plot_reliability([roomy], prevalence=0.625))
     crossing = replace(high, forecast=np.array([0.0, 0.9]), cep=np.array([0.6, 0.65]))
     crowded = replace(model, curves=replace(model.curves, reliability=crossing))
-    assert "prevalence .625" not in words(figures.plot_reliability([crowded], prevalence=0.625))
+    assert "prevalence .625" not in words(plots.plot_reliability([crowded], prevalence=0.625))
 
 
 def test_groups_of_several_columns_and_groups_without_scores():
     groups = [replace(group, models=()) for group in case("usual").groups]
     groups[0] = replace(groups[0], column="colour", label="red")
-    shown = words(figures.plot_groups(groups, "brier"))
+    shown = words(plots.plot_groups(groups, "brier"))
     assert "colour: red" in shown
     assert shown.count(" not scored") == len(groups)
-    assert "No period has enough rows to be scored." in words(figures.plot_windows(groups[1:], "brier"))
+    assert "No period has enough rows to be scored." in words(plots.plot_windows(groups[1:], "brier"))
     one = case("usual").windows[:1]
-    assert_is_readable("windows", figures.plot_windows(one, "roc_auc"))
+    assert_is_readable("windows", plots.plot_windows(one, "roc_auc"))
     many = [replace(groups[1], label=f"group {k}") for k in range(9)]
-    assert "group 4 and 4 more." in figures.describe_groups(many, "brier")
+    assert "group 4 and 4 more." in plots.describe_groups(many, "brier")
 
 
 def test_groups_have_a_row_each_and_say_if_they_were_not_scored():
     evaluation = case("usual")
-    shown = words(figures.plot_groups(evaluation.groups, "brier"))
+    shown = words(plots.plot_groups(evaluation.groups, "brier"))
     assert shown.count(" not scored") == 1
     for group in evaluation.groups:
         assert group.label in shown
         assert str(group.sample.rows) in shown
-    assert "Groups not scored: tiny." in figures.describe_groups(evaluation.groups, "brier")
+    assert "Groups not scored: tiny." in plots.describe_groups(evaluation.groups, "brier")
 
 
 def test_points_of_groups_are_their_scores():
     evaluation = case("usual")
-    axes = figures.plot_groups(evaluation.groups, "roc_auc").axes[0]
+    axes = plots.plot_groups(evaluation.groups, "roc_auc").axes[0]
     found = [line.get_xdata() for line in axes.lines if len(line.get_xdata()) == len(evaluation.groups)]
     wanted = [
         [
@@ -515,7 +515,7 @@ def test_points_of_groups_are_their_scores():
 
 
 def test_forty_groups_fit_on_a_page():
-    figure = figures.plot_groups(case("five models, 40 groups").groups, "brier")
+    figure = plots.plot_groups(case("five models, 40 groups").groups, "brier")
     assert size_in_mm(figure)[1] <= 220
     assert sum("…" in text or text.startswith("group") for text in words(figure)) >= 40
 
@@ -524,40 +524,38 @@ def test_miscalibration_of_groups_is_less_overfit_where_it_has_intervals():
     evaluation = case("usual")
     bare = [replace(g, models=tuple(replace(m, components=()) for m in g.models)) for g in evaluation.groups]
     assert "Miscalibration (MCB) of the Brier score, less overfit" in words(
-        figures.plot_groups(evaluation.groups, "brier_miscalibration")
+        plots.plot_groups(evaluation.groups, "brier_miscalibration")
     )
-    assert "Miscalibration (MCB) of the Brier score" in words(
-        figures.plot_groups(bare, "brier_miscalibration")
-    )
+    assert "Miscalibration (MCB) of the Brier score" in words(plots.plot_groups(bare, "brier_miscalibration"))
 
 
 def test_an_unknown_measure_is_refused():
     known = "'brier', 'roc_auc', 'brier_miscalibration', 'multiclass_brier' and 'rps'"
     message = rf"^`measure` must be one of {known}; got 'accuracy'\.$"
-    for draw in (figures.plot_groups, figures.plot_windows, figures.describe_groups):
+    for draw in (plots.plot_groups, plots.plot_windows, plots.describe_groups):
         with pytest.raises(sr.UsageError, match=message):
             draw(case("usual").groups, "accuracy")
 
 
 def test_periods_are_drawn_in_their_order():
     windows = case("usual").windows
-    axes = figures.plot_windows(windows, "brier").axes[0]
+    axes = plots.plot_windows(windows, "brier").axes[0]
     labels = [text.get_text() for text in axes.get_xticklabels()]
     assert labels == sorted(labels)
     assert labels[0] == windows[0].label
-    assert f"from {windows[0].label} to {windows[-1].label}" in figures.describe_windows(windows, "brier")
+    assert f"from {windows[0].label} to {windows[-1].label}" in plots.describe_windows(windows, "brier")
 
 
 def test_descriptions_hold_the_numbers_of_the_records():
     evaluation = case("usual")
     for model in evaluation.models:
         part = model.scores.decompositions[0]
-        assert f"MCB {part.miscalibration:.4f}" in figures.describe_components(evaluation.models)
-        assert f"MCB {part.miscalibration:.4f}" in figures.describe_reliability(
+        assert f"MCB {part.miscalibration:.4f}" in plots.describe_components(evaluation.models)
+        assert f"MCB {part.miscalibration:.4f}" in plots.describe_reliability(
             evaluation.models, prevalence=0.4
         )
-        assert f"{model.model} {model.curves.roc.auc:.3f} [" in figures.describe_roc(evaluation.models)
-    assert "40.0 % of cases are events" in figures.describe_reliability(evaluation.models, prevalence=0.4)
+        assert f"{model.model} {model.curves.roc.auc:.3f} [" in plots.describe_roc(evaluation.models)
+    assert "40.0 % of cases are events" in plots.describe_reliability(evaluation.models, prevalence=0.4)
 
 
 def test_a_curve_outside_its_band_is_said_to_be():
@@ -565,10 +563,10 @@ def test_a_curve_outside_its_band_is_said_to_be():
     curve = model.curves.reliability
     narrow = replace(model.bands[0], x=curve.forecast, lower=curve.cep + 0.01, upper=curve.cep + 0.02)
     inside = replace(narrow, lower=curve.cep - 0.01)
-    assert "below it for 100.0 % of cases" in figures.describe_reliability(
+    assert "below it for 100.0 % of cases" in plots.describe_reliability(
         [replace(model, bands=(narrow,))], prevalence=0.4
     )
-    assert "inside it for all cases" in figures.describe_reliability(
+    assert "inside it for all cases" in plots.describe_reliability(
         [replace(model, bands=(inside,))], prevalence=0.4
     )
 
@@ -609,6 +607,6 @@ def test_counts_beside_a_distribution_stay_clear_of_its_bars():
     p = (np.arange(4000) + 0.5) / 4000
     frame = pd.DataFrame({"y": (np.random.default_rng(1).random(4000) < p).astype(int), "m": p})
     models = sr.evaluate(frame, outcome="y", forecasts=["m"], resamples=0).models
-    texts = figures.plot_distributions(models).axes[-1].texts
+    texts = plots.plot_distributions(models).axes[-1].texts
     sides = {text.get_text().split()[-1]: text.get_ha() for text in texts}
     assert sides == {"events": "left", "non-events": "right"}

@@ -39,13 +39,13 @@ from report_tools import (
 )
 
 import scorereport as sr
-from scorereport import document
+from scorereport._utils import json_documents
 from scorereport.configuration import SECTION_NAMES, parse_configuration
 from scorereport.report.assembly import describe_report
 from scorereport.report.provenance import Provenance
-from scorereport.report.record import make_report, read_report
-from scorereport.report.render import hash_templates, render_html
-from scorereport.report.writing import write_pages
+from scorereport.report.report_output import write_pages
+from scorereport.report.report_record import make_report, read_report
+from scorereport.report.templates import hash_templates, render_html
 
 FORMS = (".pdf", ".html", ".json")
 #: Verdicts on the limits of the configuration, by model: each follows from an interval, tested below.
@@ -162,8 +162,8 @@ SECOND_RUN = """
 import sys
 from pathlib import Path
 from report_tools import make_rich_report
-from scorereport.report.record import read_report
-from scorereport.report.writing import write_pages
+from scorereport.report.report_record import read_report
+from scorereport.report.report_output import write_pages
 folder = Path(sys.argv[1])
 write_pages(make_rich_report(folder), [folder / "results.json"])
 write_pages(read_report(folder / "results.json"), [folder / f"again{e}" for e in (".pdf", ".html", ".json")])
@@ -563,6 +563,6 @@ def test_sections_can_be_omitted(bare, omitted):
 
 def test_a_report_is_its_document(report, written):
     """Nothing that pages show is outside of it, and reading it changes nothing."""
-    again = document.load(type(report), written[".json"], "results.json")
-    assert document.encode(again) == document.encode(report)
+    again = json_documents.load(type(report), written[".json"], "results.json")
+    assert json_documents.encode(again) == json_documents.encode(report)
     assert again.verdict == report.verdict == "fail"

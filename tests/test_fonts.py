@@ -12,7 +12,7 @@ import pytest
 from fontTools.ttLib import TTFont
 
 from scorereport.errors import UsageError
-from scorereport.fonts import FALLBACK, covers, font_faces, font_files, replace_missing
+from scorereport.plots.fonts import FALLBACK, covers, font_faces, font_files, replace_missing
 
 LETTERS = "Grüße Ωμέγα Жук ő ş ž ạ ✓ ✗ ○ ≈ ∞ − × ≤ ≥ ± ↑ α ‹ › – — … · “ ” ’ שלום مرحبا".replace(" ", "")
 RULE = re.compile(
@@ -52,7 +52,7 @@ def test_families_are_ours_and_their_files_are_there():
 
 
 def test_a_package_without_its_fonts_is_told(monkeypatch):
-    monkeypatch.setattr("scorereport.fonts.find_spec", lambda _: None)
+    monkeypatch.setattr("scorereport.plots.fonts.find_spec", lambda _: None)
     font_files.cache_clear()
     try:
         with pytest.raises(UsageError, match=r"^The fonts of font_source_sans_pro are not there; install "):
@@ -165,7 +165,7 @@ def test_a_page_full_of_letters_carries_little():
     assert font_faces(text) == font_faces("".join(reversed(text)))
 
 
-CUT = "from scorereport.fonts import font_faces; print(font_faces('A0→'))"
+CUT = "from scorereport.plots.fonts import font_faces; print(font_faces('A0→'))"
 
 
 def test_cut_fonts_are_the_same_bytes_in_every_process():

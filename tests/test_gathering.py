@@ -24,19 +24,18 @@ import pytest
 import sqlalchemy as sa
 from postgres_tools import as_reader
 
-from scorereport.audit import gathering
 from scorereport.audit.databases import settings
-from scorereport.audit.databases.database import find_database
-from scorereport.audit.databases.failures import explain
+from scorereport.audit.databases.database_connection import explain
+from scorereport.audit.databases.database_rows import find_database
 from scorereport.audit.databases.time_limits import TimeLimit
-from scorereport.audit.gathering import gather
-from scorereport.audit.rows import reading_rows
-from scorereport.audit.rows.finding_files import find_file
-from scorereport.cases import DroppedRows, MissingValues, RowFlow
+from scorereport.audit.rows import loaded_rows, source_rows
+from scorereport.audit.rows.loaded_rows import gather
+from scorereport.audit.rows.source_files import find_file
 from scorereport.configuration import parse_configuration
 from scorereport.configuration.audit_tables import SourceTable, WindowTable
+from scorereport.configuration.periods import Period
+from scorereport.data.predictions import DroppedRows, MissingValues, RowFlow
 from scorereport.errors import DataError, UsageError
-from scorereport.periods import Period
 
 OCTOBER = Period(label="2026-10", start="2026-10-01", end="2026-11-01")
 ALL = Period(label="all", start=None, end="2026-11-15")
@@ -231,8 +230,8 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
         path.write_text(path.read_text() + "1,0.5,north,2026-10-02\n")
         return frame
 
-    read = reading_rows.read_columns
-    monkeypatch.setattr(reading_rows, "read_columns", read_columns)
+    read = source_rows.read_columns
+    monkeypatch.setattr(source_rows, "read_columns", read_columns)
     told = (
         "p.csv changed while it was read. Write it under another name, such as p.csv.tmp, and rename it "
         "once it is complete."
@@ -248,7 +247,7 @@ def test_a_file_that_goes_away_is_refused(tmp_path, monkeypatch):
         path.unlink(missing_ok=True)
         return path
 
-    monkeypatch.setattr(gathering, "find_file", find_gone)
+    monkeypatch.setattr(loaded_rows, "find_file", find_gone)
     with pytest.raises(DataError, match=exactly("p.csv cannot be read: No such file or directory.")):
         take(tmp_path, file="p.csv")
 

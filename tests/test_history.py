@@ -20,20 +20,20 @@ from multiprocessing import get_context
 import pytest
 from sqlalchemy import text
 
-from scorereport.clock import fixed_time
-from scorereport.document import dump
+from scorereport._utils.clock import fixed_time
+from scorereport._utils.json_documents import dump
+from scorereport.configuration.judging import Judgement, Light
+from scorereport.configuration.periods import Period
 from scorereport.errors import DataError, ScoreReportError, UsageError
-from scorereport.history import connecting, schema
+from scorereport.history import database, database_schema
+from scorereport.history.audit_record import BEGINNING, FiledFile, Record, Status
+from scorereport.history.chain_head import Head, advance_head, check_head, read_head
 from scorereport.history.checking_anchors import find_anchor
-from scorereport.history.exporting import export_history
-from scorereport.history.heads import Head, advance_head, check_head, read_head
-from scorereport.history.records import BEGINNING, FiledFile, Record, Status
+from scorereport.history.export import export_history
 from scorereport.history.store import AlreadyRecorded, open_history, open_unchecked
-from scorereport.history.verifying import FindingKind, verify_history
-from scorereport.judging import Judgement, Light
-from scorereport.periods import Period
-from scorereport.report.record import Report
-from scorereport.trend.records import Number, Snapshot, Trend
+from scorereport.history.trend.drift_records import Number, Snapshot, Trend
+from scorereport.history.verification import FindingKind, verify_history
+from scorereport.report.report_record import Report
 
 HOSTILE = "x'; drop table audits; --"
 NAN = float("nan")
@@ -418,8 +418,8 @@ def test_sqlite_writes_ahead_and_waits(file_url):
 
 def test_a_history_of_version_1_is_migrated_with_its_records(url, place, monkeypatch):
     with monkeypatch.context() as older:
-        older.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
-        older.setattr(schema, "CURRENT", 1)
+        older.setattr(database_schema, "MIGRATIONS", database_schema.MIGRATIONS[:1])
+        older.setattr(database_schema, "CURRENT", 1)
         with open_history(url) as history:
             record = history.append(make_draft(), make_documents(b"kept"))
             with history.writing() as connection:  # no triggers yet
@@ -438,7 +438,7 @@ def test_a_migration_that_fails_leaves_nothing_behind(url, monkeypatch):
         raise UsageError("The step fails.")
 
     with monkeypatch.context() as broken:
-        broken.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, ("fail", fail)))
+        broken.setattr(database_schema, "MIGRATIONS", (*database_schema.MIGRATIONS, ("fail", fail)))
         with pytest.raises(UsageError, match=r"^The step fails\.$"):
             open_history(url)
     with pytest.raises(UsageError, match=r"^There is no history in the database "):
@@ -553,7 +553,7 @@ def test_a_server_that_is_not_there():
 
 
 def test_a_missing_driver_is_named(monkeypatch):
-    monkeypatch.setattr(connecting, "find_spec", lambda _: None)
+    monkeypatch.setattr(database, "find_spec", lambda _: None)
     with pytest.raises(
         UsageError, match=r'needs the package psycopg: pip install "scorereport\[postgres\]"\.$'
     ):

@@ -17,10 +17,10 @@ import pytest
 import sqlalchemy as sa
 
 import scorereport as sr
-from scorereport import memory
+from scorereport._utils import memory
 from scorereport.configuration import parse_configuration
-from scorereport.engines.choosing import choose_engine, estimate_rows
-from scorereport.sources import csv_files, sizes
+from scorereport.data import csv_files, size_limits
+from scorereport.evaluation.engines.engine_choice import choose_engine, estimate_rows
 
 NAMED = {"outcome": "y", "forecasts": ["p"], "group": "g"}
 FRAME = pd.DataFrame(
@@ -134,8 +134,8 @@ def test_lists_are_refused_before_they_are_read(tmp_path, engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_rows_that_run_lengths_repeat_are_refused_out_of_proportion(tmp_path, engine, monkeypatch):
-    monkeypatch.setattr(sizes, "_FREE", 100_000)
-    monkeypatch.setattr(sizes, "_PACKED_PARQUET", 20)
+    monkeypatch.setattr(size_limits, "_FREE", 100_000)
+    monkeypatch.setattr(size_limits, "_PACKED_PARQUET", 20)
     path = tmp_path / "p.parquet"
     pq.write_table(pa.table({"y": np.ones(100_000), "p": np.ones(100_000), "g": np.ones(100_000)}), path)
     size = path.stat().st_size
@@ -254,11 +254,11 @@ def packed(path, content):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_packed_file_is_given_up_while_it_expands(tmp_path, engine, monkeypatch):
-    monkeypatch.setattr(sizes, "_FREE", 1 << 16)
+    monkeypatch.setattr(size_limits, "_FREE", 1 << 16)
     monkeypatch.setattr(csv_files, "LONGEST_LINE", 1 << 12)
     path = packed(tmp_path / "p.csv.gz", b"y,p,g\n" + b"0,0.5,a\n1,0.5,a\n" * 20_000)
     read = []
-    count = sizes.check_unpacked
+    count = size_limits.check_unpacked
     monkeypatch.setattr(csv_files, "check_unpacked", lambda *args: (read.append(args[2]), count(*args)))
     size = path.stat().st_size
     sentence = (

@@ -16,15 +16,15 @@ import pandas as pd
 import pytest
 from audit_tools import make_scored, write_audit
 
-from scorereport import files
-from scorereport.audit import making
-from scorereport.audit.running import run_audit
+from scorereport._utils import scorereport_files
+from scorereport._utils.processes import Stopped, check_not_stopped, stopped_by_signals, undisturbed
+from scorereport._utils.progress import report, steps
+from scorereport._utils.scorereport_files import write_together
+from scorereport.audit import audit_report
+from scorereport.audit.run import run_audit
 from scorereport.errors import UsageError
-from scorereport.files import write_together
 from scorereport.history.store import History
-from scorereport.interrupts import Stopped, check_not_stopped, stopped_by_signals, undisturbed
-from scorereport.progress import report, steps
-from scorereport.reference.session import Session
+from scorereport.reference.r_session import Session
 
 INTERRUPT, TERMINATE = signal.SIGINT, signal.SIGTERM
 needs_signals = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="Windows knows fewer signals")
@@ -160,7 +160,7 @@ def test_a_swallowed_signal_ends_the_work_with_the_next_step(tmp_path, what):
 def test_files_are_written_together_or_not_at_all_whenever_a_signal_comes(tmp_path, monkeypatch, moment):
     old = {tmp_path / name: name.encode() for name in ("a", "b")}
     write_together(old)
-    fill, rename = files._fill, Path.replace
+    fill, rename = scorereport_files._fill, Path.replace
 
     def filling(file, content):
         is_second = Path(file.name).name.startswith(".b")
@@ -176,7 +176,7 @@ def test_files_are_written_together_or_not_at_all_whenever_a_signal_comes(tmp_pa
             raise_signals(INTERRUPT)
         return rename(path, target)
 
-    monkeypatch.setattr(files, "_fill", filling)
+    monkeypatch.setattr(scorereport_files, "_fill", filling)
     monkeypatch.setattr(Path, "replace", renaming)
     with pytest.raises(Stopped, match="130"), stopped_by_signals():
         write_together(dict.fromkeys(old, b"new"))
@@ -221,7 +221,7 @@ def test_an_interrupt_while_r_is_started_leaves_neither_process_nor_folder(tmp_p
         raise_signals(INTERRUPT)
         return started[0]
 
-    monkeypatch.setattr("scorereport.reference.session.subprocess.Popen", slow)
+    monkeypatch.setattr("scorereport.reference.r_session.subprocess.Popen", slow)
     with pytest.raises(Stopped, match="130"), stopped_by_signals():
         Session([sys.executable, "-c", "import time; time.sleep(60)"], [], time_limit=60)
     assert list(tmp_path.iterdir()) == []
@@ -244,7 +244,7 @@ def list_files(folder):
 
 def test_an_audit_that_is_stopped_while_it_evaluates_leaves_no_file(folder, monkeypatch):
     config = write_audit(folder)
-    monkeypatch.setattr(making, "evaluate", lambda *_, **__: raise_signals(TERMINATE))
+    monkeypatch.setattr(audit_report, "evaluate", lambda *_, **__: raise_signals(TERMINATE))
     with pytest.raises(Stopped, match="143"), stopped_by_signals():
         run_audit(config, as_of="2026-11-02")
     assert [name for name in list_files(folder) if not name.endswith("history.db")] == []

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import scorereport as sr
 from scorereport.configuration import MEASURES, Bounds, ModelKind, parse_configuration
-from scorereport.errors import ExitCode
-from scorereport.judging import (
+from scorereport.configuration.judging import (
     Light,
     count_lights,
     describe_numbers,
@@ -24,6 +23,7 @@ from scorereport.judging import (
     judge,
     worst,
 )
+from scorereport.errors import ExitCode
 
 ORDER = list(Light)
 UPPER = Bounds(warn_upper=0.2, fail_upper=0.3)

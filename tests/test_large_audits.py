@@ -15,22 +15,21 @@ import pandas as pd
 import pytest
 from audit_tools import BRIEF, make_scored, write_audit
 
-from scorereport.audit import copying
-from scorereport.audit.gathering import gather
-from scorereport.audit.referring import Referred
-from scorereport.audit.rows import lots
-from scorereport.audit.rows.finding_files import find_file
-from scorereport.audit.running import run_audit
+from scorereport.audit.rows import lots, source_reference
+from scorereport.audit.rows.loaded_rows import gather
+from scorereport.audit.rows.referring import Referred
+from scorereport.audit.rows.source_files import find_file
+from scorereport.audit.run import run_audit
 from scorereport.configuration.audit_tables import SourceTable, WindowTable
-from scorereport.engines.duck.engine import open_duckdb
-from scorereport.engines.tallies import tally_forecasts
+from scorereport.configuration.periods import Period
+from scorereport.data.hashing import hash_file
 from scorereport.errors import DataError, ExitCode
-from scorereport.evaluating import evaluate
-from scorereport.history.records import Status
-from scorereport.periods import Period
-from scorereport.reference.certifying import decline
-from scorereport.sources.hashing import hash_file
-from scorereport.trend.snapshots import take_snapshot
+from scorereport.evaluation.dispatch import evaluate
+from scorereport.evaluation.engines.duck.engine import open_duckdb
+from scorereport.evaluation.engines.tallies import tally_forecasts
+from scorereport.history.audit_record import Status
+from scorereport.history.trend.snapshot import take_snapshot
+from scorereport.reference.certification import decline
 
 OCTOBER = Period(label="2026-10", start="2026-10-01", end="2026-11-01")
 LONG_AGO = Period(label="2020-01", start="2020-01-01", end="2020-02-01")
@@ -128,7 +127,7 @@ def test_a_period_that_fits_into_memory_is_evaluated_there(tmp_path, frame, monk
     """The file is too large, the rows of the period are not: then R can hold them, too."""
     write_all(tmp_path, frame)
     sizes = {"p.parquet": "duckdb", "rows.parquet": "memory"}
-    choose = "scorereport.audit.gathering.choose_engine"
+    choose = "scorereport.audit.rows.loaded_rows.choose_engine"
     monkeypatch.setattr(choose, lambda path, **_: sizes[path.name])
     referred = take(tmp_path, file="p.parquet")
     assert referred.engine == "memory"
@@ -179,13 +178,13 @@ def test_a_source_that_changes_while_it_is_copied_or_read_is_refused(tmp_path, f
 
     with pytest.raises(DataError, match=told):
         referred.evaluate(change, {})
-    choose = copying.Spool._choose
+    choose = source_reference.Spool._choose
 
     def change_and_choose(spool, lot):
         frame[:50].to_parquet(tmp_path / "p.parquet")
         return choose(spool, lot)
 
-    monkeypatch.setattr(copying.Spool, "_choose", change_and_choose)
+    monkeypatch.setattr(source_reference.Spool, "_choose", change_and_choose)
     with pytest.raises(DataError, match=told):
         take(tmp_path, work=LARGE, file="p.parquet")
 
@@ -197,7 +196,7 @@ def test_an_interrupted_copy_leaves_no_folder(tmp_path, frame, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(copying.Spool, "_choose", stop)
+    monkeypatch.setattr(source_reference.Spool, "_choose", stop)
     with pytest.raises(KeyboardInterrupt):
         take(tmp_path, work=LARGE | {"temporary_folder": str(tmp_path / "tmp")}, file="p.csv")
     assert list((tmp_path / "tmp").iterdir()) == []
@@ -279,7 +278,9 @@ def test_a_required_certificate_of_rows_that_r_cannot_hold_fails_before_the_work
     config = write_audit(
         tmp_path, certify="required", source={"file": "scores.parquet"}, evaluation={"engine": "duckdb"}
     )
-    monkeypatch.setattr("scorereport.audit.making.evaluate", lambda *_, **__: pytest.fail("it works already"))
+    monkeypatch.setattr(
+        "scorereport.audit.audit_report.evaluate", lambda *_, **__: pytest.fail("it works already")
+    )
     record = run_audit(config, as_of="2026-11-02").record
     assert (record.status, record.exit_code) == (Status.FAILED, ExitCode.CERTIFICATE_FAILED)
     assert record.reason == (

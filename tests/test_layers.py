@@ -13,7 +13,17 @@ PACKAGE = Path(scorereport.__file__).parent
 
 #: Each line may import from the lines above it, and modules of a folder from that folder.
 LAYERS = [
-    ["errors", "notebooks", "version", "arrays", "connections", "processes", "interrupts", "resources", "suggestions"],
+    [
+        "errors",
+        "notebooks",
+        "version",
+        "arrays",
+        "connections",
+        "processes",
+        "interrupts",
+        "resources",
+        "suggestions",
+    ],
     ["clusters", "progress", "rounding"],
     [
         "checks",

@@ -18,11 +18,11 @@ from test_bands import SAMPLES, drawn_curves, sample, widen
 
 import scorereport as sr
 from scorereport.inference import miscalibration_test
-from scorereport.reference.installation import Unavailable
-from scorereport.reference.laws import is_likely_quantile, likely_sizes
+from scorereport.reference.band_distributions import is_likely_quantile, likely_sizes
+from scorereport.reference.live_references import PACKAGE, open_reference
 from scorereport.reference.questions import Question, read_answer
-from scorereport.reference.references import PACKAGE, open_reference
-from scorereport.reference.session import ReferenceFailure
+from scorereport.reference.r_installation import Unavailable
+from scorereport.reference.r_session import ReferenceFailure
 
 pytestmark = pytest.mark.r
 

@@ -19,33 +19,33 @@ import pytest
 from scipy.special import expit, logit
 
 import scorereport as sr
-from scorereport import parallel
-from scorereport.arrays import bits_equal
-from scorereport.inference import fits, overfit, resampling, scale_groups
-from scorereport.inference.bootstrapping import bootstrap, bootstrap_panel
+from scorereport._utils import machine
+from scorereport._utils.arrays import bits_equal
+from scorereport._utils.memory import give_back_memory
+from scorereport.inference import fits, large_panels, overfit, scale_groups
+from scorereport.inference.bootstrap_resamples import bootstrap, bootstrap_panel
 from scorereport.inference.components import FittedLosses, case_losses
-from scorereport.inference.domination import murphy_difference
+from scorereport.inference.dominance import murphy_difference
 from scorereport.inference.fits import Fits
 from scorereport.inference.folds import _deal_in_order, deal
-from scorereport.inference.information import information
+from scorereport.inference.inference_murphy_bands import CountedSample, RowSample
+from scorereport.inference.large_panels import are_many_alike, resample_sums, stretches
+from scorereport.inference.likelihood import information
 from scorereport.inference.logistic import fit_line, fit_offset
-from scorereport.inference.measures import resolve_measure
-from scorereport.inference.murphy_bands import CountedSample, RowSample
-from scorereport.inference.murphy_cells import average_differences
+from scorereport.inference.losses import resolve_measure
+from scorereport.inference.murphy_bands import average_differences
 from scorereport.inference.murphy_costs import _places, choose_costs
 from scorereport.inference.murphy_limits import _extreme_limits, _sort_together, find_dominant
+from scorereport.inference.nelson_scale import _of_event, scale_forecast
 from scorereport.inference.overfit import estimate_overfit
 from scorereport.inference.panel import are_ordered, make_panel, order_by
-from scorereport.inference.resampling import are_many_alike, resample_sums, stretches
 from scorereport.inference.scale_draws import Target
 from scorereport.inference.scale_groups import group_forecast, is_groupable
-from scorereport.inference.scaling import _of_event, scale_forecast
-from scorereport.memory import give_back_memory
-from scorereport.reliability import drawing
+from scorereport.reliability import draws
 from scorereport.reliability.blocks import sum_between
-from scorereport.reliability.drawing import Ties
+from scorereport.reliability.draws import Ties
 from scorereport.reliability.fit import corp
-from scorereport.sampling import Units, stream
+from scorereport.reliability.sampling import Units, stream
 from scorereport.scores.scale import split_evenly
 
 MANY = 500
@@ -60,7 +60,7 @@ def set_stretch(monkeypatch, rows):
 
 
 def lower_thresholds(monkeypatch):
-    for module in (resampling, fits, overfit):
+    for module in (large_panels, fits, overfit):
         monkeypatch.setattr(module, "MANY_ROWS", MANY)
     for name, value in {"MOST_ROWS": MANY, "_GROUPS": 60, "_ALONE": 8, "_STRETCH": 101}.items():
         monkeypatch.setattr(scale_groups, name, value)
@@ -76,7 +76,7 @@ def few_are_many(monkeypatch):
 @pytest.fixture
 def on_threads(monkeypatch):
     """Use as many threads as told, whatever the rows."""
-    monkeypatch.setattr(parallel, "_ROWS_WORTH_A_THREAD", 1)
+    monkeypatch.setattr(machine, "_ROWS_WORTH_A_THREAD", 1)
     return lambda threads: monkeypatch.setenv("SCOREREPORT_THREADS", str(threads))
 
 
@@ -770,7 +770,7 @@ TIES = {
 @pytest.mark.parametrize("largest", [np.iinfo(np.int32).max, 3])
 @pytest.mark.parametrize("n", TIES.values(), ids=TIES)
 def test_events_of_ties_are_counted_by_forecast(n, largest, monkeypatch):
-    monkeypatch.setattr(drawing, "_LARGEST_INT32", largest)
+    monkeypatch.setattr(draws, "_LARGEST_INT32", largest)
     counts = np.array(n, dtype=np.int64)
     ties = Ties.of(counts)
     assert ties.n.tolist() == n

@@ -17,9 +17,7 @@ from scipy.stats import t as student
 
 import scorereport as sr
 from scorereport import scores
-from scorereport.comparison import Comparison, Verdict
 from scorereport.configuration import parse_configuration
-from scorereport.fonts import covers
 from scorereport.inference import (
     auc_interval,
     bootstrap,
@@ -37,22 +35,24 @@ from scorereport.inference import (
     spiegelhalter_test,
     threshold_intervals,
 )
+from scorereport.inference.estimates import holm
 from scorereport.inference.grades import grade_test
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
-from scorereport.inference.outcomes import holm
 from scorereport.inference.rates import rate_interval
+from scorereport.plots.fonts import covers
 from scorereport.reference.certificate import Certificate
-from scorereport.reliability.chernoff import chernoff_quantile
-from scorereport.report.formulas.catalogue import CATALOGUE
-from scorereport.report.formulas.citing import cite, list_works
-from scorereport.report.formulas.scores import SCORES
-from scorereport.report.formulas.symbols import SYMBOLS, SYMBOLS_OF_INFERENCE
+from scorereport.reference.comparison_records import Comparison, Verdict
+from scorereport.reliability.asymptotic_bands import chernoff_quantile
+from scorereport.reliability.sampling import Units
+from scorereport.report.methods.citing import cite, list_works
+from scorereport.report.methods.formula_catalogue import CATALOGUE
+from scorereport.report.methods.scores import SCORES
+from scorereport.report.methods.symbols import SYMBOLS, SYMBOLS_OF_INFERENCE
 from scorereport.report.provenance import Provenance
-from scorereport.report.record import make_report
-from scorereport.report.render import render_html
-from scorereport.report.sections.methods import describe_methods
-from scorereport.sampling import Units
-from scorereport.tables.overview import evaluation_tables
+from scorereport.report.report_record import make_report
+from scorereport.report.sections.methods_section import describe_methods
+from scorereport.report.tables.tables_overview import evaluation_tables
+from scorereport.report.templates import render_html
 
 HOSTILE = "<script>alert(1)</script>"
 TEMPLATE = "{{ 7*7 }}"

@@ -27,8 +27,8 @@ from scorereport.configuration import parse_configuration
 from scorereport.report.assembly import describe_report
 from scorereport.report.pdf import render_pdf
 from scorereport.report.provenance import Provenance
-from scorereport.report.record import make_report
-from scorereport.report.render import embed_fonts, render_html
+from scorereport.report.report_record import make_report
+from scorereport.report.templates import embed_fonts, render_html
 
 LONG = "A model with a long name that a bank has given it, version 12.3.4, mortgages, all_countries_and_"
 LONG += "x" * (120 - len(LONG))

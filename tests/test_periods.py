@@ -9,9 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorereport.clock import fixed_time
+from scorereport._utils.clock import fixed_time
+from scorereport.configuration.periods import (
+    Period,
+    check_not_ahead,
+    check_window_text,
+    find_period,
+    is_ahead,
+    read_as_of,
+)
 from scorereport.errors import UsageError
-from scorereport.periods import Period, check_not_ahead, check_window_text, find_period, is_ahead, read_as_of
 
 BERLIN = ZoneInfo("Europe/Berlin")
 WINDOWS = (

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
-from scorereport.cases import DroppedRows, MissingValues, RowFlow
+from scorereport.data.predictions import DroppedRows, MissingValues, RowFlow
 
 FRAME = pd.DataFrame(
     {

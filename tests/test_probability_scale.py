@@ -11,20 +11,20 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from scipy.special import expit
 
 import scorereport as sr
-from scorereport import figures
-from scorereport.document import dump, load
-from scorereport.figures.scale_drawing import choose_scale_window, share_shown
-from scorereport.figures.style import styled
-from scorereport.frames import scale_frame
+from scorereport import plots
+from scorereport._utils.json_documents import dump, load
 from scorereport.inference import ScaleResult, model_source
 from scorereport.inference.class_panel import make_class_panel
+from scorereport.inference.nelson_scale import scale_forecast, scale_panel
 from scorereport.inference.panel import make_panel
 from scorereport.inference.scale_draws import Forecast, Marks, Target, source_marks
 from scorereport.inference.scale_overfit import _mean_without_chance, draw_overfit
-from scorereport.inference.scaling import scale_forecast, scale_panel
-from scorereport.report.sections.scale import describe_scale_section
-from scorereport.sampling import SEED, stream
-from scorereport.tables.scaling import angle_table, class_scale_table, scale_table
+from scorereport.plots.scale_drawing import choose_scale_window, share_shown
+from scorereport.plots.style import styled
+from scorereport.reliability.sampling import SEED, stream
+from scorereport.report.sections.scale_section import describe_scale_section
+from scorereport.report.tables.scale_tables import angle_table, class_scale_table, scale_table
+from scorereport.results.frames import scale_frame
 
 MARKS = ("decisiveness", "accuracy", "robustness")
 EXPONENTS = (1.0, 0.0, -2 / 3)
@@ -631,7 +631,7 @@ def assert_apart(figure):
 
 
 def test_plot_scale_draws_bins_marks_and_angles(classes):
-    figure = figures.plot_scale(classes)
+    figure = plots.plot_scale(classes)
     assert len(figure.axes) == 2
     for axes, model in zip(figure.axes, classes, strict=True):
         cut, fitted = model.scale[:2]
@@ -652,8 +652,8 @@ def test_plot_scale_draws_bins_marks_and_angles(classes):
 
 def test_figures_of_one_model_and_of_five(classes, events):
     for models in (events, [replace_name(classes[k % 2], f"model {k}") for k in range(5)]):
-        assert_apart(figures.plot_scale(models))
-        spectrum = figures.plot_spectrum(models)
+        assert_apart(plots.plot_scale(models))
+        spectrum = plots.plot_spectrum(models)
         assert len(spectrum.axes) == len(models)
         assert_apart(spectrum)
 
@@ -663,18 +663,18 @@ def replace_name(model, name):
 
 
 def test_plot_spectrum_draws_model_and_source(classes):
-    figure = figures.plot_spectrum(classes)
+    figure = plots.plot_spectrum(classes)
     for axes, model in zip(figure.axes, classes, strict=True):
         lines = [line.get_ydata() for line in axes.lines if len(line.get_ydata()) == 42]
         np.testing.assert_array_equal(lines, [model.scale[0].spectrum_source, model.scale[0].spectrum_model])
 
 
 def test_figures_are_told_in_words(classes):
-    text = figures.describe_scale(classes)
+    text = plots.describe_scale(classes)
     accuracy = classes[0].scale[0].accuracy
     assert f"accuracy {accuracy.model.value:.2f} against {accuracy.source.value:.2f}" in text
     assert classes[1].scale[0].sentence in text
-    assert "right: the model rises from 0." in figures.describe_spectrum(classes)
+    assert "right: the model rises from 0." in plots.describe_spectrum(classes)
 
 
 def test_axes_end_where_small_probabilities_do():
@@ -684,8 +684,8 @@ def test_axes_end_where_small_probabilities_do():
     window = choose_scale_window(scale[:2])
     assert window == (0.0, 0.1)
     assert all(share_shown(result, window) >= 0.95 for result in scale[:2])
-    assert "The axes end at 0.10" in figures.describe_scale([model])
-    figure = figures.plot_scale([model])
+    assert "The axes end at 0.10" in plots.describe_scale([model])
+    figure = plots.plot_scale([model])
     assert_apart(figure)
     assert figure.axes[0].get_xlim()[1] == pytest.approx(0.106)
 

@@ -9,10 +9,10 @@ import time
 
 import pytest
 
-from scorereport.formatting import format_duration, format_rate
-from scorereport.parallel import repeat
-from scorereport.progress import Pace, Step, announce, followed_by, report, steps, watched_by
-from scorereport.watching import describe_pace, describe_progress, show_progress, throttle
+from scorereport._utils.formatting import format_duration, format_rate
+from scorereport._utils.machine import repeat
+from scorereport._utils.progress import Pace, Step, announce, followed_by, report, steps, watched_by
+from scorereport.cli.progress_display import describe_pace, describe_progress, show_progress, throttle
 
 
 class Clock:

@@ -23,16 +23,16 @@ import scorereport as sr
 from scorereport.audit.databases import connections
 from scorereport.audit.databases.addresses import read_address
 from scorereport.audit.databases.connections import connect
-from scorereport.audit.databases.database import find_database
+from scorereport.audit.databases.database_rows import find_database
 from scorereport.audit.databases.fetching import fetch
-from scorereport.audit.databases.queries import bind_period
+from scorereport.audit.databases.query import bind_period
 from scorereport.audit.rows.lots import open_lots
 from scorereport.configuration.audit_tables import SourceTable
-from scorereport.connections import connect_duckdb
-from scorereport.databases import open_sql
-from scorereport.engines.duck.engine import open_duckdb
+from scorereport.configuration.periods import Period
+from scorereport.data.database_sessions import connect_duckdb
+from scorereport.data.database_tables import open_sql
 from scorereport.errors import DataError, UsageError
-from scorereport.periods import Period
+from scorereport.evaluation.engines.duck.engine import open_duckdb
 
 PACKAGE = Path(sr.__file__).parent
 SCRIPT = Path(__file__).resolve().parents[1] / "docs" / "postgresql-reader.sql"

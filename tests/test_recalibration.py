@@ -14,7 +14,7 @@ from scipy.stats import t as student
 from sklearn.isotonic import IsotonicRegression
 
 import scorereport as sr
-from scorereport.document import encode
+from scorereport._utils.json_documents import encode
 from scorereport.inference import try_recalibration
 from scorereport.inference.panel import make_panel
 from scorereport.inference.recalibration_gains import bound_shown_gain, cost_of_line

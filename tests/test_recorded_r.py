@@ -14,10 +14,10 @@ from conftest import recorded
 from scipy.special import ndtri
 
 import scorereport as sr
-from scorereport.comparison import Verdict
 from scorereport.curves import roc_curve
 from scorereport.reference import deviations
-from scorereport.reference.recorded import compare_case, compare_with_record, describe_record
+from scorereport.reference.comparison_records import Verdict
+from scorereport.reference.recorded_answers import compare_case, compare_with_record, describe_record
 
 R = recorded("reliabilitydiag")
 CASES = {case["name"]: case for case in R["cases"]}
@@ -344,7 +344,7 @@ def test_what_is_expected_is_counted(verdicts):
 def test_the_summary_counts_the_same(lines_of_cases, verdicts, monkeypatch):
     """A line for each quantity and verdict, and the number of cases behind it."""
     monkeypatch.setattr(
-        "scorereport.reference.recorded.compare_case", lambda case: lines_of_cases[case["name"]]
+        "scorereport.reference.recorded_answers.compare_case", lambda case: lines_of_cases[case["name"]]
     )
     found = Counter((quantity, verdict) for _, quantity, verdict in verdicts)
     lines = list(compare_with_record())

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from scorereport._utils.redaction import Redactor, expand, find_literal_secret, find_passwords
 from scorereport.errors import UsageError
-from scorereport.redacting import Redactor, expand, find_literal_secret, find_passwords
 
 #: No stars, for those are what secrets are replaced by.
 SECRETS = st.text(st.characters(exclude_characters="*", exclude_categories=["Cs"]), min_size=4, max_size=30)

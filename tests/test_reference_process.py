@@ -36,14 +36,14 @@ from reference_tools import (
 )
 
 import scorereport as sr
+from scorereport._utils.files import MARKER
 from scorereport.cli import main
-from scorereport.reference import recorded
+from scorereport.reference import recorded_answers
 from scorereport.reference.exchange import ExchangeError, read_vectors, write_vectors
-from scorereport.reference.installation import Unavailable, find_r
+from scorereport.reference.live_references import open_reference
 from scorereport.reference.questions import Question, read_answer
-from scorereport.reference.references import open_reference
-from scorereport.reference.session import ReferenceFailure, Session
-from scorereport.temporary import MARKER
+from scorereport.reference.r_installation import Unavailable, find_r
+from scorereport.reference.r_session import ReferenceFailure, Session
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="watches processes through /proc")
 
@@ -281,7 +281,7 @@ def serve():
 
 
 #: Seconds that a process is given to end by itself.
-GRACE = "scorereport.reference.session._GRACE"
+GRACE = "scorereport.reference.r_session._GRACE"
 
 
 def start(body, time_limit=PATIENCE):
@@ -574,7 +574,7 @@ def test_r_is_in_a_folder_of_its_own_and_out_of_reach_of_ctrl_c(temporary):
 INTERRUPTED = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from scorereport.reference.session import Session
+from scorereport.reference.r_session import Session
 program = ["sh", "-c", "sleep 1000 & read it; echo > ../ready; sleep 1000"]
 with Session(program, [], time_limit=100) as session:
     session.ask("hello")
@@ -604,7 +604,7 @@ def test_ctrl_c_leaves_no_process_and_no_folder(temporary):
 
 INTERRUPTED_OFTEN = """
 import os, signal, threading
-from scorereport.reference.session import ReferenceFailure, Session
+from scorereport.reference.r_session import ReferenceFailure, Session
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 for moment in range(40, 0, -1):
     try:
@@ -631,7 +631,7 @@ def test_an_interrupt_at_any_moment_of_a_question_leaves_no_watchdog():
 
 ABANDONED = """
 import sys
-from scorereport.reference.session import Session
+from scorereport.reference.r_session import Session
 session = Session(sys.argv[1:4], sys.argv[4:], time_limit=100)
 session.ask("hello")
 open("ready", "w").close()
@@ -687,8 +687,8 @@ def certify(**options):
 @pytest.fixture
 def short_record(monkeypatch):
     """Leave a few of the recorded answers, which are compared where no R answers: all take long."""
-    record = recorded.read_record()
-    monkeypatch.setattr(recorded, "read_record", lambda: {**record, "cases": record["cases"][3:9]})
+    record = recorded_answers.read_record()
+    monkeypatch.setattr(recorded_answers, "read_record", lambda: {**record, "cases": record["cases"][3:9]})
 
 
 def assert_not_certified(certificate, *attempts):

@@ -16,10 +16,10 @@ import pikepdf
 import pytest
 
 from scorereport import __version__
+from scorereport._utils.resources import find_folder
 from scorereport.errors import UsageError
 from scorereport.report.pdf import Attachment, render_pdf
-from scorereport.report.render import embed_fonts, hash_templates, render_html
-from scorereport.resources import find_folder
+from scorereport.report.templates import embed_fonts, hash_templates, render_html
 
 TIME = "2026-11-15T08:30:12+01:00"
 CONFORMANCE = Path(__file__).parents[2] / "shared" / "tools" / "pdf-conformance"
@@ -90,7 +90,7 @@ def test_a_template_of_the_user_replaces_ours_or_extends_it(tmp_path, monkeypatc
         sections__one="{% block head %}our head{% endblock %}, our body",
         sections__two="; our second",
     )
-    monkeypatch.setattr("scorereport.report.render.find_folder", lambda _: ours)
+    monkeypatch.setattr("scorereport.report.templates.find_folder", lambda _: ours)
     assert render_html("page.html", {}) == "<p>our head, our body; our second</p>"
     theirs = write_templates(
         tmp_path / "theirs",
@@ -185,7 +185,7 @@ def test_the_hash_is_of_names_and_bytes_only(tmp_path):
 def test_the_hash_is_also_of_our_templates(tmp_path, monkeypatch):
     before = hash_templates(None)
     copy = shutil.copytree(find_folder("templates"), tmp_path / "ours")
-    monkeypatch.setattr("scorereport.report.render.find_folder", lambda _: copy)
+    monkeypatch.setattr("scorereport.report.templates.find_folder", lambda _: copy)
     assert hash_templates(None) == before
     (copy / "style.css").write_text("", encoding="utf-8")
     assert hash_templates(None) != before

@@ -17,20 +17,20 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
-from scorereport import document
-from scorereport.comparison import Comparison, Verdict, compare_numbers
+from scorereport._utils import json_documents
 from scorereport.errors import UsageError
-from scorereport.findings import Section, Study, StudyFigure, StudyPanel, StudySeries
 from scorereport.reference.certificate import Attempt, Certificate
+from scorereport.reference.comparison_records import Comparison, Verdict, compare_numbers
+from scorereport.reference.reference_documents import Section, Study, StudyFigure, StudyPanel, StudySeries
 from scorereport.report.assembly import describe_report
-from scorereport.report.context import describe_certificate, describe_study
+from scorereport.report.document_context import describe_certificate, describe_study
 from scorereport.report.pdf import render_pdf
 from scorereport.report.provenance import Provenance
-from scorereport.report.record import Report, make_report
-from scorereport.report.render import render_html
-from scorereport.report.results import describe_table
-from scorereport.report.writing import write_report, write_study
-from scorereport.tables.table import Table
+from scorereport.report.report_output import write_report, write_study
+from scorereport.report.report_record import Report, make_report
+from scorereport.report.tables.results import describe_table
+from scorereport.report.tables.table import Table
+from scorereport.report.templates import render_html
 
 TIME = "2026-11-15T07:30:12+00:00"
 HOSTILE = "<script>alert('x')</script> & \"more\""
@@ -336,15 +336,15 @@ def test_texts_of_figures_are_escaped():
 
 def test_a_study_of_before_figures_is_read():
     study = make_study([line(Verdict.AGREES)])
-    before = document.dump(study).replace(',"figures":[]', "")
+    before = json_documents.dump(study).replace(',"figures":[]', "")
     assert "figures" not in before
-    assert document.load(Study, before, "study") == study
+    assert json_documents.load(Study, before, "study") == study
 
 
 def test_a_pdf_shows_figures_with_their_captions_and_repeats(tmp_path):
     study = with_figures(make_study(many_lines("logit")), make_figure(caption="What is seen, and how."))
     json, page, pdf = write_study(study, tmp_path / "first")
-    again = write_study(document.load(Study, json.read_bytes(), "study"), tmp_path / "second")
+    again = write_study(json_documents.load(Study, json.read_bytes(), "study"), tmp_path / "second")
     for path, same in zip((json, page, pdf), again, strict=True):
         assert path.read_bytes() == same.read_bytes()
     assert b"/Figure" in inflate(pdf.read_bytes())
@@ -506,8 +506,8 @@ def test_a_report_is_written_by_its_ending(tmp_path):
         assert write_report(evaluation, path, certificate=certificate) == path
     assert paths[0].read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert paths[1].read_bytes().startswith(b"%PDF-")
-    report = document.load(Report, paths[2].read_bytes(), "report.json")
-    assert document.dump(report.evaluation) == evaluation.to_json()
+    report = json_documents.load(Report, paths[2].read_bytes(), "report.json")
+    assert json_documents.dump(report.evaluation) == evaluation.to_json()
     assert report.certificate == certificate
 
 
@@ -529,7 +529,7 @@ def test_a_study_is_written_in_three_forms(tmp_path):
     study = make_study([line(Verdict.AGREES)])
     paths = write_study(study, tmp_path / "new" / "folder")
     assert [path.name for path in paths] == [f"validation-report.{end}" for end in ("json", "html", "pdf")]
-    assert document.load(Study, paths[0].read_bytes(), "study") == study
+    assert json_documents.load(Study, paths[0].read_bytes(), "study") == study
     assert all(path.stat().st_size > 0 for path in paths)
 
 
@@ -537,7 +537,7 @@ def test_a_study_whose_pdf_cannot_be_made_keeps_the_rest(tmp_path, monkeypatch):
     def fail(_, **_options):
         raise UsageError("no Pango")
 
-    monkeypatch.setattr("scorereport.report.writing.render_pdf", fail)
+    monkeypatch.setattr("scorereport.report.report_output.render_pdf", fail)
     with pytest.raises(UsageError, match=r"^The PDF cannot be made \(no Pango\); .* are written\.$"):
         write_study(make_study([line(Verdict.AGREES)]), tmp_path)
     written = {path.name for path in tmp_path.iterdir()}
@@ -550,7 +550,7 @@ def test_an_earlier_report_survives_a_full_disk(evaluation, tmp_path, monkeypatc
 
     path = tmp_path / "report.html"
     path.write_text("before", encoding="utf-8")
-    monkeypatch.setattr("scorereport.files.os.fsync", full_disk)
+    monkeypatch.setattr("scorereport._utils.scorereport_files.os.fsync", full_disk)
     with pytest.raises(OSError, match="No space left"):
         write_report(evaluation, path)
     assert path.read_text(encoding="utf-8") == "before"

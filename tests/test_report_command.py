@@ -15,11 +15,11 @@ import pytest
 from report_tools import TIME, list_contents, list_images, make_loans, read_attachments, read_pages, words_of
 
 import scorereport as sr
-from scorereport import demo
 from scorereport.configuration import SECTION_NAMES, read_configuration
 from scorereport.errors import ExitCode
+from scorereport.examples import doctor_visits
 from scorereport.report.provenance import Provenance
-from scorereport.report.record import make_report, read_report
+from scorereport.report.report_record import make_report, read_report
 
 BASE = ["--outcome", "default", "--forecast", "logit"]
 QUICK = [*BASE, "--resamples", "0", "--quiet"]
@@ -133,7 +133,7 @@ def test_an_open_verdict_counts_under_strict(call, write, tmp_path):
     ids=lambda value: " ".join(value)[-30:] if isinstance(value, list) else "",
 )
 def test_wrong_options_are_refused_before_the_work(call, tmp_path, monkeypatch, arguments, told):
-    monkeypatch.setattr("scorereport.evaluating.evaluate", None)
+    monkeypatch.setattr("scorereport.evaluation.dispatch.evaluate", None)
     before = sorted(tmp_path.iterdir())
     code, error = call(*arguments)
     assert code == ExitCode.USAGE
@@ -372,7 +372,7 @@ def test_options_of_classes_come_before_the_configuration(call, write, tmp_path)
     ids=["binary", "unordered", "option", "no classes", "stranger", "groups", "outcome", "columns"],
 )
 def test_what_does_not_fit_classes_is_refused_before_the_work(call, write, monkeypatch, text, options, told):
-    monkeypatch.setattr("scorereport.evaluating.evaluate", None)
+    monkeypatch.setattr("scorereport.evaluation.dispatch.evaluate", None)
     code, error = call("grades.csv", "--config", write("k.toml", text), *options, "-o", "r.json")
     assert (code, error) == (ExitCode.USAGE, f"scorereport: {told}\n")
 
@@ -595,7 +595,7 @@ def test_a_signed_report_names_the_unsigned_one(call, write, tmp_path, monkeypat
     from cryptography.hazmat.primitives.asymmetric import rsa
     from test_signing import PASSWORD, make_certificate, write_archive
 
-    from scorereport.report.signing import unsigned_sha256
+    from scorereport.report.signatures import unsigned_sha256
 
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     write_archive(tmp_path / "key.p12", key, make_certificate(key))
@@ -649,20 +649,22 @@ def test_python_writes_what_the_command_writes(call, write, tmp_path):
 
 
 def test_the_configuration_of_the_demonstration_fits():
-    told = read_configuration(demo.CONFIGURATION)
-    rows = make_loans().rename(columns={"default": demo.OUTCOME, "site": demo.GROUP, "steep": "poisson"})
+    told = read_configuration(doctor_visits.CONFIGURATION)
+    rows = make_loans().rename(
+        columns={"default": doctor_visits.OUTCOME, "site": doctor_visits.GROUP, "steep": "poisson"}
+    )
     rows["overconfident"] = rows["poisson"]
     evaluation = sr.evaluate(
         rows,
-        outcome=demo.OUTCOME,
-        forecasts=demo.FORECASTS,
-        group=demo.GROUP,
-        **demo.SETTINGS,
+        outcome=doctor_visits.OUTCOME,
+        forecasts=doctor_visits.FORECASTS,
+        group=doctor_visits.GROUP,
+        **doctor_visits.SETTINGS,
         resamples=20,
     )
     report = make_report(evaluation, Provenance(time=TIME), configuration=told)
-    assert set(told.model.descriptions) == set(demo.FORECASTS)
-    assert told.evaluation.groups == (demo.GROUP,)
+    assert set(told.model.descriptions) == set(doctor_visits.FORECASTS)
+    assert told.evaluation.groups == (doctor_visits.GROUP,)
     assert {judgement.measure for judgement in report.judgements} == {
         "brier",
         "brier_miscalibration",

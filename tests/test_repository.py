@@ -13,8 +13,8 @@ import pytest
 import scorereport as sr
 from scorereport.report import repository
 from scorereport.report.provenance import Provenance, Revision, read_revision
-from scorereport.report.record import make_report
-from scorereport.report.sections.closing import describe_provenance
+from scorereport.report.report_record import make_report
+from scorereport.report.sections.closing_sections import describe_provenance
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

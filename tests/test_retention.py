@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import scorereport as sr
-from scorereport import document
-from scorereport.class_results import ClassModelResult, Confusion
-from scorereport.figures import describe_retention, plot_retention, render_svg
+from scorereport._utils import json_documents
 from scorereport.inference.class_panel import make_class_panel
-from scorereport.inference.retaining import RetentionBand, retain_panel, retention_band
-from scorereport.report.render import render_html
-from scorereport.report.sections.retention import describe_retention_section
-from scorereport.results import ModelScores
-from scorereport.sampling import stream
-from scorereport.tables.retaining import describe_best_scores, retention_table
+from scorereport.inference.retention_bands import RetentionBand, retain_panel, retention_band
+from scorereport.plots import describe_retention, plot_retention, render_svg
+from scorereport.reliability.sampling import stream
+from scorereport.report.sections.retention_section import describe_retention_section
+from scorereport.report.tables.retention_tables import describe_best_scores, retention_table
+from scorereport.report.templates import render_html
+from scorereport.results.class_records import ClassModelResult, Confusion
+from scorereport.results.model_records import ModelScores
 
 METRICS = ["quadratic_weighted_kappa", "expected_cost", "accuracy", "macro_f1"]
 SCORES = ["multiclass_brier", "multiclass_log_loss", "rps", "sa_rps"]
@@ -175,13 +175,13 @@ def test_whole_weights_are_repeated_rows():
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_the_order_of_rows_leaves_no_trace(weights):
     w = WEIGHTS[weights]
-    first = document.dump(retention_band(Y, P, sample_weight=w, resamples=10))
+    first = json_documents.dump(retention_band(Y, P, sample_weight=w, resamples=10))
     for seed in range(5):
         order = np.random.default_rng(seed).permutation(len(Y))
         shuffled = retention_band(
             Y[order], P[order], sample_weight=None if w is None else w[order], resamples=10
         )
-        assert document.dump(shuffled) == first
+        assert json_documents.dump(shuffled) == first
 
 
 def test_all_scores_and_metrics_share_the_resamples():
@@ -195,23 +195,23 @@ def test_all_scores_and_metrics_share_the_resamples():
         (alone,) = retain_panel(
             panel, "b", scores=[band.score], metrics=[band.metric], cost=costs.get(band.metric), **options
         )
-        assert document.dump(alone) == document.dump(band)
+        assert json_documents.dump(alone) == json_documents.dump(band)
 
 
 def test_threads_do_not_change_the_band(monkeypatch):
-    monkeypatch.setattr("scorereport.parallel._ROWS_WORTH_A_THREAD", 1)
+    monkeypatch.setattr("scorereport._utils.machine._ROWS_WORTH_A_THREAD", 1)
     with monkeypatch.context() as alone:
         alone.setenv("SCOREREPORT_THREADS", "1")
-        first = document.dump(retention_band(Y, P))
+        first = json_documents.dump(retention_band(Y, P))
     monkeypatch.setenv("SCOREREPORT_THREADS", "3")
-    assert document.dump(retention_band(Y, P)) == first
+    assert json_documents.dump(retention_band(Y, P)) == first
 
 
 def test_a_band_survives_its_document():
     band = retention_band(Y, P, fractions=FRACTIONS, resamples=3)
-    text = document.dump(band)
-    again = document.load(RetentionBand, text, "The text")
-    assert document.dump(again) == text
+    text = json_documents.dump(band)
+    again = json_documents.load(RetentionBand, text, "The text")
+    assert json_documents.dump(again) == text
     assert again.area == band.area
     with pytest.raises(ValueError, match="read-only"):
         band.value[0] = 0

@@ -9,17 +9,17 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
+from scorereport._utils.rounding import are_equal, documents_agree, exceeds, first_lowest, rank_ties
 from scorereport.configuration import Bounds
+from scorereport.configuration.judging import find_light
 from scorereport.curves.retention import make_queue
-from scorereport.inference.binning import expected_calibration_error
+from scorereport.evaluation.selection.choice import _choose, _stop_early, check_selection
+from scorereport.evaluation.selection.score_tracks import Checkpoints, Track
+from scorereport.evaluation.selection.selecting import select
+from scorereport.inference.binned_errors import expected_calibration_error
 from scorereport.inference.bootstrap_results import _bounds
-from scorereport.inference.calibration import hosmer_lemeshow_test
-from scorereport.judging import find_light
-from scorereport.rounding import are_equal, documents_agree, exceeds, first_lowest, rank_ties
+from scorereport.inference.calibration_tests import hosmer_lemeshow_test
 from scorereport.scores.registry import Direction
-from scorereport.selection.choices import _choose, _stop_early, check_selection
-from scorereport.selection.selecting import select
-from scorereport.selection.tracks import Checkpoints, Track
 
 #: How far sums of different processors lie apart, relative to their size.
 LAST_BITS = 4 * np.finfo(float).eps

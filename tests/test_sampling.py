@@ -14,10 +14,11 @@ import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorereport import UsageError, parallel
-from scorereport.parallel import count_threads, repeat
-from scorereport.progress import steps, watched_by
-from scorereport.sampling import _FEW_REPEATS, SEED, Units, stream
+from scorereport import UsageError
+from scorereport._utils import machine
+from scorereport._utils.machine import count_threads, repeat
+from scorereport._utils.progress import steps, watched_by
+from scorereport.reliability.sampling import _FEW_REPEATS, SEED, Units, stream
 
 RNG = np.random.default_rng(6)
 N = 60
@@ -296,7 +297,7 @@ def threads(monkeypatch, request):
     """So many threads, however few the rows; none of them may be left over."""
     before = set(threading.enumerate())
     monkeypatch.setenv("SCOREREPORT_THREADS", str(request.param))
-    monkeypatch.setattr(parallel, "_ROWS_WORTH_A_THREAD", 0)
+    monkeypatch.setattr(machine, "_ROWS_WORTH_A_THREAD", 0)
     yield request.param
     assert set(threading.enumerate()) <= before
 

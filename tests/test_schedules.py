@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from scorereport.audit.timers.calendars import render_calendar
+from scorereport._utils.clock import fixed_time
+from scorereport.audit.calendars import render_calendar
 from scorereport.audit.units import render_units
-from scorereport.clock import fixed_time
+from scorereport.configuration.schedules import Schedule, check_schedule, check_zone
 from scorereport.errors import UsageError
-from scorereport.schedules import Schedule, check_schedule, check_zone
 
 
 def utc(*parts: int) -> datetime:

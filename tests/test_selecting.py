@@ -13,10 +13,10 @@ from report_tools import words_of
 from test_figures import assert_is_readable, words
 
 import scorereport as sr
-from scorereport import figures
-from scorereport.report.render import render_html
-from scorereport.report.sections.checkpoints import describe_checkpoints_section
-from scorereport.tables.checkpoints import choice_table, correlation_table
+from scorereport import plots
+from scorereport.report.sections.checkpoint_section import describe_checkpoints_section
+from scorereport.report.tables.checkpoint_tables import choice_table, correlation_table
+from scorereport.report.templates import render_html
 
 COLUMNS = ["pa", "pb", "pc"]
 #: Two checkpoints of two cases: the first has the better Brier score, the second the better labels.
@@ -555,20 +555,20 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_the_figure_is_readable_and_described(name):
     selection = CASES[name]()
-    drawn = figures.plot_checkpoints(selection)
+    drawn = plots.plot_checkpoints(selection)
     width, height = drawn.get_size_inches() * 25.4
     assert width <= 160.01
     assert height <= 220
     assert_is_readable(name, drawn)
-    assert len(figures.render_svg(drawn)) < 200_000
-    assert figures.describe_checkpoints(selection).endswith(".")
+    assert len(plots.render_svg(drawn)) < 200_000
+    assert plots.describe_checkpoints(selection).endswith(".")
 
 
 def test_panels_show_the_scores_the_best_and_where_training_stops():
     selection = sr.select(
         given(penalized_brier=[0.9, 0.8, 0.85, 0.6], macro_f1=[0.2, 0.5, 0.6, 0.4]), patience=1
     )
-    drawn = figures.plot_checkpoints(selection)
+    drawn = plots.plot_checkpoints(selection)
     shown = words(drawn)
     assert {"Penalised Brier score (decides)", "Macro F1", "checkpoint", "best at 4: .6000"} <= set(shown)
     assert "stops at 3, keeps 2 ◇" in shown
@@ -583,7 +583,7 @@ def test_panels_show_the_scores_the_best_and_where_training_stops():
 
 
 def test_infinite_scores_are_drawn_at_the_edge():
-    drawn = figures.plot_checkpoints(CASES["infinite"]())
+    drawn = plots.plot_checkpoints(CASES["infinite"]())
     partly, all_of_it = drawn.axes[:2]
     arrows = next(line for line in partly.lines if line.get_marker() == "^")
     assert arrows.get_xdata().tolist() == [2]
@@ -592,19 +592,19 @@ def test_infinite_scores_are_drawn_at_the_edge():
 
 
 def test_more_scores_than_fit_are_left_out_but_not_the_one_that_decides():
-    shown = words(figures.plot_checkpoints(CASES["many scores"]()))
+    shown = words(plots.plot_checkpoints(CASES["many scores"]()))
     assert "loss 13 (decides)" in shown
     assert "loss 12" not in shown
 
 
 def test_the_description_tells_choices_and_stops():
     selection = sr.select(given(penalized_brier=[0.9, 0.8, 0.85], macro_f1=[0.2, 0.5, 0.6]), patience=1)
-    assert figures.describe_checkpoints(selection) == (
+    assert plots.describe_checkpoints(selection) == (
         "Scores of 3 checkpoints, from 1 to 3. Best checkpoint by each score: Penalised Brier score 2 "
         "(0.8000) and Macro F1 3 (0.6000). Early stopping after 1 checkpoint without a better score: "
         "Penalised Brier score stops at 3 and keeps 2; Macro F1 goes on to the last and keeps 3."
     )
-    assert figures.describe_checkpoints(CASES["one"]()).startswith("Scores of 1 checkpoint, 1. Best ")
+    assert plots.describe_checkpoints(CASES["one"]()).startswith("Scores of 1 checkpoint, 1. Best ")
 
 
 def test_the_table_of_choices():

@@ -21,24 +21,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scorereport.audit.planning import read_plan
+from scorereport._utils.redaction import Redactor
+from scorereport.audit.plan import read_plan
+from scorereport.audit.server import alarms
+from scorereport.audit.server.audit_process import Child, Ending
+from scorereport.audit.server.audit_server import Server, Settings
+from scorereport.audit.server.configuration_folder import Roster, find_settled_changes
+from scorereport.audit.server.due_times import MOST_CAUGHT_UP, Position, begin, cut_waiting, decide, find_next
+from scorereport.audit.server.event_log import EventLog, Redactors
+from scorereport.audit.server.health import FILE_NAME, AuditHealth, Health, read_health, write_health
+from scorereport.audit.server.notifying import Notifier
+from scorereport.audit.server.recalling import read_recorded_times, read_settled_times
+from scorereport.audit.server.scheduled_audit import Duty
+from scorereport.audit.server.startup import LOCK_NAME, serve
+from scorereport.configuration.periods import Period
+from scorereport.configuration.schedules import Schedule
 from scorereport.errors import DataError, UsageError
-from scorereport.history.records import Record, Status
+from scorereport.history.audit_record import Record, Status
 from scorereport.history.store import open_history
-from scorereport.periods import Period
-from scorereport.redacting import Redactor
-from scorereport.schedules import Schedule
-from scorereport.serving import alarms
-from scorereport.serving.catching_up import MOST_CAUGHT_UP, Position, begin, cut_waiting, decide, find_next
-from scorereport.serving.children import Child, Ending
-from scorereport.serving.duties import Duty
-from scorereport.serving.events import EventLog, Redactors
-from scorereport.serving.health import FILE_NAME, AuditHealth, Health, read_health, write_health
-from scorereport.serving.notifying import Notifier
-from scorereport.serving.recalling import read_recorded_times, read_settled_times
-from scorereport.serving.roster import Roster, find_settled_changes
-from scorereport.serving.server import Server, Settings
-from scorereport.serving.starting import LOCK_NAME, serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -688,7 +688,7 @@ import json, os, sys, traceback
 from datetime import datetime
 from pathlib import Path
 import apscheduler.schedulers.background, cronsim, filelock, scorereport.history.store, sqlalchemy
-from scorereport.serving.starting import serve
+from scorereport.audit.server.startup import serve
 
 def serve_as(clock, log=None, environ={}, **options):
     os.environ.update(environ)
@@ -1165,8 +1165,10 @@ def test_a_history_that_never_answers_does_not_keep_an_audit_from_running(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answered = threading.Event()
-    monkeypatch.setattr("scorereport.serving.server.read_recorded_times", lambda _plan: answered.wait(60))
-    monkeypatch.setattr("scorereport.serving.server._ASK_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(
+        "scorereport.audit.server.audit_server.read_recorded_times", lambda _plan: answered.wait(60)
+    )
+    monkeypatch.setattr("scorereport.audit.server.audit_server._ASK_AGAIN_SECONDS", 0.0)
     write_configuration(tmp_path)
     options = Settings(
         folder=tmp_path,

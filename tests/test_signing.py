@@ -15,7 +15,7 @@ from test_render import RESULTS, TIME, assert_conformance, page_of
 
 from scorereport.errors import UsageError
 from scorereport.report.pdf import render_pdf
-from scorereport.report.signing import open_signer, read_password, sign_pdf, unsigned_sha256
+from scorereport.report.signatures import open_signer, read_password, sign_pdf, unsigned_sha256
 
 pytest.importorskip("pyhanko.sign", reason='Signatures need pip install "scorereport[sign]".')
 
@@ -239,7 +239,9 @@ def test_what_is_no_pdf_has_no_hash():
 
 def test_a_password_comes_from_the_environment_or_the_terminal(monkeypatch, tmp_path):
     asked = []
-    monkeypatch.setattr("scorereport.report.signing.getpass", lambda prompt: asked.append(prompt) or "typed")
+    monkeypatch.setattr(
+        "scorereport.report.signatures.getpass", lambda prompt: asked.append(prompt) or "typed"
+    )
     monkeypatch.setenv("SCOREREPORT_SIGN_PASSWORD", "kept")
     monkeypatch.setattr("sys.stdin", io.StringIO())
     assert read_password(tmp_path) == "kept"

@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 from scipy.stats import ks_2samp
 
 import scorereport as sr
-from scorereport import parallel
-from scorereport.progress import watched_by
+from scorereport._utils import machine
+from scorereport._utils.progress import watched_by
 from scorereport.reliability import redraws as redraws_module
 from scorereport.reliability import simulation as simulation_module
 from scorereport.reliability.blocks import Blocks
+from scorereport.reliability.outcome_weights import OutcomeWeights
 from scorereport.reliability.redraws import Redraw
+from scorereport.reliability.sampling import stream
 from scorereport.reliability.simulation import (
     _CaseSimulation,
     _CountSimulation,
     _RowSimulation,
     cluster_correlation,
 )
-from scorereport.reliability.weighting import OutcomeWeights
-from scorereport.sampling import stream
 
 #: A normal deviation this large, or larger, has probability 6e-7; all seeds are fixed.
 ERRORS_ALLOWED = 5
@@ -473,9 +473,9 @@ def draw_bands(sample, seed=1):
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_threads_and_watchers_leave_no_trace(sample, monkeypatch):
     alone = draw_bands(sample)
-    monkeypatch.setattr(parallel, "_ROWS_WORTH_A_THREAD", 1)
-    pools, executor = [], parallel.ThreadPoolExecutor
-    monkeypatch.setattr(parallel, "ThreadPoolExecutor", lambda size: pools.append(size) or executor(size))
+    monkeypatch.setattr(machine, "_ROWS_WORTH_A_THREAD", 1)
+    pools, executor = [], machine.ThreadPoolExecutor
+    monkeypatch.setattr(machine, "ThreadPoolExecutor", lambda size: pools.append(size) or executor(size))
     seen = []
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("SCOREREPORT_THREADS", threads)

@@ -21,21 +21,21 @@ import pytest
 from site_tools import NAMES, chain, content_of, make_records, write_reports
 from test_browser import PALE_TEXTS
 
+from scorereport.audit.site.audit_runs import Run, group_runs, hash_records
+from scorereport.audit.site.chart_axes import WIDTH, list_day_ticks, scale_of_days, scale_of_numbers
+from scorereport.audit.site.chart_lanes import spread
+from scorereport.audit.site.manifest import LIST
+from scorereport.audit.site.measure_series import collect_series, writer_of
+from scorereport.audit.site.names import link_to, safe_file_name, safe_name
+from scorereport.audit.site.publication import write_site
+from scorereport.audit.site.site_files import State, plan_copies
+from scorereport.audit.site.status_board import make_board
+from scorereport.audit.site.trend_charts import FEW, make_charts, make_sparkline
+from scorereport.configuration.judging import Light
+from scorereport.configuration.periods import Period
 from scorereport.errors import UsageError
-from scorereport.history.findings import Finding, FindingKind, Verification
-from scorereport.history.records import FiledFile, Record, Status
-from scorereport.judging import Light
-from scorereport.periods import Period
-from scorereport.site.axes import WIDTH, list_day_ticks, scale_of_days, scale_of_numbers
-from scorereport.site.board import make_board
-from scorereport.site.charts import FEW, make_charts, make_sparkline
-from scorereport.site.copying import State, plan_copies
-from scorereport.site.lanes import spread
-from scorereport.site.manifest import LIST
-from scorereport.site.names import link_to, safe_file_name, safe_name
-from scorereport.site.runs import Run, group_runs, hash_records
-from scorereport.site.series import collect_series, writer_of
-from scorereport.site.writing import write_site
+from scorereport.history.audit_record import FiledFile, Record, Status
+from scorereport.history.verification_findings import Finding, FindingKind, Verification
 
 TIME = "2026-11-15T16:00:00+00:00"
 SCRIPT = "<script>alert(1)</script>"

@@ -12,13 +12,13 @@ import pytest
 from spark_tools import assert_same_digest, mark, quiet, share_session, to_spark
 
 import scorereport as sr
-from scorereport.engines.evaluating import evaluate_rows
-from scorereport.engines.records import BUCKETS
-from scorereport.engines.spark import digests
-from scorereport.engines.spark.engine import SparkEngine, open_spark
+from scorereport.data.reader import read_predictions
 from scorereport.errors import DataError, UsageError
-from scorereport.groups import label_windows
-from scorereport.reading import read_predictions
+from scorereport.evaluation.engines.engine_evaluation import evaluate_rows
+from scorereport.evaluation.engines.protocol import BUCKETS
+from scorereport.evaluation.engines.spark import spark_jobs
+from scorereport.evaluation.engines.spark.spark_engine import SparkEngine, open_spark
+from scorereport.evaluation.subgroups import label_windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from scorereport.engines.records import Batch, Sums
+    from scorereport.evaluation.engines.protocol import Batch, Sums
 
 session = pytest.fixture(scope="module")(share_session)
 
@@ -277,9 +277,9 @@ def test_what_is_collected_does_not_grow_with_the_rows(
     session: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     collected: list[int] = []
-    monkeypatch.setattr(digests, "collect", _recording(collected, digests.collect))
-    monkeypatch.setattr("scorereport.engines.spark.engine.FEWEST_SAMPLED", 2000)
-    monkeypatch.setattr("scorereport.engines.spark.engine.SAMPLED_PER_PART", 1)
+    monkeypatch.setattr(spark_jobs, "collect", _recording(collected, spark_jobs.collect))
+    monkeypatch.setattr("scorereport.evaluation.engines.spark.spark_engine.FEWEST_SAMPLED", 2000)
+    monkeypatch.setattr("scorereport.evaluation.engines.spark.spark_engine.SAMPLED_PER_PART", 1)
     sizes = []
     for n in (8_000, 80_000):
         rows = session.range(n, numPartitions=2).selectExpr("xxhash64(id) AS a", "xxhash64(id, 1) AS b")

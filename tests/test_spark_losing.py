@@ -18,11 +18,11 @@ import pytest
 from spark_tools import assert_same_digest, mark, spark_session
 
 import scorereport as sr
-from scorereport.engines.digesting import digest_stretch
-from scorereport.engines.spark.engine import open_spark
+from scorereport.evaluation.engines.chunk_digest import digest_stretch
+from scorereport.evaluation.engines.spark.spark_engine import open_spark
 
 if TYPE_CHECKING:
-    from scorereport.engines.digest import Digest
+    from scorereport.evaluation.engines.digest import Digest
 
 N = 30_000
 
@@ -113,7 +113,7 @@ def kill_at_work(started: Path, executors: list[int]) -> int:
 
 SCRIPT = """
 import sys, time
-from scorereport.engines.spark.engine import open_spark
+from scorereport.evaluation.engines.spark.spark_engine import open_spark
 
 def slowly(stretch, marks, before):
     from pathlib import Path

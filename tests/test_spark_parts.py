@@ -11,13 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spark_tools import assert_same_digest, mark
 
-from scorereport.engines.digesting import digest_stretch
-from scorereport.engines.records import BUCKETS, Before, Stretch
-from scorereport.engines.spark.digests import find_before, fold
-from scorereport.engines.spark.engine import open_spark
-from scorereport.engines.spark.packing import gather, pack, unpack
-from scorereport.engines.spark.parts import ALL, Parts, merge, plan_parts, split_rows, weight_of
 from scorereport.errors import UsageError
+from scorereport.evaluation.engines.chunk_digest import digest_stretch
+from scorereport.evaluation.engines.protocol import BUCKETS, Before, Stretch
+from scorereport.evaluation.engines.spark.packing import gather, pack, unpack
+from scorereport.evaluation.engines.spark.spark_engine import open_spark
+from scorereport.evaluation.engines.spark.spark_jobs import find_before, fold
+from scorereport.evaluation.engines.spark.spark_partitions import (
+    ALL,
+    Parts,
+    merge,
+    plan_parts,
+    split_rows,
+    weight_of,
+)
 
 NO_CODES = np.empty(0, dtype=np.int32)
 

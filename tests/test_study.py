@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 from conftest import REPOSITORY
 
-from scorereport.comparison import UNEXPECTED, Comparison, Verdict
-from scorereport.findings import Study, StudyFigure
-from scorereport.reference.comparing import _without_flat_corners
+from scorereport.reference.comparison_records import UNEXPECTED, Comparison, Verdict
 from scorereport.reference.deviations import divides_by_no_density
-from scorereport.reference.references import PACKAGE, open_reference
-from scorereport.study.cases import MILLION, SHAPES, draw_cases
+from scorereport.reference.live_references import PACKAGE, open_reference
+from scorereport.reference.model_comparison import _without_flat_corners
+from scorereport.reference.reference_documents import Study, StudyFigure
+from scorereport.study.installation_checks import check_installation, software_versions
 from scorereport.study.live import compare_live
-from scorereport.study.software import check_installation, software_versions
-from scorereport.study.studying import _section
+from scorereport.study.seeded_cases import MILLION, SHAPES, draw_cases
+from scorereport.study.validation_study import _section
 from validation.schemas import FOLDER, schemas
 
 SECTIONS = ["installation", "operation", "reliabilitydiag", "defects", "base-r", "recorded"]
@@ -221,7 +221,11 @@ def test_a_wheel_has_templates_records_schemas_and_r_code(wheel, tmp_path):
     ):
         assert (package / file).is_file(), file
     done = subprocess.run(
-        [sys.executable, "-c", "from scorereport.reference.recorded import describe_record as d; print(d())"],
+        [
+            sys.executable,
+            "-c",
+            "from scorereport.reference.recorded_answers import describe_record as d; print(d())",
+        ],
         capture_output=True,
         text=True,
         check=True,

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from scorereport import scores
-from scorereport.comparison import Verdict
+from scorereport.reference.comparison_records import Verdict
 from scorereport.study.papers import ahmadian_tables
 from scorereport.study.papers.ahmadian import reproduce_ahmadian
 from scorereport.study.papers.ahmadian_errata import errata_ahmadian

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
-from scorereport.comparison import Verdict
+from scorereport.reference.comparison_records import Verdict
 from scorereport.reliability.decomposition import Decomposition
 from scorereport.study.papers import (
     dimitriadis,

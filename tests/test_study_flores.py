@@ -8,7 +8,7 @@ from dataclasses import is_dataclass, replace
 import pytest
 
 import scorereport as sr
-from scorereport.comparison import Verdict
+from scorereport.reference.comparison_records import Verdict
 from scorereport.study.papers import flores
 from scorereport.study.papers.counts import smallest_sample
 from scorereport.study.papers.flores import fits_treating_nobody, reproduce_flores

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from scorereport import scores
-from scorereport.comparison import Verdict
 from scorereport.curves.retention import METRICS
+from scorereport.reference.comparison_records import Verdict
 from scorereport.study.papers.galdran import reproduce_galdran
 from scorereport.study.papers.galdran_errata import errata_galdran
-from scorereport.study.papers.printed import compare_printed, compare_readings
+from scorereport.study.papers.printed_numbers import compare_printed, compare_readings
 
 INCONSISTENT = [
     ("eqs. 3 and 4", "RPS of p1", "1/8", 9 / 32),

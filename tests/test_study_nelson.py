@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from scipy.special import stdtr
 
-from scorereport import document, figures, scores
-from scorereport.comparison import Verdict
-from scorereport.findings import StudyFigure
+from scorereport import plots, scores
+from scorereport._utils import json_documents
+from scorereport.reference.comparison_records import Verdict
+from scorereport.reference.reference_documents import StudyFigure
 from scorereport.study.papers.nelson import reproduce_nelson
 from scorereport.study.papers.nelson_errata import errata_nelson
 from scorereport.study.papers.nelson_figures import (
@@ -24,7 +25,7 @@ from scorereport.study.papers.nelson_figures import (
     compare_figure_7,
     posterior,
 )
-from scorereport.study.papers.nelson_pictures import picture_nelson
+from scorereport.study.papers.nelson_plots import picture_nelson
 from scorereport.study.papers.nelson_simulations import BINS, CASES, bin_class, draw_two_classes, trace_roc
 
 PICTURES = ["nelson-2", "nelson-3", "nelson-4", "nelson-5", "nelson-6-variance", "nelson-6-tails"]
@@ -280,7 +281,7 @@ def test_pictures_repeat_and_are_read_back_equal(pictures):
     again = {figure.key: figure for figure in picture_nelson()}
     assert again == pictures
     for figure in pictures.values():
-        assert document.load(StudyFigure, document.dump(figure), "figure") == figure
+        assert json_documents.load(StudyFigure, json_documents.dump(figure), "figure") == figure
 
 
 def test_a_broken_bin_would_be_seen(monkeypatch):
@@ -323,7 +324,7 @@ def assert_is_inside(figure):
 @pytest.mark.parametrize("key", PICTURES)
 def test_a_figure_is_drawn_whole_with_its_titles_notes_and_key(pictures, key):
     picture = pictures[key]
-    figure = figures.plot_study_figure(picture)
+    figure = plots.plot_study_figure(picture)
     assert len(figure.axes) == len(picture.panels)
     texts = drawn_texts(figure)
     for panel, axes in zip(picture.panels, figure.axes, strict=True):
@@ -337,17 +338,17 @@ def test_a_figure_is_drawn_whole_with_its_titles_notes_and_key(pictures, key):
 
 
 def test_axes_are_named_once_where_panels_share_them(pictures):
-    left, right = figures.plot_study_figure(pictures["nelson-5"]).axes
+    left, right = plots.plot_study_figure(pictures["nelson-5"]).axes
     assert (left.get_ylabel(), right.get_ylabel()) == ("Model probability", "")
     assert left.get_xlabel() == right.get_xlabel() == "Source probability"
     panels = pictures["nelson-5"].panels * 2
-    above = figures.plot_study_figure(replace(pictures["nelson-5"], panels=panels)).axes[:2]
+    above = plots.plot_study_figure(replace(pictures["nelson-5"], panels=panels)).axes[:2]
     assert [axes.get_xlabel() for axes in above] == ["", ""]
 
 
 def test_bubbles_have_areas_in_proportion_to_their_events(pictures):
     picture = pictures["nelson-2"]
-    (axes,) = figures.plot_study_figure(picture).axes
+    (axes,) = plots.plot_study_figure(picture).axes
     bubbles = series_of(picture.panels[0], "bubbles")["bins of class 1"]
     outline = axes.patches[0].get_path().vertices.reshape(BINS, -1, 2)
     middle, reach = outline[:, :-1].mean(axis=1), np.ptp(outline, axis=1)
@@ -356,25 +357,25 @@ def test_bubbles_have_areas_in_proportion_to_their_events(pictures):
 
 
 def test_marks_in_ink_have_one_shape_each_in_all_panels(pictures):
-    ratio, readings = figures.plot_study_figure(pictures["nelson-7"]).axes
+    ratio, readings = plots.plot_study_figure(pictures["nelson-7"]).axes
     shapes = [line.get_marker() for axes in (ratio, readings) for line in axes.lines]
     used = [shape for shape in shapes if shape not in {"None", ""}]
     assert len(used) == len(set(used)) == 5
 
 
 def test_the_same_figure_gives_the_same_bytes(pictures):
-    first, second = (figures.render_svg(figures.plot_study_figure(pictures["nelson-5"])) for _ in range(2))
+    first, second = (plots.render_svg(plots.plot_study_figure(pictures["nelson-5"])) for _ in range(2))
     assert first == second
 
 
 def test_a_figure_is_told_in_words_and_numbers(pictures):
-    told = figures.describe_study_figure(pictures["nelson-5"])
+    told = plots.describe_study_figure(pictures["nelson-5"])
     assert told.startswith(
         "Fig. 5: a wrong mean. (a) Mean 1 for 2: under-confident (slope of the marks 0.33, 18°;"
     )
     assert "accuracy at (.614, .581)" in told
     assert "bins of class 1, 20 bubbles, over" in told
-    frame = figures.describe_study_figure(pictures["nelson-7"])
+    frame = plots.describe_study_figure(pictures["nelson-7"])
     assert "printed values to two decimals, over .615 to .625 and .555 to .565" in frame
-    curves = figures.describe_study_figure(pictures["nelson-3"])
+    curves = plots.describe_study_figure(pictures["nelson-3"])
     assert "class 2, model from (−6, .002) to (8, .004), highest at (2, .354)" in curves

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from scorereport import scores
-from scorereport.comparison import Verdict
-from scorereport.study.cases import Case, draw_cases
-from scorereport.study.demonstrations import Demonstration, run_demonstration
-from scorereport.study.peers.checks import Check, Deviation, run_check
-from scorereport.study.peers.packages import compare_with_peers
-from scorereport.study.peers.samples import Rule, Sample, merge_like_scikit_learn
+from scorereport.reference.comparison_records import Verdict
+from scorereport.study.defect_demonstrations import Demonstration, run_demonstration
+from scorereport.study.peers.peer_checks import Check, Deviation, run_check
+from scorereport.study.peers.peer_comparison import compare_with_peers
+from scorereport.study.peers.peer_samples import Rule, Sample, merge_like_scikit_learn
+from scorereport.study.seeded_cases import Case, draw_cases
 
 MODULES = {
     "scikit-learn": "sklearn",

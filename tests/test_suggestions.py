@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
+from scorereport._utils.suggestions import OPPOSITES, find_meant
 from scorereport.configuration import parse_configuration
-from scorereport.configuration.measures import MEASURES, Part, find_limit
+from scorereport.configuration.measure_limits import MEASURES, Part, find_limit
+from scorereport.configuration.periods import check_window_text
+from scorereport.configuration.schedules import check_zone
 from scorereport.errors import UsageError
-from scorereport.periods import check_window_text
-from scorereport.schedules import check_zone
-from scorereport.suggestions import OPPOSITES, find_meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
-from scorereport.formatting import format_number, format_percent
-from scorereport.tables.deciding import threshold_table
-from scorereport.tables.discriminating import discrimination_table, largest_gap
+from scorereport._utils.formatting import format_number, format_percent
+from scorereport.report.tables.decision_tables import threshold_table
+from scorereport.report.tables.discriminating import discrimination_table, largest_gap
 
 
 @pytest.fixture(scope="module")

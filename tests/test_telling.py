@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from scorereport._utils.redaction import Redactor, expand
 from scorereport.audit.channels import limits
-from scorereport.audit.channels.posting import is_same_place
-from scorereport.audit.telling import describe_outcome, tell
+from scorereport.audit.channels.delivery import describe_outcome, tell
+from scorereport.audit.channels.webhook import is_same_place
 from scorereport.configuration.audit_tables import EmailTable, NotifyTable, WebhookTable
-from scorereport.history.records import Record, Status
-from scorereport.judging import Judgement, Light
-from scorereport.periods import Period
-from scorereport.redacting import Redactor, expand
-from scorereport.trend.records import Drift
+from scorereport.configuration.judging import Judgement, Light
+from scorereport.configuration.periods import Period
+from scorereport.history.audit_record import Record, Status
+from scorereport.history.trend.drift_records import Drift
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

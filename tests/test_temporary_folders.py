@@ -15,23 +15,23 @@ import pytest
 from audit_tools import make_scored, write_audit
 
 import scorereport
-from scorereport import temporary
-from scorereport.audit.running import run_audit
-from scorereport.engines.duck.workspace import Workspace
-from scorereport.reference.session import Session
-from scorereport.temporary import MARKER, PREFIX, TemporaryFolder, sweep
+from scorereport._utils import files
+from scorereport._utils.files import MARKER, PREFIX, TemporaryFolder, sweep
+from scorereport.audit.run import run_audit
+from scorereport.evaluation.engines.duck.workspace import Workspace
+from scorereport.reference.r_session import Session
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="Windows has no locks that die with a process")
 
 WORKSPACE = """
-from scorereport.engines.duck.workspace import Workspace
+from scorereport.evaluation.engines.duck.workspace import Workspace
 workspace = Workspace(None, {place!r})
 workspace.execute("CREATE TABLE rows AS SELECT range AS patient FROM range(100000)")
 workspace.execute("CHECKPOINT")
 folder = workspace.folder
 """
 SPOOLED = """
-from scorereport.temporary import TemporaryFolder
+from scorereport._utils.files import TemporaryFolder
 temporary = TemporaryFolder(below={place!r})
 folder = temporary.path
 (folder / "rows.parquet").write_bytes(bytes(1000))
@@ -39,7 +39,7 @@ folder = temporary.path
 #: A reference that keeps working after its parent was killed, until a file tells it to end.
 SESSION = """
 import sys
-from scorereport.reference.session import Session
+from scorereport.reference.r_session import Session
 code = "import os, time\\nwhile not os.path.exists({place!r} + '/end'): time.sleep(0.01)"
 session = Session([sys.executable, "-S", "-c", code], [], time_limit=60)
 folder = session._folder.path
@@ -53,7 +53,7 @@ def place(tmp_path, monkeypatch) -> Path:
     made = tmp_path / "temporary"
     made.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(made))
-    monkeypatch.setattr(temporary, "_swept", set())
+    monkeypatch.setattr(files, "_swept", set())
     return made
 
 
@@ -89,7 +89,7 @@ def test_rows_of_a_process_that_was_killed_are_gone_with_the_next(place, code):
         process.kill()
         process.wait()
     assert folder.is_dir()
-    temporary._swept.clear()  # as in a process that has just started
+    files._swept.clear()  # as in a process that has just started
     workspace = Workspace(None, None)
     try:
         assert list(place.iterdir()) == [workspace.folder]
@@ -187,7 +187,7 @@ def test_a_place_that_is_not_there_holds_nothing_to_sweep(place):
 def test_a_process_that_is_forked_off_does_not_remove_the_folder_of_its_parent():
     program = (
         "import os, sys\n"
-        "from scorereport.temporary import TemporaryFolder\n"
+        "from scorereport._utils.files import TemporaryFolder\n"
         "kept = TemporaryFolder()\n"
         "pid = os.fork()\n"
         "if pid == 0: sys.exit()\n"

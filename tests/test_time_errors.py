@@ -15,20 +15,20 @@ from statsmodels.stats.diagnostic import acorr_ljungbox
 
 import scorereport as sr
 from scorereport.configuration import parse_configuration
-from scorereport.inference.calibration import mean_calibration_test, spiegelhalter_test
+from scorereport.configuration.judging import DEPENDENT, judge
+from scorereport.evaluation.notes import CLUSTERS_INDEPENDENT_IN_TIME
 from scorereport.inference.calibration_in_time import INDEPENDENT, allow_for_time
+from scorereport.inference.calibration_tests import mean_calibration_test, spiegelhalter_test
 from scorereport.inference.differences import score_difference
 from scorereport.inference.panel import make_panel
 from scorereport.inference.regression import calibration_line, line_tests
 from scorereport.inference.time_errors import autocorrelation_test, number_of_cosines
-from scorereport.judging import DEPENDENT, judge
-from scorereport.notes import CLUSTERS_INDEPENDENT_IN_TIME
 from scorereport.report.conclusions import conclude, describe_method_line
-from scorereport.report.miscalibrated import tell_line, tell_tests_in_time
-from scorereport.report.parts import note_time
+from scorereport.report.miscalibration_patterns import tell_line, tell_tests_in_time
 from scorereport.report.provenance import Provenance
-from scorereport.report.record import make_report
-from scorereport.report.sections.summary import describe_summary
+from scorereport.report.report_record import make_report
+from scorereport.report.section_parts import note_time
+from scorereport.report.sections.summary_section import describe_summary
 
 TIMES = 200
 

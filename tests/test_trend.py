@@ -16,29 +16,15 @@ from scipy.stats import chi2, chi2_contingency, norm
 from scipy.stats import t as student
 
 import scorereport as sr
-from scorereport import document
-from scorereport.clock import fixed_time, read_time
+from scorereport._utils import json_documents
+from scorereport._utils.clock import fixed_time, read_time
 from scorereport.configuration import SECTION_NAMES, parse_configuration
+from scorereport.configuration.periods import Period
 from scorereport.errors import UsageError
-from scorereport.figures import describe_trend, plot_trend, render_svg
-from scorereport.figures.dates import date_ticks
-from scorereport.inference.mean_errors import NormalOrT
-from scorereport.inference.measures import resolve_measure
-from scorereport.inference.overfit import estimate_overfit
-from scorereport.periods import Period
-from scorereport.report.conclusions import conclude
-from scorereport.report.record import configure_again, read_report
-from scorereport.report.sections.trend import describe_trend_section
-from scorereport.report.writing import prepare_report, render_report
-from scorereport.sampling import Units
-from scorereport.tables.trend import drift_table, forecast_drift_table
-from scorereport.trend.between import allow_for_audits, allow_for_shifts, spread_between
-from scorereport.trend.bins import EDGES, find_bins, form_groups
-from scorereport.trend.drifting import find_drift
-from scorereport.trend.records import Number, Snapshot, Trend
-from scorereport.trend.sizes import effective_size
-from scorereport.trend.snapshots import count_forecasts, take_snapshot
-from scorereport.trend.testing import (
+from scorereport.history.trend.bins import EDGES, find_bins, form_groups
+from scorereport.history.trend.drift import find_drift
+from scorereport.history.trend.drift_records import Number, Snapshot, Trend
+from scorereport.history.trend.drift_tests import (
     Contrast,
     Measured,
     compare_means,
@@ -46,6 +32,20 @@ from scorereport.trend.testing import (
     homogeneity,
     stability_index,
 )
+from scorereport.history.trend.reference_audits import allow_for_audits, allow_for_shifts, spread_between
+from scorereport.history.trend.sizes import effective_size
+from scorereport.history.trend.snapshot import count_forecasts, take_snapshot
+from scorereport.inference.losses import resolve_measure
+from scorereport.inference.mean_errors import NormalOrT
+from scorereport.inference.overfit import estimate_overfit
+from scorereport.plots import describe_trend, plot_trend, render_svg
+from scorereport.plots.dates import date_ticks
+from scorereport.reliability.sampling import Units
+from scorereport.report.conclusions import conclude
+from scorereport.report.report_output import prepare_report, render_report
+from scorereport.report.report_record import configure_again, read_report
+from scorereport.report.sections.trend_section import describe_trend_section
+from scorereport.report.tables.trend import drift_table, forecast_drift_table
 
 BRIER = resolve_measure("brier", {})
 NORMAL = NormalOrT()
@@ -149,7 +149,7 @@ def test_a_snapshot_holds_the_numbers_of_the_evaluation(evaluation):
     assert (mcb.value, mcb.corrected, mcb.overfit) == pytest.approx(expected, rel=1e-12)
     assert snapshot.numbers[-1].value == evaluation.data.sample.prevalence
     assert (snapshot.rows, snapshot.size, snapshot.main_score) == (240, 240.0, "brier")
-    assert document.load(Snapshot, document.dump(snapshot), "snapshot") == snapshot
+    assert json_documents.load(Snapshot, json_documents.dump(snapshot), "snapshot") == snapshot
 
 
 def test_forecasts_are_counted_in_bins_that_never_change(evaluation):
@@ -564,7 +564,7 @@ def test_p_values_are_adjusted_for_tests_and_looks(months):
     assert smallest.p_value_adjusted == min(12 * 4 * smallest.p_value, 1)
     once = find_drift(months[-1], months[:-1], audits=12, alpha=0.05, looks=1)
     assert min(d.p_value_adjusted for d in once.drifts) == pytest.approx(min(4 * smallest.p_value, 1))
-    assert document.load(Trend, document.dump(trend), "trend") == trend
+    assert json_documents.load(Trend, json_documents.dump(trend), "trend") == trend
 
 
 # Sentences, table, figure and section
@@ -753,7 +753,7 @@ def test_the_section_is_in_the_page_and_survives_the_document(report, tmp_path):
     assert "in 12 audits in a row is at most 5 %" in page
     (tmp_path / "audit.json").write_bytes(rendered[".json"])
     again = read_report(tmp_path / "audit.json")
-    assert document.encode(again.trend) == document.encode(report.trend)
+    assert json_documents.encode(again.trend) == json_documents.encode(report.trend)
     assert render_report(again, {".html", ".json"}) == rendered
 
 

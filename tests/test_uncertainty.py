@@ -15,7 +15,8 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 import scorereport as sr
-from scorereport.groups import label_windows
+from scorereport.cli.terminal import print_evaluation
+from scorereport.evaluation.subgroups import label_windows
 from scorereport.inference import (
     auc_interval,
     bootstrap,
@@ -30,9 +31,8 @@ from scorereport.inference import (
 )
 from scorereport.inference.components import COMPONENTS
 from scorereport.inference.delong import errors_at_common_auc
-from scorereport.inference.outcomes import holm
-from scorereport.sampling import SEED
-from scorereport.terminal import print_evaluation
+from scorereport.inference.estimates import holm
+from scorereport.reliability.sampling import SEED
 
 SCHEMA = Path(sr.__file__).parent / "schemas" / "evaluation-1.json"
 SCORES = ["brier", "log_loss", "misclassification", "spherical"]
@@ -882,7 +882,7 @@ def test_the_order_of_rows_changes_not_a_byte(frame, everything):
 def test_the_seed_and_nothing_else_decides(frame, monkeypatch):
     options = {"group": "site", "cluster": "bank", "resamples": 20}
     one = evaluate(frame, seed=7, **options).to_json()
-    monkeypatch.setattr("scorereport.parallel._ROWS_WORTH_A_THREAD", 1)
+    monkeypatch.setattr("scorereport._utils.machine._ROWS_WORTH_A_THREAD", 1)
     for threads in ("1", "3"):
         monkeypatch.setenv("SCOREREPORT_THREADS", threads)
         assert evaluate(frame, seed=7, **options).to_json() == one

@@ -11,19 +11,19 @@ from scipy.special import expit, logit, ndtri
 from statsmodels.stats.proportion import proportion_confint
 
 import scorereport as sr
-from scorereport.document import encode
-from scorereport.inference import flexible as flexible_module
-from scorereport.inference.binning import expected_calibration_error
+from scorereport._utils.json_documents import encode
+from scorereport._utils.rounding import documents_agree
+from scorereport.inference import flexible_curves as flexible_module
+from scorereport.inference.binned_errors import expected_calibration_error
 from scorereport.inference.decisions import (
     add_decision_band,
     tally_counts,
     tally_rows,
     threshold_intervals,
 )
-from scorereport.inference.flexible import flexible_curve
-from scorereport.inference.smoothing import calibration_errors
-from scorereport.rounding import documents_agree
-from scorereport.sampling import Units
+from scorereport.inference.flexible_curves import flexible_curve
+from scorereport.inference.smooth_calibration import calibration_errors
+from scorereport.reliability.sampling import Units
 
 RNG = np.random.default_rng(19)
 N = 300
@@ -390,8 +390,8 @@ def evaluation():
 
 
 def test_tables_show_the_intervals(evaluation):
-    from scorereport.tables.calibrating import distance_table
-    from scorereport.tables.deciding import threshold_table
+    from scorereport.report.tables.calibration_tables import distance_table
+    from scorereport.report.tables.decision_tables import threshold_table
 
     table = threshold_table(evaluation.models, "95 %")
     assert table.heads.count("interval") == 5
@@ -413,7 +413,7 @@ def test_documents_hold_bands_and_intervals(evaluation, tmp_path):
 
 
 def test_figures_show_curves_and_say_where_there_is_none(evaluation):
-    from scorereport.figures import describe_flexible, plot_decision, plot_flexible
+    from scorereport.plots import describe_flexible, plot_decision, plot_flexible
 
     assert "flat: no curve could be fitted" in describe_flexible(evaluation.models)
     assert len(plot_flexible(evaluation.models).axes) == 2

@@ -18,23 +18,23 @@ from typing import TYPE_CHECKING
 import pytest
 from audit_tools import BRIEF, make_scored, write_audit
 
-from scorereport.audit import running
-from scorereport.audit.checks.agreement import check_agreement, read_results
-from scorereport.audit.checks.carried import check_carried
-from scorereport.audit.checks.examining import RecordExaminer
-from scorereport.audit.checks.requests import Request
+from scorereport._utils.clock import fixed_time
+from scorereport.audit import run
+from scorereport.audit.carried import check_carried
+from scorereport.audit.channels.reminders import open_reminder
 from scorereport.audit.inspecting import verify_plan
-from scorereport.audit.planning import read_plan
-from scorereport.audit.reminders import open_reminder
-from scorereport.audit.running import run_audit
-from scorereport.clock import fixed_time
+from scorereport.audit.integrity import RecordExaminer
+from scorereport.audit.plan import read_plan
+from scorereport.audit.record_agreement import check_agreement, read_results
+from scorereport.audit.requests import Request
+from scorereport.audit.run import run_audit
+from scorereport.configuration.judging import Judgement, judge
+from scorereport.configuration.periods import Period, find_period, read_as_of
 from scorereport.errors import ExitCode, UsageError
-from scorereport.history.querying import describe_columns
-from scorereport.history.records import FiledFile, Record, Status
+from scorereport.history.audit_record import FiledFile, Record, Status
+from scorereport.history.record_rows import describe_columns
 from scorereport.history.store import open_history
-from scorereport.judging import Judgement, judge
-from scorereport.periods import Period, find_period, read_as_of
-from scorereport.trend.snapshots import list_numbers
+from scorereport.history.trend.snapshot import list_numbers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -395,7 +395,7 @@ def test_an_inserted_record_is_named_at_the_terminal_and_no_run_goes_on_after_it
 
 def test_an_inserted_record_is_still_named_after_an_honest_run(config, monkeypatch):
     insert(config, begin_forgery(config))
-    monkeypatch.setattr(running, "catch_up_head", lambda *_: [])  # as versions before this did
+    monkeypatch.setattr(run, "catch_up_head", lambda *_: [])  # as versions before this did
     outcome = run_audit(config, as_of=NOVEMBER, again=True)
     assert outcome.record.id == 4
     assert outcome.problems == (
@@ -611,7 +611,7 @@ def test_a_day_of_the_future_makes_no_record_and_no_notification(config, call, t
 
 
 def test_a_record_of_the_future_that_an_older_version_made_is_a_note(config, monkeypatch):
-    monkeypatch.setattr(running, "check_not_ahead", lambda moment, _: moment)
+    monkeypatch.setattr(run, "check_not_ahead", lambda moment, _: moment)
     run_audit(config, as_of="2030-01-01")
     found = verify(config)
     assert (found.findings, found.warnings) == ((), ())

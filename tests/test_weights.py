@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
-from scorereport.checks import Cases
-from scorereport.inference.bootstrapping import bootstrap
-from scorereport.inference.calibration import mean_calibration_test, spiegelhalter_test
-from scorereport.inference.miscalibration import miscalibration_test
+from scorereport._utils.checks import Cases
+from scorereport.inference.bootstrap_resamples import bootstrap
+from scorereport.inference.calibration_tests import mean_calibration_test, spiegelhalter_test
+from scorereport.inference.component_tests import miscalibration_test
 from scorereport.inference.regression import calibration_line
-from scorereport.reliability.weighting import weigh_outcomes
+from scorereport.reliability.outcome_weights import weigh_outcomes
 
 RNG = np.random.default_rng(19)
 N = 300

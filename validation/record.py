@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from scorereport import document
-from scorereport.files import write_text
+from scorereport._utils import json_documents
+from scorereport._utils.scorereport_files import write_text
+from scorereport.reference.live_references import PACKAGE, Reference, open_reference
 from scorereport.reference.questions import Answer, Question, read_answer
-from scorereport.reference.references import PACKAGE, Reference, open_reference
-from scorereport.study.cases import Case, draw_cases
+from scorereport.study.seeded_cases import Case, draw_cases
 
 TARGET = Path(__file__).parent / "recorded" / "reliabilitydiag.json"
 SEED, CASES, MOST_ROWS = 20261115, 44, 250
@@ -30,7 +30,7 @@ def main() -> None:
     with open_reference(PACKAGE, time_limit=300) as reference:
         cases = [_record(reference, number, case) for number, case in enumerate(draw_cases(CASES, SEED))]
         made = {name: reference.software[name] for name in ("R", "reliabilitydiag", "monotone", "rpy2")}
-    write_text(TARGET, document.dump({"seed": SEED, "software": made, "cases": cases}))
+    write_text(TARGET, json_documents.dump({"seed": SEED, "software": made, "cases": cases}))
     print(f"{TARGET}: {len(cases)} cases by reliabilitydiag {made['reliabilitydiag']}, R {made['R']}")
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import scorereport
+from scorereport._utils.scorereport_files import write_text
 from scorereport.configuration import configuration_schema
-from scorereport.evaluation import Evaluation
-from scorereport.files import write_text
-from scorereport.findings import Study
 from scorereport.reference.certificate import Certificate
-from scorereport.report.record import Report
+from scorereport.reference.reference_documents import Study
+from scorereport.report.report_record import Report
+from scorereport.results.evaluation import Evaluation
 
 FOLDER = Path(scorereport.__file__).parent / "schemas"
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 from scorereport.audit.statuses import find_exit_code
 from scorereport.errors import ExitCode
-from scorereport.history.records import Record, Status
+from scorereport.history.audit_record import Record, Status
 from scorereport.report.provenance import trace
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from scorereport.audit.gathering import Gathered
-    from scorereport.audit.making import Made
-    from scorereport.audit.planning import Plan
-    from scorereport.audit.referring import Referred
-    from scorereport.history.records import FiledFile
-    from scorereport.periods import Period
+    from scorereport.audit.audit_report import Made
+    from scorereport.audit.plan import Plan
+    from scorereport.audit.rows.loaded_rows import Gathered
+    from scorereport.audit.rows.referring import Referred
+    from scorereport.configuration.periods import Period
+    from scorereport.history.audit_record import FiledFile
 
 
 def draft_run(plan: Plan, period: Period, moment: datetime, *, started: str, command: str) -> Record:

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scorereport.audit.channels.reminders import open_reminder
 from scorereport.audit.inspecting import verify_plan
-from scorereport.audit.reminders import open_reminder
 from scorereport.errors import UsageError
-from scorereport.history.checking_chain import name_record
+from scorereport.history.chain_check import name_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scorereport.audit.planning import Plan
-    from scorereport.history.records import Record
+    from scorereport.audit.plan import Plan
+    from scorereport.history.audit_record import Record
     from scorereport.history.store import History
 
 

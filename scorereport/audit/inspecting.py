@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scorereport.audit.checks.examining import RecordExaminer
-from scorereport.formatting import join_words
-from scorereport.history.findings import Finding, FindingKind, Verification
-from scorereport.history.records import BEGINNING
+from scorereport._utils.formatting import join_words
+from scorereport.audit.integrity import RecordExaminer
+from scorereport.history.audit_record import BEGINNING
 from scorereport.history.store import open_unchecked
-from scorereport.history.verifying import verify_history
+from scorereport.history.verification import verify_history
+from scorereport.history.verification_findings import Finding, FindingKind, Verification
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scorereport.audit.planning import Plan
-    from scorereport.history.records import Record
+    from scorereport.audit.plan import Plan
+    from scorereport.history.audit_record import Record
 
 
 def verify_plan(plan: Plan, *, heads: Sequence[str] = ()) -> Verification:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from scorereport._utils.scorereport_files import make_folder
 from scorereport.errors import UsageError
-from scorereport.files import make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from filelock import BaseFileLock
 
-    from scorereport.audit.planning import Plan
+    from scorereport.audit.plan import Plan
 
 #: How long a run waits for another of the same audit, in seconds.
 PATIENCE = 3600.0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.audit.filing import Shelf
+from scorereport.audit.report_folder import Shelf
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scorereport.audit.planning import Plan
-    from scorereport.history.records import Record
+    from scorereport.audit.plan import Plan
+    from scorereport.history.audit_record import Record
 
 
 def open_shelf(plan: Plan, folder: str | None = None) -> Shelf:

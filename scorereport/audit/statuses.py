@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scorereport.configuration.judging import Light, exit_code
 from scorereport.errors import ExitCode
-from scorereport.history.records import Status
-from scorereport.judging import Light, exit_code
+from scorereport.history.audit_record import Status
 
 if TYPE_CHECKING:
-    from scorereport.report.record import Report
+    from scorereport.report.report_record import Report
 
 
 def find_status(report: Report) -> Status:

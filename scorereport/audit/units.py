@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from scorereport.audit.timers.cron import render_cron
-from scorereport.audit.timers.systemd import render_systemd
+from scorereport.audit.cron import render_cron
+from scorereport.audit.timers import render_systemd
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from scorereport.schedules import Schedule
+    from scorereport.configuration.schedules import Schedule
 
 
 def render_units(

@@ -5,10 +5,7 @@ r"""The configuration of a report: what data cannot tell, in a TOML file that is
 0.21
 """
 
-from scorereport.configuration.fitting import Asked, check_arguments, check_configuration, check_request
-from scorereport.configuration.measures import MEASURES, LimitMeasure, ModelKind, Part
-from scorereport.configuration.reading import parse_configuration, read_configuration
-from scorereport.configuration.records import (
+from scorereport.configuration.configuration_tables import (
     CHECKLISTS,
     SECTION_NAMES,
     Bounds,
@@ -18,7 +15,10 @@ from scorereport.configuration.records import (
     Person,
     TwoSidedLimit,
 )
-from scorereport.configuration.schema import configuration_schema
+from scorereport.configuration.consistency import Asked, check_arguments, check_configuration, check_request
+from scorereport.configuration.json_schema import configuration_schema
+from scorereport.configuration.measure_limits import MEASURES, LimitMeasure, ModelKind, Part
+from scorereport.configuration.toml_reader import parse_configuration, read_configuration
 
 __all__ = [
     "CHECKLISTS",

@@ -7,7 +7,8 @@ from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
-from scorereport.checks import check_inside, check_option, check_whole
+from scorereport._utils.checks import check_inside, check_option, check_whole
+from scorereport._utils.redaction import find_literal_secret, find_variables
 from scorereport.configuration.audit_tables import (
     CATCH_UP,
     CERTIFY,
@@ -19,10 +20,9 @@ from scorereport.configuration.audit_tables import (
     AuditTable,
 )
 from scorereport.configuration.messages import attempt, join_key
+from scorereport.configuration.periods import check_window_text
+from scorereport.configuration.schedules import check_schedule, check_zone
 from scorereport.errors import UsageError
-from scorereport.periods import check_window_text
-from scorereport.redacting import find_literal_secret, find_variables
-from scorereport.schedules import check_schedule, check_zone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

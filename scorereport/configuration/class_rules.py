@@ -6,15 +6,15 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from scorereport.checks import shortest
-from scorereport.columns import label_text
+from scorereport._utils.checks import shortest
 from scorereport.configuration.messages import join_key, show
-from scorereport.predictions import FEWEST_CLASSES
+from scorereport.data.columns import label_text
+from scorereport.data.scorereport_predictions import FEWEST_CLASSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scorereport.configuration.records import EvaluationTable
+    from scorereport.configuration.configuration_tables import EvaluationTable
 
 #: Keys that say nothing of binary models, and those that say nothing of others.
 _OF_CLASSES = ("ordered", "normalize", "cost_matrix", "retention_fractions")

@@ -7,7 +7,9 @@ from dataclasses import fields
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
-from scorereport.configuration.measures import (
+from scorereport._utils.suggestions import find_meant
+from scorereport.configuration.configuration_tables import Limits, OneSidedLimit, Tables, TwoSidedLimit
+from scorereport.configuration.measure_limits import (
     BOUNDED_SCORES,
     CLASS_SCORES,
     LINE,
@@ -16,9 +18,7 @@ from scorereport.configuration.measures import (
     SHORTHANDS,
     find_limit,
 )
-from scorereport.configuration.records import Limits, OneSidedLimit, Tables, TwoSidedLimit
 from scorereport.errors import UsageError
-from scorereport.suggestions import find_meant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -7,7 +7,7 @@
 """
 
 from scorereport.curves.decision import DecisionCurve, NetBenefitBand, decision_curve
-from scorereport.curves.diagram import Histogram, ReliabilityCurve, forecast_histogram, reliability_curve
+from scorereport.curves.fitted import Histogram, ReliabilityCurve, forecast_histogram, reliability_curve
 from scorereport.curves.murphy import MurphyCurve, MurphyCurves, RegretCurve, murphy_curves, regret_curve
 from scorereport.curves.retention import RetentionCurve, retention_curve
 from scorereport.curves.roc import RocCurve, roc_curve, roc_hull

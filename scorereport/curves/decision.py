@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from scorereport.arrays import FloatArray, read_only
-from scorereport.checks import check_interval, check_option, check_probability
+from scorereport._utils.arrays import FloatArray, read_only
+from scorereport._utils.checks import check_interval, check_option, check_probability
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport.curves.fitted import Fitted
+    from scorereport.curves.curves_fitted import Fitted
 
 #: Between forecasts net benefit is smooth but not straight; these points carry it there.
 _SMOOTHING = np.linspace(0, 1, 101)

@@ -1,44 +1,88 @@
-"""What curves are made of: an isotonic fit, of rows in memory or of a digest of rows elsewhere."""
+"""The two parts of a reliability diagram: the recalibration curve and the histogram of forecasts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport._utils.arrays import CountArray, FloatArray, read_only
 
 if TYPE_CHECKING:
-    from scorereport.arrays import FloatArray
+    from scorereport.curves.curves_fitted import Fitted
     from scorereport.reliability.blocks import Blocks
 
+_FEWEST_BINS = 5
+_NARROWEST_BIN = 1 / 400
+#: Below this the interquartile range says nothing about the spread (R's rule).
+_NO_SPREAD = float(np.sqrt(np.finfo(np.float64).eps))
 
-class Fitted(Protocol):
-    """A fit with its distinct forecasts, or with as many of them as a curve is asked about."""
 
-    @property
-    def distinct(self) -> Blocks:
-        """One block for each distinct forecast, ascending; of a digest, those marked and what is between."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReliabilityCurve:
+    """Recalibrated probability against forecast, at the corners of the blocks; lines join them."""
 
-    @property
-    def blocks(self) -> Blocks:
-        """The blocks of the isotonic fit."""
+    forecast: FloatArray
+    cep: FloatArray
+    forecast_type: str
 
-    @property
-    def n(self) -> float:
-        """Number of cases; with weights, their sum."""
 
-    @property
-    def events(self) -> float:
-        """Number of events; with weights, the sum of theirs."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Histogram:
+    """Number of cases and of events between `lower` and `upper`; bars have no width if discrete."""
 
-    @property
-    def prevalence(self) -> float:
-        """Share of events."""
+    lower: FloatArray
+    upper: FloatArray
+    n: FloatArray
+    events: FloatArray
+    rule: str
 
-    @property
-    def forecast_type(self) -> str:
-        """Either "discrete" or "continuous"."""
 
-    @property
-    def corners(self) -> tuple[FloatArray, FloatArray]:
-        """The reliability curve at both ends of each block."""
+def reliability_curve(fit: Fitted) -> ReliabilityCurve:
+    """List the corners of the CORP reliability diagram."""
+    forecast, cep = fit.corners
+    return ReliabilityCurve(forecast=read_only(forecast), cep=read_only(cep), forecast_type=fit.forecast_type)
 
-    def require_events(self, what: str) -> None:
-        """Refuse what is made of events where outcomes are real numbers."""
+
+def forecast_histogram(fit: Fitted) -> Histogram:
+    """Count the forecasts: one bar per value if discrete, else in bins by Freedman and Diaconis.
+
+    Bins of width 2 IQR n^(-1/3), but not below 1/400, between the smallest and the largest forecast;
+    at least 5 of them, however narrow.
+    """
+    distinct = fit.distinct
+    if fit.forecast_type == "discrete":
+        edges = (distinct.x_min, distinct.x_max)
+        return _histogram(*edges, distinct.n, distinct.events, "one bar per distinct forecast")
+    edge = histogram_edges(distinct)
+    n, _ = np.histogram(distinct.x_min, bins=edge, weights=distinct.n)
+    events, _ = np.histogram(distinct.x_min, bins=edge, weights=distinct.events)
+    return _histogram(edge[:-1], edge[1:], n, events, "Freedman-Diaconis")
+
+
+def _histogram(
+    lower: FloatArray, upper: FloatArray, n: CountArray, events: CountArray, rule: str
+) -> Histogram:
+    parts = [read_only(np.asarray(part, dtype=np.float64)) for part in (lower, upper, n, events)]
+    return Histogram(lower=parts[0], upper=parts[1], n=parts[2], events=parts[3], rule=rule)
+
+
+def histogram_edges(distinct: Blocks) -> FloatArray:
+    """The edges of the bins by Freedman and Diaconis."""
+    spread = quantile_of(distinct, 0.75) - quantile_of(distinct, 0.25)
+    width = 2 * spread / float(distinct.n.sum()) ** (1 / 3) if spread >= _NO_SPREAD else 0.0
+    smallest, largest = distinct.x_min[0], distinct.x_max[-1]
+    bins = round((largest - smallest) / max(width, _NARROWEST_BIN))
+    return np.linspace(smallest, largest, max(bins, _FEWEST_BINS) + 1)
+
+
+def quantile_of(distinct: Blocks, level: float) -> float:
+    """Type-7 quantile of the forecasts, each counted as often as its weight says."""
+    position = (distinct.n.sum() - 1) * level
+    reached = np.cumsum(distinct.n)
+    below, above = (
+        distinct.x_min[min(np.searchsorted(reached, rank, side="right"), len(distinct) - 1)]
+        for rank in (np.floor(position), np.ceil(position))
+    )
+    return float(below + (above - below) * (position - np.floor(position)))

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.arrays import CountArray, FloatArray, read_only
-from scorereport.checks import check_probability
+from scorereport._utils.arrays import CountArray, FloatArray, read_only
+from scorereport._utils.checks import check_probability
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from scorereport.curves.fitted import Fitted
+    from scorereport.curves.curves_fitted import Fitted
 
 _NO_KINKS: FloatArray = np.empty(0)
 

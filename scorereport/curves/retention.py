@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from scorereport.arrays import FloatArray, IntArray, read_only
-from scorereport.checks import check_classes, check_option, check_probability, refuse_rows
+from scorereport._utils.arrays import FloatArray, IntArray, read_only
+from scorereport._utils.checks import check_classes, check_option, check_probability, refuse_rows
+from scorereport._utils.rounding import are_equal, rank_ties
 from scorereport.errors import UsageError
-from scorereport.rounding import are_equal, rank_ties
-from scorereport.sampling import are_whole
-from scorereport.scores.labels import accuracy_of, check_cost, cost_of, kappa_of, macro_f1_of
+from scorereport.reliability.sampling import are_whole
+from scorereport.scores.hard_labels import accuracy_of, check_cost, cost_of, kappa_of, macro_f1_of
 from scorereport.scores.registry import Kind, get_score
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.arrays import FloatArray, read_only
+from scorereport._utils.arrays import FloatArray, read_only
 from scorereport.scores.ranking import area_under_roc
 
 if TYPE_CHECKING:
-    from scorereport.curves.fitted import Fitted
+    from scorereport.curves.curves_fitted import Fitted
     from scorereport.reliability.blocks import Blocks
 
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.arrays import read_only
+from scorereport._utils.arrays import read_only
 from scorereport.curves.murphy import all_knots
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scorereport.arrays import FloatArray
-    from scorereport.curves.fitted import Fitted
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.curves.curves_fitted import Fitted
     from scorereport.curves.roc import RocCurve
     from scorereport.reliability.blocks import Blocks
 

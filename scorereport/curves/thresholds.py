@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.checks import check_probability
+from scorereport._utils.checks import check_probability
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport.curves.fitted import Fitted
+    from scorereport.curves.curves_fitted import Fitted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scorereport.clock import read_clock
+from scorereport._utils.clock import read_clock
 from scorereport.errors import ScoreReportError
-from scorereport.history.querying import describe_columns, find_last, next_attempt, read_body
+from scorereport.history.record_rows import describe_columns, find_last, next_attempt, read_body
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from scorereport.history.records import Record
+    from scorereport.history.audit_record import Record
 
 
 class AlreadyRecorded(ScoreReportError):  # noqa: N818 - it is news rather than an error
@@ -47,7 +47,7 @@ def insert_record(connection: Connection, record: Record) -> None:
     """Write a record that has its place."""
     from sqlalchemy import insert
 
-    from scorereport.history.schema import AUDITS
+    from scorereport.history.database_schema import AUDITS
 
     connection.execute(
         insert(AUDITS).values(**describe_columns(record), sha256=record.sha256, body=record.to_json())

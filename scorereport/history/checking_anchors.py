@@ -11,14 +11,14 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from scorereport.history.checking_chain import name_record
-from scorereport.history.findings import Finding, FindingKind
-from scorereport.history.heads import Head
+from scorereport.history.chain_check import name_record
+from scorereport.history.chain_head import Head
+from scorereport.history.verification_findings import Finding, FindingKind
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from scorereport.history.checking_chain import Link
+    from scorereport.history.chain_check import Link
 
 _MARK = b'"last_sha256"'
 #: How a report that was written by this software ends; nothing in a string looks so, for its quotes would

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport.errors import DataError, UsageError
 from scorereport.history.documents import unpack
-from scorereport.history.querying import Summary, describe_columns, read_body
+from scorereport.history.record_rows import Summary, describe_columns, read_body
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sqlalchemy import Connection, Row
 
-    from scorereport.history.records import Record
+    from scorereport.history.audit_record import Record
 
 #: What has to be asked for so that a record can be held against it.
 COLUMNS = (*(field.name for field in fields(Summary)), "body")
@@ -42,7 +42,7 @@ def find_confirmed(connection: Connection, number: int, name: str) -> Record | N
     """The record with this number, as `read_confirmed` gives it; None if there is none."""
     from sqlalchemy import select
 
-    from scorereport.history.schema import AUDITS
+    from scorereport.history.database_schema import AUDITS
 
     row = connection.execute(select(AUDITS).where(AUDITS.c.id == number)).first()
     return None if row is None else read_confirmed(row, name)
@@ -56,7 +56,7 @@ def check_written(connection: Connection, record: Record, contents: Mapping[str,
     """Refuse to go on if the database has not kept a new record and new documents as they were given."""
     from sqlalchemy import select
 
-    from scorereport.history.schema import AUDITS, DOCUMENTS
+    from scorereport.history.database_schema import AUDITS, DOCUMENTS
 
     rows = connection.execute(select(AUDITS).where(AUDITS.c.id == record.id)).mappings().all()
     written = {**describe_columns(record), "sha256": record.sha256, "body": record.to_json()}

@@ -1,49 +1,186 @@
-"""The database of a history, and its transactions."""
+"""Connections to the database of a history: SQLite or PostgreSQL, one writer at a time."""
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from scorereport.history.connecting import connect, describe_url, find_file, plain_errors, reading, writing
+from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterator
-    from types import TracebackType
-    from typing import Self
 
     from sqlalchemy import URL, Connection, Engine
 
+#: Seconds to wait for another process that writes.
+PATIENCE = 60
+#: What the lock of PostgreSQL is known by, for everybody who writes into a history.
+LOCK = 7_365_317_233
+_SECRET_WORDS = ("pass", "secret", "token", "key")
 
-class HistoryDatabase:
-    """Where a history is kept: `name` is for people, `file` is None if it is on a server."""
 
-    def __init__(self, address: URL) -> None:
-        self.address = address
-        self.name = describe_url(address)
-        self.file = find_file(address)
-        self.engine: Engine = connect(address)
+class UnreachableError(UsageError):
+    """A history that cannot be looked at, though nothing is known to be wrong with it."""
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+def read_url(url: str | URL) -> URL:
+    """The address of a database, checked; plain `postgresql://` means psycopg 3."""
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import SQLAlchemyError
 
-    def close(self) -> None:
-        """Close all connections."""
-        self.engine.dispose()
+    try:
+        address = make_url(url)
+    except (SQLAlchemyError, ValueError):  # the message would repeat the address with its password
+        raise UsageError(
+            "The database of a history must be an address such as sqlite:///audits/history.db or "
+            "postgresql://user:password@host/database; what was given cannot be read as one."
+        ) from None
+    if address.drivername in ("sqlite", "sqlite+pysqlite"):
+        return _check_file(address)
+    if address.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
+        return _check_driver(address.set(drivername="postgresql+psycopg"))
+    raise UsageError(
+        f"The database of a history must begin with sqlite:// or postgresql://; got {address.drivername}://."
+    )
 
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one state of the history."""
-        with plain_errors(self.address), reading(self.engine) as connection:
-            yield connection
 
-    @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """A transaction that nobody else writes beside."""
-        with plain_errors(self.address), writing(self.engine) as connection:
-            yield connection
+def _check_file(address: URL) -> URL:
+    if address.database in (None, "", ":memory:") or address.query:
+        raise UsageError(
+            "The address of a SQLite history must name a file and nothing else, such as "
+            f"sqlite:///audits/history.db; got {address.render_as_string()}."
+        )
+    return address
+
+
+def _check_driver(address: URL) -> URL:
+    if find_spec("psycopg") is None:
+        raise UsageError(
+            'A history in PostgreSQL needs the package psycopg: pip install "scorereport[postgres]".'
+        )
+    return address
+
+
+def find_file(address: URL) -> Path | None:
+    """The file of a SQLite database; None for a server."""
+    return Path(address.database or "") if address.get_backend_name() == "sqlite" else None
+
+
+def describe_url(address: URL) -> str:
+    """The name of a database for people: its file, or its address without password and options."""
+    file = find_file(address)
+    return (
+        str(file) if file is not None else address.set(drivername="postgresql", query={}).render_as_string()
+    )
+
+
+@contextmanager
+def plain_errors(address: URL) -> Iterator[None]:
+    """Turn whatever the database refuses into one sentence that holds no secret."""
+    import sqlite3
+
+    from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+    try:
+        yield
+    except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:  # the last if SQLite cites damage
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        said = getattr(getattr(cause, "diag", None), "message_primary", None) or str(cause)
+        reason = " ".join(said.split("\n[SQL")[0].split()) or type(cause).__name__
+        # Without the cause: its trace would show what the address holds.
+        raise UsageError(
+            f"The history {describe_url(address)} cannot be used: {_redact(reason, address)}"
+        ) from None
+
+
+def _redact(reason: str, address: URL) -> str:
+    from urllib.parse import quote, quote_plus
+
+    hidden = [value for key, value in address.query.items() if any(word in key for word in _SECRET_WORDS)]
+    for secret in map(str, filter(None, [address.password, *hidden])):
+        for form in {secret, quote(secret, safe=""), quote_plus(secret)}:
+            reason = reason.replace(form, "***")
+    return reason if reason.endswith((".", "?", "!")) else f"{reason}."
+
+
+def may_write(file: Path) -> bool:
+    """Whether this user may write a database of SQLite, which needs its folder as well."""
+    return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
+
+
+def connect(address: URL) -> Engine:
+    """An engine whose transactions begin as `reading` and `writing` say; nothing is touched yet."""
+    from sqlalchemy import create_engine, event
+
+    file = find_file(address)
+    if file is None:
+        return create_engine(
+            address,
+            isolation_level="READ COMMITTED",  # what is read after waiting for the lock is of after waiting
+            connect_args={"connect_timeout": 15},
+            pool_pre_ping=True,
+        )
+    if file.is_file() and not may_write(file):
+        engine = create_engine("sqlite://", creator=partial(_connect_reader, file))
+    else:
+        engine = create_engine(address, connect_args={"timeout": PATIENCE})
+    event.listen(engine, "connect", _set_up)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _connect_reader(file: Path) -> sqlite3.Connection:
+    """A connection of somebody who may only read: an auditor, or whoever has a copy on a read-only disk.
+
+    What stands in the log already can be read if its index is there too; without a log the file is all
+    there is. A log without its index is one that nobody but a writer can read.
+    """
+    import sqlite3
+
+    log, index = (file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm"))
+    has_log = log.is_file() and log.stat().st_size > 0
+    if has_log and not index.is_file():
+        raise UnreachableError(
+            f"The history {file} has a log, {log.name}, that only somebody who may write to its folder can "
+            "read: open it as such a user once, or copy both files to a folder of your own."
+        )
+    how = "mode=ro" if has_log else "mode=ro&immutable=1"
+    return sqlite3.connect(
+        f"{file.resolve().as_uri()}?{how}", uri=True, timeout=PATIENCE, check_same_thread=False
+    )
+
+
+def _set_up(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # transactions begin where we say, not where the driver guesses
+    connection.execute("PRAGMA synchronous = FULL")
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A transaction that sees one state of the database and leaves it alone."""
+    level = {} if engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
+    with engine.connect().execution_options(**level) as connection, connection.begin() as transaction:
+        yield connection
+        transaction.rollback()  # there is nothing to keep, and a damaged file refuses to
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """A transaction that nobody else writes beside, in this process or another."""
+    from sqlalchemy import func, select
+
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        if engine.dialect.name != "sqlite":
+            connection.execute(select(func.set_config("lock_timeout", f"{PATIENCE}s", True)))
+            connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
+        yield connection

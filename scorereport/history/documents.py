@@ -26,7 +26,7 @@ def insert_documents(connection: Connection, contents: Mapping[str, bytes]) -> N
     """File documents, unless they are filed already."""
     from sqlalchemy import insert, select
 
-    from scorereport.history.schema import DOCUMENTS
+    from scorereport.history.database_schema import DOCUMENTS
 
     for name, content in contents.items():
         if connection.execute(select(DOCUMENTS.c.sha256).where(DOCUMENTS.c.sha256 == name)).first():
@@ -40,7 +40,7 @@ def find_packed(connection: Connection, sha256: str) -> bytes | None:
     """The compressed bytes of a document; None if there is none."""
     from sqlalchemy import select
 
-    from scorereport.history.schema import DOCUMENTS
+    from scorereport.history.database_schema import DOCUMENTS
 
     return connection.execute(select(DOCUMENTS.c.content).where(DOCUMENTS.c.sha256 == sha256)).scalar()
 

@@ -7,17 +7,17 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from scorereport._utils.scorereport_files import make_folder, only_owner
 from scorereport.errors import UsageError
-from scorereport.files import make_folder, only_owner
-from scorereport.history.connecting import PATIENCE, may_write, plain_errors
+from scorereport.history.database import PATIENCE, may_write, plain_errors
 
 if TYPE_CHECKING:
-    from scorereport.history.database import HistoryDatabase
+    from scorereport.history.history_database import HistoryDatabase
 
 
 def prepare(history: HistoryDatabase, *, create: bool) -> None:
     """Refuse what is no history before anything is written; then make it one of today, under the lock."""
-    from scorereport.history.schema import CURRENT, migrate, read_version
+    from scorereport.history.database_schema import CURRENT, migrate, read_version
 
     if create:
         _make_folder(history)
@@ -38,7 +38,7 @@ def prepare(history: HistoryDatabase, *, create: bool) -> None:
 
 def _check_readable_version(history: HistoryDatabase, version: int, *, create: bool) -> None:
     """Refuse what somebody who may only read cannot do."""
-    from scorereport.history.schema import CURRENT
+    from scorereport.history.database_schema import CURRENT
 
     if create:
         raise UsageError(f"The history {history.name} cannot be written: you may only read it.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scorereport.history.records import FiledFile, Record
+    from scorereport.history.audit_record import FiledFile, Record
 
 _DAY = 86_400
 #: For a whole number in TOML.

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from scorereport.errors import DataError, UsageError
 from scorereport.history.appending import AlreadyRecorded, insert_record, place_record
+from scorereport.history.chain_head import Head, advance_head, describe_unwritten, holding_head, read_head
 from scorereport.history.confirming import COLUMNS, check_written, find_confirmed, read_confirmed
-from scorereport.history.connecting import read_url
-from scorereport.history.database import HistoryDatabase
+from scorereport.history.database import read_url
 from scorereport.history.documents import check_hashes, find_packed, insert_documents, unpack
-from scorereport.history.heads import Head, advance_head, describe_unwritten, holding_head, read_head
+from scorereport.history.history_database import HistoryDatabase
 from scorereport.history.preparing import check_present, prepare
-from scorereport.history.querying import (
+from scorereport.history.record_rows import (
     find_last,
     find_names,
     find_value,
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import URL
 
-    from scorereport.history.querying import Summary
-    from scorereport.history.records import Record
+    from scorereport.history.audit_record import Record
+    from scorereport.history.record_rows import Summary
 
 _AUDIT = "audit"
 

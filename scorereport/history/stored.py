@@ -32,7 +32,7 @@ class StoredRows:
 
 def ask(history: History, connection: Connection, query: Any) -> list[Row[Any]]:
     """All rows of an answer; a refusal is a UsageError, after which the transaction still works."""
-    from scorereport.history.connecting import plain_errors
+    from scorereport.history.database import plain_errors
 
     # SQLite goes on after a refusal, and cannot go back to a point in a damaged file.
     point = nullcontext() if history.file is not None else connection.begin_nested()

@@ -5,37 +5,37 @@
 (0.326, 'The expected Brier score is what the forecasts, taken as true, imply.')
 """
 
-from scorereport.inference.binning import BinnedError, expected_calibration_error
+from scorereport.inference.binned_errors import BinnedError, expected_calibration_error
+from scorereport.inference.bootstrap_resamples import bootstrap
 from scorereport.inference.bootstrap_results import Bootstrap
-from scorereport.inference.bootstrapping import bootstrap
-from scorereport.inference.calibration import (
+from scorereport.inference.calibration_tests import (
     hosmer_lemeshow_test,
     mean_calibration_test,
     spiegelhalter_test,
 )
+from scorereport.inference.component_tests import component_intervals, miscalibration_test
 from scorereport.inference.components import ComponentEstimate
 from scorereport.inference.contrasts import component_differences
 from scorereport.inference.decisions import threshold_intervals
 from scorereport.inference.delong import auc_interval
 from scorereport.inference.differences import compare_models, delong_test, score_difference
-from scorereport.inference.domination import MurphyDifference, murphy_difference
-from scorereport.inference.flexible import FlexibleCurve, flexible_curve
+from scorereport.inference.dominance import MurphyDifference, murphy_difference
+from scorereport.inference.estimates import Difference, Estimate, HypothesisTest
+from scorereport.inference.flexible_curves import FlexibleCurve, flexible_curve
 from scorereport.inference.grades import GradeTest, grade_test, grade_tests
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
-from scorereport.inference.lines import CalibrationLine
-from scorereport.inference.miscalibration import component_intervals, miscalibration_test
-from scorereport.inference.outcomes import Difference, Estimate, HypothesisTest
+from scorereport.inference.nelson_scale import model_source
 from scorereport.inference.ranks import Rank, rank_models
 from scorereport.inference.recalibration import RecalibrationTrial, try_recalibration
+from scorereport.inference.recalibration_lines import CalibrationLine
 from scorereport.inference.regression import (
     calibration_line,
     line_tests,
     unreliability_test,
 )
-from scorereport.inference.retaining import RetentionBand, retention_band
+from scorereport.inference.retention_bands import RetentionBand, retention_band
 from scorereport.inference.scale_results import ScaleMark, ScaleResult
-from scorereport.inference.scaling import model_source
-from scorereport.inference.smoothing import CalibrationErrors, calibration_errors
+from scorereport.inference.smooth_calibration import CalibrationErrors, calibration_errors
 
 __all__ = [
     "BinnedError",

@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri
 
-from scorereport.checks import check_inside, check_option
+from scorereport._utils.checks import check_inside, check_option
+from scorereport._utils.rounding import are_equal, exceeds
 from scorereport.errors import UsageError
+from scorereport.inference.estimates import Estimate
+from scorereport.inference.losses import PREVALENCE, UNCERTAINTY, Measure, image_of_prevalence
 from scorereport.inference.mean_errors import describe_few_draws
-from scorereport.inference.measures import PREVALENCE, UNCERTAINTY, Measure, image_of_prevalence
-from scorereport.inference.outcomes import Estimate
 from scorereport.inference.panel import Rows
 from scorereport.inference.rare_cases import WIDENED, clip_to_range, widen
 from scorereport.inference.replicates import Statistic
-from scorereport.rounding import are_equal, exceeds
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from scorereport.arrays import FloatArray
-    from scorereport.sampling import Units
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.reliability.sampling import Units
 
 #: Scales on which intervals are widened: the way there, the way back, and how steep the way there is.
 _SCALES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[float], float]]] = {

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import fdtrc, logit
 
-from scorereport.checks import Cases
-from scorereport.inference.calibration import IN_THE_LARGE, SPIEGELHALTER
-from scorereport.inference.information import combine, influence
+from scorereport._utils.checks import Cases
+from scorereport.inference.calibration_tests import IN_THE_LARGE, SPIEGELHALTER
+from scorereport.inference.likelihood import combine, influence
 from scorereport.inference.mean_errors import NormalOrT
 from scorereport.inference.time_errors import (
     FEWEST_TIMES,
@@ -37,10 +37,10 @@ from scorereport.reliability.ordering import order_cases
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scorereport.arrays import FloatArray
-    from scorereport.inference.lines import CalibrationLine
-    from scorereport.inference.outcomes import Estimate, HypothesisTest
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.inference.estimates import Estimate, HypothesisTest
     from scorereport.inference.panel import Panel, Rows
+    from scorereport.inference.recalibration_lines import CalibrationLine
 
 #: What tests say that do not allow for dependence in time though there are times.
 INDEPENDENT = "Takes rows as independent, in time as well."

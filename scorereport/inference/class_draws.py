@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scorereport.arrays import FloatArray, IntArray
+from scorereport._utils.arrays import FloatArray, IntArray
 from scorereport.reliability.fit import corp
-from scorereport.sampling import Units
+from scorereport.reliability.sampling import Units
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.arrays import FloatArray, IntArray
-from scorereport.checks import (
+from scorereport._utils.arrays import FloatArray, IntArray
+from scorereport._utils.checks import (
     check_clusters,
     check_distribution,
     check_labels,

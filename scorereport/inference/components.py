@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from scorereport.arrays import FloatArray
-from scorereport.formatting import counted
-from scorereport.inference.resampling import stretches
+from scorereport._utils.arrays import FloatArray
+from scorereport._utils.formatting import counted
+from scorereport.inference.large_panels import stretches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from scorereport.inference.losses import Measure
     from scorereport.inference.mean_errors import NormalOrT
-    from scorereport.inference.measures import Measure
     from scorereport.inference.overfit import Overfit
     from scorereport.reliability.blocks import Blocks
-    from scorereport.sampling import Units
+    from scorereport.reliability.sampling import Units
 
 COMPONENTS = ("miscalibration", "discrimination")
 METHOD = "bracket: raw value less the overfit of isotonic regression, closed form and resampled"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scorereport.checks import check_inside, check_whole
+from scorereport._utils.checks import check_inside, check_whole
 from scorereport.inference.components import (
     COMPONENTS,
     Losses,
@@ -13,6 +13,8 @@ from scorereport.inference.components import (
     component_difference,
     describe_bracket,
 )
+from scorereport.inference.estimates import Difference
+from scorereport.inference.losses import resolve_measure
 from scorereport.inference.mean_errors import (
     choose_errors,
     describe_errors,
@@ -20,19 +22,17 @@ from scorereport.inference.mean_errors import (
     law_of,
     mean_error,
 )
-from scorereport.inference.measures import resolve_measure
-from scorereport.inference.outcomes import Difference
 from scorereport.inference.overfit import Overfit, estimate_overfit
 from scorereport.inference.panel import make_panel
 from scorereport.reliability.fit import corp
-from scorereport.sampling import SEED
+from scorereport.reliability.sampling import SEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
     from scorereport.inference.mean_errors import ErrorChoice
     from scorereport.inference.panel import Rows
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from scorereport.arrays import FloatArray, read_only
-from scorereport.checks import check_inside
+from scorereport._utils.arrays import FloatArray, read_only
+from scorereport._utils.checks import check_inside
 from scorereport.curves.decision import DecisionCurve, NetBenefitBand
 from scorereport.curves.thresholds import ThresholdInterval, ThresholdResult, threshold_table
 from scorereport.inference.rates import log_odds_limits, wilson_limits
@@ -22,11 +22,11 @@ from scorereport.inference.rates import log_odds_limits, wilson_limits
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport.arrays import IntArray
-    from scorereport.checks import Cases
-    from scorereport.curves.fitted import Fitted
+    from scorereport._utils.arrays import IntArray
+    from scorereport._utils.checks import Cases
+    from scorereport.curves.curves_fitted import Fitted
     from scorereport.reliability.fit import Corp
-    from scorereport.sampling import Units
+    from scorereport.reliability.sampling import Units
 
 Side = Literal["left", "right"]
 

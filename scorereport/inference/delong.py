@@ -20,19 +20,19 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtri
 
-from scorereport.checks import check_inside, check_option
-from scorereport.clusters import ClusterSums, sum_over_clusters, sums_of_mean
+from scorereport._utils.checks import check_inside, check_option
+from scorereport.inference.estimates import Estimate
 from scorereport.inference.mean_errors import NormalOrT, describe_few_draws
-from scorereport.inference.outcomes import Estimate
 from scorereport.inference.panel import make_panel
-from scorereport.sampling import Units
+from scorereport.reliability.clusters import ClusterSums, sum_over_clusters, sums_of_mean
+from scorereport.reliability.sampling import Units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
     from scorereport.inference.panel import Panel
 
 SCALES = ("score", "plain", "logit")

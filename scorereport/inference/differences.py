@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.clusters import PUSTEJOVSKY_TIPTON
+from scorereport._utils.formatting import counted
 from scorereport.errors import UsageError
-from scorereport.formatting import counted
 from scorereport.inference.components import FEW_EVENTS
 from scorereport.inference.delong import (
     auc_influence,
@@ -28,6 +27,8 @@ from scorereport.inference.delong import (
     placement_spread,
     placements,
 )
+from scorereport.inference.estimates import Difference, adjust_by_holm
+from scorereport.inference.losses import resolve_measure
 from scorereport.inference.mean_errors import (
     NormalOrT,
     choose_errors,
@@ -40,10 +41,9 @@ from scorereport.inference.mean_errors import (
     wald_test,
     without_rounding,
 )
-from scorereport.inference.measures import resolve_measure
-from scorereport.inference.outcomes import Difference, adjust_by_holm
 from scorereport.inference.panel import make_panel
 from scorereport.inference.time_errors import LAZARUS_2018, describe_slow
+from scorereport.reliability.clusters import PUSTEJOVSKY_TIPTON
 from scorereport.scores.registry import get_score
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.inference.losses import Measure
     from scorereport.inference.mean_errors import ErrorChoice
-    from scorereport.inference.measures import Measure
     from scorereport.inference.panel import Panel, Rows
 
     #: A score's name, a function of (y_true, y_prob), or either of them with its options.

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from scipy.special import ndtri
 
-from scorereport.arrays import FloatArray, IntArray
-from scorereport.inference.outcomes import Estimate
+from scorereport._utils.arrays import FloatArray, IntArray
+from scorereport.inference.estimates import Estimate
 from scorereport.inference.rates import rate_interval
-from scorereport.sampling import stream
+from scorereport.reliability.sampling import stream
 
 if TYPE_CHECKING:
     from scorereport.inference.panel import Panel
-    from scorereport.sampling import Units
+    from scorereport.reliability.sampling import Units
 
 CARPENTER_1999 = "Carpenter (1999), J. R. Stat. Soc. B 61, doi:10.1111/1467-9868.00169"
 #: Curves are drawn this many times.

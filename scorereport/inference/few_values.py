@@ -23,18 +23,18 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import chdtri, chndtr
 
-from scorereport.arrays import FloatArray, IntArray
-from scorereport.clusters import effective_number
+from scorereport._utils.arrays import FloatArray, IntArray
 from scorereport.inference.overfit import PRICES
 from scorereport.inference.rare_cases import effective_cases, exact_share, widen
+from scorereport.reliability.clusters import effective_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport.inference.components import ComponentEstimate
-    from scorereport.inference.measures import Measure
+    from scorereport.inference.losses import Measure
     from scorereport.reliability.blocks import Blocks
-    from scorereport.reliability.sample import Sample
+    from scorereport.reliability.fitted_sample import Sample
 
 #: With more distinct forecasts the bracket covers as it should.
 MOST_VALUES = 5

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scorereport.inference.resampling import MANY_ROWS
-from scorereport.memory import give_back_memory
+from scorereport._utils.memory import give_back_memory
+from scorereport.inference.large_panels import MANY_ROWS
 from scorereport.reliability.fit import Corp, corp
 
 if TYPE_CHECKING:

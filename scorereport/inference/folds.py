@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from scorereport.inference.large_panels import are_many_alike
 from scorereport.inference.panel import Panel
-from scorereport.inference.resampling import are_many_alike
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scorereport.arrays import FloatArray, IntArray
+    from scorereport._utils.arrays import FloatArray, IntArray
 
 
 class Dealt(NamedTuple):

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import betainc
 
-from scorereport.checks import check_clusters, check_inside, check_outcome, check_whole, shortest
+from scorereport._utils.checks import check_clusters, check_inside, check_outcome, check_whole, shortest
 from scorereport.errors import UsageError
 from scorereport.inference.panel import Panel, make_panel
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
 ECB_2019 = (
     "European Central Bank (2019), Instructions for reporting the validation results of internal models"

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import chdtrc, fdtrc, logit
 
-from scorereport.arrays import FloatArray
-from scorereport.checks import (
+from scorereport._utils.arrays import FloatArray
+from scorereport._utils.checks import (
     check_clusters,
     check_finite,
     check_outcome,
@@ -26,14 +26,14 @@ from scorereport.checks import (
     name_some,
     refuse_rows,
 )
-from scorereport.clusters import PUSTEJOVSKY_TIPTON, ClusterSums, degrees_of_freedom
 from scorereport.errors import UsageError
-from scorereport.inference.information import combine, log_likelihood, sum_over_draws
-from scorereport.inference.lines import refer_wald
+from scorereport.inference.estimates import HypothesisTest
+from scorereport.inference.likelihood import combine, log_likelihood, sum_over_draws
 from scorereport.inference.logistic import fit_line, fit_offset
 from scorereport.inference.mean_errors import describe_few_draws
-from scorereport.inference.outcomes import HypothesisTest
 from scorereport.inference.panel import make_panel
+from scorereport.inference.recalibration_lines import refer_wald
+from scorereport.reliability.clusters import PUSTEJOVSKY_TIPTON, ClusterSums, degrees_of_freedom
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

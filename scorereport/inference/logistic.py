@@ -19,15 +19,15 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
-from scorereport.inference.information import combine, gram, influence
-from scorereport.inference.resampling import stretches
+from scorereport.inference.large_panels import stretches
+from scorereport.inference.likelihood import combine, gram, influence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
 #: Newton's method stops after a step this small; as steps shrink quadratically, it was the last that counts.
 _LAST_STEP = 1e-8

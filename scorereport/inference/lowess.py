@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.sampling import are_whole
+from scorereport.reliability.sampling import are_whole
 
 if TYPE_CHECKING:
-    from scorereport.arrays import FloatArray, IntArray
+    from scorereport._utils.arrays import FloatArray, IntArray
 
 CLEVELAND_1979 = "Cleveland (1979), J. Am. Stat. Assoc. 74, doi:10.1080/01621459.1979.10481038"
 #: Sums of weights count as equal if they differ by less than this, relative to all.

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from scorereport.checks import check_inside, check_option, check_whole
+from scorereport._utils.checks import check_inside, check_option, check_whole
+from scorereport._utils.formatting import counted
 from scorereport.errors import UsageError
-from scorereport.formatting import counted
 from scorereport.inference.time_errors import cosine_error, number_of_cosines
 
 if TYPE_CHECKING:
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
     from scorereport.inference.panel import Rows
-    from scorereport.sampling import Units
+    from scorereport.reliability.sampling import Units
 
 ERRORS = ("auto", "iid", "hac", "cluster")
 #: With fewer clusters or times than this their errors are rough.

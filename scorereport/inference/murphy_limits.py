@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.inference.resampling import stretches
+from scorereport.inference.large_panels import stretches
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
     from scorereport.inference.panel import Panel
 
 #: Elementary scores lie in [0, 2]; differences this small are rounding.

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.formatting import format_level
+from scorereport._utils.formatting import format_level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
 
 def tell_dominance(

@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
-from scorereport.inference.resampling import MANY_ROWS, stretches
-from scorereport.memory import give_back_memory
-from scorereport.parallel import repeat
-from scorereport.sampling import stream
+from scorereport._utils.machine import repeat
+from scorereport._utils.memory import give_back_memory
+from scorereport.inference.large_panels import MANY_ROWS, stretches
+from scorereport.reliability.sampling import stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from scorereport.arrays import CountArray, FloatArray
-    from scorereport.inference.measures import Measure
+    from scorereport._utils.arrays import CountArray, FloatArray
+    from scorereport.inference.losses import Measure
     from scorereport.reliability.blocks import Blocks
+    from scorereport.reliability.fitted_sample import Sample
     from scorereport.reliability.redraws import Redraw
-    from scorereport.reliability.sample import Sample
     from scorereport.reliability.simulation import Simulation
 
 #: Fewest events and non-events in the outer blocks of the smoothed curve.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scorereport.arrays import FloatArray, IntArray, fix, own
-from scorereport.checks import (
+from scorereport._utils.arrays import FloatArray, IntArray, fix, own
+from scorereport._utils.checks import (
     check_clusters,
     check_outcome,
     check_probability,
@@ -20,7 +20,7 @@ from scorereport.checks import (
     check_weight,
 )
 from scorereport.errors import UsageError
-from scorereport.sampling import Units
+from scorereport.reliability.sampling import Units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.checks import check_inside
+from scorereport._utils.checks import check_inside
+from scorereport._utils.rounding import rank_ties
 from scorereport.errors import UsageError
-from scorereport.rounding import rank_ties
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from scorereport.inference.outcomes import Difference
+    from scorereport.inference.estimates import Difference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
-from scorereport.inference.measures import expected_score
+from scorereport.inference.losses import expected_score
 from scorereport.scores.registry import REGISTRY
 
 if TYPE_CHECKING:
-    from scorereport.arrays import FloatArray
-    from scorereport.inference.measures import Measure
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.inference.losses import Measure
     from scorereport.inference.panel import Panel
-    from scorereport.sampling import Units
+    from scorereport.reliability.sampling import Units
 
 #: With this many cases of both kinds or more, resamples are enough.
 FEW_CASES = 50

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit, logit
 
-from scorereport.inference.outcomes import Estimate
+from scorereport.inference.estimates import Estimate
 
 if TYPE_CHECKING:
-    from scorereport.arrays import FloatArray
-    from scorereport.sampling import Units
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.reliability.sampling import Units
 
 
 def rate_interval(measure: str, happened: FloatArray, units: Units, level: float) -> Estimate:

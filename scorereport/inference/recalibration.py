@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit, logit
 
-from scorereport.checks import Cases, check_inside, check_whole
-from scorereport.formatting import conjugate, counted
+from scorereport._utils.checks import Cases, check_inside, check_whole
+from scorereport._utils.formatting import conjugate, counted
 from scorereport.inference.differences import compare_panel
+from scorereport.inference.estimates import Difference, adjust_by_holm
 from scorereport.inference.folds import Dealt, deal
 from scorereport.inference.logistic import fit_line, fit_offset
+from scorereport.inference.losses import resolve_measure
 from scorereport.inference.mean_errors import choose_errors, distribution_of_mean
-from scorereport.inference.measures import resolve_measure
-from scorereport.inference.outcomes import Difference, adjust_by_holm
 from scorereport.inference.panel import Panel, make_panel
 from scorereport.inference.recalibration_gains import (
     FittedMap,
@@ -38,14 +38,14 @@ from scorereport.inference.recalibration_gains import (
 from scorereport.reliability.blocks import pool_cases
 from scorereport.reliability.fit import corp
 from scorereport.reliability.ordering import order_cases
-from scorereport.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
     #: From cases to fit to and forecasts to these recalibrated; NaN where there is no map.
     Method = Callable[[Cases, FloatArray], FloatArray]

@@ -23,16 +23,16 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import chdtrc, chdtri, expit, log_ndtr, logit, ndtri
 
-from scorereport.inference.information import gram, influence, information, invert
+from scorereport.inference.likelihood import gram, influence, information, invert
 from scorereport.inference.mean_errors import wald_test
 
 if TYPE_CHECKING:
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.inference.estimates import Difference
     from scorereport.inference.mean_errors import NormalOrT
-    from scorereport.inference.outcomes import Difference
     from scorereport.inference.panel import Panel
     from scorereport.reliability.blocks import Blocks
-    from scorereport.sampling import Units
+    from scorereport.reliability.sampling import Units
 
 #: Parameters' worth of a block of several distinct forecasts, as in the closed form of the overfit.
 _PARAMETERS_OF_A_BLOCK = 1.5

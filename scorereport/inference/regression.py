@@ -12,10 +12,13 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logit, ndtri
 
-from scorereport.checks import check_inside, check_option
+from scorereport._utils.checks import check_inside, check_option
 from scorereport.errors import UsageError
-from scorereport.inference.information import combine, information, invert, log_likelihood, sum_over_draws
-from scorereport.inference.lines import (
+from scorereport.inference.likelihood import combine, information, invert, log_likelihood, sum_over_draws
+from scorereport.inference.logistic import fit_line, fit_offset, fit_slope
+from scorereport.inference.mean_errors import describe_few_draws
+from scorereport.inference.panel import Panel, make_panel
+from scorereport.inference.recalibration_lines import (
     NO_ERROR,
     CalibrationLine,
     Limits,
@@ -31,17 +34,14 @@ from scorereport.inference.lines import (
     no_fit,
     wald_limits,
 )
-from scorereport.inference.logistic import fit_line, fit_offset, fit_slope
-from scorereport.inference.mean_errors import describe_few_draws
-from scorereport.inference.panel import Panel, make_panel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
-    from scorereport.arrays import FloatArray
-    from scorereport.inference.outcomes import HypothesisTest
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.inference.estimates import HypothesisTest
 
 INTERVALS = ("wald", "profile")
 #: A profile is looked for this many doublings of the first step away.

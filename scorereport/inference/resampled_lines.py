@@ -14,7 +14,7 @@ from scorereport.inference.replicates import make_statistic
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
     from scorereport.inference.panel import Panel
     from scorereport.inference.replicates import Statistic
 

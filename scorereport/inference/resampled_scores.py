@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.inference.measures import PREVALENCE, UNCERTAINTY, expected_score
+from scorereport.inference.losses import PREVALENCE, UNCERTAINTY, expected_score
 from scorereport.inference.rare_cases import RareOutcomes, exact_rate
 from scorereport.inference.replicates import make_statistic
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from scorereport.arrays import FloatArray
-    from scorereport.inference.measures import Measure
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.inference.losses import Measure
     from scorereport.inference.panel import Panel
     from scorereport.inference.replicates import Statistic
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scorereport.arrays import FloatArray
+from scorereport._utils.arrays import FloatArray
 from scorereport.inference.class_draws import ClassLaw
 from scorereport.reliability.blocks import edges_in_floats
 from scorereport.reliability.fit import corp
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from scorereport.arrays import IntArray
+    from scorereport._utils.arrays import IntArray
     from scorereport.inference.class_draws import Truth
 
 

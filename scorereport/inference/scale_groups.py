@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from scorereport.arrays import FloatArray
-from scorereport.checks import Cases
+from scorereport._utils.arrays import FloatArray
+from scorereport._utils.checks import Cases
+from scorereport._utils.machine import repeat
 from scorereport.inference.scale_draws import Forecast, Powers
-from scorereport.parallel import repeat
 from scorereport.reliability.blocks import pool_cases
 from scorereport.reliability.ordering import order_cases
-from scorereport.sampling import Units
+from scorereport.reliability.sampling import Units
 from scorereport.scores.means import power_mean
 from scorereport.scores.probability import ROBUSTNESS
 from scorereport.scores.scale import split_evenly
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from scorereport.arrays import IntArray
+    from scorereport._utils.arrays import IntArray
     from scorereport.inference.panel import Panel
     from scorereport.inference.scale_draws import Target
 

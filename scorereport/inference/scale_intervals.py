@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from scorereport.inference.outcomes import Estimate
+from scorereport.inference.estimates import Estimate
 from scorereport.inference.scale_draws import Marks, Target
 from scorereport.inference.scale_results import (
     CONTRADICTORY,
@@ -22,7 +22,7 @@ from scorereport.inference.scale_results import (
 from scorereport.scores.probability import ACCURACY, DECISIVENESS, ROBUSTNESS
 
 if TYPE_CHECKING:
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
 EXPONENTS = (DECISIVENESS, ACCURACY, ROBUSTNESS)
 #: Summands whose tail index is no larger have no finite variance, and resamples do not show their spread.

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scorereport._utils.machine import repeat
 from scorereport.inference.overfit import smooth_curve
 from scorereport.inference.scale_draws import source_marks
-from scorereport.parallel import repeat
-from scorereport.sampling import stream
+from scorereport.reliability.sampling import stream
 from scorereport.scores.probability import ROBUSTNESS
 
 if TYPE_CHECKING:
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
     from scorereport.inference.scale_draws import Target
 
 #: More draws than this do not make the mean overfit more certain than the overfit itself is.

@@ -7,9 +7,9 @@ from typing import Protocol
 
 import numpy as np
 
-from scorereport.arrays import FloatArray
-from scorereport.formatting import format_number
-from scorereport.inference.outcomes import Estimate
+from scorereport._utils.arrays import FloatArray
+from scorereport._utils.formatting import format_number
+from scorereport.inference.estimates import Estimate
 
 EQUAL_COUNT, CORP = "equal-count bins", "CORP blocks"
 KINDS_OF_BINS = (EQUAL_COUNT, CORP)

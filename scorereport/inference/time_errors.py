@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import chdtrc
 
-from scorereport.inference.outcomes import HypothesisTest
+from scorereport.inference.estimates import HypothesisTest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
     from scorereport.inference.panel import Rows
 
 LAZARUS_2018 = (

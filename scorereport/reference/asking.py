@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scorereport.arrays import FloatArray
-from scorereport.reference.comparing import Comparer
+from scorereport._utils.arrays import FloatArray
+from scorereport.reference.live_references import Reference
+from scorereport.reference.model_comparison import Comparer
 from scorereport.reference.questions import Question, read_answer
-from scorereport.reference.references import Reference
-from scorereport.results import Settings
-from scorereport.sampling import are_whole
+from scorereport.reliability.sampling import are_whole
+from scorereport.results.model_records import Settings
 
 #: Rows that whole weights may come to; beyond, base R takes the weights themselves.
 _MOST_REPEATED = 20_000_000

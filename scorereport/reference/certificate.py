@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from scorereport import document
-from scorereport.comparison import Comparison, Verdict
-from scorereport.files import write_text
+from scorereport._utils import json_documents
+from scorereport._utils.scorereport_files import write_text
+from scorereport.reference.comparison_records import Comparison, Verdict
 
 VERSION: Literal[1] = 1
 
@@ -57,7 +57,7 @@ class Certificate:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The certificate as JSON text, written to a file as well if a path is given."""
-        text = document.dump(self)
+        text = json_documents.dump(self)
         if path is not None:
             write_text(path, text)
         return text
@@ -66,15 +66,15 @@ class Certificate:
     def from_json(cls, path: str | Path) -> Certificate:
         """Read a certificate back; it equals the one that was written."""
         text = Path(path).read_bytes()
-        document.check_version(text, VERSION, str(path))
-        return document.load(cls, text, str(path))
+        json_documents.check_version(text, VERSION, str(path))
+        return json_documents.load(cls, text, str(path))
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """The JSON Schema of certificates; `scorereport/schemas` holds it as a file."""
-        return document.json_schema(cls, f"scorereport certificate, version {VERSION}")
+        return json_documents.json_schema(cls, f"scorereport certificate, version {VERSION}")
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Certificate) and document.encode(self) == document.encode(other)
+        return isinstance(other, Certificate) and json_documents.encode(self) == json_documents.encode(other)
 
     __hash__ = None  # type: ignore[assignment]

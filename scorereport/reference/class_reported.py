@@ -5,25 +5,25 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from scorereport.classes.measures import order_of_tables
-from scorereport.comparison import Comparison, Verdict
-from scorereport.progress import steps
-from scorereport.reference.banding import compare_bands
-from scorereport.reference.class_scores import SCORE_OF, Tally, compare_measures, divisor_of
+from scorereport._utils.progress import steps
+from scorereport.evaluation.class_measures import order_of_tables
+from scorereport.reference.band_comparison import compare_bands
+from scorereport.reference.binary_views import count_views, list_views, make_views
+from scorereport.reference.class_comparison import SCORE_OF, Tally, compare_measures, divisor_of
+from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.reference.reported import check_complete, compare_again
-from scorereport.reference.views import count_views, list_views, make_views
 from scorereport.reliability.fit import corp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.class_results import ClassModelResult, ViewResult
-    from scorereport.evaluation import Evaluation
-    from scorereport.predictions import ClassPredictions
+    from scorereport.data.scorereport_predictions import ClassPredictions
     from scorereport.reference.asking import Asker
-    from scorereport.reference.comparing import Comparer
-    from scorereport.reference.views import BinaryView
-    from scorereport.results import Settings
+    from scorereport.reference.binary_views import BinaryView
+    from scorereport.reference.model_comparison import Comparer
+    from scorereport.results.class_records import ClassModelResult, ViewResult
+    from scorereport.results.evaluation import Evaluation
+    from scorereport.results.model_records import Settings
 
 
 def compare_class_models(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from scorereport.arrays import CountArray, FloatArray
+    from scorereport._utils.arrays import CountArray, FloatArray
 
 #: The level that R writes beside every continuous band.
 WRITTEN_LEVEL = 0.9

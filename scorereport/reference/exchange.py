@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.arrays import FloatArray
+from scorereport._utils.arrays import FloatArray
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

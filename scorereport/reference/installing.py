@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from scorereport._utils.files import TemporaryFolder
+from scorereport._utils.formatting import one_line
+from scorereport._utils.scorereport_processes import end_group
 from scorereport.errors import ScoreReportError
-from scorereport.formatting import one_line
-from scorereport.processes import end_group
-from scorereport.reference.installation import Unavailable, find_r
-from scorereport.temporary import TemporaryFolder
+from scorereport.reference.r_installation import Unavailable, find_r
 
 _SCRIPT = Path(__file__).parent / "r" / "setup.R"
 

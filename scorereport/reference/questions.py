@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.arrays import FloatArray
+from scorereport._utils.arrays import FloatArray
+from scorereport.evaluation.summaries import choose_measures
 from scorereport.reference.deviations import draws_lone_forecasts
-from scorereport.reference.session import ReferenceFailure
-from scorereport.reliability.chernoff import chernoff_quantile
-from scorereport.results import Settings
-from scorereport.sampling import SEED
-from scorereport.summaries import choose_measures
+from scorereport.reference.r_session import ReferenceFailure
+from scorereport.reliability.asymptotic_bands import chernoff_quantile
+from scorereport.reliability.sampling import SEED
+from scorereport.results.model_records import Settings
 
 if TYPE_CHECKING:
     from scorereport.reference.exchange import Vector

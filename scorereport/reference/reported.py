@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.comparison import Comparison, Verdict, compare_arrays
+from scorereport.evaluation.summaries import choose_measures
+from scorereport.reference.comparison_records import Comparison, Verdict, compare_arrays
 from scorereport.reliability.fit import corp
-from scorereport.summaries import choose_measures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scorereport.evaluation import Evaluation
-    from scorereport.predictions import Predictions
-    from scorereport.reference.comparing import Comparer
+    from scorereport.data.scorereport_predictions import Predictions
+    from scorereport.reference.model_comparison import Comparer
     from scorereport.reliability.bands import Band
     from scorereport.reliability.fit import Corp
-    from scorereport.results import ModelResult, Settings
+    from scorereport.results.evaluation import Evaluation
+    from scorereport.results.model_records import ModelResult, Settings
 
 #: Of lines that hold an evaluation against the engine, not against R.
 ITSELF = "the engine"

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import betaln, ndtri, xlog1py, xlogy
 
-from scorereport.reliability.chernoff import chernoff_quantile, interpolated_chernoff_quantile
+from scorereport.reliability.asymptotic_bands import chernoff_quantile, interpolated_chernoff_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scorereport.arrays import CountArray, FloatArray
+    from scorereport._utils.arrays import CountArray, FloatArray
     from scorereport.reliability.blocks import Blocks
 
 #: Chernoff quantiles: exact, or interpolated in the table of the R package, for comparison with it.

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.arrays import FloatArray, read_only
-from scorereport.checks import check_finite
+from scorereport._utils.arrays import FloatArray, read_only
+from scorereport._utils.checks import check_finite
+from scorereport._utils.formatting import format_level
+from scorereport._utils.rounding import exceeds
 from scorereport.errors import UsageError
-from scorereport.formatting import format_level
 from scorereport.reliability.asymptotic import QUANTILES, continuous_half_width, discrete_half_width
+from scorereport.reliability.band_bounds import pointwise_bounds, simultaneous_bounds
 from scorereport.reliability.certainty import widen_where_certain
 from scorereport.reliability.honest import choose_cells, honest_bounds
-from scorereport.reliability.resampled import pointwise_bounds, simultaneous_bounds
-from scorereport.rounding import exceeds
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from scorereport.reliability.sample import Sample
+    from scorereport.reliability.fitted_sample import Sample
 
 KINDS = ("consistency", "confidence")
 COVERAGES = ("pointwise", "simultaneous")

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from scorereport.arrays import CountArray, FloatArray, bits_equal, read_only
+from scorereport._utils.arrays import CountArray, FloatArray, bits_equal, read_only
+from scorereport._utils.rounding import RELATIVE
 from scorereport.errors import DataError
-from scorereport.rounding import RELATIVE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scorereport.checks import Cases
+    from scorereport._utils.checks import Cases
 
 #: Above this total, products of two counts may leave int64.
 _PRODUCTS_FIT = int(np.sqrt(np.iinfo(np.int64).max))

@@ -13,8 +13,8 @@ import numpy as np
 from scipy.special import betaincinv
 
 if TYPE_CHECKING:
-    from scorereport.arrays import FloatArray
-    from scorereport.reliability.sample import Sample
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.reliability.fitted_sample import Sample
 
 
 def widen_where_certain(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from scorereport.checks import Cases
+from scorereport._utils.checks import Cases
 from scorereport.errors import UsageError
 from scorereport.reliability.ordering import CACHED
 from scorereport.scores.registry import REGISTRY, Direction, Kind, Propriety, get_score
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from scorereport.arrays import CountArray, FloatArray
+    from scorereport._utils.arrays import CountArray, FloatArray
     from scorereport.reliability.blocks import Blocks
     from scorereport.scores.registry import Score
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.arrays import FloatArray, IntArray, own
-from scorereport.checks import (
+from scorereport._utils.arrays import FloatArray, IntArray, own
+from scorereport._utils.checks import (
     Cases,
     check_binary,
     check_clusters,
@@ -33,9 +33,9 @@ from scorereport.reliability.bands import (
 )
 from scorereport.reliability.blocks import Blocks, distinct_forecasts, pool_cases
 from scorereport.reliability.decomposition import decompose_by_value, decompose_cases, decompose_real
+from scorereport.reliability.fitted_sample import Sample
 from scorereport.reliability.ordering import order_cases, order_clustered
-from scorereport.reliability.sample import Sample
-from scorereport.sampling import SEED
+from scorereport.reliability.sampling import SEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable

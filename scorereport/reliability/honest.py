@@ -20,7 +20,7 @@ from scipy.special import betaincinv
 from scorereport.reliability.blocks import Blocks, merge_between
 
 if TYPE_CHECKING:
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
 
 def choose_cells(distinct: Blocks) -> Blocks:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.arrays import read_only
-from scorereport.checks import Cases
+from scorereport._utils.arrays import read_only
+from scorereport._utils.checks import Cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from scorereport.arrays import FloatArray, IntArray
+    from scorereport._utils.arrays import FloatArray, IntArray
 
 #: Rows whose numbers fit into the cache of a processor together.
 CACHED = 16_384

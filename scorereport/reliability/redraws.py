@@ -21,7 +21,7 @@ from scorereport.reliability.blocks import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scorereport.arrays import CountArray, FloatArray
+    from scorereport._utils.arrays import CountArray, FloatArray
 
 #: With more runs of equal outcomes than this, pooling in whole numbers beats scipy's.
 _LONG = 20_000

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.arrays import FloatArray, IntArray
+from scorereport._utils.arrays import FloatArray, IntArray
 from scorereport.reliability.blocks import Blocks
-from scorereport.reliability.drawing import Chances, Piece, Ties, cut_into_pieces
+from scorereport.reliability.draws import Chances, Piece, Ties, cut_into_pieces
+from scorereport.reliability.outcome_weights import OutcomeWeights, weigh_outcomes
 from scorereport.reliability.redraws import Redraw
-from scorereport.reliability.weighting import OutcomeWeights, weigh_outcomes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scorereport.checks import Cases
+    from scorereport._utils.checks import Cases
 
 #: With more cases per distinct forecast than this, counts are drawn rather than cases.
 _MANY_TIES = 8

@@ -5,41 +5,45 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from scorereport.formatting import counted, format_time, join_words
-from scorereport.progress import steps
-from scorereport.report.parts import make_facts
-from scorereport.report.sections.calibration import describe_calibration
+from scorereport._utils.formatting import counted, format_time, join_words
+from scorereport._utils.progress import steps
+from scorereport.report.section_parts import make_facts
+from scorereport.report.sections.calibration_section import describe_calibration
 from scorereport.report.sections.certificate import describe_certificate_section
 from scorereport.report.sections.checklist import describe_checklists
-from scorereport.report.sections.checkpoints import describe_checkpoints_section
+from scorereport.report.sections.checkpoint_section import describe_checkpoints_section
 from scorereport.report.sections.class_calibration import describe_class_calibration
-from scorereport.report.sections.class_data import describe_class_data
-from scorereport.report.sections.class_decomposition import describe_class_decomposition
-from scorereport.report.sections.class_discrimination import describe_class_discrimination
-from scorereport.report.sections.class_performance import describe_class_performance
-from scorereport.report.sections.closing import describe_limitations, describe_provenance, describe_sign_off
+from scorereport.report.sections.closing_sections import (
+    describe_limitations,
+    describe_provenance,
+    describe_sign_off,
+)
 from scorereport.report.sections.comparison import describe_comparison
 from scorereport.report.sections.data import describe_data_section
-from scorereport.report.sections.decision import describe_decision_section
+from scorereport.report.sections.data_section import describe_class_data
+from scorereport.report.sections.decision_section import describe_decision_section
 from scorereport.report.sections.decomposition import describe_decomposition
+from scorereport.report.sections.decomposition_section import describe_class_decomposition
 from scorereport.report.sections.discrimination import describe_discrimination
-from scorereport.report.sections.grouped import describe_groups_section, describe_time_section
-from scorereport.report.sections.methods import describe_methods
+from scorereport.report.sections.discrimination_section import describe_class_discrimination
+from scorereport.report.sections.group_section import describe_groups_section, describe_time_section
+from scorereport.report.sections.methods_section import describe_methods
 from scorereport.report.sections.model import describe_model_section
 from scorereport.report.sections.performance import describe_performance
+from scorereport.report.sections.performance_section import describe_class_performance
 from scorereport.report.sections.recalibration import describe_recalibration
-from scorereport.report.sections.retention import describe_retention_section
-from scorereport.report.sections.scale import describe_scale_section
-from scorereport.report.sections.summary import describe_light, describe_summary
-from scorereport.report.sections.trend import describe_trend_section
+from scorereport.report.sections.retention_section import describe_retention_section
+from scorereport.report.sections.scale_section import describe_scale_section
+from scorereport.report.sections.summary_section import describe_light, describe_summary
+from scorereport.report.sections.trend_section import describe_trend_section
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from scorereport.configuration import Person
-    from scorereport.report.parts import Section
-    from scorereport.report.record import Report
-    from scorereport.trend.records import Trend
+    from scorereport.history.trend.drift_records import Trend
+    from scorereport.report.report_record import Report
+    from scorereport.report.section_parts import Section
 
 #: More names than these would not fit into a title.
 _MODELS_IN_A_TITLE = 3

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorereport.configuration.records import CheckpointsTable
+from scorereport.configuration.configuration_tables import CheckpointsTable
 from scorereport.errors import UsageError
-from scorereport.selection.selecting import select
+from scorereport.evaluation.selection.selecting import select
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scorereport.configuration import Configuration
-    from scorereport.selection.records import Selection
+    from scorereport.evaluation.selection.selection_records import Selection
 
 
 def choose_checkpoint(

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
-from scorereport.class_results import THRESHOLD
-from scorereport.formatting import (
+from scorereport._utils.formatting import (
     common_decimals,
     format_interval,
     format_level,
@@ -19,12 +18,13 @@ from scorereport.formatting import (
     format_percent,
     join_words,
 )
-from scorereport.groups import warn_of_groups
+from scorereport._utils.rounding import first_lowest
+from scorereport.configuration.judging import Light, find_alpha
+from scorereport.evaluation.notes import find_time_note
+from scorereport.evaluation.subgroups import warn_of_groups
 from scorereport.inference.recalibration_gains import bound_shown_gain
 from scorereport.inference.time_errors import find_dependence
-from scorereport.judging import Light, find_alpha
-from scorereport.notes import find_time_note
-from scorereport.report.miscalibrated import (
+from scorereport.report.miscalibration_patterns import (
     adjusted,
     equals,
     name_p_values,
@@ -33,20 +33,20 @@ from scorereport.report.miscalibrated import (
     tell_tests_in_time,
     tell_ways,
 )
-from scorereport.results import ModelResult
-from scorereport.rounding import first_lowest
-from scorereport.tables.grouped import name_test
-from scorereport.tables.table import label_of, percents_text, tell_apart
+from scorereport.report.tables.group_tables import name_test
+from scorereport.report.tables.table import label_of, percents_text, tell_apart
+from scorereport.results.class_records import THRESHOLD
+from scorereport.results.model_records import ModelResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scorereport.class_results import ClassModelResult
-    from scorereport.evaluation import Evaluation
-    from scorereport.inference.outcomes import Estimate, HypothesisTest
-    from scorereport.judging import Judgement
-    from scorereport.report.record import Report
-    from scorereport.results import ScoreValue
+    from scorereport.configuration.judging import Judgement
+    from scorereport.inference.estimates import Estimate, HypothesisTest
+    from scorereport.report.report_record import Report
+    from scorereport.results.class_records import ClassModelResult
+    from scorereport.results.evaluation import Evaluation
+    from scorereport.results.model_records import ScoreValue
 
 _TONES = {Light.FAIL: "bad", Light.INCONCLUSIVE: "open", Light.WARN: "open"}
 #: More views than these are counted, not named.

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scorereport.figures import describe_reliability, describe_views, plot_reliability, plot_views
-from scorereport.formatting import format_level
-from scorereport.report.parts import make_figure, make_table
-from scorereport.report.render import render_html
-from scorereport.tables.decompositions import decomposition_table
-from scorereport.tables.scoring import score_table
-from scorereport.tables.sentences import describe_data, describe_uncertainty
+from scorereport._utils.formatting import format_level
+from scorereport.plots import describe_reliability, describe_views, plot_reliability, plot_views
+from scorereport.report.section_parts import make_figure, make_table
+from scorereport.report.tables.decompositions import decomposition_table
+from scorereport.report.tables.overview import describe_data, describe_uncertainty
+from scorereport.report.tables.score_tables import score_table
+from scorereport.report.templates import render_html
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.evaluation import Evaluation
-    from scorereport.report.parts import Part
+    from scorereport.report.section_parts import Part
+    from scorereport.results.evaluation import Evaluation
 
 
 def render_notebook(evaluation: Evaluation) -> str:

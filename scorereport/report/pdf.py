@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from scorereport.errors import UsageError
-from scorereport.fonts import font_faces, font_files, replace_missing
+from scorereport.plots.fonts import font_faces, font_files, replace_missing
 from scorereport.report.media import media_type_of
 from scorereport.report.surroundings import (
     ONE_AT_A_TIME,

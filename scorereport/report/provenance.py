@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from scorereport.clock import timestamp
+from scorereport._utils.clock import timestamp
 from scorereport.report.repository import Revision, read_revision
 
 _SOFTWARE = (

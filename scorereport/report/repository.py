@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorereport.temporary import TemporaryFolder
+from scorereport._utils.files import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scorereport.formatting import format_level, format_number, join_words
-from scorereport.rounding import exceeds
+from scorereport._utils.formatting import format_level, format_number, join_words
+from scorereport._utils.rounding import exceeds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from scorereport.arrays import FloatArray
-    from scorereport.curves.diagram import ReliabilityCurve
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.curves.fitted import ReliabilityCurve
     from scorereport.reliability.bands import Band
 
 #: Where segments are more than these, the rest is counted.

@@ -10,8 +10,8 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from scorereport._utils.files import TemporaryFolder
 from scorereport.errors import UsageError
-from scorereport.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,7 +16,7 @@ from scorereport.scores.bounded import (
     shifted_brier,
 )
 from scorereport.scores.coupled import coupled_gaussian_logpdf, coupling_exponent
-from scorereport.scores.labels import (
+from scorereport.scores.hard_labels import (
     accuracy,
     expected_cost,
     macro_f1,

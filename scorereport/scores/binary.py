@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.checks import check_binary, check_inside
+from scorereport._utils.checks import check_binary, check_inside
 from scorereport.scores.references import (
     BRIER_1950,
     DIMITRIADIS_2021,
@@ -19,7 +19,7 @@ from scorereport.scores.registry import Kind, Propriety, score
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
 
 @score(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import betainc
 
-from scorereport.checks import check_binary, check_inside, check_interval, check_option, shortest
+from scorereport._utils.checks import check_binary, check_inside, check_interval, check_option, shortest
 from scorereport.errors import UsageError
 from scorereport.scores.references import FLORES_2025, HAND_2009, VICKERS_ELKIN_2006
 from scorereport.scores.registry import Direction, Kind, Propriety, score
@@ -19,7 +19,7 @@ from scorereport.scores.registry import Direction, Kind, Propriety, score
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
 #: "regret": mean regret over the interval; "paper": the paper's factor; "difference": undivided.
 SCALES = ("regret", "paper", "difference")

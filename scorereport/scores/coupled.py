@@ -12,7 +12,7 @@ from scorereport.errors import UsageError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
 
 def coupling_exponent(kappa: float, *, dimensions: int = 1) -> float:

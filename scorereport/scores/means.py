@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
 #: An exponent this small changes no digit of the mean, and its powers would underflow.
 _AS_GOOD_AS_ZERO = 1e-100

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.checks import check_classes, check_inside
+from scorereport._utils.checks import check_classes, check_inside
 from scorereport.scores.binary import surprise
 from scorereport.scores.references import AHMADIAN_2025, BRIER_1950, GNEITING_RAFTERY_2007, GOOD_1952
 from scorereport.scores.registry import Kind, Propriety, score
@@ -17,7 +17,7 @@ from scorereport.scores.registry import Kind, Propriety, score
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from scorereport.arrays import FloatArray, IntArray
+    from scorereport._utils.arrays import FloatArray, IntArray
 
 
 @score(

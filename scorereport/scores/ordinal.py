@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.checks import check_classes, check_option
+from scorereport._utils.checks import check_classes, check_option
 from scorereport.scores.references import EPSTEIN_1969, GALDRAN_2023
 from scorereport.scores.registry import Kind, Propriety, score
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport.arrays import FloatArray, IntArray
+    from scorereport._utils.arrays import FloatArray, IntArray
 
 
 @score(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.checks import (
+from scorereport._utils.checks import (
     check_binary,
     check_classes,
     check_distribution,
@@ -30,7 +30,7 @@ from scorereport.scores.registry import Direction, Kind, Propriety, score
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
 DECISIVENESS, ACCURACY, ROBUSTNESS = 1.0, 0.0, -2 / 3
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.checks import check_binary, check_inside, check_interval
+from scorereport._utils.checks import check_binary, check_inside, check_interval
 from scorereport.scores.references import HANLEY_MCNEIL_1982
 from scorereport.scores.registry import Direction, Kind, Propriety, score
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport.arrays import FloatArray
-    from scorereport.checks import Cases
+    from scorereport._utils.arrays import FloatArray
+    from scorereport._utils.checks import Cases
 
 
 @score(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from scorereport.arrays import FloatArray, read_only
-from scorereport.checks import check_binary, check_classes, check_inside
+from scorereport._utils.arrays import FloatArray, read_only
+from scorereport._utils.checks import check_binary, check_classes, check_inside
 from scorereport.errors import UsageError
 from scorereport.scores.means import power_mean
 from scorereport.scores.probability import ACCURACY, DECISIVENESS, ROBUSTNESS

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.checks import check_binary
+from scorereport._utils.checks import check_binary
 from scorereport.errors import UsageError
 from scorereport.scores.registry import Kind, get_score
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
     from scorereport.scores.registry import Score
 
 

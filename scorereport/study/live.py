@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.comparison import Comparison, Verdict, summarise
-from scorereport.formatting import counted
-from scorereport.progress import steps
-from scorereport.reference.comparing import Comparer
+from scorereport._utils.formatting import counted
+from scorereport._utils.progress import steps
+from scorereport.reference.comparison_records import Comparison, Verdict, summarise
+from scorereport.reference.model_comparison import Comparer
 from scorereport.reference.questions import Question, read_answer
-from scorereport.reference.recorded import compare_fit
-from scorereport.reference.session import ReferenceFailure
+from scorereport.reference.r_session import ReferenceFailure
+from scorereport.reference.recorded_answers import compare_fit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scorereport.reference.references import Reference
-    from scorereport.study.cases import Case
+    from scorereport.reference.live_references import Reference
+    from scorereport.study.seeded_cases import Case
 
 #: Levels of bands and costs of bounded scores, in turn.
 _LEVELS = (0.9, 0.95, 0.8)

@@ -6,19 +6,19 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from scorereport import demo
-from scorereport.comparison import Comparison, Verdict
+from scorereport._utils.files import TemporaryFolder
 from scorereport.errors import ExitCode
-from scorereport.evaluating import evaluate
-from scorereport.evaluation import Evaluation
-from scorereport.report.writing import write_report
-from scorereport.temporary import TemporaryFolder
+from scorereport.evaluation.dispatch import evaluate
+from scorereport.examples import doctor_visits
+from scorereport.reference.comparison_records import Comparison, Verdict
+from scorereport.report.report_output import write_report
+from scorereport.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-_COLUMNS = ("--outcome", demo.OUTCOME, "--forecast", demo.FORECASTS[0])
+_COLUMNS = ("--outcome", doctor_visits.OUTCOME, "--forecast", doctor_visits.FORECASTS[0])
 
 
 def check_operation() -> Iterator[Comparison]:
@@ -37,8 +37,8 @@ def check_operation() -> Iterator[Comparison]:
 
 
 def _evaluate() -> Evaluation:
-    frame = demo.make_demo_predictions()
-    return evaluate(frame, outcome=demo.OUTCOME, forecasts=demo.FORECASTS, resamples=20)
+    frame = doctor_visits.make_demo_predictions()
+    return evaluate(frame, outcome=doctor_visits.OUTCOME, forecasts=doctor_visits.FORECASTS, resamples=20)
 
 
 def _reads_back(evaluation: Evaluation, folder: Path) -> bool:
@@ -53,10 +53,10 @@ def _writes(evaluation: Evaluation, path: Path, start: bytes) -> bool:
 
 def _check_command_line(folder: Path) -> Iterator[Comparison]:
     """Good data, a column that is not there, and a forecast of 1.5, by a process of their own."""
-    frame = demo.make_demo_predictions().head(200)
+    frame = doctor_visits.make_demo_predictions().head(200)
     good, bad = folder / "good.csv", folder / "bad.csv"
     frame.to_csv(good, index=False)
-    frame.assign(**{demo.FORECASTS[0]: 1.5}).to_csv(bad, index=False)
+    frame.assign(**{doctor_visits.FORECASTS[0]: 1.5}).to_csv(bad, index=False)
     asked = {
         "the command line scores a file": (
             ["score", str(good), *_COLUMNS, "--resamples", "0"],

@@ -7,15 +7,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scorereport.audit.site.publication import write_site
 from scorereport.history.store import open_history
-from scorereport.site.writing import write_site
 from tests.site_tools import make_records, write_reports
 from validation.benchmarks.measure import Comparison, time_by_turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scorereport.history.records import Record
+    from scorereport.history.audit_record import Record
 
 YEAR, TENTH, MODELS = 365, 36, 5
 #: Seconds and bytes that the site of a year may take, the copies of the reports apart.

@@ -22,7 +22,7 @@ from validation.benchmarks.measure import Comparison, Skipped, time_by_turns
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
 N = 100_000
 N_SCORES = 10_000

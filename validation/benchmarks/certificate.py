@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import scorereport as sr
-from scorereport.reference.installation import Unavailable, find_r
+from scorereport.reference.live_references import R_CODE
 from scorereport.reference.questions import Question
-from scorereport.reference.references import R_CODE
-from scorereport.reference.session import ReferenceFailure, Session
+from scorereport.reference.r_installation import Unavailable, find_r
+from scorereport.reference.r_session import ReferenceFailure, Session
 from validation.benchmarks.measure import Comparison, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.predictions import Predictions
+    from scorereport.data.scorereport_predictions import Predictions
 
 N, MODELS, DRAWS = 100_000, 3, 100
 NAME = f"certificate of {MODELS} models at {N:,} rows / R alone"

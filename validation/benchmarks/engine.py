@@ -17,7 +17,7 @@ from validation.benchmarks.measure import Comparison, Skipped, peak_memory, time
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
 N = 1_000_000
 

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import scorereport as sr
-from scorereport.engines.digest import SUMS
-from scorereport.engines.duck.engine import open_duckdb
-from scorereport.engines.records import Marks
-from scorereport.inference.measures import resolve_measure
+from scorereport.evaluation.engines.digest import SUMS
+from scorereport.evaluation.engines.duck.engine import open_duckdb
+from scorereport.evaluation.engines.protocol import Marks
+from scorereport.inference.losses import resolve_measure
 from scorereport.reliability.decomposition import decompose_mean
 from validation.benchmarks.measure import most_held
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scorereport.engines.digest import Digest
+    from scorereport.evaluation.engines.digest import Digest
 
 MEMORY_LIMIT = "1GB"
 THREADS = 2

@@ -16,14 +16,14 @@ import numpy as np
 
 import scorereport as sr
 from scorereport.report.provenance import trace
-from scorereport.report.record import make_report
-from scorereport.report.writing import render_report
+from scorereport.report.report_output import render_report
+from scorereport.report.report_record import make_report
 from validation.benchmarks.measure import Comparison, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.report.record import Report
+    from scorereport.report.report_record import Report
 
 MODELS = (0.7, 1.0, 1.4)
 SMALL, LARGE = 100_000, 1_000_000
@@ -32,7 +32,7 @@ GIGABYTE = 1e9
 #: A process of its own evaluates the large sample and writes its report; it prints the most it ever held.
 LIFE = """
 from validation.benchmarks.report import LARGE, draw_report
-from scorereport.report.writing import render_report
+from scorereport.report.report_output import render_report
 render_report(draw_report(LARGE), {".pdf", ".html", ".json"})
 held = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
 print(int(held[0].split()[1]) * 1024)

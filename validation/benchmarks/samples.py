@@ -16,7 +16,7 @@ from validation.benchmarks.machine import physical_memory
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
 SEED = 2021
 PIECE = 1_000_000

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.engines.records import Marks
-from scorereport.engines.spark.engine import open_spark
-from scorereport.engines.spark.session import link_to
+from scorereport.evaluation.engines.protocol import Marks
+from scorereport.evaluation.engines.spark.spark_engine import open_spark
+from scorereport.evaluation.engines.spark.spark_session import link_to
 from validation.benchmarks.measure import most_held
 from validation.benchmarks.samples import MODELS
 from validation.benchmarks.watched import Watched
@@ -24,8 +24,8 @@ from validation.benchmarks.watched import Watched
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scorereport.engines.records import Batch, Sums
-    from scorereport.engines.spark.engine import SparkEngine
+    from scorereport.evaluation.engines.protocol import Batch, Sums
+    from scorereport.evaluation.engines.spark.spark_engine import SparkEngine
 
 _SUBMIT = "--driver-memory 2g --conf spark.log.level=OFF pyspark-shell"
 #: Ranges of forecasts that a sample is cut into: more than there are cores, as in a large job.

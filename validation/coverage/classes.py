@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.classes.assessing import assess, choose_class_measures
-from scorereport.classes.comparing import compare_class_models
-from scorereport.classes.views import make_families
+from scorereport.evaluation.class_assessment import assess, choose_class_measures
+from scorereport.evaluation.class_views import make_families
+from scorereport.evaluation.comparing import compare_class_models
 from scorereport.inference.class_panel import make_class_panel
-from scorereport.results import Settings
+from scorereport.results.model_records import Settings
 from validation.coverage.simulate import ALPHA, Cell, Plan, Trial, draw_seed, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.arrays import FloatArray, IntArray
-    from scorereport.classes.assessing import Assessment
+    from scorereport._utils.arrays import FloatArray, IntArray
+    from scorereport.evaluation.class_assessment import Assessment
     from validation.coverage.record import Row
 
 LEVEL, RESAMPLES = 0.9, 199

@@ -15,7 +15,7 @@ from validation.coverage.simulate import ALPHA, Cell, Plan, Trial, rejects, simu
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
     from validation.coverage.pairs import PairedSample
     from validation.coverage.record import Row
 

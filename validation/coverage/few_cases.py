@@ -8,21 +8,21 @@ import numpy as np
 from scipy.special import expit, logit
 
 import scorereport as sr
-from scorereport.configuration.measures import MEASURES
-from scorereport.inference.bootstrapping import bootstrap_panel
-from scorereport.inference.measures import expected_score, resolve_measure
-from scorereport.inference.miscalibration import component_intervals
+from scorereport.configuration.limit_evidence import FEWEST_CASES, exact_bounds
+from scorereport.configuration.measure_limits import MEASURES
+from scorereport.inference.bootstrap_resamples import bootstrap_panel
+from scorereport.inference.component_tests import component_intervals
+from scorereport.inference.losses import expected_score, resolve_measure
 from scorereport.inference.panel import make_panel
-from scorereport.judging.evidence import FEWEST_CASES, exact_bounds
 from validation.coverage.settings import SETTINGS, calibrated, quadrature
 from validation.coverage.simulate import Cell, Plan, Trial, draw_seed, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
     from scorereport.inference.bootstrap_results import Bootstrap
-    from scorereport.inference.measures import Measure
+    from scorereport.inference.losses import Measure
     from validation.coverage.record import Row
 
     Curve = Callable[[FloatArray], FloatArray]

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri
 
-from scorereport.groups import compare_group_scores
-from scorereport.inference.bootstrapping import bootstrap_panel
+from scorereport.evaluation.subgroups import compare_group_scores
+from scorereport.evaluation.summaries import describe_sample
+from scorereport.inference.bootstrap_resamples import bootstrap_panel
+from scorereport.inference.component_tests import component_intervals
 from scorereport.inference.delong import auc_interval
 from scorereport.inference.differences import delong_test, score_difference
 from scorereport.inference.heterogeneity import group_calibration_test
-from scorereport.inference.measures import resolve_measure
-from scorereport.inference.miscalibration import component_intervals
+from scorereport.inference.losses import resolve_measure
 from scorereport.inference.panel import make_panel
 from scorereport.inference.regression import calibration_line
 from scorereport.reliability.fit import corp
-from scorereport.results import GroupResult, ModelScores, ScoreValue
-from scorereport.summaries import describe_sample
+from scorereport.results.model_records import GroupResult, ModelScores, ScoreValue
 from validation.coverage.rejections import closed_form_p_values
 from validation.coverage.settings import Sample, alike
 from validation.coverage.simulate import ALPHA, Cell, Plan, Trial, draw_seed, rejects, simulate
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
     from scorereport.inference.bootstrap_results import Bootstrap
-    from scorereport.inference.outcomes import Estimate
+    from scorereport.inference.estimates import Estimate
     from validation.coverage.record import Row
 
 LEVEL = 0.95

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit, logit, xlog1py, xlogy
 
-from scorereport.checks import Cases
+from scorereport._utils.checks import Cases
+from scorereport._utils.rounding import first_lowest
 from scorereport.inference.recalibration import METHODS, try_recalibration
 from scorereport.inference.recalibration_gains import bound_shown_gain
-from scorereport.rounding import first_lowest
-from scorereport.sampling import stream
+from scorereport.reliability.sampling import stream
 from validation.coverage.simulate import ALPHA, Cell, Plan, Trial, draw_seed, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
     from scorereport.inference.recalibration import RecalibrationTrial
     from validation.coverage.record import Row
 

@@ -9,27 +9,27 @@ import numpy as np
 from scipy.special import expit, ndtri
 
 import scorereport as sr
+from scorereport.configuration.periods import Period
+from scorereport.history.trend.drift import find_drift
+from scorereport.history.trend.drift_records import Number, Snapshot
+from scorereport.history.trend.sizes import effective_size
+from scorereport.history.trend.snapshot import count_forecasts
 from scorereport.inference import score_difference
-from scorereport.inference.calibration import mean_calibration_test, spiegelhalter_test
 from scorereport.inference.calibration_in_time import allow_for_time
-from scorereport.inference.measures import resolve_measure
-from scorereport.inference.miscalibration import miscalibration_test
+from scorereport.inference.calibration_tests import mean_calibration_test, spiegelhalter_test
+from scorereport.inference.component_tests import miscalibration_test
+from scorereport.inference.losses import resolve_measure
 from scorereport.inference.overfit import estimate_overfit
 from scorereport.inference.panel import make_panel
 from scorereport.inference.regression import calibration_line, line_tests
 from scorereport.inference.time_errors import AUTOCORRELATION
-from scorereport.periods import Period
-from scorereport.sampling import Units
-from scorereport.trend.drifting import find_drift
-from scorereport.trend.records import Number, Snapshot
-from scorereport.trend.sizes import effective_size
-from scorereport.trend.snapshots import count_forecasts
+from scorereport.reliability.sampling import Units
 from validation.coverage.simulate import ALPHA, Cell, Plan, Trial, draw_seed, rejects, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.arrays import FloatArray, IntArray
+    from scorereport._utils.arrays import FloatArray, IntArray
     from validation.coverage.record import Row
 
 _TIMES, _RESAMPLES = 365, 199

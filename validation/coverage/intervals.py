@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import scorereport as sr
+from scorereport.inference.component_tests import component_intervals
 from scorereport.inference.contrasts import component_differences
-from scorereport.inference.miscalibration import component_intervals
 from validation.coverage.documented import SIZES_OF_COMPONENTS, SIZES_OF_DIFFERENCES
 from validation.coverage.pairs import PAIRS
 from validation.coverage.settings import SETTINGS
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from scorereport.inference.components import ComponentEstimate
-    from scorereport.inference.outcomes import Difference
+    from scorereport.inference.estimates import Difference
     from validation.coverage.pairs import Pair
     from validation.coverage.record import Row
     from validation.coverage.settings import Setting

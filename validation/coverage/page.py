@@ -5,7 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from scorereport.rounding import exceeds
+from scorereport._utils.rounding import exceeds
 from validation.coverage.explained import DISAGREEMENTS, REASONS, TEXTS
 from validation.coverage.record import ERRORS_ALLOWED
 

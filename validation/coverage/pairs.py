@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from scorereport.arrays import FloatArray
+from scorereport._utils.arrays import FloatArray
 from validation.coverage.settings import Setting, calibrated, quadrature
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.files import write_text
+from scorereport._utils.scorereport_files import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
 #: Rows agree with the document within this many Monte-Carlo errors of their difference.
 ERRORS_ALLOWED = 3

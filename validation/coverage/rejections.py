@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import scorereport as sr
-from scorereport.inference.calibration import hosmer_lemeshow_test, mean_calibration_test, spiegelhalter_test
+from scorereport.inference.calibration_tests import (
+    hosmer_lemeshow_test,
+    mean_calibration_test,
+    spiegelhalter_test,
+)
+from scorereport.inference.component_tests import miscalibration_test
 from scorereport.inference.delong import auc_interval
 from scorereport.inference.grades import grade_tests
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
-from scorereport.inference.miscalibration import miscalibration_test
 from scorereport.inference.regression import line_tests
 from validation.coverage.comparisons import study_comparisons
 from validation.coverage.settings import DEPARTURES, SETTINGS

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.inference.class_panel import make_class_panel
+from scorereport.inference.nelson_scale import scale_panel
 from scorereport.inference.scale_results import CLASS_BIAS, KINDS_OF_BINS, MARKS, OVER, UNDER
-from scorereport.inference.scaling import scale_panel
 from validation.coverage.simulate import ALPHA, Cell, Plan, Trial, draw_seed, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.arrays import FloatArray, IntArray
-    from scorereport.inference.outcomes import Estimate
+    from scorereport._utils.arrays import FloatArray, IntArray
+    from scorereport.inference.estimates import Estimate
     from scorereport.inference.scale_results import ScaleResult
     from validation.coverage.record import Row
 

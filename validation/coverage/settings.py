@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, kl_div, logit, ndtr
 
-from scorereport.arrays import FloatArray
+from scorereport._utils.arrays import FloatArray
 
 Curve = Callable[[FloatArray], FloatArray]
 

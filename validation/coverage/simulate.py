@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 from zlib import crc32
 
-from scorereport.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, stream
 from validation.coverage.documented import references
 from validation.coverage.record import Row, make_row
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import scorereport as sr
-from scorereport.inference.domination import murphy_difference
+from scorereport.inference.dominance import murphy_difference
 from validation.coverage.documented import SIZES_OF_CONSISTENCY_BANDS, SIZES_OF_HONEST_BANDS
 from validation.coverage.pairs import PAIRS
 from validation.coverage.settings import SETTINGS

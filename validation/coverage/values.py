@@ -8,11 +8,11 @@ import numpy as np
 from scipy.special import betainc, betaincinv
 
 import scorereport as sr
-from scorereport.inference.binning import expected_calibration_error
+from scorereport.inference.binned_errors import expected_calibration_error
 from scorereport.inference.decisions import add_threshold_intervals, tally_rows
-from scorereport.inference.flexible import flexible_curve
+from scorereport.inference.flexible_curves import flexible_curve
 from scorereport.inference.lowess import local_lines
-from scorereport.inference.smoothing import calibration_errors
+from scorereport.inference.smooth_calibration import calibration_errors
 from validation.coverage.settings import SETTINGS, Sample, quadrature
 from validation.coverage.simulate import Cell, Plan, Trial, draw_seed, simulate
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
     from validation.coverage.record import Row
     from validation.coverage.settings import Setting
 

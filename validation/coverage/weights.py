@@ -15,12 +15,12 @@ import numpy as np
 from scipy.special import expit, logit
 
 import scorereport as sr
-from scorereport.arrays import FloatArray
-from scorereport.inference.bootstrapping import bootstrap_panel
-from scorereport.inference.calibration import mean_calibration_test, spiegelhalter_test
+from scorereport._utils.arrays import FloatArray
+from scorereport.inference.bootstrap_resamples import bootstrap_panel
+from scorereport.inference.calibration_tests import mean_calibration_test, spiegelhalter_test
+from scorereport.inference.component_tests import component_intervals, miscalibration_test
 from scorereport.inference.delong import auc_interval
-from scorereport.inference.measures import resolve_measure
-from scorereport.inference.miscalibration import component_intervals, miscalibration_test
+from scorereport.inference.losses import resolve_measure
 from scorereport.inference.panel import make_panel
 from scorereport.inference.regression import calibration_line, line_tests
 from scorereport.scores.ranking import roc_auc

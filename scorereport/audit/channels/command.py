@@ -7,9 +7,9 @@ import subprocess
 import tempfile
 from typing import TYPE_CHECKING, Any
 
+from scorereport._utils.formatting import one_line
+from scorereport._utils.scorereport_processes import end_group
 from scorereport.audit.channels import limits
-from scorereport.formatting import one_line
-from scorereport.processes import end_group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

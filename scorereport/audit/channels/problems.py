@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from scorereport._utils.formatting import one_line
 from scorereport.errors import DataError, UsageError
-from scorereport.formatting import one_line
 
 
 def describe_error(error: BaseException) -> str:

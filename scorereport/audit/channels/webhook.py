@@ -1,58 +1,73 @@
-"""Telling by a webhook: an address of the configuration gets the outcome as JSON."""
+"""Sending a text to a server; redirects are followed only where headers may go that hold secrets."""
 
 from __future__ import annotations
 
-import re
-import time
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+import ssl
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 from scorereport.audit.channels import limits
-from scorereport.audit.channels.posting import post
-from scorereport.configuration.audit_rules import check_encryption
-from scorereport.errors import UsageError
+from scorereport.audit.channels.problems import describe_error
 
-if TYPE_CHECKING:
-    from scorereport.audit.channels.news import News
-    from scorereport.audit.channels.vault import Vault
-    from scorereport.configuration.audit_tables import WebhookTable
+_REDIRECTS = (301, 302, 307, 308)
+_MOST_REDIRECTS = 3
 
 
-def call_webhook(table: WebhookTable, news: News, vault: Vault) -> list[str]:
-    """Send the outcome to an address; tried again if the server cannot be reached or is busy."""
-    url = _check_url(vault.read_secret(table.url, "audit.notify.webhook.url"))
-    check_encryption(url, table)
-    headers = {"Content-Type": "application/json; charset=utf-8", "User-Agent": "scorereport"}
-    for name, value in table.headers.items():
-        key = f"audit.notify.webhook.headers.{name}"
-        headers[name] = _check_header(vault.read_secret(value, key), name, key)
-    problem = ""
-    for pause in (0.0, *limits.PAUSES):
-        time.sleep(pause)
-        problem, may_try_again = post(url, headers, news.body)
-        if not (problem and may_try_again):
-            break
-    return [problem] if problem else []
+def post(url: str, headers: dict[str, str], body: bytes) -> tuple[str, bool]:
+    """What went wrong, empty if nothing, and whether another try may help."""
+    from http.client import HTTPException
+    from urllib.error import HTTPError, URLError
+
+    for _ in range(_MOST_REDIRECTS + 1):
+        try:
+            _open(url, headers, body)
+            return "", False
+        except HTTPError as error:
+            error.close()
+            target = urljoin(url, error.headers.get("Location") or "")
+            if error.code not in _REDIRECTS:
+                return (
+                    f"the server answered {_name_code(error.code)}.",
+                    error.code >= 500 or error.code == 429,
+                )
+            if not is_same_place(url, target):
+                return "the server sends on to another place, which is not followed.", False
+            url = target
+        except URLError as error:
+            reason = error.reason if isinstance(error.reason, BaseException) else error
+            return describe_error(reason), not isinstance(reason, ssl.SSLCertVerificationError)
+        except (OSError, HTTPException) as error:
+            return describe_error(error), True
+    return "the server sends on again and again.", False
 
 
-def _check_url(url: str) -> str:
-    """The address, if it is one; no message shows it, as many addresses are secret."""
-    try:
-        parts = urlsplit(url)
-        is_sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_sound = False
-    if not is_sound or not re.fullmatch(r"[\x21-\x7e]+", url):
-        raise UsageError(
-            "the address must begin with http:// or https://, name a host, and have neither blanks nor "
-            "letters beyond ASCII."
-        )
-    if "@" in parts.netloc:
-        raise UsageError("the address must not hold a user or password; send them by a header.")
-    return url
+def _open(url: str, headers: dict[str, str], body: bytes) -> None:
+    from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
+
+    class NotFollowing(HTTPRedirectHandler):
+        """Leaves redirects to us, for headers may hold secrets."""
+
+        def redirect_request(self, *_: Any) -> None:
+            return None
+
+    is_encrypted = urlsplit(url).scheme == "https"
+    secure = [HTTPSHandler(context=ssl.create_default_context())] if is_encrypted else []
+    opener = build_opener(NotFollowing, *secure)
+    request = Request(url, data=body, headers=headers, method="POST")
+    with opener.open(request, timeout=limits.SILENCE_LIMIT):
+        pass
 
 
-def _check_header(value: str, name: str, key: str) -> str:
-    if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or not re.fullmatch(r"[\x20-\x7e]*", value):
-        raise UsageError(f"`{key}` must be a name and a value of ASCII characters on one line.")
-    return value
+def is_same_place(url: str, target: str) -> bool:
+    """Whether a redirect stays with the same server, or goes to its encrypted side."""
+    before, after = urlsplit(url), urlsplit(target)
+    if (before.scheme, before.netloc) == (after.scheme, after.netloc):
+        return True
+    is_upgrade = (before.scheme, after.scheme) == ("http", "https")
+    return is_upgrade and before.hostname == after.hostname and after.port in (None, 443)
+
+
+def _name_code(code: int) -> str:
+    known = {status.value for status in HTTPStatus}
+    return f"{code} ({HTTPStatus(code).phrase})" if code in known else str(code)

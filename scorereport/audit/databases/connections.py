@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from scorereport.audit.databases import settings
-from scorereport.audit.databases.failures import explain, refuse
+from scorereport.audit.databases.database_connection import explain, refuse
 from scorereport.audit.databases.time_limits import TimeLimit
-from scorereport.connections import ROLE_REFUSED, create_reader, may_leave_session
+from scorereport.data.database_sessions import ROLE_REFUSED, create_reader, may_leave_session
 from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:

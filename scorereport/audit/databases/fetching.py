@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.columns import label_text
-from scorereport.sources.column_names import check_columns
+from scorereport.data.column_names import check_columns
+from scorereport.data.columns import label_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

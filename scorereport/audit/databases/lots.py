@@ -5,18 +5,18 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from scorereport.checks import LONGEST_TEXT
-from scorereport.columns import label_text, read_number, text_length
+from scorereport._utils.checks import LONGEST_TEXT
+from scorereport.data.columns import label_text, read_number, text_length
+from scorereport.data.size_limits import refuse_long_text
 from scorereport.errors import DataError
-from scorereport.sources.sizes import refuse_long_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     import pyarrow as pa
 
-    from scorereport.audit.databases.database import Database
-    from scorereport.periods import Period
+    from scorereport.audit.databases.database_rows import Database
+    from scorereport.configuration.periods import Period
 
 #: Rows that are in memory at a time.
 _LOT = 50_000

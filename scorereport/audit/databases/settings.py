@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scorereport.connections import PATIENCE
+from scorereport.data.database_sessions import PATIENCE
 
 __all__ = ["KEY", "PATIENCE", "TIME_KEY"]
 

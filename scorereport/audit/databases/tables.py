@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from scorereport.audit.databases.table_names import quote
+from scorereport.audit.databases.table_query import quote
+from scorereport.data.column_names import check_columns
 from scorereport.errors import DataError
-from scorereport.sources.column_names import check_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Executable
     from sqlalchemy.types import TypeEngine
 
-    from scorereport.audit.databases.table_names import TableName
-    from scorereport.periods import Period
+    from scorereport.audit.databases.table_query import TableName
+    from scorereport.configuration.periods import Period
 
 #: Dates in texts may be those of other time zones: so many days around the window are read as well.
 _MARGIN = timedelta(days=2)

@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from scorereport.audit.rows.reading_rows import list_labels
-from scorereport.cases import DroppedRows, MissingValues, RowFlow
+from scorereport._utils.formatting import counted
+from scorereport.audit.rows.source_rows import list_labels
+from scorereport.data.predictions import DroppedRows, MissingValues, RowFlow
+from scorereport.data.reader import read_predictions
 from scorereport.errors import DataError
-from scorereport.formatting import counted
-from scorereport.reading import read_predictions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from scorereport.arrays import IntArray
-    from scorereport.audit.rows.reading_rows import ReadRows
-    from scorereport.audit.rows.spooling import Spooled
-    from scorereport.audit.rows.window import ChosenRows
-    from scorereport.periods import Period
-    from scorereport.predictions import ClassPredictions, Predictions
-    from scorereport.roles import Roles
+    from scorereport._utils.arrays import IntArray
+    from scorereport.audit.rows.period_rows import Spooled
+    from scorereport.audit.rows.period_window import ChosenRows
+    from scorereport.audit.rows.source_rows import ReadRows
+    from scorereport.configuration.periods import Period
+    from scorereport.data.roles import Roles
+    from scorereport.data.scorereport_predictions import ClassPredictions, Predictions
 
 
 def accept_rows(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from scorereport.connections import connect_duckdb
-from scorereport.databases import columns_of, open_duckdb_table, quote_name, reading, scannable
-from scorereport.sources.column_names import check_columns
-from scorereport.sources.csv_files import stream_csv
-from scorereport.sources.parquet_files import check_footers, check_parquet_files
-from scorereport.sources.places import locate
-from scorereport.sources.sizes import check_relation
+from scorereport.data.column_names import check_columns
+from scorereport.data.csv_files import stream_csv
+from scorereport.data.database_sessions import connect_duckdb
+from scorereport.data.database_tables import columns_of, open_duckdb_table, quote_name, reading, scannable
+from scorereport.data.parquet_files import check_footers, check_parquet_files
+from scorereport.data.size_limits import check_relation
+from scorereport.data.sources import locate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,8 +8,8 @@ from difflib import SequenceMatcher
 from itertools import chain, islice
 from pathlib import Path
 
+from scorereport._utils.formatting import join_words
 from scorereport.audit.rows.table_files import ENDINGS, is_table
-from scorereport.formatting import join_words
 
 _FILES_NAMED = 3
 #: How many files of a folder are compared with a pattern that none of them matches.

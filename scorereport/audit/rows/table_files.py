@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from scorereport.data.sources import locate
 from scorereport.errors import ScoreReportError
-from scorereport.sources.places import locate
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 #: Where Spark and its like keep what they have not finished.

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.checks import refuse_rows
-from scorereport.columns import label_text
-from scorereport.sources.csv_files import MISSING_WORDS
+from scorereport._utils.checks import refuse_rows
+from scorereport.data.columns import label_text
+from scorereport.data.csv_files import MISSING_WORDS
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo

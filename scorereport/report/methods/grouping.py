@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.formatting import counted, format_count, format_difference, join_words
-from scorereport.report.methods.entries import (
+from scorereport._utils.formatting import counted, format_count, format_difference, join_words
+from scorereport.report.methods.method_entries import (
     Entry,
     distinct,
     inside_sentence,
@@ -13,14 +13,14 @@ from scorereport.report.methods.entries import (
     make_entry,
     tell_methods,
 )
-from scorereport.tables.table import label_of
+from scorereport.report.tables.table import label_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from scorereport.evaluation import Evaluation
     from scorereport.reference.certificate import Certificate
-    from scorereport.report.record import Report
+    from scorereport.report.report_record import Report
+    from scorereport.results.evaluation import Evaluation
 
 
 def describe_groups(evaluation: Evaluation, omitted: Collection[str] = ()) -> Iterator[Entry]:

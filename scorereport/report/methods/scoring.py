@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.report.formulas.classes import CLASS_SCORES
-from scorereport.report.formulas.scores import SCORES
-from scorereport.report.methods.entries import Entry, capitalize, distinct, make_entry
+from scorereport.report.methods.class_formulas import CLASS_SCORES
+from scorereport.report.methods.method_entries import Entry, capitalize, distinct, make_entry
+from scorereport.report.methods.scores import SCORES
 from scorereport.scores.registry import get_score
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from scorereport.evaluation import Evaluation
+    from scorereport.results.evaluation import Evaluation
 
 
 def describe_scores(evaluation: Evaluation) -> Iterator[Entry]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.report.context import describe_certificate
-from scorereport.report.parts import Section
+from scorereport.report.document_context import describe_certificate
+from scorereport.report.section_parts import Section
 
 if TYPE_CHECKING:
     from scorereport.reference.certificate import Certificate
-    from scorereport.report.record import Report
+    from scorereport.report.report_record import Report
 
 
 _BY_VIEWS = (

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from scorereport.checklists import fill_checklist
-from scorereport.report.parts import Section
+from scorereport.report.checklists import fill_checklist
+from scorereport.report.section_parts import Section
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scorereport.checklists import Checklist, ChecklistLine
-    from scorereport.report.record import Report
+    from scorereport.report.checklists import Checklist, ChecklistLine
+    from scorereport.report.report_record import Report
 
 
 def describe_checklists(report: Report, present: Sequence[str]) -> Section | None:

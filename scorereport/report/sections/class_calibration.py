@@ -5,25 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scorereport.checks import name_some
-from scorereport.class_results import THRESHOLD
-from scorereport.figures import describe_views, plot_views
-from scorereport.figures.views import describe_axes, name_view, shown_views
-from scorereport.formatting import format_level, format_p_value
-from scorereport.inference.outcomes import holm
-from scorereport.judging import find_alpha
-from scorereport.report.miscalibrated import equals
-from scorereport.report.parts import Section, collect_parts, make_figure
+from scorereport._utils.checks import name_some
+from scorereport._utils.formatting import format_level, format_p_value
+from scorereport.configuration.judging import find_alpha
+from scorereport.inference.estimates import holm
+from scorereport.plots import describe_views, plot_views
+from scorereport.plots.class_reliability import describe_axes, name_view, shown_views
+from scorereport.report.miscalibration_patterns import equals
+from scorereport.report.section_parts import Section, collect_parts, make_figure
 from scorereport.report.shapes import describe_segments
-from scorereport.tables.sentences import describe_view_bands
+from scorereport.report.tables.overview import describe_view_bands
+from scorereport.results.class_records import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scorereport.class_results import ClassModelResult, ViewFamily, ViewResult
-    from scorereport.evaluation import Evaluation
-    from scorereport.report.parts import Part
-    from scorereport.report.record import Report
+    from scorereport.report.report_record import Report
+    from scorereport.report.section_parts import Part
+    from scorereport.results.class_records import ClassModelResult, ViewFamily, ViewResult
+    from scorereport.results.evaluation import Evaluation
 
 
 def describe_class_calibration(report: Report) -> Section | None:

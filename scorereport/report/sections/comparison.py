@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.figures import describe_murphy_differences, plot_murphy_differences
-from scorereport.formatting import format_level
-from scorereport.report.parts import Section, collect_parts, make_figure, make_table
-from scorereport.tables.differences import difference_table
+from scorereport._utils.formatting import format_level
+from scorereport.plots import describe_murphy_differences, plot_murphy_differences
+from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table
+from scorereport.report.tables.differences import difference_table
 
 if TYPE_CHECKING:
-    from scorereport.report.record import Report
+    from scorereport.report.report_record import Report
 
 
 def describe_comparison(report: Report) -> Section | None:

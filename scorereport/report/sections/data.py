@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.figures import describe_distributions, plot_distributions
-from scorereport.formatting import counted, format_count, format_level, format_percent
-from scorereport.report.parts import Section, collect_parts, make_facts, make_figure, make_table
-from scorereport.tables.sample import forecast_table, missing_table, row_flow_table
-from scorereport.tables.sentences import describe_draws
-from scorereport.tables.table import percents_text
+from scorereport._utils.formatting import counted, format_count, format_level, format_percent
+from scorereport.plots import describe_distributions, plot_distributions
+from scorereport.report.section_parts import Section, collect_parts, make_facts, make_figure, make_table
+from scorereport.report.tables.overview import describe_draws
+from scorereport.report.tables.sample import forecast_table, missing_table, row_flow_table
+from scorereport.report.tables.table import percents_text
 
 if TYPE_CHECKING:
-    from scorereport.report.record import Report
-    from scorereport.results import SampleSummary
+    from scorereport.report.report_record import Report
+    from scorereport.results.model_records import SampleSummary
 
 
 def describe_data_section(report: Report) -> Section:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.figures import describe_roc, plot_roc
-from scorereport.formatting import format_level
-from scorereport.report.parts import Section, collect_parts, make_figure, make_table, note_time
-from scorereport.tables.discriminating import discrimination_table
+from scorereport._utils.formatting import format_level
+from scorereport.plots import describe_roc, plot_roc
+from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table, note_time
+from scorereport.report.tables.discriminating import discrimination_table
 
 if TYPE_CHECKING:
-    from scorereport.report.record import Report
+    from scorereport.report.report_record import Report
 
 
 def describe_discrimination(report: Report) -> Section | None:

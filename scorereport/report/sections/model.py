@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.report.parts import Section, collect_parts, make_facts, make_table, split_paragraphs
-from scorereport.tables.table import Table
+from scorereport.report.section_parts import Section, collect_parts, make_facts, make_table, split_paragraphs
+from scorereport.report.tables.table import Table
 
 if TYPE_CHECKING:
     from scorereport.configuration import Configuration
-    from scorereport.report.record import Report
+    from scorereport.report.report_record import Report
 
 
 def describe_model_section(report: Report) -> Section | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.formatting import format_level
-from scorereport.report.parts import Section, collect_parts, make_table, note_time
-from scorereport.tables.scoring import score_table
+from scorereport._utils.formatting import format_level
+from scorereport.report.section_parts import Section, collect_parts, make_table, note_time
+from scorereport.report.tables.score_tables import score_table
 
 if TYPE_CHECKING:
-    from scorereport.report.record import Report
+    from scorereport.report.report_record import Report
 
 
 def describe_performance(report: Report) -> Section:

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport import scores
-from scorereport.comparison import TOLERANCE
-from scorereport.sampling import SEED, stream
+from scorereport.reference.comparison_records import TOLERANCE
+from scorereport.reliability.sampling import SEED, stream
 from scorereport.study.papers.ahmadian_tables import compare_tables
 from scorereport.study.papers.citations import AHMADIAN as PAPER
 from scorereport.study.papers.forecasts import as_table, expected_scores, score_table, simplex_grid
-from scorereport.study.papers.printed import compare_claim, compare_printed, compare_readings, is_near
+from scorereport.study.papers.printed_numbers import compare_claim, compare_printed, compare_readings, is_near
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from scorereport.arrays import FloatArray
-    from scorereport.comparison import Comparison
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.reference.comparison_records import Comparison
 
 #: The two forecasts of section 1.1; the second class is the true one.
 A = (Fraction(33, 100), Fraction(34, 100), Fraction(33, 100))

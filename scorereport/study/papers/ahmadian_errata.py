@@ -14,13 +14,13 @@ from scorereport.study.papers.ahmadian import A, exact_brier
 from scorereport.study.papers.ahmadian_tables import TABLE_2, TABLE_3, count_brier_above_log
 from scorereport.study.papers.citations import AHMADIAN as PAPER
 from scorereport.study.papers.forecasts import as_table, expected_scores
-from scorereport.study.papers.printed import Erratum, Finding, is_near, judge_errata
+from scorereport.study.papers.printed_numbers import Erratum, Finding, is_near, judge_errata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.arrays import FloatArray
-    from scorereport.comparison import Comparison
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.reference.comparison_records import Comparison
 
 _TENTHS = (Fraction(5, 10), Fraction(3, 10), Fraction(2, 10))
 

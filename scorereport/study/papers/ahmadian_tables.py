@@ -6,12 +6,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from scorereport.study.papers.citations import AHMADIAN as PAPER
-from scorereport.study.papers.printed import compare_printed, leave_open
+from scorereport.study.papers.printed_numbers import compare_printed, leave_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scorereport.comparison import Comparison
+    from scorereport.reference.comparison_records import Comparison
 
 
 class Row(NamedTuple):

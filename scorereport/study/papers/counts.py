@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import count
 
-from scorereport.study.papers.printed import half_unit
+from scorereport.study.papers.printed_numbers import half_unit
 
 
 def smallest_sample(*shares: str) -> int:

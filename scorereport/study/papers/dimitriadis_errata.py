@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from scorereport.reliability.fit import corp
 from scorereport.study.papers.citations import DIMITRIADIS as PAPER
 from scorereport.study.papers.counts import attainable_events
-from scorereport.study.papers.printed import Erratum, Finding, half_unit, is_near, judge_errata
+from scorereport.study.papers.printed_numbers import Erratum, Finding, half_unit, is_near, judge_errata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.comparison import Comparison
+    from scorereport.reference.comparison_records import Comparison
 
 
 def errata_dimitriadis() -> Iterator[Comparison]:

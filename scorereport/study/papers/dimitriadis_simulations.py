@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scorereport.reliability.fit import corp
-from scorereport.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, stream
 from scorereport.study.papers.citations import DIMITRIADIS as PAPER
-from scorereport.study.papers.printed import compare_claim, compare_printed, compare_word, leave_open
+from scorereport.study.papers.printed_numbers import compare_claim, compare_printed, compare_word, leave_open
 from scorereport.study.papers.quadrature import integral
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from scorereport.arrays import FloatArray
-    from scorereport.comparison import Comparison
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.reference.comparison_records import Comparison
 
 _REPLICATES = 100
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport import scores
-from scorereport.comparison import TOLERANCE, Comparison, distance
 from scorereport.curves import murphy_curves
-from scorereport.reliability.chernoff import chernoff_quantile
+from scorereport.reference.comparison_records import TOLERANCE, Comparison, distance
+from scorereport.reliability.asymptotic_bands import chernoff_quantile
 from scorereport.reliability.fit import corp
-from scorereport.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, stream
 from scorereport.study.papers.citations import DIMITRIADIS as PAPER
-from scorereport.study.papers.printed import compare_claim, compare_printed, compare_word
+from scorereport.study.papers.printed_numbers import compare_claim, compare_printed, compare_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
 
 class _Rule(NamedTuple):

@@ -14,12 +14,12 @@ import numpy as np
 from scipy.special import expit
 
 from scorereport import scores
-from scorereport.comparison import Comparison, Verdict
+from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.scores.skills import skill
 from scorereport.study.papers.citations import FLORES as PAPER
 from scorereport.study.papers.counts import smallest_sample
 from scorereport.study.papers.flores_theorems import LOWER, UPPER, compare_theorems, sample
-from scorereport.study.papers.printed import (
+from scorereport.study.papers.printed_numbers import (
     compare_formula,
     compare_printed,
     compare_word,
@@ -30,7 +30,7 @@ from scorereport.study.papers.printed import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
 #: Appendix F: AUC, Brier, net benefit at 5 %, 10 % and 20 %, Brier 5 %-20 %; in the printed order.
 _APPENDIX_F = {

@@ -13,14 +13,14 @@ from scorereport import scores
 from scorereport.study.papers.citations import FLORES as PAPER
 from scorereport.study.papers.flores_errata_experiments import ERRATA_OF_EXPERIMENTS
 from scorereport.study.papers.flores_errata_ranking import ERRATA_OF_RANKING
-from scorereport.study.papers.printed import Erratum, Finding, is_near, judge_errata
+from scorereport.study.papers.printed_numbers import Erratum, Finding, is_near, judge_errata
 from scorereport.study.papers.quadrature import integral
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from scorereport.arrays import FloatArray
-    from scorereport.comparison import Comparison
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.reference.comparison_records import Comparison
 
 #: The case of most counterexamples: an event with this forecast, and costs in this interval.
 _S, _A, _B = Fraction(3, 10), Fraction(1, 5), Fraction(3, 5)

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from scorereport import scores
 from scorereport.study.papers.flores import fits_treating_nobody, ratios_of_treating_nobody
-from scorereport.study.papers.printed import Erratum, Finding, is_near
+from scorereport.study.papers.printed_numbers import Erratum, Finding, is_near
 
 
 def _find_range() -> Finding:

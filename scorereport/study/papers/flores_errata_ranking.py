@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from scorereport import scores
-from scorereport.study.papers.printed import Erratum, Finding, is_near
+from scorereport.study.papers.printed_numbers import Erratum, Finding, is_near
 
 #: Four cases, of which an event and a non-event lie between the thresholds.
 _OUTCOMES, _SCORES, _THRESHOLDS = np.array([0, 1, 1, 0]), np.array([0.2, 0.3, 0.7, 0.5]), (0.25, 0.6)

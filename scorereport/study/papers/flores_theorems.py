@@ -11,16 +11,16 @@ from scipy.special import logit
 
 from scorereport import scores
 from scorereport.reliability.fit import corp
-from scorereport.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, stream
 from scorereport.study.papers.citations import FLORES as PAPER
-from scorereport.study.papers.printed import compare_formula
+from scorereport.study.papers.printed_numbers import compare_formula
 from scorereport.study.papers.quadrature import integral
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.arrays import FloatArray
-    from scorereport.comparison import Comparison
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.reference.comparison_records import Comparison
 
 #: Bounds of the costs in theorems about some of them.
 LOWER, UPPER = 0.2, 0.7

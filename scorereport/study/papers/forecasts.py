@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
 
 def simplex_grid(classes: int, steps: int) -> list[tuple[Fraction, ...]]:

@@ -25,12 +25,12 @@ from scorereport.study.papers.galdran_scores import (
     ratio_of_two_classes,
 )
 from scorereport.study.papers.galdran_table import compare_table
-from scorereport.study.papers.printed import compare_claim, compare_printed, is_near
+from scorereport.study.papers.printed_numbers import compare_claim, compare_printed, is_near
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.comparison import Comparison
+    from scorereport.reference.comparison_records import Comparison
 
 _EXAMPLES = (
     ("eqs. 3 and 4", "RPS of p1", "1/8", P_1, 0),

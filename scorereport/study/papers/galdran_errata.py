@@ -22,12 +22,12 @@ from scorereport.study.papers.galdran_scores import (
     ratio_of_two_classes,
 )
 from scorereport.study.papers.galdran_table import reach, table_1, window_areas
-from scorereport.study.papers.printed import Erratum, Finding, is_near, judge_errata
+from scorereport.study.papers.printed_numbers import Erratum, Finding, is_near, judge_errata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.comparison import Comparison
+    from scorereport.reference.comparison_records import Comparison
 
 
 def errata_galdran() -> Iterator[Comparison]:

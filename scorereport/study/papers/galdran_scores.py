@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport import scores
-from scorereport.comparison import TOLERANCE
+from scorereport.reference.comparison_records import TOLERANCE
 from scorereport.study.papers.forecasts import as_table, expected_scores, simplex_grid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
 
 P_1 = (Fraction(1, 4), Fraction(3, 4), Fraction(0))

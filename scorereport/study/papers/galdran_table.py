@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.comparison import Comparison, Verdict
 from scorereport.curves import retention_curve
+from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.study.papers.citations import GALDRAN as PAPER
-from scorereport.study.papers.printed import compare_claim, compare_printed, leave_open
+from scorereport.study.papers.printed_numbers import compare_claim, compare_printed, leave_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,19 +10,19 @@ from scipy.integrate import quad
 from scipy.special import gamma
 
 from scorereport import scores
-from scorereport.comparison import TOLERANCE
-from scorereport.sampling import SEED, stream
+from scorereport.reference.comparison_records import TOLERANCE
+from scorereport.reliability.sampling import SEED, stream
 from scorereport.study.papers.citations import NELSON as PAPER
 from scorereport.study.papers.nelson_figures import compare_figure_7, compare_figures_2_to_6
 from scorereport.study.papers.nelson_fits import compare_figure_1
 from scorereport.study.papers.nelson_simulations import compare_figures_4_and_5
-from scorereport.study.papers.printed import compare_printed
+from scorereport.study.papers.printed_numbers import compare_printed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from scorereport.arrays import FloatArray
-    from scorereport.comparison import Comparison
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.reference.comparison_records import Comparison
 
 _SAMPLES = 200
 

@@ -11,12 +11,12 @@ from scorereport import scores
 from scorereport.study.papers.citations import NELSON as PAPER
 from scorereport.study.papers.nelson_figures import FIRST, WRONG_MODELS, average_model
 from scorereport.study.papers.nelson_fits import fitted_accuracies
-from scorereport.study.papers.printed import Erratum, Finding, is_near, judge_errata
+from scorereport.study.papers.printed_numbers import Erratum, Finding, is_near, judge_errata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.comparison import Comparison
+    from scorereport.reference.comparison_records import Comparison
 
 _ROBUST = -2 / 3
 #: Eight forecasts and their outcomes: sixteen pairs of case and class.

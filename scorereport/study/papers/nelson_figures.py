@@ -11,13 +11,18 @@ from scipy.special import expit, stdtrit
 
 from scorereport import scores
 from scorereport.study.papers.citations import NELSON as PAPER
-from scorereport.study.papers.printed import compare_claim, compare_printed, compare_readings, half_unit
+from scorereport.study.papers.printed_numbers import (
+    compare_claim,
+    compare_printed,
+    compare_readings,
+    half_unit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.arrays import FloatArray
-    from scorereport.comparison import Comparison
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.reference.comparison_records import Comparison
     from scorereport.scores import ScaleMean
 
 #: The coupling of the sources, whose classes lie at 0 and 2: Student t of two degrees.

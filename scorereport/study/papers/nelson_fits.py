@@ -8,15 +8,15 @@ import numpy as np
 from scipy.special import expit
 
 from scorereport import scores
-from scorereport.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, stream
 from scorereport.study.papers.citations import NELSON as PAPER
-from scorereport.study.papers.printed import compare_readings
+from scorereport.study.papers.printed_numbers import compare_readings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from scorereport.arrays import FloatArray
-    from scorereport.comparison import Comparison
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.reference.comparison_records import Comparison
 
 _DIMENSIONS = (2, 4, 6, 8, 10)
 _REPEATS, _TEST_CASES = 20, 300

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport import scores
-from scorereport.findings import StudyPanel, StudySeries
-from scorereport.formatting import format_number
+from scorereport._utils.formatting import format_number
+from scorereport.reference.reference_documents import StudyPanel, StudySeries
 from scorereport.study.papers.nelson_figures import (
     FIGURE_7,
     GAUSSIAN,
@@ -24,12 +24,12 @@ from scorereport.study.papers.nelson_figures import (
     true_probabilities,
 )
 from scorereport.study.papers.nelson_simulations import bin_class, trace_roc
-from scorereport.study.papers.printed import half_unit
+from scorereport.study.papers.printed_numbers import half_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
 
     Models = tuple[Model, Model]
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from scorereport import scores
-from scorereport.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, stream
 from scorereport.study.papers.citations import NELSON as PAPER
 from scorereport.study.papers.nelson_figures import (
     FIRST,
@@ -19,13 +19,13 @@ from scorereport.study.papers.nelson_figures import (
     average_model,
     posterior,
 )
-from scorereport.study.papers.printed import compare_claim
+from scorereport.study.papers.printed_numbers import compare_claim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.arrays import FloatArray, IntArray
-    from scorereport.comparison import Comparison
+    from scorereport._utils.arrays import FloatArray, IntArray
+    from scorereport.reference.comparison_records import Comparison
 
 #: Cases of both classes together, and the bins of each class.
 CASES, BINS = 20_000, 20

@@ -9,18 +9,18 @@ import numpy as np
 from scorereport import curves, scores
 from scorereport.reliability.fit import corp
 from scorereport.scores.skills import skill
-from scorereport.study.demonstrations import Demonstration
-from scorereport.study.peers import samples as rules
-from scorereport.study.peers.checks import Check, Deviation
-from scorereport.study.peers.samples import CLIP, FEWER_CASES, GRADES, merge_like_scikit_learn
+from scorereport.study.defect_demonstrations import Demonstration
+from scorereport.study.peers import peer_samples as rules
+from scorereport.study.peers.peer_checks import Check, Deviation
+from scorereport.study.peers.peer_samples import CLIP, FEWER_CASES, GRADES, merge_like_scikit_learn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scorereport.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray
     from scorereport.reliability.fit import Corp
-    from scorereport.study.peers.checks import Number
-    from scorereport.study.peers.samples import Rule, Sample
+    from scorereport.study.peers.peer_checks import Number
+    from scorereport.study.peers.peer_samples import Rule, Sample
 
 _CLIPS = "It clips forecasts at 2.2e-16, so that an infinite score becomes a number (scikit-learn #20354)."
 _MERGES = "It takes forecasts less than 1e-15 apart for equal; we never merge."

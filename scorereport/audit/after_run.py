@@ -1,0 +1,130 @@
+"""What follows a record: its files go into their place, others expire, and people are told.
+
+None of it undoes the record; what goes wrong comes back as sentences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scorereport._utils.clock import read_clock
+from scorereport.audit.channels.delivery import tell
+from scorereport.audit.channels.reminders import open_reminder
+from scorereport.audit.drafting import draft_run
+from scorereport.audit.shelves import find_files, open_shelf
+from scorereport.errors import ScoreReportError
+from scorereport.history.audit_record import Status
+from scorereport.history.retention import Terms, find_due
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from scorereport.audit.plan import Plan
+    from scorereport.history.audit_record import Record
+    from scorereport.history.store import History
+
+#: For so many seconds it is tried again to tell people whom nothing has reached.
+_TRY_AGAIN = 2 * 86_400.0
+
+
+def follow(plan: Plan, history: History, record: Record, alarms: Sequence[str] = ()) -> list[str]:
+    """All that follows a new record; gives what went wrong. People are notified of `alarms` in any case."""
+    return [
+        *_attempt("The files of the report could not be put into their place", lambda: settle(plan, history)),
+        *_attempt("Files that were kept long enough could not be removed", lambda: retain(plan, history)),
+        *_attempt("Earlier runs could not be looked at", lambda: _find_namesakes(plan, history, record)),
+        *_tell(plan, record, alarms),
+    ]
+
+
+def tell_untold(plan: Plan, history: History) -> list[str]:
+    """Finish what an earlier run, which was killed, has left undone: files to be moved, people to be told."""
+    return [
+        *_attempt("Files of an earlier run are in the way", lambda: settle(plan, history)),
+        *_attempt("Nobody could be told of an earlier run", lambda: _tell_noted(plan, history)),
+    ]
+
+
+def _tell_noted(plan: Plan, history: History) -> list[str]:
+    """Tell people of the record that they were not told of; it may never have been made."""
+    noted = open_reminder(plan).read()
+    if noted is None:
+        return []
+    period, attempt = noted
+    records = history.records(plan.name, kind="audit", period=period)
+    untold = [record for record in records if record.attempt == attempt]
+    if not untold:
+        open_reminder(plan).forget()
+    return [problem for record in untold for problem in _tell(plan, record)]
+
+
+def settle(plan: Plan, history: History) -> None:
+    """Move files that wait for it into their place."""
+    shelf = open_shelf(plan)
+    if shelf.staging.is_dir():
+        shelf.settle(file for record in history.records(plan.name) for file in record.files)
+
+
+def retain(plan: Plan, history: History) -> None:
+    """Remove files that were kept long enough; the history says so before they go."""
+    records = [record for record in history.records(plan.name) if record.home in ("", plan.mark)]
+    now, table = read_clock(), plan.audit.retention
+    due = find_due(records, Terms(days=table.days, keep=table.keep), now)
+    gone = {file for record in records for file in record.removed}
+    expired = tuple(file for file in due if file not in gone)
+    if expired:
+        draft = draft_run(plan, records[-1].period, plan.now, started=now, command="")
+        removal = replace(draft, kind="retention", status=Status.DONE, exit_code=0, removed=expired)
+        text = plan.configuration.text.encode()
+        history.append(removal, {plan.configuration.sha256: text})
+    folders = {file: record.folder for record in records for file in record.files}
+    for file in due:  # not what any record says was removed: that may be forged
+        open_shelf(plan, folders[file]).remove([file])
+
+
+def _find_namesakes(plan: Plan, history: History, record: Record) -> list[str]:
+    """A word of warning where another configuration has made records of an audit of this name."""
+    others = history.records(plan.name, kind="audit", last=2)
+    names = {other.configuration for other in others if other.id < record.id}
+    return [
+        f"The audit {record.audit} was last run by {name}, and now by {record.configuration}: if these are "
+        "two audits, give each its own `audit.name`."
+        for name in names - {record.configuration, ""}
+    ]
+
+
+def _tell(plan: Plan, record: Record, alarms: Sequence[str] = ()) -> list[str]:
+    """Tell people of a record, at least once: the reminder goes when a way of telling them worked.
+
+    Where none did, the runs of the next two days try again; a way that never works must not tell for ever.
+    """
+    notify = plan.audit.notify
+    problems = tell_by_plan(plan, record, alarms)
+    ways = sum(map(bool, (notify.command, notify.webhook, notify.email)))
+    failed = {problem.partition(":")[0] for problem in problems}  # each begins with the key of its way
+    reminder = open_reminder(plan)
+    if len(failed) < ways or not problems or reminder.age > _TRY_AGAIN:
+        reminder.forget()
+    return problems
+
+
+def tell_by_plan(plan: Plan, record: Record, alarms: Sequence[str] = ()) -> list[str]:
+    """Tell those whom the configuration names of a record; gives what went wrong."""
+    return tell(
+        plan.audit.notify,
+        record,
+        files=find_files(plan, record),
+        redactor=plan.redactor,
+        expand=plan.expand,
+        folder=plan.path.parent,
+        alarms=alarms,
+    )
+
+
+def _attempt(what: str, action: Callable[[], list[str] | None]) -> list[str]:
+    """What an action has to say, or why it could not be done."""
+    try:
+        return action() or []
+    except (ScoreReportError, OSError) as error:
+        return [f"{what}: {error}"]

@@ -1,0 +1,137 @@
+"""From the rows of a period to a report: evaluated, certified, judged, compared with the past, rendered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from scorereport._utils.clock import fixed_time
+from scorereport.audit.rows.loaded_rows import MEMORY, Gathered
+from scorereport.audit.rows.referring import Referred
+from scorereport.audit.statuses import find_status
+from scorereport.errors import ExitCode, ScoreReportError
+from scorereport.evaluation.dispatch import evaluate
+from scorereport.history.trend.drift import find_drift
+from scorereport.history.trend.drift_records import Snapshot
+from scorereport.history.trend.snapshot import take_snapshot
+from scorereport.report.choosing import choose_checkpoint
+from scorereport.report.report_output import find_templates, prepare_report, render_report
+from scorereport.report.report_record import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from scorereport.audit.plan import Plan
+    from scorereport.configuration.periods import Period
+    from scorereport.history.audit_record import Status
+    from scorereport.history.chain_head import Head
+    from scorereport.history.trend.drift_records import Trend
+    from scorereport.reference.certificate import Certificate
+    from scorereport.results.evaluation import Evaluation
+
+
+#: Why R is not asked about rows that are not in memory.
+TOO_LARGE = (
+    "R needs all rows in memory, and these are left to an engine that does not: set `evaluation.engine` to "
+    '"memory" if the machine has room for them.'
+)
+
+
+class CertificateError(ScoreReportError):
+    """A certificate was required, and R could not give one."""
+
+    exit_code = ExitCode.CERTIFICATE_FAILED
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Made:
+    """A report, the same in each of its forms, and the snapshot that later audits compare with."""
+
+    report: Report
+    snapshot: Snapshot
+    forms: dict[str, bytes]
+
+    @cached_property
+    def results(self) -> bytes:
+        """The results document, which the history keeps."""
+        return self.report.to_json().encode()
+
+    @property
+    def status(self) -> Status:
+        """What the audit came to."""
+        return find_status(self.report)
+
+
+def make_audit_report(
+    plan: Plan,
+    gathered: Gathered | Referred,
+    period: Period,
+    past: Sequence[Snapshot],
+    *,
+    as_of: datetime,
+    last: Head | None,
+    time: str,
+    command: str,
+) -> Made:
+    """Evaluate the rows of a period, and make the report that is to be filed."""
+    configuration = plan.configuration
+    templates = find_templates(configuration)
+    check_certifiable(gathered, plan.audit.certify)
+    evaluation = gathered.evaluate(evaluate, configuration.evaluation.settings)
+    snapshot = take_snapshot(evaluation, period, time=time, configuration=configuration.sha256)
+    with fixed_time(time):  # that of the record, whatever SOURCE_DATE_EPOCH says
+        report = prepare_report(
+            evaluation,
+            _certify(evaluation, plan.audit.certify),
+            configuration,
+            templates=templates,
+            command=command,
+            selection=choose_checkpoint(
+                configuration,
+                classes=configuration.evaluation.classes,
+                normalize=bool(configuration.evaluation.normalize),
+            ),
+            trend=_compare(plan, snapshot, past, as_of, last),
+        )
+    endings = [f".{form}" for form in plan.audit.output.formats]
+    rendered = render_report(report, set(endings), templates=templates)
+    return Made(report=report, snapshot=snapshot, forms={ending: rendered[ending] for ending in endings})
+
+
+def _compare(
+    plan: Plan, snapshot: Snapshot, past: Sequence[Snapshot], as_of: datetime, last: Head | None
+) -> Trend:
+    """The audit among those before it, and its place in the history."""
+    asked = plan.audit.comparison
+    trend = find_drift(snapshot, past, audits=asked.audits, alpha=asked.alpha, looks=plan.count_looks(as_of))
+    return replace(
+        trend,
+        audit=plan.name,
+        as_of=as_of.isoformat(timespec="seconds"),
+        time_zone=plan.audit.time_zone,
+        last_id=0 if last is None else last.id,
+        last_sha256="" if last is None else last.sha256,
+    )
+
+
+def check_certifiable(gathered: Gathered | Referred, how: str) -> None:
+    """Refuse, before the work, to audit rows that R cannot hold where a certificate is required."""
+    if how == "required" and isinstance(gathered, Referred) and gathered.engine != MEMORY:
+        raise CertificateError(f"`audit.certify` requires a certificate, and there can be none. {TOO_LARGE}")
+
+
+def _certify(evaluation: Evaluation, how: str) -> Certificate | None:
+    """The certificate of an evaluation; one that is required and cannot be had is an error."""
+    if how == "off":
+        return None
+    from scorereport.reference.certification import certify, decline
+
+    if evaluation.predictions is None:
+        return decline(evaluation, TOO_LARGE)
+    certificate = certify(evaluation)
+    if how == "required" and certificate.verdict == "not certified":
+        reasons = " ".join(f"{attempt.reference}: {attempt.reason}" for attempt in certificate.attempts)
+        raise CertificateError(f"`audit.certify` requires a certificate, and R gave none. {reasons}".strip())
+    return certificate

@@ -1,0 +1,137 @@
+"""The query of an audit: checked to be one statement that reads, and bound to the days of the period.
+
+The check gives an early and plain answer. It guarantees nothing: that is left to the session.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from scorereport.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlalchemy import TextClause
+
+    from scorereport.configuration.periods import Period
+
+_QUERY = "`audit.source.query`"
+#: What a query begins with that only reads.
+_READING_WORDS = ("SELECT", "WITH", "VALUES", "TABLE")
+#: To PostgreSQL every character beyond ASCII is a letter. A name does not end before a letter or a dollar.
+_LETTER = r"[A-Za-z_\u0080-\U0010ffff]"
+_APART = r"(?<![A-Za-z0-9_$\u0080-\U0010ffff])"
+_TAG = rf"(?:{_LETTER}(?:{_LETTER}|[0-9])*)?"
+#: What is quoted, and what ends a comment of one line, in each database.
+_QUOTED = {
+    "postgresql": rf"""
+        {_APART}[eE]'(?:[^'\\]|\\.|'')*'(?:\s*\n\s*'(?:[^'\\]|\\.|'')*')*
+      | {_APART}\$(?P<tag>{_TAG})\$.*?\$(?P=tag)\$
+      | '(?:[^']|'')*' | "(?:[^"]|"")*"
+    """,
+    "sqlite": r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*` | \[[^\]]*\]""",
+}
+_LINE = {"postgresql": r"[^\n\r]*", "sqlite": r"[^\n]*"}
+#: What opens a quotation or a comment; it is looked for where none that ends was found.
+_OPENING = {
+    "postgresql": rf"""['"] | {_APART}[eE]' | {_APART}\${_TAG}\$""",
+    "sqlite": r"""['"`\[]""",
+}
+
+
+def _compile(kind: str) -> re.Pattern[str]:
+    """Parts of a query in which a colon or a semicolon means something, or nothing at all."""
+    return re.compile(
+        rf"""
+        (?P<quoted> {_QUOTED[kind]} )
+        | (?P<comment> --{_LINE[kind]} | /\* )
+        | (?P<opening> {_OPENING[kind]} )
+        | (?P<cast> :: )
+        | (?<!\w):(?P<parameter>[^\W\d]\w*)
+        | (?P<colon> : )
+        | (?P<end> ; )
+        """,
+        re.VERBOSE | re.DOTALL,
+    )
+
+
+_TOKEN = {kind: _compile(kind) for kind in _QUOTED}
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
+
+
+class _Part(NamedTuple):
+    """A part of a query: `kind` is code, quoted, comment, cast, parameter, colon or end."""
+
+    kind: str
+    text: str
+
+
+def bind_period(query: str, period: Period, database: str) -> TextClause:
+    """The query for a kind of database, with the days of the period bound to :start and :end if it asks."""
+    import sqlalchemy as sa
+
+    parts = list(_split(query, database))
+    _check_query(parts)
+    days = {"start": period.first_day, "end": period.day_after}
+    names = sorted({part.text[1:] for part in parts if part.kind == "parameter"})
+    for name in names:
+        if name not in days:
+            raise UsageError(f"{_QUERY} may have the parameters :start and :end; got :{name}.")
+        if days[name] is None:
+            raise UsageError(f"{_QUERY} asks for :start, but a period of all rows has none.")
+    bound = [sa.bindparam(name, days[name], sa.Date()) for name in names]
+    return sa.text("".join(map(_escape, parts))).bindparams(*bound)
+
+
+def _split(query: str, database: str) -> Iterator[_Part]:
+    """The parts of a query, which together are the query; what is opened and not closed is refused."""
+    if "\0" in query:
+        raise UsageError(f"{_QUERY} must not hold the character NUL.")
+    place, token = 0, _TOKEN[database]
+    while match := token.search(query, place):
+        kind = next(name for name, text in match.groupdict().items() if text is not None and name != "tag")
+        end = match.end()
+        if match[0] == "/*":
+            end = _find_comment_end(query, match.start(), nests=database == "postgresql")
+        if kind == "opening" or end < 0:
+            line = query.count("\n", 0, match.start()) + 1
+            raise UsageError(f"{_QUERY} opens {match[0]} in line {line} and does not close it.")
+        yield _Part("code", query[place : match.start()])
+        yield _Part(kind, query[match.start() : end])
+        place = end
+    yield _Part("code", query[place:])
+
+
+def _find_comment_end(query: str, start: int, *, nests: bool) -> int:
+    """Where the comment that begins at a place ends; -1 if nowhere."""
+    depth = 0
+    for edge in _COMMENT_EDGE.finditer(query, start):
+        if edge[0] == "*/":
+            depth -= 1
+        elif nests or not depth:
+            depth += 1
+        if depth == 0:
+            return edge.end()
+    return -1
+
+
+def _escape(part: _Part) -> str:
+    """A backslash tells SQLAlchemy that a colon begins no parameter; the end needs no semicolon."""
+    if part.kind == "end":
+        return " "
+    return part.text if part.kind == "parameter" else part.text.replace(":", r"\:")
+
+
+def _check_query(parts: Sequence[_Part]) -> None:
+    """One statement, of those that read."""
+    shown = {"quoted": "''", "comment": " "}
+    bare = "".join(shown.get(part.kind, part.text) for part in parts)
+    statements = [statement for statement in bare.split(";") if statement.strip()]
+    if len(statements) != 1:
+        raise UsageError(f"{_QUERY} must be one statement; got {len(statements)}.")
+    word = re.match(r"[\s(]*(\w*)", statements[0])
+    if word is None or word[1].upper() not in _READING_WORDS:
+        got = word[1] if word and word[1] else statements[0].strip()[:1]
+        raise UsageError(f"{_QUERY} must only read, and so begin with SELECT or WITH; it begins with {got}.")

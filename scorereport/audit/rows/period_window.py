@@ -1,0 +1,75 @@
+"""The window of an audit: of all rows that were read, those of the period."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from scorereport._utils.checks import refuse_rows
+from scorereport.audit.rows.times import local_times
+from scorereport.errors import DataError
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from scorereport._utils.arrays import IntArray
+    from scorereport.audit.rows.source_rows import ReadRows
+    from scorereport.configuration.periods import Period
+
+
+#: What to do about rows without a time.
+WAY_OUT = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
+
+
+class ChosenRows(NamedTuple):
+    """The rows of the period, where they stood, and how many were read, were others, or had no time."""
+
+    frame: pd.DataFrame
+    rows: IntArray
+    read: int
+    others: int = 0
+    without_time: int = 0
+
+
+def choose_rows(
+    read: ReadRows, column: str, period: Period, zone: ZoneInfo, *, is_time: bool, drop: bool
+) -> ChosenRows:
+    """The rows of the period; all of them if there is no column to tell by."""
+    if not column:
+        return ChosenRows(frame=read.frame, rows=np.arange(len(read.frame)), read=len(read.frame))
+    times = local_times(read.frame[column], column, zone)
+    frame = read.frame.assign(**{column: times}) if is_time else read.frame
+    is_missing, is_in = np.isnat(times), is_inside(times, period)
+    if is_missing.any() and not drop:
+        refuse_rows(np.full(len(times), np.nan), is_missing, f"`{column}` must not be missing", WAY_OUT)
+    if not is_in.any():
+        known = local_times(read.find_times(), column, zone)
+        raise DataError(describe_days(read.source, column, period, known))
+    without, inside = int(is_missing.sum()), int(is_in.sum())
+    others = len(times) - without - inside if read.counts_others else 0
+    return ChosenRows(
+        frame=frame[is_in].reset_index(drop=True),
+        rows=np.flatnonzero(is_in),
+        read=inside + without + others,
+        others=others,
+        without_time=without,
+    )
+
+
+def is_inside(times: NDArray[np.datetime64], period: Period) -> NDArray[np.bool_]:
+    """Which times are of the period."""
+    start = np.datetime64("NaT" if period.start is None else period.start)
+    return (np.isnat(start) | (times >= start)) & (times < np.datetime64(period.end))
+
+
+def describe_days(source: str, column: str, period: Period, known: NDArray[np.datetime64]) -> str:
+    """That there is nothing of the period, and which days there are."""
+    told = f"No row of {source} has a `{column}` of {period.describe()}"
+    days = known[~np.isnat(known)].astype("datetime64[D]")
+    if not len(days):
+        return f"{told}: there are no rows at all."
+    return f"{told}: its rows are of {days.min()} to {days.max()}."

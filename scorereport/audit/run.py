@@ -1,0 +1,256 @@
+"""`audit run`: read, evaluate, certify, judge, render, record; a run that fails is recorded too."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scorereport._utils.clock import read_clock
+from scorereport._utils.exits import (
+    conceal,
+    describe_error,
+    find_error_code,
+    format_traceback,
+    is_foreseen,
+    release_frames,
+)
+from scorereport._utils.files import sweep
+from scorereport._utils.processes import undisturbed
+from scorereport.audit.after_run import follow, settle, tell_by_plan, tell_untold
+from scorereport.audit.audit_report import Made, make_audit_report
+from scorereport.audit.channels.reminders import open_reminder
+from scorereport.audit.drafting import draft_audit, draft_run
+from scorereport.audit.head_checks import catch_up_head
+from scorereport.audit.locking import PATIENCE, held
+from scorereport.audit.plan import Plan, read_plan
+from scorereport.audit.rows.loaded_rows import Gathered, gather
+from scorereport.audit.shelves import find_files, open_shelf
+from scorereport.configuration.audit_rules import check_portable_name
+from scorereport.configuration.periods import Period, check_not_ahead, find_period, is_ahead, read_as_of
+from scorereport.errors import ExitCode, ScoreReportError, UsageError
+from scorereport.history.appending import AlreadyRecorded
+from scorereport.history.audit_record import Record
+from scorereport.history.chain_head import check_head
+from scorereport.history.store import History, open_history
+
+if TYPE_CHECKING:
+    from scorereport.audit.rows.referring import Referred
+    from scorereport.history.trend.drift_records import Snapshot
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Outcome:
+    """The record of an audit, and whether this run made it or found it.
+
+    `failure` has the traceback of an error that nobody foresaw; `problems` are those of what came after.
+    """
+
+    record: Record
+    is_new: bool
+    files: tuple[Path, ...] = ()
+    problems: tuple[str, ...] = ()
+    failure: str = ""
+
+
+def run_audit(
+    path: str | Path,
+    *,
+    as_of: str | None = None,
+    again: bool = False,
+    wait: float = PATIENCE,
+    command: str = "",
+) -> Outcome:
+    """Run the audit that a configuration asks for, once for each period and its data.
+
+    Parameters
+    ----------
+    path : the configuration, a TOML file; see docs/audits.md
+    as_of : the day, or the moment, that the period is counted from; now unless given
+    again : make a new record even where there is one of the same period, data and configuration
+    wait : seconds to wait for another run of the same audit
+    command : what the record says of how it was started
+    """
+    plan = read_plan(path)
+    check_portable_name(plan.name, "audit.name")
+    for place in {None, plan.configuration.work.get("temporary_folder")}:
+        sweep(place)  # rows of a run that was killed must not lie about until one needs a folder again
+    moment = check_not_ahead(read_as_of(as_of, plan.zone), plan.zone)
+    run = Run(plan=plan, moment=moment, period=find_period(plan.audit.window.period, moment), command=command)
+    try:
+        with held(plan, wait=wait), open_history(plan.database_url, head=plan.head) as history:
+            check_head(history)
+            _check_case(plan, history)
+            unnoted = catch_up_head(plan, history)
+            earlier = tell_untold(plan, history)
+            outcome = run.perform(history, again=again)
+            alarms = (*unnoted, *history.problems)
+            later = follow(plan, history, outcome.record, alarms) if outcome.is_new else []
+            alarms = (*unnoted, *history.problems)  # what follows appends records as well
+    except Exception as error:
+        shown = run.tell_unrecorded(error)
+        if shown is error:
+            raise
+        raise shown from error
+    return replace(outcome, problems=tuple(map(plan.redactor.redact, (*alarms, *earlier, *later))))
+
+
+def _check_case(plan: Plan, history: History) -> None:
+    """Refuse a new audit whose name differs from another one of the history in case only."""
+    names = history.names()
+    alike = [name for name in names if name.casefold() == plan.name.casefold()]
+    if alike and plan.name not in names:
+        raise UsageError(
+            f"`audit.name` must differ from {alike[0]!r}, an audit of the same history, by more than upper "
+            f"and lower case, which some systems do not tell apart; got {plan.name!r}."
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    """One audit of one period, while nobody else runs it."""
+
+    plan: Plan
+    moment: datetime
+    period: Period
+    command: str = ""
+    started: str = field(default_factory=read_clock)
+
+    def perform(self, history: History, *, again: bool) -> Outcome:
+        """The record of the period: that which is there, or a new one; a failure makes a record as well."""
+        try:
+            return self._work(history, again=again)
+        except Exception as error:  # whatever goes wrong is part of the history
+            release_frames(error)  # where memory ran out, rows must go before anything is written
+            return self._fail(history, error)
+
+    def _work(self, history: History, *, again: bool) -> Outcome:
+        self.plan.make_mark()
+        gathered = self._gather()
+        try:
+            return self._answer_or_file(history, gathered, again=again)
+        finally:
+            gathered.close()
+
+    def _answer_or_file(self, history: History, gathered: Gathered | Referred, *, again: bool) -> Outcome:
+        attempt = history.next_attempt(self.plan.name, self.period.label)
+        known = None if again else self._find_known(history, gathered)
+        if known is not None:
+            return self._answer(known, is_new=False)
+        made = self._make(history, gathered)
+        with undisturbed():  # a record and its files belong together
+            outcome = self._file(history, gathered, made, attempt, again=again)
+            with suppress(ScoreReportError, OSError):  # it is tried once more, and told, in what follows
+                settle(self.plan, history)
+        return outcome
+
+    def tell_unrecorded(self, error: Exception) -> ScoreReportError:
+        """Take the secrets out of an error that no record will tell of, and tell people of it."""
+        release_frames(error)
+        shown = conceal(error, self.plan.redactor.redact)
+        with suppress(Exception):  # the way of telling people may be what failed
+            draft = replace(self._draft(), reason=str(shown), exit_code=shown.exit_code)
+            tell_by_plan(self.plan, draft)
+        return shown
+
+    def _gather(self) -> Gathered | Referred:
+        plan = self.plan
+        return gather(
+            plan.audit.source,
+            plan.audit.window,
+            self.period,
+            plan.configuration.evaluation.columns,
+            folder=plan.path.parent,
+            zone=plan.zone,
+            expand=plan.expand,
+            work=plan.configuration.work,
+        )
+
+    def _make(self, history: History, gathered: Gathered | Referred) -> Made:
+        return make_audit_report(
+            self.plan,
+            gathered,
+            self.period,
+            self._find_past(history),
+            as_of=self.moment,
+            last=history.last(),
+            time=self.started,
+            command=self.command,
+        )
+
+    def _file(
+        self, history: History, gathered: Gathered | Referred, made: Made, attempt: int, *, again: bool
+    ) -> Outcome:
+        """Stage the files and add the record; somebody on another machine may have been faster."""
+        shelf = open_shelf(self.plan)
+        name = self.period.label if attempt == 1 else f"{self.period.label}.{attempt}"
+        files = shelf.stage({f"{name}{ending}": content for ending, content in made.forms.items()})
+        draft = draft_audit(replace(self._draft(), attempt=attempt), gathered, made, files)
+        open_reminder(self.plan).write(draft)
+        try:
+            record = history.append(draft, {draft.results_sha256: made.results, **self._keep_text()})
+        except AlreadyRecorded:
+            shelf.discard(files)
+            open_reminder(self.plan).forget()
+            known = None if again else self._find_known(history, gathered)
+            if known is not None:
+                return self._answer(known, is_new=False)
+            attempt = history.next_attempt(self.plan.name, self.period.label)
+            return self._file(history, gathered, made, attempt, again=again)
+        return self._answer(record, is_new=True)
+
+    def _fail(self, history: History, error: Exception) -> Outcome:
+        """The record of a run that failed; its reason is told without secrets."""
+        hide = self.plan.redactor.redact
+        reason = hide(describe_error(error))
+        draft = replace(self._draft(), reason=reason, exit_code=find_error_code(error))
+        with suppress(OSError, ScoreReportError):  # a full disk must not hide what went wrong
+            open_reminder(self.plan).write(
+                replace(draft, attempt=history.next_attempt(self.plan.name, self.period.label))
+            )
+        try:
+            record = history.append(draft, self._keep_text())
+        except ScoreReportError as second:
+            unrecorded = UsageError(f"{reason} This failure could not be recorded: {second}")
+            if not is_foreseen(error):
+                unrecorded.exit_code = ExitCode.INTERNAL
+            raise unrecorded from error
+        shown = "" if is_foreseen(error) else hide(format_traceback(error))
+        return Outcome(record=record, is_new=True, failure=shown)
+
+    def _draft(self) -> Record:
+        return draft_run(self.plan, self.period, self.moment, started=self.started, command=self.command)
+
+    def _keep_text(self) -> dict[str, bytes]:
+        """The configuration, as a document of the history."""
+        configuration = self.plan.configuration
+        return {configuration.sha256: configuration.text.encode()}
+
+    def _answer(self, record: Record, *, is_new: bool) -> Outcome:
+        return Outcome(record=record, is_new=is_new, files=find_files(self.plan, record))
+
+    def _find_known(self, history: History, gathered: Gathered | Referred) -> Record | None:
+        """The last record of the period, if it is of the same data and configuration.
+
+        A failure has no data: after it there is a new record, so that the history does not end with it.
+        """
+        last = history.find(self.plan.name, self.period.label)
+        if last is None or last.configuration_sha256 != self.plan.configuration.sha256:
+            return None
+        known, now = last.data_sha256, gathered.data_sha256
+        if not now:  # rows that were not read yet are the same if their file is
+            known, now = last.source_sha256, gathered.source_sha256
+        return last if now and known == now else None
+
+    def _find_past(self, history: History) -> list[Snapshot]:
+        """Snapshots of periods that ended before this one does; the last of each period."""
+        by_period = {
+            record.period.label: record.snapshot
+            for record in history.records(self.plan.name)
+            if record.snapshot is not None
+            and record.period.end < self.period.end
+            and not is_ahead(record.as_of, record.started)
+        }
+        return list(by_period.values())

@@ -1,0 +1,124 @@
+"""`audit serve`: the audits of a folder by their schedules, until somebody says stop."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from scorereport._utils.checks import check_whole
+from scorereport._utils.files import sweep
+from scorereport.audit.server.audit_server import NOTIFY_SECONDS, RETRY_SECONDS, Server, Settings
+from scorereport.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+LOCK_NAME = ".scorereport-serve.lock"
+_RUN = (sys.executable, "-m", "scorereport", "audit", "run")
+#: A terminal that closes sends SIGHUP, which Windows does not have.
+_STOP_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
+
+
+def serve(
+    folder: str | Path,
+    *,
+    log: IO[str] | None = None,
+    poll_seconds: float = 5.0,
+    grace_seconds: float = 300.0,
+    longest_seconds: float = 6 * 3600.0,
+    workers: int = 2,
+    retry_seconds: Sequence[float] = RETRY_SECONDS,
+    notify_seconds: float = NOTIFY_SECONDS,
+    start_command: Sequence[str] | None = None,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> int:
+    """Run the audits of a folder by their schedules until SIGTERM or SIGINT; the exit code.
+
+    Each run is a process of its own. Configurations that come, change or go are picked up. A second signal
+    ends the audits that still run.
+
+    Parameters
+    ----------
+    folder : the folder of configurations; those without `audit.schedule.cron` are passed over
+    log : where events go, one line of JSON each; standard error unless given
+    poll_seconds : how often the folder is looked at for changes, and the health file written
+    grace_seconds : how long audits that run may go on after a signal to stop
+    longest_seconds : how long an audit may run at all before it is ended
+    workers : how many audits, of different configurations, may run at a time
+    retry_seconds : after how long a run that came to no result is tried again, for each attempt
+    notify_seconds : after how long without a result people are notified, by `[audit.notify]`
+    start_command : what runs a configuration, in place of `python -m scorereport audit run`
+    clock : what tells the time
+    """
+    settings = Settings(
+        folder=_check_folder(Path(folder)),
+        poll_seconds=_check_seconds(poll_seconds, "poll_seconds"),
+        grace_seconds=_check_seconds(grace_seconds, "grace_seconds", may_be_zero=True),
+        longest_seconds=_check_seconds(longest_seconds, "longest_seconds"),
+        workers=check_whole(workers, "workers", smallest=1),
+        retry_seconds=tuple(
+            _check_seconds(each, "retry_seconds", may_be_zero=True) for each in retry_seconds
+        ),
+        notify_seconds=_check_seconds(notify_seconds, "notify_seconds"),
+        start_command=tuple(start_command or _RUN),
+    )
+    sweep()
+    with _held(settings.folder):
+        server = Server(settings, sys.stderr if log is None else log, clock)
+        with _caught_signals(server.ask_to_stop):
+            server.run()
+    return 0
+
+
+def _check_folder(folder: Path) -> Path:
+    if not folder.is_dir():
+        raise UsageError(f"`audit serve` needs a folder of configurations; {folder} is none.")
+    return folder.absolute()
+
+
+def _check_seconds(seconds: float, name: str, *, may_be_zero: bool = False) -> float:
+    if 0 < seconds < float("inf") or (may_be_zero and seconds == 0):
+        return seconds
+    rule = "a number of at least 0" if may_be_zero else "a number above 0"
+    raise UsageError(f"`{name}` must be {rule}; got {seconds!r}.")
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """One server for a folder: two would run every audit twice."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder / LOCK_NAME, timeout=0, mode=0o600)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise UsageError(
+            f"Another `scorereport audit serve` runs on {folder} already; stop it first, or serve another "
+            "folder."
+        ) from error
+    except OSError as error:
+        raise UsageError(
+            f"`audit serve` must write its lock and its health file into {folder}, and cannot: "
+            f"{error.strerror}."
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _caught_signals(hear: Callable[[], None]) -> Iterator[None]:
+    """Hand over signals to stop; one that is ignored already, as under nohup, stays so."""
+    known = [signal.Signals[name] for name in _STOP_SIGNALS if name in signal.Signals.__members__]
+    heard = [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, lambda *_: hear()) for number in heard}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,200 @@
+"""The lanes of a chart, one for each model: lines, bands, limits, and the texts beside them.
+
+Down, a unit is a tenth of a pixel; texts are placed in pixels.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from scorereport._utils.formatting import format_number, format_value
+from scorereport.audit.site.chart_axes import WIDTH, NumberScale, Ticks
+from scorereport.audit.site.measure_series import BOUNDS, Writer, range_of
+from scorereport.audit.site.paths import draw_band, join_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scorereport.audit.site.measure_series import Series
+
+UNITS = 10
+#: Pixels of the line above a lane, with the name of its model.
+NAME_HEIGHT = 26
+#: Labels at the right of a lane stand so many pixels apart.
+_LABEL_HEIGHT = 15
+#: For so many pixels there is one number at the axis, or somewhat fewer.
+_TICK_HEIGHT = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """A text beside a lane: how far down the chart it stands, in pixels, what it is, and what it says.
+
+    `more` may be left out where there is little room.
+    """
+
+    place: float
+    kind: str
+    text: str
+    more: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """What is drawn of one model: paths, and the texts beside them; `top` and `bottom` are of its plot."""
+
+    model: str
+    name_place: float
+    top: int
+    bottom: int
+    grid: str
+    band: str
+    whiskers: str
+    line: str
+    limits: tuple[tuple[str, str], ...]
+    ticks: tuple[Label, ...]
+    labels: tuple[Label, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """What all lanes of a chart share."""
+
+    scale: NumberScale
+    writer: Writer
+    is_dense: bool
+
+
+def make_lane(series: Series, places: Sequence[int], top: int, drawing: Drawing) -> Lane:
+    """A lane whose plot begins so far down; `places` are those of the runs, from left to right."""
+    scale = drawing.scale
+    bottom = top + scale.height
+    ticks = _list_ticks(series.measure, scale)
+    points = [
+        None if reading is None or math.isnan(reading.value) else (place, top + scale.place(reading.value))
+        for place, reading in zip(places, series.readings, strict=True)
+    ]
+    stretches = _interval_stretches(series, places, top, scale)
+    banded = [stretch for stretch in stretches if drawing.is_dense and len(stretch) > 1]
+    alone = [stretch for stretch in stretches if not (drawing.is_dense and len(stretch) > 1)]
+    return Lane(
+        model=series.model,
+        name_place=top / UNITS - NAME_HEIGHT,
+        top=top,
+        bottom=bottom,
+        grid="".join(f"M0 {top + scale.place(tick)}h{WIDTH}" for tick in ticks.values),
+        band="".join(draw_band(stretch) for stretch in banded),
+        whiskers="".join(f"M{x} {upper}V{lower}" for stretch in alone for x, upper, lower in stretch),
+        line=join_lines(points),
+        limits=tuple(_draw_limits(series, places, top, scale)),
+        ticks=_write_ticks(ticks, top, drawing),
+        labels=_write_labels(series, top, drawing),
+    )
+
+
+def _list_ticks(measure: str, scale: NumberScale) -> Ticks:
+    """Round numbers that the measure can have."""
+    low, high = range_of(measure)
+    ticks = scale.ticks(scale.height // (_TICK_HEIGHT * UNITS))
+    return Ticks(step=ticks.step, values=tuple(tick for tick in ticks.values if low <= tick <= high))
+
+
+def _write_ticks(ticks: Ticks, top: int, drawing: Drawing) -> tuple[Label, ...]:
+    factor, unit = (100, " %") if drawing.writer.is_share else (1, "")
+    decimals = ticks.decimals(factor)
+    return tuple(
+        Label(
+            place=(top + drawing.scale.place(tick)) / UNITS,
+            kind="tick",
+            text=f"{format_number(tick * factor, decimals)}{unit}",
+        )
+        for tick in ticks.values
+    )
+
+
+def _write_labels(series: Series, top: int, drawing: Drawing) -> tuple[Label, ...]:
+    """The newest number and its limits, moved apart where they would lie on each other."""
+    newest = series.readings[-1]
+    if newest is None:
+        return ()
+    wanted = [("newest", newest.value, drawing.writer.number(newest.value), "")]
+    for name, kind, side in BOUNDS:
+        limit = None if newest.judgement is None else getattr(newest.judgement, name)
+        if limit is not None and drawing.scale.holds(limit):
+            wanted.append((kind, limit, _write_limit(limit, is_share=drawing.writer.is_share), side))
+    drawn = [label for label in wanted if not math.isnan(label[1])]
+    drawn.sort(key=lambda label: -label[1])
+    places = spread(
+        [drawing.scale.place(value) / UNITS for _, value, _, _ in drawn], drawing.scale.height / UNITS
+    )
+    return tuple(
+        Label(place=top / UNITS + place, kind=kind, text=text, more=side)
+        for place, (kind, _, text, side) in zip(places, drawn, strict=True)
+    )
+
+
+def _write_limit(limit: float, *, is_share: bool) -> str:
+    return f"{format_value(100 * limit)} %" if is_share else format_value(limit)
+
+
+def spread(places: Sequence[float], height: float) -> list[float]:
+    """Places from top to bottom, moved so that texts do not touch and none leaves the box.
+
+    >>> spread([10, 12, 99], 100)
+    [10, 25, 99]
+    >>> spread([95, 99], 100)
+    [85, 100]
+    """
+    moved: list[float] = []
+    for place in places:
+        moved.append(max(place, moved[-1] + _LABEL_HEIGHT) if moved else place)
+    edge = height
+    for index in reversed(range(len(moved))):
+        moved[index] = min(moved[index], edge)
+        edge = moved[index] - _LABEL_HEIGHT
+    return moved
+
+
+def _interval_stretches(
+    series: Series, places: Sequence[int], top: int, scale: NumberScale
+) -> list[list[tuple[int, int, int]]]:
+    """Place, upper and lower end of runs in a row that have an interval."""
+    stretches: list[list[tuple[int, int, int]]] = [[]]
+    for x, reading in zip(places, series.readings, strict=True):
+        if reading is not None and reading.has_interval:
+            stretches[-1].append((x, top + scale.place(reading.upper), top + scale.place(reading.lower)))
+        elif stretches[-1]:
+            stretches.append([])
+    return [stretch for stretch in stretches if stretch]
+
+
+def _draw_limits(
+    series: Series, places: Sequence[int], top: int, scale: NumberScale
+) -> Iterator[tuple[str, str]]:
+    """A line for each limit, as it was in each audit: it steps where the limit was changed."""
+    for name, kind, _ in BOUNDS:
+        judged = [
+            None if reading is None or reading.judgement is None else getattr(reading.judgement, name)
+            for reading in series.readings
+        ]
+        inside = [limit if limit is not None and scale.holds(limit) else None for limit in judged]
+        path = "".join(_draw_steps(places, inside, top, scale))
+        if path:
+            yield kind, path
+
+
+def _draw_steps(
+    places: Sequence[int], limits: Sequence[float | None], top: int, scale: NumberScale
+) -> Iterator[str]:
+    """Level lines between changes, from the left edge to the right."""
+    starts = [0] + [place for place, (a, b) in enumerate(pairwise(limits), 1) if a != b]
+    ends = [*starts[1:], len(limits)]
+    for start, end in zip(starts, ends, strict=True):
+        limit = limits[start]
+        if limit is not None:
+            left = places[start] if start else 0
+            right = places[end] if end < len(limits) else WIDTH
+            yield f"M{left} {top + scale.place(limit)}H{right}"

@@ -1,0 +1,222 @@
+"""What the templates of the pages get: strings, links and the coordinates of charts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scorereport._utils.formatting import counted, format_count, format_level, format_time
+from scorereport.audit.site.audit_runs import Audit, Run, snapshot_of
+from scorereport.audit.site.entry_texts import SAMPLE, describe_copies, describe_entry, tell_series
+from scorereport.audit.site.facts import list_facts, list_findings
+from scorereport.audit.site.looks import describe_status
+from scorereport.audit.site.measure_series import collect_series, describe_direction, tell_meaning, writer_of
+from scorereport.audit.site.status_board import Entry, make_board
+from scorereport.audit.site.trend_charts import make_charts
+from scorereport.history.audit_record import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from scorereport.audit.site.facts import Facts
+    from scorereport.audit.site.measure_series import Series
+    from scorereport.audit.site.site_files import Copy
+    from scorereport.audit.site.trend_charts import Chart
+
+#: So many letters of a hash are shown, and of a name or a reason in a tooltip.
+_HASH_LETTERS, _TOOLTIP_NAME, _TOOLTIP_REASON = 8, 36, 160
+_ZONE = "UTC"
+#: Said of a run that earlier versions accepted.
+_AHEAD = "The period lay in the future when this audit ran, so it does not count."
+
+
+# ---- The board ----
+
+
+def describe_index(
+    facts: Facts, entries: Sequence[Entry], copies: Mapping[int, Sequence[Copy]]
+) -> dict[str, Any]:
+    """The status board of all audits."""
+    return {
+        "title": facts.title,
+        "created": facts.time,
+        "verdict": _describe_board(entries, facts),
+        "facts": list_facts(facts),
+        "is_intact": facts.is_intact,
+        "findings": list_findings(facts),
+        "entries": [describe_entry(entry, copies) for entry in entries],
+    }
+
+
+def _describe_board(entries: Sequence[Entry], facts: Facts) -> dict[str, Any]:
+    """How many audits there are, and how many of them need somebody."""
+    breached = sum(entry.is_in_breach for entry in entries)
+    failed = sum(entry.has_failed for entry in entries)
+    uncertified = sum(entry.newest.record.status is Status.UNCERTIFIED for entry in entries)
+    unclear = sum(describe_status(entry.newest.record.status)["tone"] == "open" for entry in entries)
+    problems = (
+        (facts.is_intact is False, "The history is not as it was written: see below."),
+        (failed, f"The last run of {counted(failed, 'audit')} failed; numbers shown of it are older."),
+        (uncertified, f"R came to other numbers in {counted(uncertified, 'audit')}."),
+        (unclear, f"{counted(unclear, 'audit')} with a warning or an inconclusive verdict."),
+    )
+    is_bad = breached or any(found for found, _ in problems[:3])
+    tone, mark = ("bad", "✗") if is_bad else ("open", "!") if unclear else ("good", "✓")
+    return {
+        "label": "",
+        "tone": tone,
+        "mark": mark,
+        "sentence": f"{counted(len(entries), 'audit')}, {breached or 'none'} in breach of a limit",
+        "details": [text for found, text in problems if found],
+    }
+
+
+# ---- The page of an audit ----
+
+
+def describe_audit(facts: Facts, audit: Audit, copies: Mapping[int, Sequence[Copy]]) -> dict[str, Any]:
+    """The page of one audit: its state, its trend charts, and the table of all its runs."""
+    series = collect_series(audit.measured)
+    days, failed_days = [run.day for run in audit.measured], [run.day for run in audit.failed]
+    charts = [
+        _describe_chart(place, chart, [one for one in series if one.measure == chart.measure], audit, copies)
+        for place, chart in enumerate(make_charts(series, days, failed_days), 1)
+    ]
+    (entry,) = make_board([audit])
+    return {
+        "title": audit.name,
+        "site": facts.title,
+        "created": facts.time,
+        "entry": describe_entry(entry, copies, above=1),
+        "charts": charts,
+        "level": format_level(snapshot_of(audit.measured[-1]).level) if audit.measured else "",
+        "failures": len(audit.failed),
+        "table": _describe_table(audit, series, copies),
+        "contents": [
+            *(
+                {"id": chart["id"], "number": str(chart["number"]), "title": chart["label"]}
+                for chart in charts
+            ),
+            {"id": "runs", "number": str(len(charts) + 1), "title": "All audits"},
+        ],
+    }
+
+
+def _describe_chart(
+    number: int, chart: Chart, series: Sequence[Series], audit: Audit, copies: Mapping[int, Sequence[Copy]]
+) -> dict[str, Any]:
+    """A chart with the text and the link of each of its points."""
+    tooltips = _write_tooltips(series, audit.measured)
+    return {
+        "id": f"chart-{number}",
+        "number": number,
+        "label": _capitalise(chart.label),
+        "caption": " ".join(_list_captions(chart, series)),
+        "drawing": chart,
+        "names": [one.model or SAMPLE for one in series],
+        "told": " ".join(tell_series(one) for one in series),
+        "points": [
+            {"column": column, "title": title, "href": _link_of(run, copies)}
+            for column, title, run in zip(chart.columns, tooltips, audit.measured, strict=True)
+        ],
+        "failures": [
+            {"place": place, "title": _tell_failure(run), "href": f"#r{run.record.id}"}
+            for place, run in zip(chart.failures, audit.failed, strict=True)
+        ],
+    }
+
+
+def _list_captions(chart: Chart, series: Sequence[Series]) -> Iterator[str]:
+    """What the measure is, which way is better, and what the picture does not show in full."""
+    if meaning := tell_meaning(chart.measure):
+        yield meaning
+    if direction := describe_direction(chart.measure):
+        yield f"{_capitalise(direction)}."
+    if any(reading.is_corrected for one in series for reading in one.known):
+        yield "Shown is what is left without the overfit of the sample; tooltips give the raw number as well."
+    yield from chart.notes
+
+
+def _capitalise(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _link_of(run: Run, copies: Mapping[int, Sequence[Copy]]) -> str:
+    """The web page of a report, else another form of it, else the line of the run in the table."""
+    reports = describe_copies(copies[run.record.id], above=1)
+    return next((report["href"] for report in reports if report["href"]), f"#r{run.record.id}")
+
+
+def _write_tooltips(series: Sequence[Series], runs: Sequence[Run]) -> list[str]:
+    """For each run its period and what it came to, then a line with the number of each model."""
+    writer = writer_of(series[0].measure, [reading for one in series for reading in one.known])
+    names = [_shorten(one.model, _TOOLTIP_NAME) if one.model else SAMPLE for one in series]
+    tooltips = []
+    for place, run in enumerate(runs):
+        lines = [f"{run.period}: {describe_status(run.record.status)['text']}"]
+        for name, one in zip(names, series, strict=True):
+            reading = one.readings[place]
+            if reading is not None:
+                interval = writer.interval(reading.lower, reading.upper)
+                raw = f" (raw {writer.number(reading.raw)})" if reading.is_corrected else ""
+                lines.append(f"{name} {writer.number(reading.value)} {interval}{raw}".rstrip())
+        tooltips.append("\n".join(lines))
+    return tooltips
+
+
+def _tell_failure(run: Run) -> str:
+    return f"{run.period}: run failed. {_shorten(run.record.reason, _TOOLTIP_REASON)}".rstrip()
+
+
+def _shorten(text: str, letters: int) -> str:
+    return text if len(text) <= letters else f"{text[: letters - 1]}…"
+
+
+def _describe_table(
+    audit: Audit, series: Sequence[Series], copies: Mapping[int, Sequence[Copy]]
+) -> dict[str, Any]:
+    """All runs, the newest first, with the main score of each model."""
+    main = snapshot_of(audit.measured[-1]).main_score if audit.measured else ""
+    scores = [one for one in series if one.measure == main and one.model]
+    writer = writer_of(main, [reading for one in scores for reading in one.known])
+    places = {run.record.id: place for place, run in enumerate(audit.measured)}
+    rows = []
+    for run in reversed(audit.runs):
+        place = places.get(run.record.id)
+        readings = [None if place is None else one.readings[place] for one in scores]
+        values = ["" if reading is None else writer.number(reading.value) for reading in readings]
+        rows.append(_describe_run(run, values, copies[run.record.id]))
+    zone = _take_zone(rows)
+    return {
+        "zone": zone,
+        "score": ", ".join(filter(None, (scores[0].label, describe_direction(main)))) if scores else "",
+        "models": [one.model for one in scores],
+        "rows": rows,
+    }
+
+
+def _take_zone(rows: Sequence[dict[str, Any]]) -> str:
+    """If all times are of one zone, take it from them: the head of the column has it."""
+    zones = {row["ran"].rpartition(" ")[2] for row in rows}
+    if zones != {_ZONE}:
+        return ""
+    for row in rows:
+        row["ran"] = row["ran"].removesuffix(f" {_ZONE}")
+    return _ZONE
+
+
+def _describe_run(run: Run, scores: Sequence[str], copies: Sequence[Copy]) -> dict[str, Any]:
+    record = run.record
+    drifted = dict.fromkeys(drift.label for drift in record.drifts if drift.has_drifted)
+    return {
+        "id": record.id,
+        "period": run.period,
+        "attempt": record.attempt,
+        "ran": format_time(record.finished),
+        "status": describe_status(record.status),
+        "reason": " ".join(filter(None, (record.reason, _AHEAD if run.is_ahead else ""))),
+        "rows": format_count(record.rows) if run.has_numbers else "",
+        "scores": scores,
+        "drift": ", ".join(drifted) or ("none" if record.drifts else ""),
+        "reports": describe_copies(copies, above=1),
+        "hash": run.sha256[:_HASH_LETTERS],
+    }

@@ -1,0 +1,141 @@
+"""The site as files: pages, style, fonts, data, and copies of the reports."""
+
+from __future__ import annotations
+
+import html
+import re
+from base64 import b64decode
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from scorereport._utils.scorereport_files import write_together
+from scorereport.audit.site.audit_runs import group_runs
+from scorereport.audit.site.facts import Facts
+from scorereport.audit.site.manifest import check_free, read_list, remove_files, write_list
+from scorereport.audit.site.pages import describe_audit, describe_index
+from scorereport.audit.site.site_data import render_data
+from scorereport.audit.site.site_files import State, plan_copies, write_copies
+from scorereport.audit.site.status_board import make_board
+from scorereport.plots.fonts import font_faces
+from scorereport.report.page_policy import SITE_POLICY, add_policy, check_self_contained, check_style
+from scorereport.report.templates import render_html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from scorereport.audit.site.site_files import Copy
+    from scorereport.history.audit_record import Record
+    from scorereport.history.verification_findings import Verification
+
+_SHEET = "style.css"
+#: Letters that are in the fonts of every site, so that these seldom change.
+_ALWAYS = "".join(map(chr, range(0x20, 0x7F))) + "·…−∞●○✓✗≈±×–—‘’“”‹›"
+#: The faces that the style sheet asks for.
+_FACE = re.compile(
+    r'@font-face \{ font-family: "([^"]+)"; font-weight: (\d+); font-style: normal; '
+    r'src: url\("data:font/woff2;base64,([^"]+)"\)'
+)
+
+
+def write_site(
+    records: Sequence[Record],
+    folder: Path,
+    *,
+    find_folder: Callable[[Record], Path],
+    title: str,
+    time: str,
+    verification: Verification | None = None,
+    templates: Path | None = None,
+) -> list[Path]:
+    """Write the web pages of all audits of a history into a folder, and return the files they are.
+
+    Parameters
+    ----------
+    records : the whole history, oldest first
+    folder : a new one, an empty one, or one of an earlier site, whose files are replaced
+    find_folder : the folder of reports of a record, below which its files have their names
+    title : what the site is called
+    time : when it is made, in ISO format; the same records, title and time give the same bytes
+    verification : what `verify` says of the history, if it was asked
+    templates : a folder of templates that take the place of ours
+    """
+    own = read_list(folder)
+    audits = group_runs(records)
+    copies = plan_copies(audits, folder, find_folder)
+    facts = _gather_facts(records, title, time, verification)
+    entries = make_board(audits)
+    pages = {
+        audit.address: _render_page("site/audit.html", describe_audit(facts, audit, copies), templates)
+        for audit in audits
+    }
+    pages["index.html"] = _render_page("site/index.html", describe_index(facts, entries, copies), templates)
+    style, fonts = _render_style("".join(pages.values()), templates)
+    texts = {"audits.json": render_data(facts, entries, copies), _SHEET: style, **pages}
+    contents = fonts | {name: text.encode() for name, text in texts.items()}
+    return _write(folder, contents, copies, own)
+
+
+def _render_page(template: str, context: Mapping[str, Any], templates: Path | None) -> str:
+    """A page that fetches nothing but the style sheet of the site, and its fonts."""
+    page = render_html(template, context, templates=templates)
+    check_self_contained(page, beside=(_SHEET, f"../{_SHEET}"))
+    return add_policy(page, SITE_POLICY)
+
+
+def _gather_facts(
+    records: Sequence[Record], title: str, time: str, verification: Verification | None
+) -> Facts:
+    return Facts(
+        title=title,
+        time=time,
+        records=len(records),
+        last_id=records[-1].id if records else 0,
+        last_sha256=records[-1].sha256 if records else "",
+        verification=verification,
+    )
+
+
+def _render_style(text: str, templates: Path | None) -> tuple[str, dict[str, bytes]]:
+    """The style sheet of all pages, and the fonts that it names, cut to the letters of the pages."""
+    sheet = render_html("site/style.css", {}, templates=templates)
+    check_style(sheet)
+    rules, fonts = [], {}
+    for family, weight, packed in _FACE.findall(font_faces(_ALWAYS + html.unescape(text) + sheet)):
+        content = b64decode(packed)
+        name = f"fonts/{family.lower().replace(' ', '-')}-{weight}-{sha256(content).hexdigest()[:8]}.woff2"
+        fonts[name] = content
+        rules.append(
+            f'@font-face {{ font-family: "{family}"; font-weight: {weight}; font-display: swap; '
+            f'src: url("{name}") format("woff2"); }}\n'
+        )
+    return "".join(rules) + sheet, fonts
+
+
+def _write(
+    folder: Path, contents: Mapping[str, bytes], copies: Mapping[int, Sequence[Copy]], own: frozenset[str]
+) -> list[Path]:
+    """The list of files first, so that whatever happens nothing of ours is unknown; what is gone last."""
+    kept = {copy.target for of_record in copies.values() for copy in of_record if copy.state is State.THERE}
+    wanted = {*contents, *kept}
+    check_free(folder, wanted, own)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_list(folder, own | wanted)
+    write_copies(copies, folder)
+    _write_changed(folder, contents)
+    remove_files(folder, own - wanted)
+    write_list(folder, wanted)
+    return [folder / name for name in sorted(wanted)]
+
+
+def _write_changed(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Write the files that are new or have changed: all of them, or none."""
+    changed = {
+        folder / name: content
+        for name, content in contents.items()
+        if not (folder / name).is_file() or (folder / name).read_bytes() != content
+    }
+    for path in changed:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    if changed:
+        write_together(changed, public=True)

@@ -1,0 +1,45 @@
+"""How commands end: verdicts on standard error, and the exit code they make."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from scorereport.errors import ExitCode
+
+if TYPE_CHECKING:
+    from scorereport.reference.certificate import Certificate
+    from scorereport.report.report_record import Report
+
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Exit code 3 for warnings, open verdicts, and what is missing.")
+]
+
+
+def conclude_report(made: Report, *, strict: bool) -> None:
+    """Tell the verdicts on limits and of the certificate on standard error, and by the exit code."""
+    from scorereport.cli.terminal import print_verdict
+    from scorereport.configuration.judging import exit_code
+
+    print_verdict(made.judgements, sys.stderr)
+    _conclude(made.certificate, strict=False)
+    code = exit_code(made.verdict, strict=strict)
+    if code != ExitCode.DONE:
+        raise typer.Exit(code)
+    _conclude(made.certificate, strict=strict, silent=True)
+
+
+def _conclude(certificate: Certificate | None, *, strict: bool, silent: bool = False) -> None:
+    """Tell the verdict of a certificate on standard error, and by the exit code."""
+    from scorereport.cli.terminal import print_certificate
+
+    if certificate is None:
+        return
+    if not silent:
+        print_certificate(certificate, sys.stderr)
+    if certificate.verdict == "failed":
+        raise typer.Exit(ExitCode.CERTIFICATE_FAILED)
+    if certificate.verdict == "not certified" and strict:
+        raise typer.Exit(ExitCode.WARNINGS)

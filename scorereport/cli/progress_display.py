@@ -1,0 +1,124 @@
+"""Progress of long work on standard error: a bar on a terminal, now and then a line elsewhere."""
+
+from __future__ import annotations
+
+import math
+import sys
+from contextlib import contextmanager
+from threading import Event, Thread
+from time import monotonic
+from typing import IO, TYPE_CHECKING
+
+from scorereport._utils.formatting import format_duration, format_number, format_rate, visible
+from scorereport._utils.progress import PREFIX, Pace, followed_by
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from scorereport._utils.progress import Step
+
+#: Seconds between two lines of progress, and between two changes of a bar.
+_BETWEEN_LINES, _BETWEEN_CHANGES = 30.0, 0.1
+
+
+@contextmanager
+def show_progress(*, quiet: bool = False, between: float = _BETWEEN_LINES) -> Iterator[None]:
+    """Show the progress of long work on standard error: a bar on a terminal, else a line every half minute.
+
+    Work that takes less than `between` seconds writes no line.
+    """
+    if quiet:
+        yield
+    elif sys.stderr.isatty():
+        with _show_bar():
+            yield
+    else:
+        with _write_lines(sys.stderr, between):
+            yield
+
+
+def describe_pace(pace: Pace) -> str:
+    """How fast work goes and when it will be done, as far as that is known.
+
+    >>> from scorereport._utils.progress import Step
+    >>> ticks = iter([0.0, 10.0])
+    >>> pace = Pace(clock=lambda: next(ticks))
+    >>> pace.take(Step("sorting", 1_000_000, 4_000_000, "rows"))
+    >>> describe_pace(pace)
+    '100 k rows/s, 30 s left'
+    """
+    if pace.step is None or pace.rate is None:
+        return ""
+    rate, left = format_rate(pace.rate, pace.step.unit), pace.seconds_left
+    return rate if left is None else f"{rate}, {format_duration(left)} left"
+
+
+def describe_progress(pace: Pace, seconds: float) -> str:
+    """A line that tells what is being done, how far it is, how fast it goes, and how long it has taken."""
+    what = "working" if pace.step is None else visible(pace.step.what)
+    so_far = f"{format_duration(seconds)} so far"
+    return PREFIX + ", ".join(filter(None, (what, _describe_share(pace), describe_pace(pace), so_far)))
+
+
+def _describe_share(pace: Pace) -> str:
+    """How much is done, in percent, rounded down: 100 % is the end."""
+    return "" if pace.share is None else f"{format_number(math.floor(100 * pace.share), 0)} %"
+
+
+def throttle(follower: Callable[[Step], None], between: float = _BETWEEN_CHANGES) -> Callable[[Step], None]:
+    """A follower that is told of a few steps a second at most, and of the first and last of all work."""
+    told, what = -between, ""
+
+    def follow(step: Step) -> None:
+        nonlocal told, what
+        now = monotonic()
+        if now - told >= between or step.what != what or 0 < step.total <= step.done:
+            told, what = now, step.what
+            follower(step)
+
+    return follow
+
+
+@contextmanager
+def _show_bar() -> Iterator[None]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),  # a name of a file may look like markup
+        BarColumn(),
+        TextColumn("{task.fields[told]}", markup=False),
+    )
+    pace = Pace()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        number = bar.add_task("", total=None, told="")
+        (task,) = bar.tasks
+
+        def show(step: Step) -> None:
+            pace.take(step)
+            task.total = None if pace.share is None else step.total  # `update` cannot take a total back
+            told = " ".join(filter(None, (_describe_share(pace), describe_pace(pace))))
+            bar.update(number, description=visible(step.what), completed=step.done, told=told)
+
+        with followed_by(throttle(show)):
+            yield
+
+
+@contextmanager
+def _write_lines(stream: IO[str], between: float) -> Iterator[None]:
+    """Lines from a thread of their own: one step may take longer than the time between two lines."""
+    pace, began, is_over = Pace(), monotonic(), Event()
+
+    def write() -> None:
+        while not is_over.wait(between):
+            stream.write(f"{describe_progress(pace, monotonic() - began)}\n")
+            stream.flush()
+
+    writer = Thread(target=write, daemon=True, name="progress")
+    writer.start()
+    try:
+        with followed_by(throttle(pace.take)):
+            yield
+    finally:
+        is_over.set()
+        writer.join()

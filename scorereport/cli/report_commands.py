@@ -1,0 +1,188 @@
+"""`scorereport score` and `scorereport report`: tables of predictions, and reports on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from scorereport.cli.command_output import Strict, conclude_report
+from scorereport.cli.invocation import describe_command
+from scorereport.cli.options import Request, on_predictions
+from scorereport.cli.output import echo
+from scorereport.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scorereport.configuration import Configuration
+    from scorereport.report.report_record import Report
+
+Config = Annotated[
+    Path | None, typer.Option("--config", help="What data cannot tell, and the limits: a .toml file.")
+]
+
+
+@on_predictions
+def score(
+    request: Request,
+    config: Config = None,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="Print the results document, with certificate and verdicts if any, instead of tables.",
+        ),
+    ] = False,
+    strict: Strict = False,
+) -> None:
+    """Print scores, skills, decompositions and tests of the forecasts in FILE, with their uncertainty."""
+    from scorereport.cli.terminal import print_evaluation
+    from scorereport.configuration import read_configuration
+    from scorereport.report.provenance import trace
+    from scorereport.report.report_record import make_report
+
+    configuration = None if config is None else read_configuration(config)
+    evaluation, certificate = request.evaluate(configuration)
+    made = make_report(
+        evaluation,
+        trace(command=describe_command()),
+        certificate=certificate,
+        configuration=configuration,
+        overridden=request.given,
+    )
+    is_bare = certificate is None and configuration is None
+    if as_json:
+        typer.echo(evaluation.to_json() if is_bare else made.to_json(), nl=False)
+    else:
+        print_evaluation(evaluation)
+    conclude_report(made, strict=strict)
+
+
+@on_predictions
+def report(  # a command takes as many options as it has
+    request: Request,
+    output: Annotated[
+        list[Path] | None,
+        typer.Option("--output", "-o", help="The report: .pdf, .html or .json; repeat for more forms."),
+    ] = None,
+    config: Config = None,
+    checkpoints: Annotated[
+        Path | None,
+        typer.Option(
+            help="Show the choice among checkpoints: a file of their scores, or as [checkpoints] says."
+        ),
+    ] = None,
+    source: Annotated[
+        Path | None, typer.Option("--from", help="Render a results.json again, without the data.")
+    ] = None,
+    templates: Annotated[Path | None, typer.Option(help="Folder of templates of your own.")] = None,
+    date: Annotated[
+        str | None, typer.Option(help="Date of the report; the same date, the same bytes.")
+    ] = None,
+    sign: Annotated[
+        Path | None,
+        typer.Option(help="Sign the PDF with this .p12 file; password in SCOREREPORT_SIGN_PASSWORD."),
+    ] = None,
+    strict: Strict = False,
+) -> None:
+    """Write a report on the forecasts in FILE, with the R certificate if asked for, and judge its limits."""
+    from scorereport._utils.clock import fixed_time, read_time
+    from scorereport.cli.progress_display import show_progress
+    from scorereport.configuration import read_configuration
+    from scorereport.report.report_output import find_templates, write_pages
+
+    if source is not None and checkpoints is not None:
+        raise UsageError("Give either --checkpoints or --from: results are rendered as they are.")
+    outputs = _check_names(output or [Path("report.pdf")])
+    signer = _open_signer(sign, outputs)
+    time = None if date is None else read_time(date)
+    with fixed_time(time):
+        configuration = None if config is None else read_configuration(config)
+        folder = find_templates(configuration, templates)
+        made = (
+            _report_on(request, configuration, folder, checkpoints)
+            if source is None
+            else _read_again(source, request, configuration, folder, time)
+        )
+    with show_progress(quiet=request.quiet):
+        pages = write_pages(made, outputs, templates=folder, sign=signer)
+    for written in pages:
+        echo(f"{written} written.{_tell_unsigned(written) if signer else ''}", err=True)
+    conclude_report(made, strict=strict)
+
+
+def _check_names(outputs: list[Path]) -> list[Path]:
+    """Refuse names before the work, not after it."""
+    from scorereport.report.report_output import check_name
+
+    return [check_name(output) for output in outputs]
+
+
+def _open_signer(certificate: Path | None, outputs: list[Path]) -> Callable[[bytes], bytes] | None:
+    """What signs a PDF; it is tried before the work, not after it."""
+    if certificate is None:
+        return None
+    from scorereport.report.report_output import check_signed
+    from scorereport.report.signatures import open_signer, read_password
+
+    return open_signer(check_signed(certificate, outputs), password=read_password(certificate))
+
+
+def _report_on(
+    request: Request, configuration: Configuration | None, templates: Path | None, checkpoints: Path | None
+) -> Report:
+    from scorereport.report.choosing import choose_checkpoint
+    from scorereport.report.report_output import prepare_report
+    from scorereport.report.templates import hash_templates
+
+    hash_templates(templates)  # a folder that is not there is refused before the work
+    asked = request.choose(configuration)
+    selection = choose_checkpoint(
+        configuration, checkpoints, classes=asked.get("classes"), normalize=asked.get("normalize", False)
+    )
+    evaluation, certificate = request.evaluate(configuration)
+    return prepare_report(
+        evaluation,
+        certificate,
+        configuration,
+        templates=templates,
+        command=describe_command(),
+        overridden=request.given,
+        selection=selection,
+    )
+
+
+def _read_again(
+    source: Path,
+    request: Request,
+    configuration: Configuration | None,
+    templates: Path | None,
+    date: str | None,
+) -> Report:
+    from scorereport.report.provenance import trace
+    from scorereport.report.report_record import configure_again, read_report
+    from scorereport.report.templates import hash_templates
+
+    if request.file is not None or request.given or request.certify:
+        raise UsageError("Give either FILE with its options, or --from: results are rendered as they are.")
+    templates_sha256 = hash_templates(templates)
+    made = read_report(source, templates_sha256=templates_sha256)
+    if configuration is not None:
+        provenance = trace(command=describe_command(), templates_sha256=templates_sha256)
+        return configure_again(made, configuration, provenance)
+    if date is not None and made.provenance.time != date:
+        raise UsageError(f"These results have a date, {made.provenance.time}: --date cannot change it.")
+    if made.provenance.templates_sha256 not in ("", templates_sha256):
+        typer.echo("The templates are others than those of the results: the bytes will differ.", err=True)
+    return made
+
+
+def _tell_unsigned(written: Path) -> str:
+    """What somebody has to know to compare a signed document with an unsigned one."""
+    from scorereport.report.signatures import unsigned_sha256
+
+    if written.suffix.lower() != ".pdf":
+        return ""
+    return f" SHA-256 before it was signed: {unsigned_sha256(written.read_bytes())}."

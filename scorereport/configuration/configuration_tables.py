@@ -1,0 +1,400 @@
+"""The tables of a configuration: what data cannot tell, as frozen records; a text not given is empty."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scorereport.configuration.audit_tables import AuditTable
+from scorereport.configuration.measure_limits import MEASURES, LimitMeasure
+from scorereport.configuration.strict import STRICT
+from scorereport.scores import Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: The sections of a report that can be left out, in reading order.
+SECTION_NAMES = (
+    "summary",
+    "model",
+    "data",
+    "methods",
+    "performance",
+    "calibration",
+    "discrimination",
+    "decomposition",
+    "decision",
+    "retention",
+    "scale",
+    "comparison",
+    "groups",
+    "time",
+    "trend",
+    "recalibration",
+    "checkpoints",
+    "certificate",
+    "limitations",
+    "provenance",
+    "sign-off",
+    "checklist",
+)
+#: Sections that every report has.
+FIXED_SECTIONS = ("cover", "contents")
+#: Checklists that come with the package.
+CHECKLISTS = ("model-risk", "tripod-ai", "eu-ai-act")
+#: What may do the work of an evaluation.
+ENGINES = ("auto", "memory", "duckdb", "spark")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportTable:
+    """`[report]`: the document itself."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    title: str = ""
+    subtitle: str = ""
+    number: str = ""
+    version: str = ""
+    confidentiality: str = ""
+    organisation: str = ""
+    purpose: str = ""
+    templates: str = ""
+    omit: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelTable:
+    """`[model]`: what was evaluated; `descriptions` has a sentence for a column of forecasts."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    name: str = ""
+    version: str = ""
+    owner: str = ""
+    developer: str = ""
+    tier: str = ""
+    intended_use: str = ""
+    users: str = ""
+    out_of_scope: str = ""
+    predictions: str = ""
+    descriptions: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataTable:
+    """`[data]`: where the rows came from, and what the outcome means."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    source: str = ""
+    period: str = ""
+    population: str = ""
+    eligibility: str = ""
+    outcome: str = ""
+    horizon: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """Who signs: a name alone, or with role and organisation."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    name: str
+    role: str = ""
+    organisation: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleTable:
+    """`[people]`: who wrote, reviewed and approved the report."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    author: Person | None = None
+    reviewer: Person | None = None
+    approver: Person | None = None
+
+
+#: Keys of `[evaluation]` that `evaluate` takes by the same names and remembers in its settings.
+_SETTINGS = (
+    "cost_interval",
+    "thresholds",
+    "window",
+    "level",
+    "band_level",
+    "resamples",
+    "seed",
+    "smallest_group",
+    "cost_matrix",
+    "retention_fractions",
+    "scale_bins",
+    "scale_limit",
+)
+#: Keys of `[evaluation]` that `read_predictions` takes by the same names.
+_COLUMNS = (
+    "outcome",
+    "classes",
+    "ordered",
+    "normalize",
+    "weight",
+    "weight_kind",
+    "cluster",
+    "grade",
+    "time",
+    "positive",
+    "missing",
+)
+#: Keys of `[evaluation]` that say how the work is done; results do not depend on them.
+_WORK = ("engine", "memory_limit", "temporary_folder")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationTable:
+    """`[evaluation]`: what is computed of which columns; None and nothing are left to `evaluate`.
+
+    `forecasts` has the columns of each model: none where they go by its name, as a list of models asks
+    for, else one for each class. `engine`, `memory_limit` and `temporary_folder` say how the work is done.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+
+    outcome: str | None = None
+    forecasts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    classes: tuple[str, ...] | None = None
+    ordered: bool | None = None
+    normalize: bool | None = None
+    groups: tuple[str, ...] = ()
+    weight: str | None = None
+    weight_kind: str | None = None
+    cluster: str | None = None
+    grade: str | None = None
+    time: str | None = None
+    positive: str | None = None
+    missing: str | None = None
+    cost_interval: tuple[float, float] | None = None
+    thresholds: tuple[float, ...] | None = None
+    cost_matrix: tuple[tuple[float, ...], ...] | None = None
+    retention_fractions: tuple[float, ...] | None = None
+    scale_bins: int | None = None
+    scale_limit: float | None = None
+    window: str | None = None
+    level: float | None = None
+    band_level: float | None = None
+    resamples: int | None = None
+    seed: int | None = None
+    smallest_group: int | None = None
+    engine: str | None = None
+    memory_limit: str | None = None
+    temporary_folder: str | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What was given of the settings that `evaluate` takes by the same names."""
+        return _given({name: getattr(self, name) for name in _SETTINGS})
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What was given of the columns, as `evaluate` takes them."""
+        names_columns = any(self.forecasts.values())
+        forecasts = dict(self.forecasts) if names_columns else list(self.forecasts)
+        given = _given({name: getattr(self, name) for name in _COLUMNS})
+        return (
+            given
+            | ({"forecasts": forecasts} if forecasts else {})
+            | ({"group": list(self.groups)} if self.groups else {})
+        )
+
+    @property
+    def work(self) -> dict[str, Any]:
+        """What was given of how the work is done, as `evaluate` takes it."""
+        return _given({name: getattr(self, name) for name in _WORK})
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """All that was given, as `evaluate` takes it; a folder is named as it stands in the file."""
+        return self.columns | self.settings | self.work
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneSidedLimit:
+    """Where a measure warns and fails; its direction tells on which side."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    warn: float | None = None
+    fail: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoSidedLimit:
+    """Between which numbers a measure must lie, and between which it does so without a warning."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    min: float | None = None
+    max: float | None = None
+    warn_min: float | None = None
+    warn_max: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """A limit as judging needs it: a bound for warning and one for failing, on either side."""
+
+    warn_lower: float | None = None
+    warn_upper: float | None = None
+    fail_lower: float | None = None
+    fail_upper: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """`[limits]`: who set them and when, to what they apply, and the limits by measure."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    set_by: str = ""
+    set_on: str = ""
+    models: tuple[str, ...] = ()
+    groups: bool = False
+    one_sided: dict[str, OneSidedLimit] = field(default_factory=dict)
+    two_sided: dict[str, TwoSidedLimit] = field(default_factory=dict)
+
+    @property
+    def bounds(self) -> tuple[tuple[LimitMeasure, Bounds], ...]:
+        """Each measure that has a limit, in the order in which they are judged."""
+        return tuple(self._list_bounds())
+
+    def _list_bounds(self) -> Iterator[tuple[LimitMeasure, Bounds]]:
+        for name, measure in MEASURES.items():
+            if name in self.two_sided:
+                two = self.two_sided[name]
+                yield (
+                    measure,
+                    Bounds(
+                        warn_lower=two.warn_min,
+                        warn_upper=two.warn_max,
+                        fail_lower=two.min,
+                        fail_upper=two.max,
+                    ),
+                )
+            elif name in self.one_sided:
+                one = self.one_sided[name]
+                if measure.direction is Direction.HIGHER:
+                    yield measure, Bounds(warn_lower=one.warn, fail_lower=one.fail)
+                else:
+                    yield measure, Bounds(warn_upper=one.warn, fail_upper=one.fail)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextTable:
+    """`[text]`: free text of one or more paragraphs."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    limitations: str = ""
+    conclusion: str = ""
+    changes: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointsTable:
+    """`[checkpoints]`: the candidates among which the model was chosen, in a file beside the configuration.
+
+    With `outcome` and `forecasts` it holds predictions, in which `column` names the checkpoint; without
+    them the scores of each, and `directions` tells of those that are not ours which way is better.
+    """
+
+    __pydantic_config__: ClassVar = STRICT
+
+    file: str = ""
+    column: str = "checkpoint"
+    outcome: str = ""
+    forecasts: tuple[str, ...] = ()
+    weight: str = ""
+    score: str = "penalized_brier"
+    patience: int | None = None
+    directions: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChecklistTable:
+    """`[checklist]`: which lists, under which headings, and which items do not apply for which reason."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    lists: tuple[str, ...] = CHECKLISTS
+    names: dict[str, str] = field(default_factory=dict)
+    not_applicable: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tables:
+    """All tables by the names that they have in the file; a new table of the file is a new field."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    report: ReportTable = field(default_factory=ReportTable)
+    model: ModelTable = field(default_factory=ModelTable)
+    data: DataTable = field(default_factory=DataTable)
+    people: PeopleTable = field(default_factory=PeopleTable)
+    evaluation: EvaluationTable = field(default_factory=EvaluationTable)
+    limits: Limits = field(default_factory=Limits)
+    text: TextTable = field(default_factory=TextTable)
+    checkpoints: CheckpointsTable = field(default_factory=CheckpointsTable)
+    checklist: ChecklistTable = field(default_factory=ChecklistTable)
+    audit: AuditTable = field(default_factory=AuditTable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """The configuration of a report: its tables, and the text and the name of the file they stand in.
+
+    The table `[text]` is the attribute `texts`, because `text` is the source. `folder` is where the file
+    lies; own templates and checklists are looked for beside it.
+    """
+
+    report: ReportTable = field(default_factory=ReportTable)
+    model: ModelTable = field(default_factory=ModelTable)
+    data: DataTable = field(default_factory=DataTable)
+    people: PeopleTable = field(default_factory=PeopleTable)
+    evaluation: EvaluationTable = field(default_factory=EvaluationTable)
+    limits: Limits = field(default_factory=Limits)
+    texts: TextTable = field(default_factory=TextTable)
+    checkpoints: CheckpointsTable = field(default_factory=CheckpointsTable)
+    checklist: ChecklistTable = field(default_factory=ChecklistTable)
+    audit: AuditTable = field(default_factory=AuditTable)
+    text: str = ""
+    name: str = "configuration"
+    folder: str = ""
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the source, the same as that of the file; empty if there is none."""
+        return hashlib.sha256(self.text.encode()).hexdigest() if self.text else ""
+
+    @property
+    def work(self) -> dict[str, Any]:
+        """How the work is done, as `evaluate` takes it; a folder is looked for beside the file."""
+        given = self.evaluation.work
+        place = given.get("temporary_folder")
+        return given if place is None else given | {"temporary_folder": str(Path(self.folder, place))}
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """All that was given of `[evaluation]`, as `evaluate` takes it."""
+        return self.evaluation.arguments | self.work
+
+    def find(self, key: str) -> Any:
+        """What stands under a key of the file, such as `model.owner`; a key that is no key is an error."""
+        table, _, name = key.partition(".")
+        found = getattr(self, "texts" if table == "text" else table)
+        return getattr(found, name) if name else found

@@ -1,0 +1,169 @@
+"""Whether a configuration belongs to an evaluation: to one that is asked for, and to one that is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scorereport.configuration.measure_limits import MEASURES, ModelKind, Part
+from scorereport.configuration.messages import name_as_written, refuse, suggest
+from scorereport.configuration.toml_reader import parse_toml
+from scorereport.data.columns import label_text
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from scorereport.configuration.configuration_tables import Configuration, EvaluationTable
+    from scorereport.configuration.measure_limits import LimitMeasure
+    from scorereport.results.evaluation import Evaluation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is known of an evaluation before it is made: its models, their kind, and what it will have."""
+
+    models: Sequence[str]
+    kind: ModelKind
+    has_costs: bool
+    has_line: bool
+    has_groups: bool
+
+
+def check_request(configuration: Configuration, asked: Asked) -> None:
+    """Refuse, before the work, names of models that will not be there and limits on numbers that will not."""
+    refuse(configuration.name, list(_find_misfits(configuration, asked)))
+
+
+def check_arguments(configuration: Configuration, arguments: Mapping[str, Any]) -> None:
+    """Refuse, before the work, what an evaluation with these arguments of `evaluate` will not have."""
+    will_be = Asked(
+        models=list(arguments["forecasts"]),
+        kind=ModelKind.of(has_classes="classes" in arguments, ordered=arguments.get("ordered", False)),
+        has_costs="cost_interval" in arguments,
+        has_line=arguments.get("resamples") != 0,
+        has_groups="group" in arguments,
+    )
+    check_request(configuration, will_be)
+
+
+def check_configuration(
+    configuration: Configuration, evaluation: Evaluation, *, overridden: Collection[str] = ()
+) -> None:
+    """Refuse names and limits that the evaluation lacks, and settings that it was not made with.
+
+    Settings that somebody has `overridden` on purpose may differ.
+    """
+    classes = evaluation.data.classes
+    asked = Asked(
+        models=[result.model for result in evaluation.results],
+        kind=ModelKind.of(has_classes=classes is not None, ordered=classes is not None and classes.ordered),
+        has_costs=evaluation.settings.cost_interval is not None,
+        has_line=all(result.calibration is not None for result in evaluation.models),
+        has_groups=bool(evaluation.groups),
+    )
+    others = _find_other_settings(configuration, evaluation, overridden)
+    refuse(configuration.name, [*_find_misfits(configuration, asked), *others])
+
+
+def _find_misfits(configuration: Configuration, asked: Asked) -> Iterator[str]:
+    yield from _find_strangers("limits.models", configuration.limits.models, asked.models)
+    yield from _find_strangers("model.descriptions", configuration.model.descriptions, asked.models)
+    written = parse_toml(configuration.text, configuration.name).get("limits")
+    for problem in _find_absent_measures(configuration, asked):
+        yield name_as_written(problem, written)
+    if configuration.limits.groups and not asked.has_groups:
+        yield (
+            "`limits.groups` asks to judge groups, and the evaluation has none: "
+            "name columns in `evaluation.groups`, or set `limits.groups` to false."
+        )
+
+
+def _find_strangers(key: str, names: Iterable[str], models: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        if name not in models:
+            known = suggest(name, models) or f"models are {', '.join(models)}."
+            yield f"`{key}` names a model that is not evaluated: {name!r}; {known}"
+
+
+def _find_absent_measures(configuration: Configuration, asked: Asked) -> Iterator[str]:
+    for measure, _ in configuration.limits.bounds:
+        key = f"limits.{measure.name}"
+        if asked.kind not in measure.kinds:
+            yield f"`{key}` {_describe_other_kind(measure, asked.kind)}"
+        elif measure.needs_costs and not asked.has_costs:
+            yield (
+                f"`{key}` needs an interval of costs, and the evaluation has none: "
+                "set `evaluation.cost_interval`, or remove the limit."
+            )
+        elif measure.part is Part.LINE and not asked.has_line:
+            yield (
+                f"`{key}` needs the calibration line, which is not fitted where `evaluation.resamples` is 0: "
+                "set it to 1000, or remove the limit."
+            )
+
+
+def _name_counterpart(measure: LimitMeasure) -> str:
+    """The measure to take instead; where it is turned around, its limit must be another number."""
+    if not measure.counterpart:
+        return "remove the limit."
+    other = MEASURES[measure.counterpart]
+    if other.direction is not measure.direction:
+        return f"set `limits.{other.name}`, which is 1 minus this, or remove the limit."
+    return f"did you mean `limits.{other.name}`?"
+
+
+def _describe_other_kind(measure: LimitMeasure, kind: ModelKind) -> str:
+    """Why models of a kind do not have a measure, and what to do."""
+    instead = _name_counterpart(measure)
+    if ModelKind.BINARY in measure.kinds:
+        return f"is for binary models, and these have several classes: {instead}"
+    if kind is ModelKind.BINARY:
+        return f"is for models of several classes, and `evaluation.classes` names none: {instead}"
+    return (
+        "needs ordered classes: if they are, set `evaluation.ordered` to true, or give --ordered; "
+        "otherwise remove the limit."
+    )
+
+
+def _find_other_settings(
+    configuration: Configuration, evaluation: Evaluation, overridden: Collection[str]
+) -> Iterator[str]:
+    asked = configuration.evaluation
+    for name, value in asked.settings.items():
+        made_with = getattr(evaluation.settings, name)
+        if made_with != value and name not in overridden:
+            yield _describe_other(name, value, f"with {made_with!r}")
+    columns = list(dict.fromkeys(group.column for group in evaluation.groups))
+    if asked.groups and set(asked.groups) != set(columns) and "group" not in overridden:
+        made = f"with {', '.join(columns)}" if columns else "without groups"
+        yield _describe_other("groups", list(asked.groups), made)
+    for name, (value, made_with) in _pair_columns(asked, evaluation).items():
+        if value != made_with and name not in overridden:
+            made = "without classes" if made_with is None else f"with {made_with!r}"
+            yield _describe_other(name, value, made)
+
+
+def _describe_other(key: str, value: object, made: str) -> str:
+    return (
+        f"`evaluation.{key}` is {value!r}, and the evaluation was made {made}: "
+        "evaluate again with this configuration, or change the key."
+    )
+
+
+def _pair_columns(asked: EvaluationTable, evaluation: Evaluation) -> dict[str, tuple[object, object]]:
+    """What was asked of outcome, models and classes, beside what the evaluation was made with."""
+    classes = evaluation.data.classes
+    made_with: dict[str, object] = {
+        "outcome": evaluation.data.outcome,
+        "forecasts": sorted(result.model for result in evaluation.results),
+        "classes": None if classes is None else list(classes.labels),
+        "ordered": classes is not None and classes.ordered,
+        "normalize": classes is not None and bool(classes.rescaled),
+    }
+    wanted: dict[str, object] = {
+        **asked.columns,
+        "forecasts": sorted(asked.forecasts),
+        "classes": [label_text(label) for label in asked.classes or ()],
+    }
+    return {name: (wanted[name], made) for name, made in made_with.items() if name in asked.columns}

@@ -1,0 +1,82 @@
+"""The JSON Schema of configurations, for editors that check TOML while one writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scorereport.configuration.audit_tables import CATCH_UP, CERTIFY, FORMATS, NEWEST, OUTCOMES, SECURITY
+from scorereport.configuration.configuration_tables import ENGINES, SECTION_NAMES, Tables
+from scorereport.configuration.measure_limits import MEASURES, SHORTHANDS
+from scorereport.configuration.messages import LIMIT_HOMES
+from scorereport.evaluation.subgroups import WINDOWS
+
+VERSION = 1
+#: Keys of an audit that have one of a few words.
+_WORDS: dict[str, dict[str, tuple[str, ...]]] = {
+    "AuditTable": {"certify": CERTIFY},
+    "SourceTable": {"newest": NEWEST},
+    "OutputTable": {"formats": FORMATS},
+    "ScheduleTable": {"catch_up": CATCH_UP},
+    "NotifyTable": {"on": OUTCOMES},
+    "EmailTable": {"security": SECURITY, "attach": FORMATS},
+}
+_NUMBER = {"type": "number"}
+
+
+def configuration_schema() -> dict[str, Any]:
+    """The JSON Schema of a configuration as it is written in TOML."""
+    from pydantic import TypeAdapter
+    from pydantic.json_schema import GenerateJsonSchema
+
+    described = TypeAdapter(Tables).json_schema()
+    kinds = described["$defs"]
+    _write_limits_flat(kinds["Limits"])
+    for role in kinds["PeopleTable"]["properties"].values():
+        role["anyOf"] = [{"$ref": "#/$defs/Person"}, {"type": "string"}]
+        role.pop("default", None)
+    kinds["ReportTable"]["properties"]["omit"]["items"] = {"enum": list(SECTION_NAMES)}
+    _describe_evaluation(kinds["EvaluationTable"]["properties"])
+    for table, keys in _WORDS.items():
+        for key, words in keys.items():
+            _list_words(kinds[table]["properties"][key], words)
+    return {
+        "$schema": GenerateJsonSchema.schema_dialect,
+        **described,
+        "title": f"scorereport configuration, version {VERSION}",
+    }
+
+
+def _list_words(key: dict[str, Any], words: tuple[str, ...]) -> None:
+    """What may stand in a key, or in its list."""
+    place = key["items"] if key["type"] == "array" else key
+    place["enum"] = list(words)
+
+
+def _describe_evaluation(keys: dict[str, Any]) -> None:
+    """What may stand in the keys that are read before they are checked."""
+    texts = {"type": "array", "items": {"type": "string"}}
+    by_model = {"type": "object", "additionalProperties": {**texts, "minItems": 2}}
+    keys["window"] = {"enum": list(WINDOWS), "title": "Window"}
+    keys["engine"] = {"enum": list(ENGINES), "title": "Engine"}
+    keys["forecasts"] = {"anyOf": [texts, by_model], "title": "Forecasts"}
+    keys["classes"] = {
+        "type": "array",
+        "items": {"type": ["string", "integer"]},
+        "minItems": 2,
+        "title": "Classes",
+    }
+
+
+def _write_limits_flat(limits: dict[str, Any]) -> None:
+    """Limits of measures stand beside the other keys of their table."""
+    for home in LIMIT_HOMES:
+        del limits["properties"][home]
+    limits["properties"]["set_on"] = {"title": "Set On", "type": "string"}
+    for name, measure in MEASURES.items():
+        two_sided: dict[str, Any] = {"$ref": "#/$defs/TwoSidedLimit"}
+        one_sided = {"anyOf": [_NUMBER, {"$ref": "#/$defs/OneSidedLimit"}]}
+        kind = two_sided if measure.direction is None else one_sided
+        better = "" if measure.direction is None else f"; {measure.direction}"
+        limits["properties"][name] = {**kind, "description": f"{measure.label}{better}"}
+    for short, name in SHORTHANDS.items():
+        limits["properties"][short] = {**limits["properties"][name], "description": f"short for {name}"}

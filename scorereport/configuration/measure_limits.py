@@ -1,0 +1,214 @@
+"""The numbers that may have a limit: what they are called, which way is better, where they can lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf
+from typing import TYPE_CHECKING
+
+from scorereport._utils.suggestions import find_meant
+from scorereport.evaluation.class_measures import order_of_tables
+from scorereport.scores import REGISTRY, Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+
+class ModelKind(StrEnum):
+    """What models forecast: an event, one of several classes, or one of several ordered classes."""
+
+    BINARY = "binary"
+    MULTICLASS = "multiclass"
+    ORDINAL = "ordinal"
+
+    @classmethod
+    def of(cls, *, has_classes: bool, ordered: bool) -> ModelKind:
+        """The kind of models that have classes or not, in an order or not."""
+        if not has_classes:
+            return cls.BINARY
+        return cls.ORDINAL if ordered else cls.MULTICLASS
+
+
+class Part(StrEnum):
+    """Where in an evaluation a number stands."""
+
+    MEAN = "mean"
+    SKILL = "skill"
+    MISCALIBRATION = "miscalibration"
+    DISCRIMINATION = "discrimination"
+    LINE = "calibration line"
+    SAMPLE = "sample"
+
+
+_BINARY = (ModelKind.BINARY,)
+_ORDINAL = (ModelKind.ORDINAL,)
+_CLASSES = (ModelKind.MULTICLASS, ModelKind.ORDINAL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitMeasure:
+    """A number that may have a limit; without a direction it has limits on both sides.
+
+    `kinds` are those of the models that have it.
+    """
+
+    name: str
+    part: Part
+    label: str
+    kinds: tuple[ModelKind, ...] = _BINARY
+    score: str = ""
+    direction: Direction | None = None
+    lower: float = -inf
+    upper: float = inf
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it is shown in percent, as in the tables."""
+        return self.part in (Part.SKILL, Part.SAMPLE)
+
+    @property
+    def needs_costs(self) -> bool:
+        """Whether it exists only over an interval of costs."""
+        return self.score.startswith("bounded_")
+
+    @property
+    def counterpart(self) -> str:
+        """The measure that says the same of models of the other kind; empty if there is none."""
+        score = _COUNTERPARTS.get(self.score, "")
+        name = score if self.part is Part.MEAN else f"{score}_{self.part}"
+        return name if name in MEASURES else ""
+
+
+#: The scores of every evaluation of binary models, and those over an interval of costs.
+SCORES = ("brier", "log_loss", "misclassification", "spherical")
+BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
+#: The scores of models of several classes, in the order of tables.
+CLASS_SCORES = order_of_tables(ordered=True)
+#: Those of them that only ordered classes have, that are decomposed, and that have no skill of their own.
+ORDINAL_SCORES = ("rps", "sa_rps", "quadratic_weighted_kappa")
+DECOMPOSED_CLASS_SCORES = ("multiclass_brier", "rps")
+UNSKILLED_SCORES = ("macro_f1", "quadratic_weighted_kappa")
+_COUNTERPARTS = {
+    "brier": "multiclass_brier",
+    "log_loss": "multiclass_log_loss",
+    "misclassification": "accuracy",
+    "spherical": "multiclass_spherical",
+    "multiclass_brier": "brier",
+    "multiclass_log_loss": "log_loss",
+    "multiclass_spherical": "spherical",
+    "rps": "brier",
+    "accuracy": "misclassification",
+}
+#: The numbers of the calibration line: name in a limit, attribute in the record, words.
+LINE = (
+    ("calibration_slope", "slope", "calibration slope"),
+    ("calibration_intercept", "intercept", "calibration intercept"),
+    ("calibration_in_the_large", "intercept_at_slope_one", "calibration in the large"),
+)
+#: Words that keep their capital letter inside a sentence.
+_NAMES = ("Brier", "AUC")
+
+
+def _list_measures() -> Iterator[LimitMeasure]:
+    for name in (*SCORES, "roc_auc", *BOUNDED_SCORES):
+        yield from _measures_of(name, _BINARY, has_components=name != "roc_auc")
+    for name in CLASS_SCORES:
+        yield from _measures_of(
+            name,
+            _ORDINAL if name in ORDINAL_SCORES else _CLASSES,
+            has_skill=name not in UNSKILLED_SCORES,
+            has_components=name in DECOMPOSED_CLASS_SCORES,
+        )
+    for name, _, label in LINE:
+        yield LimitMeasure(name=name, part=Part.LINE, label=label)
+    yield LimitMeasure(name="prevalence", part=Part.SAMPLE, label="prevalence", lower=0, upper=1)
+
+
+def _measures_of(
+    score: str, kinds: tuple[ModelKind, ...], *, has_skill: bool = True, has_components: bool
+) -> Iterator[LimitMeasure]:
+    """A score's mean, the skill of most and, of those that are decomposed, both components."""
+    entry = REGISTRY[score]
+    label = entry.label if entry.label.startswith(_NAMES) else entry.label[0].lower() + entry.label[1:]
+    yield LimitMeasure(
+        name=score,
+        part=Part.MEAN,
+        label=entry.label,
+        kinds=kinds,
+        score=score,
+        direction=entry.direction,
+        lower=entry.lower,
+        upper=entry.upper,
+    )
+    others = [(Part.SKILL, "skill in", Direction.HIGHER, -inf, 1.0)] if has_skill else []
+    if has_components:
+        others.append((Part.MISCALIBRATION, "MCB of", Direction.LOWER, 0.0, inf))
+        others.append((Part.DISCRIMINATION, "DSC of", Direction.HIGHER, 0.0, inf))
+    for part, of, direction, lower, upper in others:
+        yield LimitMeasure(
+            name=f"{score}_{part}",
+            part=part,
+            label=f"{of} the {label}",
+            kinds=kinds,
+            score=score,
+            direction=direction,
+            lower=lower,
+            upper=upper,
+        )
+
+
+#: Everything that `[limits]` knows beside its own settings, by name, in the order of judgements.
+MEASURES: dict[str, LimitMeasure] = {measure.name: measure for measure in _list_measures()}
+
+#: Limits that go by a name of their own: a test of equivalence is a limit on miscalibration.
+SHORTHANDS = {"calibrated_within": "brier_miscalibration"}
+
+#: What measures are called elsewhere. CRPS is none of them, and RPSS, a skill, is RPS with a letter too many.
+_OTHER_NAMES = {
+    "brier": ("mse", "mean_squared_error", "quadratic"),
+    "log_loss": ("log", "logarithmic", "logloss", "cross_entropy", "crossentropy"),
+    "misclassification": ("error_rate", "misclassification_rate", "classification_error", "zero_one"),
+    "roc_auc": ("auc", "auroc", "roc", "auc_roc", "aucroc", "c_statistic", "c_index", "concordance"),
+    "accuracy": ("acc",),
+    "macro_f1": ("f1", "f1_macro"),
+    "quadratic_weighted_kappa": ("kappa", "qwk", "weighted_kappa", "quadratic_kappa"),
+    "rps": ("ranked_probability",),
+    "brier_skill": ("bss",),
+    "calibration_slope": ("slope",),
+    "calibration_intercept": ("intercept",),
+    "calibration_in_the_large": ("citl", "calibration_in_large"),
+    "prevalence": ("event_rate", "base_rate", "default_rate"),
+    "": ("crps", "rpss"),
+}
+_MEANT = {other: name for name, others in _OTHER_NAMES.items() for other in others}
+#: How the ends of names are written elsewhere, and here.
+_ENDINGS = {
+    "_skill_score": "_skill",
+    "_mcb": "_miscalibration",
+    "_dsc": "_discrimination",
+    "_skill": "_skill",
+    "_miscalibration": "_miscalibration",
+    "_discrimination": "_discrimination",
+    "_score": "",
+    "_loss": "",
+    "": "",
+}
+
+
+def find_limit(word: str, known: Collection[str]) -> str:
+    """The measure of the same meaning, or the misspelt key; empty if there is none, never one of another.
+
+    >>> find_limit("brier_score", MEASURES), find_limit("auc", MEASURES), find_limit("gini", MEASURES)
+    ('brier', 'roc_auc', '')
+    """
+    plain = word.lower().replace("-", "_").replace("_score_", "_")
+    for ending, part in _ENDINGS.items():
+        base = plain.removesuffix(ending)
+        if plain.endswith(ending) and base in (*_MEANT, *MEASURES):
+            name = _MEANT.get(base, base) + part
+            is_turned = (
+                ending == "_loss" and name in MEASURES and MEASURES[name].direction is not Direction.LOWER
+            )
+            return name if name in MEASURES and not is_turned else ""
+    return find_meant(word, known)

@@ -1,0 +1,185 @@
+"""Columns of a table as clean arrays: bad values are refused by row, missing ones become NaN, None or NaT."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport._utils.checks import LONGEST_TEXT, name_some, refuse_longdouble, refuse_rows
+from scorereport.data.csv_files import MISSING_WORDS
+from scorereport.data.size_limits import refuse_long_text
+from scorereport.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from scorereport._utils.arrays import FloatArray
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
+_DECIMAL_COMMA = re.compile(r"\d*,\d+", re.ASCII)
+_WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+", re.ASCII)
+POSITIVE_HINT = " For other labels, name the one that counts as `positive`."
+DATE_RULE = "must hold dates such as 2026-11-15"
+COMMA_HINT = " Write decimals with a point."
+#: Outcomes that need no label to be named as positive.
+BINARY_TEXT = {"0": 0.0, "0.0": 0.0, "false": 0.0, "1": 1.0, "1.0": 1.0, "true": 1.0}
+
+
+def outcome_values(column: pd.Series[Any], name: str, positive: object) -> FloatArray:
+    """Outcomes as 0, 1 or NaN for missing."""
+    codes, texts = _factorize(column, name, MISSING_WORDS)
+    if positive is None:
+        is_binary = np.array([text.lower() in BINARY_TEXT for text in texts] + [True])  # -1: missing
+        if not is_binary.all():
+            rule = f"`{name}` must hold 0 and 1, or True and False"
+            refuse_rows(column.to_numpy(), ~is_binary[codes], rule, POSITIVE_HINT)
+        values = [BINARY_TEXT[text.lower()] for text in texts]
+    else:
+        _check_two_labels(column, codes, texts, name, label_text(positive))
+        values = [float(text == label_text(positive)) for text in texts]
+    return np.array([*values, np.nan])[codes]
+
+
+def class_indices(column: pd.Series[Any], name: str, classes: Sequence[str]) -> FloatArray:
+    """Labels as their places among the classes, NaN for missing."""
+    codes, texts = _factorize(column, name, tuple(word for word in MISSING_WORDS if word not in classes))
+    place = {label: float(at) for at, label in enumerate(classes)}
+    is_known = np.array([*(text in place for text in texts), True])  # the last is for the missing
+    if not is_known.all():
+        shown = name_some([repr(label) for label in classes])
+        rule = f"`{name}` must hold one of the {len(classes)} classes ({shown})"
+        refuse_rows(column.to_numpy(), ~is_known[codes], rule)
+    return np.array([*(place[text] for text in texts), np.nan])[codes]
+
+
+def _check_two_labels(
+    column: pd.Series[Any], codes: NDArray[np.intp], texts: list[str], name: str, positive: str
+) -> None:
+    n = np.bincount(codes[codes >= 0], minlength=len(texts))
+    third, rule = find_third_labels(dict(zip(texts, n.tolist(), strict=True)), name, positive)
+    if third:
+        is_third = np.array([*(text in third for text in texts), False])  # the last is for the missing
+        refuse_rows(column.to_numpy(), is_third[codes], rule)
+
+
+def find_third_labels(counts: Mapping[str, int], name: str, positive: str) -> tuple[set[str], str]:
+    """Labels beside the positive one and the most frequent other one, and the rule that they break."""
+    shown = ", ".join(repr(text) for text in sorted(counts)[:10])
+    if positive not in counts:
+        raise DataError(f"`{name}` has no label {positive!r} to count as positive; its labels are {shown}.")
+    others = {text: n for text, n in counts.items() if text != positive}
+    third = set(others) - {max(others, key=others.__getitem__, default="")}
+    return third, f"`{name}` must hold two labels, not {len(counts)} ({shown})"
+
+
+def label_text(label: object) -> str:
+    """A label as trimmed text; 1.0, which many programs make of 1 beside a missing value, is again 1."""
+    text = str(label.item() if isinstance(label, np.generic) else label).strip()
+    whole = _WHOLE_NUMBER.fullmatch(text)
+    return whole[1] if whole else text
+
+
+def bounded_numbers(column: pd.Series[Any], name: str, *, upper: float) -> FloatArray:
+    """Numbers from 0 to `upper`, NaN for missing. Bounds are checked here, before rows are dropped."""
+    values = _numbers(column, name)
+    if np.isinf(values).any():
+        refuse_rows(values, np.isinf(values), f"`{name}` must be finite")
+    is_outside = (values < 0) | (values > upper)
+    if is_outside.any():
+        rule = "must lie in [0, 1]" if upper == 1 else "must not be negative"
+        refuse_rows(values, is_outside, f"`{name}` {rule}")
+    return values
+
+
+def _numbers(column: pd.Series[Any], name: str) -> FloatArray:
+    """Numbers as float64, which holds float32 exactly; text is refused unless all of it is numeric."""
+    refuse_longdouble(column.dtype, name)
+    if column.dtype.kind in "biuf":
+        return column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
+    items = column.astype(object).where(column.notna(), None).tolist()
+    numbers = [read_number(item) for item in items]
+    is_no_number = np.array([number is None for number in numbers])
+    if is_no_number.any():
+        way_out = COMMA_HINT if any(map(has_decimal_comma, items)) else ""
+        refuse_rows(np.array(items, dtype=object), is_no_number, f"`{name}` must be numeric", way_out)
+    return np.array(numbers, dtype=np.float64)
+
+
+def has_decimal_comma(item: object) -> bool:
+    """Whether this is text such as 0,25."""
+    return _DECIMAL_COMMA.fullmatch(str(item).strip()) is not None
+
+
+def read_number(item: Any) -> float | None:
+    """A number out of a number or its text, NaN if missing, None if it is neither."""
+    if item is None or (isinstance(item, str) and item.strip() in MISSING_WORDS):
+        return np.nan
+    if isinstance(item, str) and not _NUMBER.fullmatch(item.strip()):
+        return None
+    try:
+        return float(item)
+    except OverflowError:
+        return np.inf if item > 0 else -np.inf
+    except (TypeError, ValueError):
+        return None
+
+
+def label_texts(column: pd.Series[Any], name: str) -> NDArray[Any]:
+    """Labels as text, None for missing."""
+    codes, texts = _factorize(column, name, ("",))
+    return np.array([*texts, None], dtype=object)[codes]
+
+
+def _factorize(
+    column: pd.Series[Any], name: str, missing: tuple[str, ...]
+) -> tuple[NDArray[np.intp], list[str]]:
+    """Each value's position in the list of distinct labels, as text; -1 where it is missing."""
+    try:
+        codes, values = column.factorize()
+    except TypeError as error:
+        raise DataError(f"`{name}` must hold plain labels; got {column.iloc[0]!r} at row 0.") from error
+    _check_lengths(codes, values, name)
+    texts = [label_text(value) for value in values]
+    labels = list(dict.fromkeys(text for text in texts if text not in missing))
+    position = {text: place for place, text in enumerate(labels)}
+    return np.array([*(position.get(text, -1) for text in texts), -1], dtype=np.intp)[codes], labels
+
+
+def _check_lengths(codes: NDArray[np.intp], values: Iterable[object], name: str) -> None:
+    """Refuse the first row whose text is longer than a label has to be."""
+    lengths = np.array([text_length(value) for value in values], dtype=np.int64)
+    if (lengths > LONGEST_TEXT).any():
+        of_rows = np.append(lengths, 0)[codes]  # the last is for the missing
+        row = int((of_rows > LONGEST_TEXT).argmax())
+        refuse_long_text(name, int(of_rows[row]), row)
+
+
+def text_length(value: object) -> int:
+    """Characters of a text, and about the digits of a whole number; other values are short."""
+    if isinstance(value, int):
+        return value.bit_length() // 3  # to write it down could take for ever
+    return len(value) if isinstance(value, (str, bytes)) else 0
+
+
+def dates(column: pd.Series[Any], name: str) -> NDArray[np.datetime64]:
+    """Dates and times, in UTC where a zone is given, NaT for missing."""
+    dates, is_bad = read_dates(column)
+    if is_bad.any():
+        refuse_rows(column.to_numpy(), is_bad, f"`{name}` {DATE_RULE}")
+    return dates
+
+
+def read_dates(column: pd.Series[Any]) -> tuple[NDArray[np.datetime64], NDArray[np.bool_]]:
+    """Dates and times, NaT for what is missing or none, and which are none."""
+    import pandas as pd
+
+    is_date = pd.api.types.is_datetime64_any_dtype(column)
+    text = column if is_date else column.map(label_text, na_action="ignore")
+    dates = pd.to_datetime(text, errors="coerce", utc=True, format=None if is_date else "ISO8601")
+    is_bad = (dates.isna() & column.notna()).to_numpy()
+    return dates.dt.tz_localize(None).to_numpy(dtype="datetime64[us]"), is_bad

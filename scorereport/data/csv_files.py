@@ -1,0 +1,224 @@
+"""CSV files: their header, and their rows at once or in lots; none is lost to a stray quote."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+import zlib
+from contextlib import contextmanager
+from itertools import count, takewhile
+from typing import IO, TYPE_CHECKING
+
+from scorereport.data.column_names import check_columns
+from scorereport.data.file_kinds import unreadable
+from scorereport.data.size_limits import LONGEST_LINE, check_memory, check_unpacked
+from scorereport.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import pandas as pd
+    import pyarrow as pa
+
+#: Text that stands for a missing number or outcome.
+MISSING_WORDS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
+
+
+def read_csv(path: Path, numbers: Sequence[str], labels: Sequence[str]) -> pd.DataFrame:
+    """Columns of a file, parsed by pyarrow: numbers to the last bit, rows of the wrong length refused."""
+    import pyarrow as pa
+
+    with _parsing(path):
+        header, separator = _csv_header(path)
+        check_columns([*numbers, *labels], header, path.name)
+        lines = _survey_lines(path, separator)
+        check_memory(path.name, lines, len(numbers) + len(labels))
+        table = _parse_csv(path, header, separator, numbers, labels)
+    if any(pa.types.is_binary(column.type) for column in table.schema):
+        raise DataError(f"{path.name} is not UTF-8 text.")
+    _check_lines(path, lines, len(table))
+    return table.to_pandas()
+
+
+def _parse_csv(
+    path: Path, header: list[str], separator: str, numbers: Sequence[str], labels: Sequence[str]
+) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv as pa_csv
+
+    def parse(*, use_threads: bool) -> pa.Table:
+        return pa_csv.read_csv(
+            pa.input_stream(path, compression="detect"),
+            read_options=pa_csv.ReadOptions(
+                column_names=_unique(header), skip_rows=1, use_threads=use_threads
+            ),
+            parse_options=pa_csv.ParseOptions(delimiter=separator),
+            convert_options=pa_csv.ConvertOptions(
+                include_columns=[*numbers, *labels],
+                column_types=dict.fromkeys(labels, pa.string()),
+                null_values=MISSING_WORDS,
+                true_values=[],  # "true" is no probability
+                false_values=[],
+            ),
+        )
+
+    try:
+        return parse(use_threads=True)
+    except pa.ArrowInvalid:
+        return parse(use_threads=False)  # fails again, but names the row
+
+
+def stream_csv(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The rows of a CSV file in lots, all cells as text."""
+    import pyarrow as pa
+    from pyarrow import csv as pa_csv
+
+    rows = 0
+    with _parsing(path):
+        header, separator = _csv_header(path)
+        check_columns(columns, header, path.name)
+        lines = _survey_lines(path, separator)
+        batches = pa_csv.open_csv(
+            pa.input_stream(path, compression="detect"),
+            read_options=pa_csv.ReadOptions(column_names=_unique(header), skip_rows=1, use_threads=False),
+            parse_options=pa_csv.ParseOptions(delimiter=separator),
+            convert_options=pa_csv.ConvertOptions(
+                include_columns=columns, column_types=dict.fromkeys(columns, pa.string())
+            ),
+        )
+        for batch in batches:
+            rows += len(batch)
+            yield batch
+    if rows == 0:
+        raise DataError(f"{path.name} holds no rows.")
+    _check_lines(path, lines, rows)
+
+
+def read_header(path: Path) -> list[str]:
+    """Names of the columns of a CSV file."""
+    with _parsing(path):
+        return _csv_header(path)[0]
+
+
+def _csv_header(path: Path) -> tuple[list[str], str]:
+    """Column names, and the separator: whichever of comma, semicolon and tab the header has most of."""
+    with _open_binary(path) as file:
+        raw = file.readline(LONGEST_LINE + 1)
+    if len(raw) > LONGEST_LINE:
+        raise DataError(
+            f"{path.name} must begin with its header; its first line has more than {LONGEST_LINE:,} bytes."
+        )
+    line = raw.decode("utf-8-sig")
+    if not line.strip():
+        raise DataError(f"{path.name} must begin with its header; the first line is empty.")
+    separator = max(",;\t", key=line.count)
+    if _is_open(re.sub(f"({separator}|^) +", r"\1", line).encode(), separator):
+        raise _describe_open(path, 1)
+    header = next(csv.reader([line], delimiter=separator, skipinitialspace=True))
+    return [name.strip() for name in header], separator
+
+
+def _unique(header: list[str]) -> list[str]:
+    """Other names for repeated columns, which nobody asked for."""
+    first = {name: position for position, name in reversed(list(enumerate(header)))}
+    return [
+        name if first[name] == position else f"{name}\0{position}" for position, name in enumerate(header)
+    ]
+
+
+@contextmanager
+def _parsing(path: Path) -> Iterator[None]:
+    """Tell in one sentence why a file is no CSV."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (UnicodeDecodeError, pa.ArrowInvalid, csv.Error, OSError, EOFError, zlib.error) as error:
+        if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in str(error):
+            raise DataError(f"{path.name} is not UTF-8 text.") from error
+        if isinstance(error, pa.ArrowInvalid) and (line := _find_open(path)):
+            raise _describe_open(path, line) from error
+        raise unreadable(path, "CSV", error) from error
+
+
+def _survey_lines(path: Path, separator: str) -> int:
+    """How many lines a file has at most; refuse one that expands too far, or ends inside a quoted field."""
+    newlines, expanded, before, last = 0, 0, b"", b""
+    packed = path.stat().st_size if _is_packed(path) else None
+    with _open_binary(path) as file:
+        while chunk := file.read(LONGEST_LINE):
+            before, last = last, chunk
+            newlines += chunk.count(b"\n")
+            expanded += len(chunk)
+            if packed is not None:
+                check_unpacked(path.name, packed, expanded)
+    end = next((line for line in reversed((before + last).splitlines()) if line.strip()), b"")
+    if _is_open(end, separator) and (line := _find_open(path)):
+        raise _describe_open(path, line)
+    return newlines + (last[-1:] != b"\n")
+
+
+def _check_lines(path: Path, at_most: int, rows: int) -> None:
+    """As many rows as lines, else a stray quote would swallow rows unseen."""
+    if at_most <= rows + 1:
+        return
+    with _parsing(path), _open_binary(path) as file:
+        lines = sum(1 for line in file if not line.isspace())
+    if rows < lines - 1:
+        if line := _find_open(path):
+            raise _describe_open(path, line)
+        raise DataError(f"{path.name} has {lines - 1} lines below the header but {rows} rows.")
+
+
+def _find_open(path: Path) -> int:
+    """The first line, counted from 1, that ends inside a quoted field; 0 if none does, up to a long line."""
+    separator = _csv_header(path)[1]
+    with _open_binary(path) as file:
+        lines = takewhile(bool, (file.readline(LONGEST_LINE) for _ in count()))
+        short = enumerate(takewhile(lambda line: len(line) < LONGEST_LINE, lines), 1)
+        parts = ((at, part) for at, line in short if at > 1 for part in line.splitlines())
+        return next((at for at, part in parts if _is_open(part, separator)), 0)
+
+
+def _is_open(line: bytes, separator: str) -> bool:
+    """Whether a line ends inside a quoted field; as for pyarrow, only the first sign of a field can open one.
+
+    >>> _is_open(b'1,"5 inch', ","), _is_open(b'1,"5"" inch",5"', ",")
+    (True, False)
+    """
+    start, last = 0, line.rfind(b'"')
+    while start <= last:
+        if line[start : start + 1] == b'"':
+            start = _find_closing(line, start + 1)
+            if start < 0:
+                return True
+        start = line.find(separator.encode(), start) + 1
+        if start == 0:
+            return False
+    return False
+
+
+def _find_closing(line: bytes, start: int) -> int:
+    """The place after the quote that closes a field, -1 if there is none; two quotes stand for one."""
+    while (start := line.find(b'"', start)) >= 0:
+        if line[start + 1 : start + 2] != b'"':
+            return start + 1
+        start += 2
+    return -1
+
+
+def _describe_open(path: Path, line: int) -> DataError:
+    return DataError(
+        f"{path.name} must close each quoted field in its line; the quote that opens in line {line} is not "
+        "closed there. Close it, or write a quote that is part of a text twice."
+    )
+
+
+def _is_packed(path: Path) -> bool:
+    return path.name.lower().endswith(".gz")
+
+
+def _open_binary(path: Path) -> IO[bytes] | gzip.GzipFile:
+    return gzip.open(path, "rb") if _is_packed(path) else path.open("rb")

@@ -1,0 +1,273 @@
+"""Tables that lie in several files or in a database: which columns they have, and their rows in lots."""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scorereport._utils.checks import LONGEST_TEXT
+from scorereport._utils.redaction import Redactor, find_passwords
+from scorereport.data.database_sessions import ROLE_REFUSED, connect_duckdb, create_reader, may_leave_session
+from scorereport.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pandas as pd
+    import pyarrow as pa
+    from duckdb import DuckDBPyConnection
+    from sqlalchemy import URL, Engine
+
+#: Rows that are in memory at a time where a table is streamed.
+LOT = 1 << 16
+_WILD = re.compile(r"[*?\[]")
+_OUTSIDE = "it asks for files, the network or extensions outside of the source, which are closed to it."
+
+
+def quote_name(name: str) -> str:
+    """A name for SQL, whatever it is made of."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_text(text: str) -> str:
+    """A text for SQL, whatever it is made of."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def scan_parquet(files: Sequence[Path], *, hive: bool = False) -> str:
+    """SQL that scans Parquet files one after the other; if `hive`, folders like `region=01` make columns."""
+    names = ", ".join(quote_text(_literally(file)) for file in files)
+    by_name = "true" if len(files) > 1 else "false"
+    return (
+        f"read_parquet([{names}], union_by_name={by_name}, hive_partitioning={str(hive).lower()}, "
+        f"hive_types_autocast=false, binary_as_string=true)"
+    )
+
+
+def _literally(file: Path) -> str:
+    """A path in which DuckDB finds no pattern, so that it cannot read other files that match."""
+    name = file.as_posix()
+    if _WILD.search(name) and "\\" in name:  # to DuckDB this ends a folder's name
+        raise DataError(f"{file} cannot be read: rename it without a backslash, or without *, ? and [.")
+    return _WILD.sub(r"[\g<0>]", name)
+
+
+def scannable(files: Sequence[Path]) -> list[str]:
+    """The names by which `scan_parquet` and DuckDB itself refer to files, for `connect_duckdb`."""
+    return sorted({name for file in files for name in (file.as_posix(), _literally(file))})
+
+
+def columns_of(connection: DuckDBPyConnection, relation: str) -> dict[str, str]:
+    """Names and types of the columns of whatever SQL can select from."""
+    rows = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+    return {name: kind for name, kind, *_ in rows}
+
+
+@contextmanager
+def reading(name: str, what: str) -> Iterator[None]:
+    """Tell in one sentence what DuckDB could not read."""
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.Error, OSError) as error:
+        if (
+            isinstance(error, OSError) and error.errno is not None
+        ):  # Arrow's, which hand DuckDB's on, have none
+            raise
+        raise DataError(f"{name} cannot be read as {what}: {_explain(error)}") from error
+
+
+def _explain(error: Exception) -> str:
+    """The first line of what DuckDB says; Arrow hands its errors on by their text."""
+    line = _first_line(error)
+    return _OUTSIDE if line.startswith("Permission Error") else line
+
+
+def read_relation(relation: str, files: Sequence[Path], columns: Sequence[str]) -> pd.DataFrame:
+    """Columns of what DuckDB can scan in these files as one frame."""
+    with connect_duckdb(files=scannable(files)) as connection:
+        return _select(connection, relation, columns).to_pandas()
+
+
+def _select(connection: DuckDBPyConnection, relation: str, columns: Sequence[str]) -> pa.Table:
+    names = ", ".join(map(quote_name, columns))
+    return connection.sql(f"SELECT {names} FROM {relation}").to_arrow_table()
+
+
+@contextmanager
+def open_duckdb_table(
+    path: Path, table: str, name: str, settings: Mapping[str, str | int] | None = None
+) -> Iterator[tuple[DuckDBPyConnection, str]]:
+    """A connection to a DuckDB file that cannot change it, and the table as SQL names it."""
+    with reading(name, "a DuckDB database"):
+        connection = connect_duckdb(path, read_only=True, settings=settings)
+    try:
+        with reading(name, "a table"):
+            relation = _find_duckdb_table(connection, table, path.name)
+        yield connection, relation
+    finally:
+        connection.close()
+
+
+def _find_duckdb_table(connection: DuckDBPyConnection, table: str, where: str) -> str:
+    """The table as SQL names it: that of the main schema, else the only one of that name, or full name."""
+    found = connection.execute(
+        "SELECT table_name, table_schema FROM information_schema.tables ORDER BY ALL"
+    ).fetchall()
+    full = {(name, schema): f"{schema}.{name}" for name, schema in found}
+    fitting = [key for key in full if table in (key[0], full[key])]
+    check_table(table, [table] if fitting else [], [name for name, _ in found], where)
+    name, schema = (table, "main") if (table, "main") in fitting else fitting[0]
+    if len(fitting) > 1 and (name, schema) != (table, "main"):
+        shown = ", ".join(f"`{full[key]}`" for key in fitting)
+        raise DataError(f"{where} has {len(fitting)} tables `{table}`; name one of {shown}.")
+    return f"{quote_name(schema)}.{quote_name(name)}"
+
+
+def read_duckdb_table(path: Path, table: str, name: str, columns: Sequence[str]) -> pd.DataFrame:
+    """Columns of a table of a DuckDB file as a frame."""
+    with open_duckdb_table(path, table, name) as (connection, relation), reading(name, "a table"):
+        return _select(connection, relation, columns).to_pandas()
+
+
+def count_duckdb_rows(path: Path, table: str, name: str) -> int:
+    """How many rows a table of a DuckDB file has."""
+    with open_duckdb_table(path, table, name) as (connection, relation), reading(name, "a table"):
+        found = connection.execute(f"SELECT count(*) FROM {relation}").fetchone()
+    return int(found[0]) if found else 0
+
+
+def count_sql_rows(address: str, table: str) -> int:
+    """How many rows a table or view at an address has."""
+    from sqlalchemy import func, select
+    from sqlalchemy import table as sql_table
+
+    with open_sql(address) as engine:
+        sql_columns(engine, table, table)
+        schema, name = _split(engine, table)
+        with engine.connect() as connection:
+            query = select(func.count()).select_from(sql_table(name, schema=schema))
+            return int(connection.execute(query).scalar_one())
+
+
+def check_table(table: str, known: Sequence[str], shown: Sequence[str], where: str) -> None:
+    """A table or view that the database has."""
+    if table not in known:
+        has = f"it has {', '.join(f'`{name}`' for name in shown[:12])}" if shown else "it has none"
+        raise DataError(f"{where} has no table `{table}`; {has}.")
+
+
+@contextmanager
+def open_sql(address: str) -> Iterator[Engine]:
+    """A database at an SQLAlchemy address, only read; messages do not show its login."""
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        url = make_url(address)
+        engine = create_reader(url)
+    except (SQLAlchemyError, ImportError, ValueError) as error:
+        raise _refuse(address, _first_line(error)) from None
+    try:
+        _check_sqlite_file(url)
+        _check_role(engine, address)
+        yield engine
+    except SQLAlchemyError as error:
+        raise _refuse(address, _first_line(error)) from None
+    finally:
+        engine.dispose()
+
+
+def _check_sqlite_file(url: URL) -> None:
+    if url.get_backend_name() != "sqlite":
+        return
+    name = url.database or ""
+    if name in ("", ":memory:") or name.startswith("file:"):
+        raise UsageError(
+            f"The address of a SQLite source must name a file, such as sqlite:///scores.db; got {name!r}."
+        )
+    if not Path(name).is_file():
+        raise UsageError(f"{name} is not a file.")
+
+
+def _check_role(engine: Engine, address: str) -> None:
+    if engine.dialect.name != "postgresql":
+        return
+    with engine.connect() as connection:
+        if may_leave_session(connection):
+            raise _refuse(address, ROLE_REFUSED)
+
+
+def _refuse(address: str, reason: str) -> DataError:
+    redactor = Redactor(find_passwords(address))
+    return DataError(redactor.redact(f"{address} cannot be read: {reason}"))
+
+
+def sql_columns(engine: Engine, table: str, where: str) -> list[str]:
+    """Names of the columns of a table or view."""
+    from sqlalchemy import inspect
+
+    schema, name = _split(engine, table)
+    found = inspect(engine)
+    known = [*found.get_table_names(schema), *found.get_view_names(schema)]
+    check_table(name, known, sorted(known), where)
+    return [column["name"] for column in found.get_columns(name, schema)]
+
+
+def stream_sql(
+    engine: Engine, table: str, columns: Sequence[str], rows: int = LOT
+) -> Iterator[dict[str, list[Any]]]:
+    """The rows of a table in lots, by a cursor on the server: nothing else is in memory."""
+    from sqlalchemy import select
+    from sqlalchemy import table as sql_table
+
+    schema, name = _split(engine, table)
+    cut = _cut_texts(engine, name, schema, columns)
+    query: Any = select(*cut).select_from(sql_table(name, schema=schema))
+    with engine.connect() as connection:
+        result = connection.execution_options(stream_results=True, yield_per=rows).execute(query)
+        for lot in result.partitions(rows):
+            yield dict(zip(columns, map(list, zip(*lot, strict=True)), strict=True))
+
+
+def _cut_texts(engine: Engine, table: str, schema: str | None, columns: Sequence[str]) -> list[Any]:
+    """Columns of which no more is sent than one character too many for a label."""
+    import sqlalchemy as sa
+
+    types = {found["name"]: found["type"] for found in sa.inspect(engine).get_columns(table, schema)}
+    cut = []
+    for name in columns:
+        column: Any = sa.column(name)
+        part, kind = sa.func.substr(column, 1, LONGEST_TEXT + 1), types.get(name)
+        if engine.dialect.name == "sqlite":  # where the type of a column does not bind its values
+            column = sa.case((sa.func.typeof(column).in_(["text", "blob"]), part), else_=column)
+        elif isinstance(kind, (sa.String, sa.LargeBinary)) and not isinstance(kind, sa.Enum):
+            column = part
+        cut.append(column.label(name))
+    return cut
+
+
+def _split(engine: Engine, table: str) -> tuple[str | None, str]:
+    """Schema and name of a table, whose name may have a point in it."""
+    from sqlalchemy import inspect
+
+    schema, _, name = table.rpartition(".")
+    return (None, table) if not schema or inspect(engine).has_table(table) else (schema, name)
+
+
+def read_sql_table(engine: Engine, table: str, columns: Sequence[str]) -> pd.DataFrame:
+    """Columns of a table or view as a frame."""
+    import pandas as pd
+
+    gathered: dict[str, list[Any]] = {name: [] for name in columns}
+    for lot in stream_sql(engine, table, columns):
+        for name, values in lot.items():
+            gathered[name] += values
+    return pd.DataFrame(gathered)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0].rstrip(".") + "."

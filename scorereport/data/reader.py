@@ -1,0 +1,254 @@
+"""`read_predictions()`: outcomes and forecasts out of a table, checked, with a record of every row.
+
+Rows are counted from 0, the first row below a header.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport._utils.checks import (
+    SUM_TOLERANCE,
+    check_option,
+    refuse_extreme_weights,
+    refuse_fractions,
+    refuse_rows,
+)
+from scorereport._utils.memory import give_back_memory
+from scorereport.data.columns import (
+    bounded_numbers,
+    class_indices,
+    dates,
+    label_text,
+    label_texts,
+    outcome_values,
+)
+from scorereport.data.hashing import hash_file
+from scorereport.data.predictions import DroppedRows, MissingValues, RowFlow
+from scorereport.data.reading_columns import read_columns
+from scorereport.data.roles import Roles, check_forecasts, check_kind, columns_of_models
+from scorereport.data.scorereport_predictions import (
+    ClassPredictions,
+    Predictions,
+    Rescaled,
+    check_class_names,
+)
+from scorereport.data.sources import describe
+from scorereport.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from scorereport._utils.arrays import FloatArray, IntArray
+    from scorereport.data.roles import Forecasts
+
+
+def read_predictions(  # noqa: PLR0913  # each part that a column may play has its name
+    source: Any,
+    *,
+    outcome: str,
+    forecasts: Forecasts,
+    classes: Sequence[object] | None = None,
+    ordered: bool = False,
+    normalize: bool = False,
+    weight: str | None = None,
+    weight_kind: str = "sampling",
+    group: str | Sequence[str] | None = None,
+    cluster: str | None = None,
+    grade: str | None = None,
+    time: str | None = None,
+    positive: object = None,
+    missing: str = "refuse",
+    table: str | None = None,
+) -> Predictions | ClassPredictions:
+    """Read outcomes and forecast probabilities from a table: of an event or, with `classes`, of K classes.
+
+    Parameters
+    ----------
+    source : a DataFrame (pandas, polars or pyarrow), the path of a .csv, .csv.gz or .parquet file, a folder
+        or pattern of .parquet files, or a database, of which `table` names a table: the path of a .duckdb
+        file, or an address that SQLAlchemy takes
+    outcome : the column of outcomes: 0/1, True/False, or two labels of which `positive` names one; of K
+        classes, the column of their labels
+    forecasts : one column of probabilities for each model; of K classes, the names of the models, whose
+        columns are called `model_class`, or a mapping from each model to its K columns
+    classes : the labels of the K classes, in the order of the columns; a class that never came is kept
+    ordered : whether the classes are ordered, from first to last
+    normalize : divide the probabilities of each row by their sum, and record it; otherwise a row that
+        does not sum to 1 within 1e-6 is refused
+    weight, group, cluster, grade, time : optional columns of case weights, of subgroups (one or several
+        columns), of clusters of dependent rows, of rating grades, and of dates
+    weight_kind : "sampling" weights, of rows that were drawn once and stand for others, or "frequency", how
+        often each row was observed, in whole numbers
+    positive : the label that counts as the event
+    missing : "refuse" rows with missing values, or "drop" them and count them in the row flow
+    table : the table or view of a database
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"default": ["no", "yes", "no"], "logit": [0.1, 0.7, None]})
+    >>> p = read_predictions(frame, outcome="default", forecasts=["logit"], positive="yes", missing="drop")
+    >>> p.outcome, p.row_flow.read, p.row_flow.kept, p.row_flow.dropped
+    (array([0., 1.]), 3, 2, (DroppedRows(reason='missing `logit`', rows=1),))
+    >>> p.row_flow.missing
+    (MissingValues(column='default', rows=0), MissingValues(column='logit', rows=1))
+
+    >>> frame = pd.DataFrame({"grade": ["b", "a"], "m_a": [0.2, 0.6], "m_b": [0.8, 0.4]})
+    >>> p = read_predictions(frame, outcome="grade", forecasts=["m"], classes=["a", "b"], ordered=True)
+    >>> p.outcome, p.forecasts["m"].tolist()
+    (array([1, 0]), [[0.2, 0.8], [0.6, 0.4]])
+    """
+    check_option(missing, "missing", ("refuse", "drop"))
+    labels = None if classes is None else check_class_names(classes)
+    check_forecasts(forecasts)
+    check_kind(labels, forecasts, positive=positive, grade=grade, ordered=ordered, normalize=normalize)
+    columns_of = columns_of_models(forecasts, labels)
+    roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time, weight_kind)
+    columns = _read_clean(source, table, roles, labels, positive=positive, normalize=normalize)
+    rows, row_flow = _complete_rows(columns, drop=missing == "drop")
+    if row_flow.dropped:
+        columns = {name: values[rows] for name, values in columns.items()}
+    shared = _collect(columns, roles, rows, row_flow)
+    shared |= {"source": describe(source, table), "file_sha256": hash_file(source, table)}
+    shared |= {"weight_kind": weight_kind}
+    if labels is None:
+        forecast = {name: columns[name] for name in columns_of}
+        event = "1" if positive is None else label_text(positive)
+        return Predictions(outcome=columns[roles.outcome], forecasts=forecast, positive=event, **shared)
+    tables, rescaled = _make_tables(columns, columns_of, rows, normalize=normalize)
+    shared |= {"classes": labels, "ordered": ordered, "rescaled": rescaled}
+    return ClassPredictions(outcome=columns[roles.outcome].astype(np.int64), forecasts=tables, **shared)
+
+
+def _read_clean(
+    source: Any,
+    table: str | None,
+    roles: Roles,
+    classes: tuple[str, ...] | None,
+    *,
+    positive: object,
+    normalize: bool,
+) -> dict[str, NDArray[Any]]:
+    """All columns of a source as clean arrays; its raw ones, which are as large, are gone by then."""
+    raw = read_columns(source, roles.numbers, roles.labels, table)
+    columns = _clean(raw, roles, classes, positive=positive, normalize=normalize)
+    del raw
+    give_back_memory()
+    return columns
+
+
+def _clean(
+    frame: pd.DataFrame, roles: Roles, classes: tuple[str, ...] | None, *, positive: object, normalize: bool
+) -> dict[str, NDArray[Any]]:
+    """All columns as arrays that obey their rules, missing values apart."""
+    came = frame[roles.outcome]
+    columns: dict[str, NDArray[Any]] = {
+        roles.outcome: outcome_values(came, roles.outcome, positive)
+        if classes is None
+        else class_indices(came, roles.outcome, classes)
+    }
+    for name in roles.numbers:
+        is_bounded = name != roles.weight and not normalize
+        columns[name] = bounded_numbers(frame[name], name, upper=1.0 if is_bounded else np.inf)
+    if roles.weight is not None:
+        refuse_extreme_weights(columns[roles.weight], roles.weight)
+    if roles.weight is not None and roles.weight_kind == "frequency":
+        refuse_fractions(columns[roles.weight], roles.weight)
+    for name in roles.texts:
+        columns[name] = label_texts(frame[name], name)
+    if roles.time is not None:
+        columns[roles.time] = dates(frame[roles.time], roles.time)
+    return columns
+
+
+def _collect(
+    columns: dict[str, NDArray[Any]], roles: Roles, rows: IntArray, row_flow: RowFlow
+) -> dict[str, Any]:
+    """The columns beside outcomes and forecasts, with their names, and which rows they are."""
+    return {
+        "weight": None if roles.weight is None else columns[roles.weight],
+        "groups": {name: columns[name] for name in roles.groups},
+        "cluster": None if roles.cluster is None else columns[roles.cluster],
+        "grade": None if roles.grade is None else columns[roles.grade],
+        "time": None if roles.time is None else columns[roles.time],
+        "outcome_name": roles.outcome,
+        "time_name": "time" if roles.time is None else roles.time,
+        "weight_name": "weight" if roles.weight is None else roles.weight,
+        "row_flow": row_flow,
+        "rows": rows if row_flow.dropped else None,
+    }
+
+
+def _make_tables(
+    columns: dict[str, NDArray[Any]],
+    columns_of: Mapping[str, Sequence[str]],
+    rows: IntArray,
+    *,
+    normalize: bool,
+) -> tuple[dict[str, FloatArray], tuple[Rescaled, ...]]:
+    """A row of K probabilities per case for each model, rescaled if asked for."""
+    tables = {
+        model: np.column_stack([columns[name] for name in names]) for model, names in columns_of.items()
+    }
+    rescaled = []
+    for model, table in tables.items():
+        total = table.sum(axis=1)
+        is_off = np.abs(total - 1) > SUM_TOLERANCE
+        if not normalize:
+            _refuse_sums(model, total, is_off, rows)
+            continue
+        if (total == 0).any():
+            _refuse_at(rows, total, total == 0, f"The probabilities of {model} must not all be 0")
+        tables[model] = table / total[:, None]
+        furthest = float(total[np.abs(total - 1).argmax()])
+        rescaled.append(Rescaled(model=model, rows=int(is_off.sum()), furthest_sum=furthest))
+    return tables, tuple(rescaled)
+
+
+def _refuse_sums(model: str, total: FloatArray, is_off: NDArray[np.bool_], rows: IntArray) -> None:
+    if is_off.any():
+        way_out = " Mend them, or pass normalize=True (--normalize) to divide each row by its sum."
+        rule = f"The probabilities of {model} must sum to 1 within {SUM_TOLERANCE:g} in each row"
+        _refuse_at(rows, total, is_off, rule, way_out)
+
+
+def _refuse_at(
+    rows: IntArray, values: FloatArray, is_bad: NDArray[np.bool_], rule: str, way_out: str = ""
+) -> None:
+    """Refuse by the rows of the source, from which some may have been dropped."""
+    where = np.zeros(rows[-1] + 1, dtype=bool)
+    where[rows] = is_bad
+    at_source = np.full(len(where), np.nan)
+    at_source[rows] = values
+    refuse_rows(at_source, where, rule, way_out)
+
+
+def _complete_rows(columns: dict[str, NDArray[Any]], *, drop: bool) -> tuple[IntArray, RowFlow]:
+    """Rows without missing values; a row that lacks several is counted for the first."""
+    n = len(next(iter(columns.values())))
+    is_kept = np.ones(n, dtype=bool)
+    dropped, missing = [], []
+    for name, values in columns.items():
+        lacks = _is_missing(values)
+        if lacks.any() and not drop:
+            way_out = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
+            refuse_rows(np.full(n, np.nan), lacks, f"`{name}` must not be missing", way_out)
+        if (newly := lacks & is_kept).any():
+            dropped.append(DroppedRows(reason=f"missing `{name}`", rows=int(newly.sum())))
+        missing.append(MissingValues(column=name, rows=int(lacks.sum())))
+        is_kept &= ~lacks
+    if not is_kept.any():
+        raise DataError(f"No row is complete: all {n} rows lack a value in one of {', '.join(columns)}.")
+    kept = np.flatnonzero(is_kept)
+    counts = tuple(missing) if dropped else ()
+    return kept, RowFlow(read=n, kept=len(kept), dropped=tuple(dropped), missing=counts)
+
+
+def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype == object:
+        return np.array([value is None for value in values.tolist()])
+    return np.isnat(values) if values.dtype.kind == "M" else np.isnan(values)

@@ -1,0 +1,168 @@
+"""The evaluation of binary models: everything that a results document says of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from scorereport.evaluation.notes import describe_groups, describe_rows_and_models, describe_untried
+from scorereport.evaluation.subgroups import compare_groups, evaluate_all_groups
+from scorereport.evaluation.summaries import (
+    adjust_calibration,
+    adjust_scores,
+    choose_measures,
+    collect_curves,
+    decide,
+    describe_forecasts,
+    describe_sample,
+    panel_of,
+    score_fit,
+)
+from scorereport.evaluation.uncertainty import compare, draw_bands, examine_calibration, infer, recalibrate
+from scorereport.inference.decisions import tally_rows
+from scorereport.inference.fits import Fits
+from scorereport.inference.grades import grade_tests
+from scorereport.inference.nelson_scale import scale_forecast
+from scorereport.results.model_records import (
+    Comparisons,
+    DataSummary,
+    ModelCalibration,
+    ModelResult,
+    ModelScores,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scorereport._utils.arrays import IntArray
+    from scorereport.data.scorereport_predictions import Predictions
+    from scorereport.inference.losses import Measure
+    from scorereport.inference.panel import Panel
+    from scorereport.reliability.fit import Corp
+    from scorereport.results.model_records import SampleSummary, Settings
+
+
+def evaluate_binary(predictions: Predictions, settings: Settings) -> dict[str, Any]:
+    """All parts of the evaluation of binary models, by name."""
+    panel = panel_of(predictions)
+    fits = Fits(panel)
+    measures = choose_measures(settings)
+    sample, scores = _score_models(len(predictions), fits, measures)
+    comparisons = Comparisons()
+    if settings.resamples > 0:
+        inferred = infer(panel, fits, sample, scores, measures, settings)
+        sample, scores = inferred.sample, adjust_scores(inferred.models)
+        comparisons = compare(panel, inferred, settings)
+    by_column, windows = evaluate_all_groups(predictions, settings, partial(_score_rows, predictions))
+    models = [_describe_model(predictions, panel, fits, scores[name], settings) for name in panel.forecasts]
+    return {
+        "data": _describe_data(predictions, panel, sample),
+        "models": _adjust_models(models),
+        "comparisons": comparisons,
+        "groups": tuple(group for found in by_column.values() for group in found),
+        "windows": windows,
+        "heterogeneity": compare_groups(predictions, by_column, settings),
+        "notes": (
+            *describe_rows_and_models(predictions, settings),
+            *describe_untried(models, settings),
+            *describe_groups([*by_column.items(), (predictions.time_name, windows)], settings),
+        ),
+    }
+
+
+def _score_models(
+    rows: int, fits: Mapping[str, Corp], measures: list[Measure]
+) -> tuple[SampleSummary, dict[str, ModelScores]]:
+    """Describe the sample and score the models, one after the other."""
+    scores = {}
+    for name in fits:
+        fit = fits[name]
+        sample, scores[name] = describe_sample(rows, fit), score_fit(name, fit, measures)
+        del fit  # of many rows there is room for one
+    return sample, scores
+
+
+def _score_rows(
+    predictions: Predictions, rows: IntArray, settings: Settings | None
+) -> tuple[SampleSummary, tuple[ModelScores, ...]]:
+    """Count the cases of some rows and, if there are settings, score them."""
+    panel = panel_of(predictions, rows)
+    fits = Fits(panel)
+    if settings is None:
+        return describe_sample(len(rows), next(iter(fits.values()))), ()
+    measures = choose_measures(settings)
+    sample, models = _score_models(len(rows), fits, measures)
+    if settings.resamples > 0:
+        inferred = infer(panel, fits, sample, models, measures, settings)
+        sample, models = inferred.sample, inferred.models
+    return sample, tuple(models.values())
+
+
+def _adjust_models(models: list[ModelResult]) -> tuple[ModelResult, ...]:
+    """The models with p-values of calibration tests adjusted for their number."""
+    calibrations = adjust_calibration([model.calibration for model in models])
+    return tuple(replace(model, calibration=c) for model, c in zip(models, calibrations, strict=True))
+
+
+def _describe_model(
+    predictions: Predictions, panel: Panel, fits: Mapping[str, Corp], scores: ModelScores, settings: Settings
+) -> ModelResult:
+    infers = settings.resamples > 0
+    return ModelResult(
+        model=scores.model,
+        scores=scores,
+        **_describe_fit(fits[scores.model], settings),
+        calibration=_calibrate(predictions, panel, scores.model, settings) if infers else None,
+        recalibration=recalibrate(panel, scores.model, settings) if infers else (),
+        scale=scale_forecast(
+            panel,
+            scores.model,
+            n_bins=settings.scale_bins,
+            limit=settings.scale_limit,
+            level=settings.level,
+            resamples=settings.resamples,
+            seed=settings.seed,
+        ),
+    )
+
+
+def _describe_fit(fit: Corp, settings: Settings) -> dict[str, Any]:
+    """What is read from the fit of a model, which is not needed beyond."""
+    tally = tally_rows(fit, settings.level) if settings.resamples > 0 else None
+    return {
+        "forecasts": describe_forecasts(fit),
+        "murphy": fit.murphy(),
+        "curves": collect_curves(fit, settings.curve_points, tally=tally),
+        "bands": draw_bands(fit, settings) if settings.resamples > 0 else (),
+        "thresholds": decide(fit, settings, tally),
+    }
+
+
+def _calibrate(predictions: Predictions, panel: Panel, model: str, settings: Settings) -> ModelCalibration:
+    found = examine_calibration(panel, model, settings)
+    if predictions.grade is None or not panel.units.are_repeated_rows:
+        return found
+    tests = grade_tests(
+        predictions.outcome,
+        predictions.forecasts[model],
+        predictions.grade,
+        sample_weight=predictions.weight,
+        weight_kind=predictions.weight_kind,
+    )
+    return replace(found, grades=tests)
+
+
+def _describe_data(predictions: Predictions, panel: Panel, sample: SampleSummary) -> DataSummary:
+    return DataSummary(
+        source=predictions.source,
+        outcome=predictions.outcome_name,
+        positive=predictions.positive,
+        weighted=predictions.weight is not None,
+        weight_kind="" if predictions.weight is None else predictions.weight_kind,
+        clusters=None if panel.cluster is None else int(panel.cluster.max()) + 1,
+        row_flow=predictions.row_flow,
+        sample=sample,
+        sha256=predictions.sha256,
+        file_sha256=predictions.file_sha256,
+    )

@@ -1,0 +1,201 @@
+"""One sample under models of K classes: all measures, the two decompositions, intervals and tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport._utils.formatting import counted
+from scorereport.evaluation.calibration import judge_calibration
+from scorereport.evaluation.class_bootstrap import SKILL, bootstrap_classes, skill_of
+from scorereport.evaluation.class_measures import (
+    KAPPA,
+    MeanMeasure,
+    TableMeasure,
+    choose_mean_measures,
+    choose_table_measures,
+    order_of_tables,
+)
+from scorereport.evaluation.class_views import ExaminedView, Family, examine_view
+from scorereport.inference.calibration_in_time import needs_time, note_independence
+from scorereport.inference.class_panel import ClassPanel
+from scorereport.inference.component_tests import is_miscalibrated
+from scorereport.inference.components import (
+    COMPONENTS,
+    FEW_EVENTS,
+    component_interval,
+    describe_few_cases,
+)
+from scorereport.inference.contrasts import ScoredModel
+from scorereport.inference.rates import rate_interval
+from scorereport.results.model_records import IndependentCases, ModelScores, SampleSummary, ScoreValue
+from scorereport.scores.hard_labels import confusion_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scorereport.inference.bootstrap_results import Bootstrap
+    from scorereport.inference.components import ComponentEstimate
+    from scorereport.results.model_records import Settings
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Assessment:
+    """What is known of a sample: every model's scores, and its views one by one."""
+
+    panel: ClassPanel
+    families: list[Family]
+    examined: list[list[ExaminedView]]
+    models: dict[str, ModelScores]
+
+    def scored(self, place: int, model: str) -> ScoredModel:
+        """A model under the score of a family, for comparisons of its components."""
+        family = self.families[place]
+        overfit = family.overfit([found.overfits[model] for found in self.examined[place]])
+        return ScoredModel(name=model, losses=family.losses(model), overfit=overfit)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measures:
+    """The measures of an evaluation, of the kind that are means and of those of the confusion table."""
+
+    means: list[MeanMeasure]
+    tables: list[TableMeasure]
+    names: tuple[str, ...]
+
+
+def choose_class_measures(n_classes: int, settings: Settings, *, ordered: bool) -> Measures:
+    """All measures of models of K classes."""
+    return Measures(
+        means=choose_mean_measures(n_classes, settings, ordered=ordered),
+        tables=choose_table_measures(ordered=ordered),
+        names=order_of_tables(ordered=ordered),
+    )
+
+
+def assess(panel: ClassPanel, families: list[Family], measures: Measures, settings: Settings) -> Assessment:
+    """Score every model on a sample, with intervals and tests if resamples are asked for."""
+    examined = [[examine_view(view, settings) for view in family.views] for family in families]
+    models = {name: _score(panel, families, measures, name) for name in panel.forecasts}
+    found = Assessment(panel=panel, families=families, examined=examined, models=models)
+    if settings.resamples == 0:
+        return found
+    boot = bootstrap_classes(
+        panel, measures.means, measures.tables, resamples=settings.resamples, seed=settings.seed
+    )
+    inferred = {
+        name: replace(
+            _add_components(found, name, settings),
+            scores=tuple(_add_intervals(panel, known, boot, settings)),
+        )
+        for name, known in models.items()
+    }
+    return replace(found, models=inferred)
+
+
+def describe_class_sample(rows: int, panel: ClassPanel) -> SampleSummary:
+    """Size of a sample, and what the cases of each class weigh."""
+    units, outcome = panel.units, panel.outcome
+    independent = IndependentCases(
+        unit=units.unit,
+        total=units.count_draws(np.full(len(outcome), True)),
+        events=np.nan,
+        non_events=np.nan,
+        classes=tuple(units.count_draws(outcome == place) for place in range(panel.n_classes)),
+    )
+    return SampleSummary(
+        rows=rows,
+        total=units.total,
+        events=np.nan,
+        classes=tuple(panel.class_weight.tolist()),
+        independent=independent,
+    )
+
+
+def _score(panel: ClassPanel, families: Sequence[Family], measures: Measures, model: str) -> ModelScores:
+    """All measures of a model, in the order of tables, and the decompositions."""
+    p, label = panel.forecasts[model], panel.labels[model]
+    table = confusion_table(panel.outcome, label, panel.n_classes, panel.weight)
+    values = {}
+    for mean in measures.means:
+        value = panel.units.mean(mean.score(panel.outcome, p))
+        skill = skill_of(value, mean, panel.class_weight)
+        values[mean.name] = ScoreValue(name=mean.name, value=value, skill=skill)
+    for measure in measures.tables:
+        value = float(measure.value(table))
+        skill = value if measure.name == KAPPA else np.nan  # kappa is a skill; F1 has no constant to beat
+        values[measure.name] = ScoreValue(name=measure.name, value=value, skill=skill)
+    return ModelScores(
+        model=model,
+        scores=tuple(values[name] for name in measures.names),
+        decompositions=tuple(family.decompose(model) for family in families),
+    )
+
+
+def _add_intervals(
+    panel: ClassPanel, known: ModelScores, boot: Bootstrap, settings: Settings
+) -> Iterator[ScoreValue]:
+    names = {statistic.measure for statistic in boot.statistics}
+    few = _warn_of_rare_class(panel)
+    for score in known.scores:
+        interval, skill = (
+            boot.interval(known.model, name, level=settings.level, method=settings.interval_method)
+            if name in names
+            else None
+            for name in (score.name, f"{score.name}{SKILL}")
+        )
+        if score.name == "accuracy":
+            right = (panel.labels[known.model] == panel.outcome).astype(np.float64)
+            interval = rate_interval(score.name, right, panel.units, settings.level)
+        if score.name == KAPPA and interval is not None:
+            skill = replace(interval, measure=f"{KAPPA}{SKILL}")
+        if skill is not None:
+            skill = replace(skill, note=skill.note or few)
+        yield replace(score, interval=interval, skill_interval=skill)
+
+
+def _warn_of_rare_class(panel: ClassPanel) -> str:
+    """A warning for intervals that rest on resamples alone, where some class was observed rarely."""
+    counts = [panel.units.count(panel.outcome == label) for label in range(panel.n_classes)]
+    fewest = min(count for count in counts if count > 0)
+    if fewest >= FEW_EVENTS:
+        return ""
+    cases = describe_few_cases(fewest, "case", are_effective=not panel.units.are_repeated_rows)
+    return f"Only {cases} of a class: with fewer than {FEW_EVENTS} this interval says little."
+
+
+def _add_components(found: Assessment, model: str, settings: Settings) -> ModelScores:
+    """Both components of each family with their intervals, and the tests of calibration."""
+    tests = judge_calibration(
+        found.panel, found.families, model, resamples=settings.resamples, seed=settings.seed
+    )
+    tests = tuple(map(note_independence, tests)) if needs_time(found.panel) else tests
+    components: list[ComponentEstimate] = []
+    for place, test in enumerate(tests):
+        scored = found.scored(place, model)
+        components += [
+            component_interval(
+                scored.losses,
+                component,
+                scored.overfit,
+                found.panel.units,
+                level=settings.level,
+                is_shown=is_miscalibrated(test, settings.level, settings.resamples),
+                note=_warn_of_few(found.examined[place]),
+            )
+            for component in COMPONENTS
+        ]
+    return replace(found.models[model], components=tuple(components), miscalibration_tests=tests)
+
+
+def _warn_of_few(examined: Sequence[ExaminedView]) -> str:
+    """A warning where some views have too few events for their part of an interval to say much."""
+    samples = [found.sample for found in examined]
+    counts = [sample.independent for sample in samples if sample.independent is not None]
+    few = sum(min(of_view.events, of_view.non_events) < FEW_EVENTS for of_view in counts)
+    if not few:
+        return ""
+    of_views = f"{few} of {counted(len(samples), 'binary view')}"
+    return f"{of_views} {'has' if few == 1 else 'have'} fewer than {FEW_EVENTS} events or non-events."

@@ -1,0 +1,159 @@
+"""The bootstrap of models of K classes: every measure and its skill, on the same resamples."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.inference.bootstrap_resamples import bootstrap_parts
+from scorereport.inference.rare_cases import FEW_CASES, bound_mean, has_few, split_rows
+from scorereport.inference.replicates import make_statistic
+from scorereport.scores.registry import REGISTRY
+from scorereport.scores.skills import relative_skill
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.evaluation.class_measures import MeanMeasure, TableMeasure
+    from scorereport.inference.bootstrap_results import Bootstrap
+    from scorereport.inference.class_panel import ClassPanel
+    from scorereport.inference.replicates import Part, Statistic
+
+SKILL = " skill"
+
+
+def bootstrap_classes(
+    panel: ClassPanel,
+    means: Sequence[MeanMeasure],
+    tables: Sequence[TableMeasure],
+    *,
+    resamples: int,
+    seed: int,
+) -> Bootstrap:
+    """All measures of all models, with the skill of those that have a constant forecast to beat."""
+    parts: list[Part] = [MeanScores(panel, means), ConfusionTables(panel, tables)]
+    return bootstrap_parts(panel, parts, {}, resamples=resamples, seed=seed)
+
+
+class MeanScores:
+    """Mean scores, and the skills that follow from them and from the shares of the classes."""
+
+    def __init__(self, panel: ClassPanel, measures: Sequence[MeanMeasure]) -> None:
+        self.panel, self.measures = panel, measures
+        self.keys = [(model, measure) for model in panel.forecasts for measure in measures]
+        self.scores = np.array([m.score(panel.outcome, panel.forecasts[model]) for model, m in self.keys])
+        self.is_finite = np.isfinite(self.scores).all(axis=1)
+        self.scores[~self.is_finite] = 0.0
+
+    def values(self, weight: FloatArray) -> FloatArray:
+        """Weights of the classes, then weighted sums of each score."""
+        classes = np.bincount(self.panel.outcome, weights=weight, minlength=self.panel.n_classes)
+        sums = np.einsum("ji,i->j", self.scores, weight)  # no BLAS: its sums depend on its threads
+        return np.append(classes, sums)
+
+    def finish(self, drawn: FloatArray) -> Iterator[Statistic]:
+        """Mean and skill of each model by each measure."""
+        totals = np.vstack([self.values(self.panel.units.row_weight), drawn])
+        classes, sums = np.split(totals, [self.panel.n_classes], axis=1)
+        means = sums / classes.sum(axis=1, keepdims=True)
+        means[:, ~self.is_finite] = np.inf
+        limits = {m.name: (m.reference(classes), m.perfect(classes)) for m in self.measures}
+        for place, (model, measure) in enumerate(self.keys):
+            mean, (reference, perfect) = means[:, place], limits[measure.name]
+            way = reference - perfect
+            skill = np.divide(reference - mean, way, out=np.full(len(way), np.nan), where=way != 0)
+            rare = partial(bound_class_mean, self.panel, model, measure, self.scores[place])
+            yield make_statistic(model, measure.name, mean, partial(self._scores_at, place), rare)
+            influence = partial(self._skill_influence, place, measure, float(skill[0]), float(way[0]))
+            yield make_statistic(model, f"{measure.name}{SKILL}", skill, influence)
+
+    def _scores_at(self, place: int) -> FloatArray:
+        return self.scores[place]
+
+    def _skill_influence(self, place: int, measure: MeanMeasure, skill: float, way: float) -> FloatArray:
+        """How a case moves the skill: by its score and, by its class, the constant and the perfect ones."""
+        outcome = self.panel.outcome
+        constant = self._constant_by_class(measure)[outcome]
+        perfect = measure.perfect(np.eye(self.panel.n_classes))[outcome]
+        return ((constant - self.scores[place]) - skill * (constant - perfect)) / way
+
+    def _constant_by_class(self, measure: MeanMeasure) -> FloatArray:
+        """How the reference grows with the cases of each class: by a small step."""
+        weight = self.panel.class_weight
+        step = weight.sum() * 1e-6
+        grown = weight + step * np.eye(len(weight))
+        rise = measure.reference(grown) * grown.sum(axis=1) - measure.reference(weight[None]) * weight.sum()
+        return rise / step
+
+
+def bound_class_mean(
+    panel: ClassPanel, model: str, measure: MeanMeasure, scores: FloatArray, level: float
+) -> tuple[float, float]:
+    """The interval of a mean score that rare classes, and rare surprises, ask for; NaN if none is rare.
+
+    A surprise is a class that the model does not call likeliest. Each forecast stands for one of the classes
+    that are asked about, in turn: an average over all of them would take a score of each.
+    """
+    units, label, turn = panel.units, panel.labels[model], np.arange(len(panel.outcome))
+    counts = [units.count(panel.outcome == k) for k in range(panel.n_classes)]
+    rare = np.flatnonzero(np.array(counts) < FEW_CASES)
+    other = (label + 1 + turn % (panel.n_classes - 1)) % panel.n_classes
+    kinds = [(panel.outcome != label, other)]
+    kinds += [(np.isin(panel.outcome, rare), rare[turn % len(rare)])] if len(rare) else []
+    splits = [
+        split_rows(
+            kind.astype(np.float64),
+            scores,
+            (measure.score(asked, panel.forecasts[model]), scores),
+            units,
+            level,
+        )
+        for kind, asked in kinds
+        if has_few(kind.astype(np.float64), units)
+    ]
+    error, quantile = units.standard_error(scores), units.critical_value(level)
+    bounds = bound_mean(units.mean(scores), error, splits, quantile=quantile, level=level)
+    known = REGISTRY[measure.name]
+    lower, upper = np.clip(bounds, known.lower, known.upper)
+    return float(lower), float(upper)
+
+
+class ConfusionTables:
+    """Measures of the confusion table of each model."""
+
+    def __init__(self, panel: ClassPanel, measures: Sequence[TableMeasure]) -> None:
+        self.panel, self.measures = panel, measures
+        self.cells = [panel.outcome * panel.n_classes + label for label in panel.labels.values()]
+
+    def values(self, weight: FloatArray) -> FloatArray:
+        """The measures of each model under these weights."""
+        tables = self._tables(weight)
+        return np.concatenate([measure.value(tables) for measure in self.measures])
+
+    def finish(self, drawn: FloatArray) -> Iterator[Statistic]:
+        """A statistic for each measure and model."""
+        weight = self.panel.units.row_weight
+        values = np.vstack([self.values(weight), drawn])
+        keys = [(measure, model) for measure in self.measures for model in self.panel.forecasts]
+        for column, (measure, model) in zip(values.T, keys, strict=True):
+            yield make_statistic(model, measure.name, column, partial(self.influence, measure, model))
+
+    def influence(self, measure: TableMeasure, model: str) -> FloatArray:
+        """How each case moves a measure, as if it were a mean: the slope at its cell, times the total."""
+        place = list(self.panel.forecasts).index(model)
+        table = self._tables(self.panel.units.row_weight)[place]
+        return (measure.slope(table) * table.sum()).ravel()[self.cells[place]]
+
+    def _tables(self, weight: FloatArray) -> FloatArray:
+        size = self.panel.n_classes
+        counts = [np.bincount(cells, weights=weight, minlength=size**2) for cells in self.cells]
+        return np.array(counts, dtype=np.float64).reshape(-1, size, size)
+
+
+def skill_of(mean: float, measure: MeanMeasure, class_weight: FloatArray) -> float:
+    """Skill of a mean score against the constant forecast."""
+    weight = class_weight[None]
+    return relative_skill(mean, float(measure.reference(weight)[0]), float(measure.perfect(weight)[0]))

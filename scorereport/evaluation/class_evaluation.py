@@ -1,0 +1,165 @@
+"""The evaluation of models of K classes: everything that a results document says of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from scorereport.evaluation.class_assessment import assess, choose_class_measures, describe_class_sample
+from scorereport.evaluation.class_measures import choose_cost
+from scorereport.evaluation.class_views import describe_family, make_families
+from scorereport.evaluation.classes_notes import describe_classes_and_models
+from scorereport.evaluation.comparing import compare_class_models
+from scorereport.evaluation.notes import describe_dependence, describe_groups, describe_groups_without_weight
+from scorereport.evaluation.subgroups import compare_groups, evaluate_all_groups
+from scorereport.evaluation.summaries import adjust_scores
+from scorereport.inference.class_panel import make_class_panel
+from scorereport.inference.nelson_scale import scale_panel
+from scorereport.inference.rates import rate_interval
+from scorereport.inference.retention_bands import retain_panel
+from scorereport.results.class_records import ClassModelResult, Confusion
+from scorereport.results.model_records import ClassCount, ClassSummary, Comparisons, DataSummary
+from scorereport.scores.hard_labels import confusion_table
+
+if TYPE_CHECKING:
+    from scorereport._utils.arrays import IntArray
+    from scorereport.data.scorereport_predictions import ClassPredictions
+    from scorereport.evaluation.class_assessment import Assessment, Measures
+    from scorereport.inference.class_panel import ClassPanel
+    from scorereport.inference.retention_bands import RetentionBand
+    from scorereport.results.model_records import ModelScores, SampleSummary, Settings
+
+#: The scores whose worst cases retention curves set aside, as in Galdran (2023), and what they are held to.
+_RETAINED_BY = ("multiclass_brier", "multiclass_log_loss", "rps", "sa_rps")
+_RETAINED_BY_UNORDERED = ("multiclass_brier", "multiclass_log_loss", "multiclass_spherical")
+_METRICS = ("quadratic_weighted_kappa", "expected_cost", "accuracy")
+_METRICS_UNORDERED = ("macro_f1", "expected_cost", "accuracy")
+
+
+def evaluate_classes(predictions: ClassPredictions, settings: Settings) -> dict[str, Any]:
+    """All parts of the evaluation of models of K classes, by name."""
+    panel = class_panel_of(predictions)
+    measures = choose_class_measures(panel.n_classes, settings, ordered=predictions.ordered)
+    families = make_families(panel, predictions.classes, ordered=predictions.ordered)
+    found = assess(panel, families, measures, settings)
+    comparisons = Comparisons()
+    if settings.resamples > 0:
+        found = replace(found, models=adjust_scores(found.models))
+        comparisons = compare_class_models(found, measures, settings)
+    score_rows = partial(_score_rows, predictions, measures)
+    by_column, windows = evaluate_all_groups(predictions, settings, score_rows)
+    dependence = describe_dependence(predictions) if settings.resamples > 0 else ()
+    return {
+        "data": _describe_data(predictions, panel, settings),
+        "class_models": tuple(_describe_model(predictions, found, name, settings) for name in found.models),
+        "comparisons": comparisons,
+        "groups": tuple(group for groups in by_column.values() for group in groups),
+        "windows": windows,
+        "heterogeneity": compare_groups(predictions, by_column, settings),
+        "notes": (
+            *describe_classes_and_models(predictions),
+            *dependence,
+            *describe_groups_without_weight(predictions, settings),
+            *describe_groups([*by_column.items(), (predictions.time_name, windows)], settings),
+        ),
+    }
+
+
+def class_panel_of(predictions: ClassPredictions, rows: Any = slice(None)) -> ClassPanel:
+    """Some rows of the predictions in canonical order."""
+    weight, cluster, time = (
+        None if values is None else values[rows]
+        for values in (predictions.weight, predictions.cluster, predictions.time)
+    )
+    return make_class_panel(
+        predictions.outcome[rows],
+        {name: p[rows] for name, p in predictions.forecasts.items()},
+        sample_weight=weight,
+        weight_kind=predictions.weight_kind,
+        cluster=cluster,
+        time=time,
+    )
+
+
+def _score_rows(
+    predictions: ClassPredictions, measures: Measures, rows: IntArray, settings: Settings | None
+) -> tuple[SampleSummary, tuple[ModelScores, ...]]:
+    """Count the cases of some rows and, if there are settings, score them by the main decomposition."""
+    panel = class_panel_of(predictions, rows)
+    sample = describe_class_sample(len(rows), panel)
+    if settings is None:
+        return sample, ()
+    families = make_families(panel, predictions.classes, ordered=predictions.ordered)[-1:]
+    return sample, tuple(assess(panel, families, measures, settings).models.values())
+
+
+def _describe_model(
+    predictions: ClassPredictions, found: Assessment, model: str, settings: Settings
+) -> ClassModelResult:
+    panel = found.panel
+    table = confusion_table(panel.outcome, panel.labels[model], panel.n_classes, panel.weight)
+    return ClassModelResult(
+        model=model,
+        scores=found.models[model],
+        confusion=Confusion(counts=tuple(map(tuple, table.tolist()))),
+        families=tuple(
+            describe_family(family, examined, model, panel, settings)
+            for family, examined in zip(found.families, found.examined, strict=True)
+        ),
+        retention=_retain(panel, model, settings, ordered=predictions.ordered),
+        scale=scale_panel(
+            panel,
+            model,
+            predictions.classes,
+            n_bins=settings.scale_bins,
+            limit=settings.scale_limit,
+            level=settings.level,
+            resamples=settings.resamples,
+            seed=settings.seed,
+        ),
+    )
+
+
+def _retain(panel: ClassPanel, model: str, settings: Settings, *, ordered: bool) -> tuple[RetentionBand, ...]:
+    return retain_panel(
+        panel,
+        model,
+        scores=_RETAINED_BY if ordered else _RETAINED_BY_UNORDERED,
+        metrics=_METRICS if ordered else _METRICS_UNORDERED,
+        fractions=settings.retention_fractions,
+        cost=choose_cost(panel.n_classes, settings, ordered=ordered),
+        level=settings.level,
+        resamples=settings.resamples,
+        seed=settings.seed,
+    )
+
+
+def _describe_data(predictions: ClassPredictions, panel: ClassPanel, settings: Settings) -> DataSummary:
+    return DataSummary(
+        source=predictions.source,
+        outcome=predictions.outcome_name,
+        positive="",
+        weighted=predictions.weight is not None,
+        weight_kind="" if predictions.weight is None else predictions.weight_kind,
+        clusters=None if panel.cluster is None else int(panel.cluster.max()) + 1,
+        row_flow=predictions.row_flow,
+        sample=describe_class_sample(len(predictions), panel),
+        sha256=predictions.sha256,
+        file_sha256=predictions.file_sha256,
+        classes=_describe_classes(predictions, panel, settings),
+    )
+
+
+def _describe_classes(predictions: ClassPredictions, panel: ClassPanel, settings: Settings) -> ClassSummary:
+    counts = []
+    for place, (label, weight) in enumerate(
+        zip(predictions.classes, panel.class_weight.tolist(), strict=True)
+    ):
+        interval = None
+        if settings.resamples > 0:
+            came = (panel.outcome == place).astype(float)
+            interval = rate_interval(f"share of {label}", came, panel.units, settings.level)
+        share = weight / panel.units.total
+        counts.append(ClassCount(label=label, weight=weight, share=share, interval=interval))
+    return ClassSummary(ordered=predictions.ordered, counts=tuple(counts), rescaled=predictions.rescaled)

@@ -1,0 +1,161 @@
+"""What is kept of the sorted rows of a model: exact, small, and adding up over neighbouring stretches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport._utils.arrays import CountArray, FloatArray
+from scorereport.curves.thinning import largest_jumps
+from scorereport.reliability.blocks import Blocks, pool
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Counts by block and bucket are kept in as many buckets as leave no more of them than this.
+_MOST_COUNTS = 4_000_000
+_FEWER_BUCKETS = (100, 25, 5)
+#: Sums over rows that every digest has, before those of its measures.
+SUMS = ("n", "events", "forecast", "spiegelhalter", "surprises", "events_win", "non_events_win")
+#: Sums of finite scores, with the outcome that there was and with the other, and the weight of their cases.
+SCORED_AS = ("is", "is_weight", "other", "other_weight")
+#: Kinds of cases by which they are summed: forecasts below, at and above 1/2, without an event and with one.
+KINDS = tuple((side, outcome) for side in (-1, 0, 1) for outcome in (0, 1))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Knots:
+    """Exact counts at chosen forecasts: cases, events and the sum of forecasts below each, and at it."""
+
+    x: FloatArray
+    n_below: CountArray
+    events_below: CountArray
+    forecast_below: FloatArray
+    n_at: CountArray
+    events_at: CountArray
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __add__(self, other: Knots) -> Knots:
+        return Knots(
+            **{f.name: np.concatenate([getattr(self, f.name), getattr(other, f.name)]) for f in fields(self)}
+        )
+
+    def above(self, forecast: float) -> Knots:
+        """The same knots with so large a sum of forecasts below all of them."""
+        return replace(self, forecast_below=self.forecast_below + forecast)
+
+    def select(self, places: NDArray[np.intp]) -> Knots:
+        """Some of the knots."""
+        return Knots(**{f.name: getattr(self, f.name)[places] for f in fields(self)})
+
+    def largest_jumps(self, number: int) -> Knots:
+        """The knots at which the Murphy curve jumps most."""
+        at = Blocks(x_min=self.x, x_max=self.x, n=self.n_at, events=self.events_at)
+        return self.select(largest_jumps(at, number))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Digest:
+    """The isotonic fit of a stretch of rows, and all sums and counts that an evaluation takes from it.
+
+    `block_counts` has the cases and the events of each block and bucket, `bucket_sums` a row for each bucket
+    and a column for each of `SUMS` and then of the measures. `kind_sums` has an array for each measure, with
+    a row for each of `KINDS` and a column for each of `SCORED_AS`; it is empty with one bucket, and
+    NaN where there are enough independent cases of every kind for intervals to do without it. `pairs` is
+    twice the number of pairs of an event and a non-event in the right order, ties half. `distinct` has all
+    distinct forecasts if they are few. `steps` are the forecasts that were marked by value, rank or rate,
+    with both ends of every stretch, so that counts at any marked value can be read from the next of them.
+    """
+
+    blocks: Blocks
+    block_counts: CountArray
+    bucket_sums: FloatArray
+    infinite: FloatArray
+    variances: FloatArray
+    murphy: FloatArray
+    pairs: int | float
+    n_distinct: int
+    smallest_gap: float
+    distinct: Blocks | None
+    steps: Knots
+    jumps: Knots
+    most_jumps: int
+    most_distinct: int
+    kind_sums: FloatArray
+
+    @property
+    def x_min(self) -> float:
+        """The lowest forecast."""
+        return float(self.blocks.x_min[0])
+
+    @property
+    def x_max(self) -> float:
+        """The highest forecast."""
+        return float(self.blocks.x_max[-1])
+
+    @property
+    def forecast(self) -> float:
+        """The sum of all forecasts."""
+        return float(self.sums[SUMS.index("forecast")])
+
+    @cached_property
+    def sums(self) -> FloatArray:
+        """Sums over all rows."""
+        return self.bucket_sums.sum(axis=0)
+
+    def __add__(self, other: Digest) -> Digest:
+        """Both stretches as one; all of the left one must lie below all of the right one."""
+        joined = self.blocks + other.blocks
+        blocks = pool(joined)
+        return Digest(
+            blocks=blocks,
+            block_counts=limit_buckets(_merge_counts(joined, blocks, self.block_counts, other.block_counts)),
+            bucket_sums=self.bucket_sums + other.bucket_sums,
+            infinite=self.infinite + other.infinite,
+            variances=self.variances + other.variances,
+            murphy=self.murphy + other.murphy,
+            pairs=self.pairs + other.pairs,
+            n_distinct=self.n_distinct + other.n_distinct,
+            smallest_gap=min(self.smallest_gap, other.smallest_gap, other.x_min - self.x_max),
+            distinct=_join_few(self.distinct, other.distinct, self.most_distinct),
+            steps=self.steps + other.steps.above(self.forecast),
+            jumps=(self.jumps + other.jumps.above(self.forecast)).largest_jumps(self.most_jumps),
+            most_jumps=self.most_jumps,
+            most_distinct=self.most_distinct,
+            kind_sums=self.kind_sums + other.kind_sums,
+        )
+
+
+def _merge_counts(joined: Blocks, blocks: Blocks, left: CountArray, right: CountArray) -> NDArray[Any]:
+    """Counts by bucket of pooled blocks, from those of the blocks that were pooled."""
+    buckets = min(left.shape[1], right.shape[1])
+    counts = np.concatenate([fold_buckets(left, buckets), fold_buckets(right, buckets)])
+    return np.add.reduceat(counts, np.searchsorted(joined.x_min, blocks.x_min), axis=0)
+
+
+def limit_buckets(counts: NDArray[Any]) -> NDArray[Any]:
+    """Counts by block and bucket, of fewer buckets where blocks are so many that they would fill memory."""
+    blocks, buckets, _ = counts.shape
+    fewer = [b for b in _FEWER_BUCKETS if b < buckets and buckets % b == 0]
+    while fewer and blocks * buckets > _MOST_COUNTS:
+        buckets = fewer.pop(0)
+    return fold_buckets(counts, buckets)
+
+
+def fold_buckets(counts: NDArray[Any], buckets: int) -> NDArray[Any]:
+    """The same counts in fewer buckets: those whose numbers leave the same remainder become one."""
+    *before, now, columns = counts.shape
+    if now == buckets:
+        return counts
+    return np.asarray(counts.reshape(*before, now // buckets, buckets, columns).sum(axis=-3))
+
+
+def _join_few(left: Blocks | None, right: Blocks | None, most: int) -> Blocks | None:
+    if left is None or right is None or len(left) + len(right) > most:
+        return None
+    return left + right

@@ -1,0 +1,159 @@
+"""Lots of raw columns as clean ones: numbers, dates, and labels as text; what is neither is remembered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport._utils.checks import LONGEST_TEXT, ROWS_SOUGHT
+from scorereport.data.columns import has_decimal_comma, label_text, read_dates, read_number, text_length
+from scorereport.data.csv_files import MISSING_WORDS
+from scorereport.data.size_limits import refuse_long_text
+from scorereport.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+    import pyarrow as pa
+
+    from scorereport.data.roles import Roles
+
+#: Raw outcomes that are remembered as they came, for messages.
+_MOST_SHOWN = 1000
+
+
+@dataclass(slots=True, kw_only=True)
+class Bad:
+    """Values that break a rule: the first, its row and a few more, and how many there are."""
+
+    first: object
+    rows: list[int] = field(default_factory=list)
+    count: int = 0
+    has_comma: bool = False
+
+    def add(self, rows: Iterable[int], values: Sequence[object]) -> None:
+        """Take in more of them, from rows further down."""
+        self.rows = [*self.rows, *rows][:ROWS_SOUGHT]
+        self.count += len(values)
+        self.has_comma = self.has_comma or any(map(has_decimal_comma, values))
+
+
+class Converter:
+    """Turns lots of raw columns into clean ones, row after row."""
+
+    def __init__(self, roles: Roles) -> None:
+        self._roles = roles
+        self.rows = 0
+        self.bad: dict[str, Bad] = {}
+        self.shown: dict[str, object] = {}
+        self._zeros: dict[str, str] = {}
+
+    def convert(self, lot: Mapping[str, Any]) -> pa.Table:
+        """A lot, whose columns are Arrow arrays or lists, as columns c0, c1, ... in the order of checks."""
+        import pyarrow as pa
+
+        columns = [self._convert_column(name, lot[name]) for name in columns_in_order(self._roles)]
+        self.rows += len(columns[0])
+        return pa.table(columns, names=[f"c{place}" for place in range(len(columns))])
+
+    def _convert_column(self, name: str, values: Any) -> pa.Array:
+        if name in self._roles.numbers:
+            return self._numbers(name, values)
+        if name == self._roles.time:
+            return self._dates(name, values)
+        return self._labels(name, values)
+
+    def _numbers(self, name: str, values: Any) -> pa.Array:
+        import pyarrow as pa
+
+        quick = _quick_numbers(values)
+        if quick is not None:
+            return quick
+        items = _items(values)
+        numbers = [read_number(item) for item in items]
+        self._remember(name, items, [number is None for number in numbers])
+        return pa.array(numbers, type=pa.float64(), from_pandas=True)
+
+    def _dates(self, name: str, values: Any) -> pa.Array:
+        import pyarrow as pa
+
+        column = _series(values)
+        dates, is_bad = read_dates(column)
+        self._remember(name, column.tolist(), is_bad.tolist())
+        return pa.array(dates, type=pa.timestamp("us"))
+
+    def _labels(self, name: str, values: Any) -> pa.Array:
+        import pyarrow as pa
+
+        codes, raw = _distinct(values, name)
+        self._check_lengths(name, codes, raw)
+        texts = [self._label_text(name, value) for value in raw]
+        if name == self._roles.outcome and len(self.shown) < _MOST_SHOWN:
+            self.shown = dict(zip(texts, raw, strict=True)) | self.shown
+        return pa.array(texts, type=pa.string()).take(pa.array(codes, mask=codes < 0))
+
+    def _check_lengths(self, name: str, codes: np.ndarray[Any, Any], raw: Sequence[object]) -> None:
+        for place, value in enumerate(raw):
+            if text_length(value) > LONGEST_TEXT:
+                row = self.rows + int((codes == place).argmax())
+                refuse_long_text(name, text_length(value), row)
+
+    def _label_text(self, name: str, value: object) -> str:
+        """A label as text; as 0 and -0 are the same number they are the same label, that which came first."""
+        text = label_text(value)
+        is_zero = isinstance(value, (float, np.floating)) and value == 0
+        return self._zeros.setdefault(name, text) if is_zero else text
+
+    def _remember(self, name: str, items: Sequence[object], is_bad: Sequence[bool]) -> None:
+        places = np.flatnonzero(is_bad).tolist()
+        if places:
+            found = [items[place] for place in places]
+            bad = self.bad.setdefault(name, Bad(first=found[0]))
+            bad.add([place + self.rows for place in places[:ROWS_SOUGHT]], found)
+
+
+def columns_in_order(roles: Roles) -> list[str]:
+    """All columns, in the order in which they are checked."""
+    return [roles.outcome, *roles.numbers, *roles.texts, *([] if roles.time is None else [roles.time])]
+
+
+def _quick_numbers(values: Any) -> pa.Array | None:
+    """Numbers as float64 where Arrow can tell; its parser is that of CSV files."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        array = values if isinstance(values, pa.Array) else pa.array(values, from_pandas=True)
+        kind = array.type
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            text = pc.utf8_trim_whitespace(array)
+            words = pa.array(MISSING_WORDS, type=kind)
+            return pc.if_else(pc.is_in(text, words), pa.scalar(None, kind), text).cast(pa.float64())
+        if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
+            return array.cast(pa.float64(), safe=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return None
+    return array.cast(pa.float64()) if pa.types.is_null(kind) else None
+
+
+def _series(values: Any) -> pd.Series[Any]:
+    import pandas as pd
+    import pyarrow as pa
+
+    return values.to_pandas() if isinstance(values, pa.Array) else pd.Series(values, dtype=object)
+
+
+def _items(values: Any) -> list[Any]:
+    column = _series(values)
+    return column.astype(object).where(column.notna(), None).tolist()
+
+
+def _distinct(values: Any, name: str) -> tuple[np.ndarray[Any, Any], list[Any]]:
+    try:
+        codes, raw = _series(values).factorize()
+    except TypeError as error:
+        raise DataError(f"`{name}` must hold plain labels; got {_items(values)[0]!r} at row 0.") from error
+    return codes, list(raw)

@@ -1,0 +1,208 @@
+"""One scan over all columns, and every rule of reading.py and columns.py held against what it found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, isnan
+from typing import TYPE_CHECKING, Any
+
+from scorereport._utils.checks import WEIGHT_RANGE, extreme_weight_rule, fraction_rule
+from scorereport.data.columns import (
+    BINARY_TEXT,
+    COMMA_HINT,
+    DATE_RULE,
+    POSITIVE_HINT,
+    find_third_labels,
+    label_text,
+)
+from scorereport.data.csv_files import MISSING_WORDS
+from scorereport.data.predictions import DroppedRows, MissingValues, RowFlow
+from scorereport.errors import DataError
+from scorereport.evaluation.engines.duck import sql
+from scorereport.evaluation.engines.duck.column_conversion import columns_in_order
+from scorereport.evaluation.engines.duck.refusing import find_bad, refuse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scorereport.data.roles import Roles
+    from scorereport.evaluation.engines.duck.duck_tables import Rows
+    from scorereport.evaluation.engines.duck.workspace import Workspace
+
+#: With more labels of outcomes the first of them tell enough.
+_MOST_LABELS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """Which rows are complete, as conditions for SQL, none if all are; the outcome in SQL; the row flow."""
+
+    outcome: str
+    conditions: tuple[str, ...]
+    row_flow: RowFlow
+
+
+def check_rows(workspace: Workspace, rows: Rows, roles: Roles, *, positive: object, drop: bool) -> Kept:
+    """Refuse what `read_predictions` refuses, in the same order; say which rows it keeps."""
+    values = _distinct_outcomes(workspace, rows, roles.outcome)
+    outcome = _check_outcome(workspace, rows, roles.outcome, values, positive)
+    is_missing = {
+        roles.outcome: _is_missing_outcome(rows, roles.outcome, values),
+        **{name: sql.is_missing_number(rows, name) for name in roles.numbers},
+        **{name: sql.is_missing_label(rows, name) for name in roles.texts},
+        **({} if roles.time is None else {roles.time: f"{rows.columns[roles.time]} IS NULL"}),
+    }
+    found = _scan(workspace, rows, roles, is_missing)
+    for place, name in enumerate(roles.numbers):
+        _check_number(workspace, rows, name, found, place, is_weight=name == roles.weight)
+    if roles.weight is not None:
+        _check_weight(workspace, rows, roles)
+    if roles.time is not None and roles.time in rows.bad:
+        refuse(rows, rows.bad[roles.time], f"`{roles.time}` {DATE_RULE}")
+    missing = {name: int(found[f"missing{at}"]) for at, name in enumerate(columns_in_order(roles))}
+    conditions = tuple(f"NOT ({is_missing[name]})" for name, count in missing.items() if count)
+    flow = _flow(workspace, rows, is_missing, missing, drop=drop)
+    return Kept(outcome=outcome, conditions=conditions, row_flow=flow)
+
+
+def _distinct_outcomes(workspace: Workspace, rows: Rows, name: str) -> list[tuple[Any, int]]:
+    """Values of the outcome with the rows that they have, in the order in which they came first."""
+    found = workspace.table(
+        f"SELECT {rows.columns[name]} AS raw, count(*) AS n FROM {rows.relation} GROUP BY raw LIMIT 4"
+    )
+    if len(found) > 2:  # the order in which they came matters only then
+        found = workspace.table(
+            f"SELECT {rows.columns[name]} AS raw, count(*) AS n, min({rows.number}) AS first "
+            f"FROM {rows.relation} GROUP BY raw ORDER BY first LIMIT {_MOST_LABELS}"
+        )
+    raw = found.column("raw").to_pandas()
+    return [
+        (value, n)
+        for value, n, is_there in zip(raw, found.column("n").to_pylist(), raw.notna(), strict=True)
+        if is_there
+    ]
+
+
+def _is_missing_outcome(rows: Rows, name: str, values: list[tuple[Any, int]]) -> str:
+    words = [value for value, _ in values if label_text(value) in MISSING_WORDS]
+    return f"({sql.is_missing_number(rows, name)} OR {sql.is_one_of(rows, name, words)})"
+
+
+def _check_outcome(
+    workspace: Workspace, rows: Rows, name: str, values: list[tuple[Any, int]], positive: object
+) -> str:
+    """SQL for the outcome, 1 for events and else 0; refuse other labels than two."""
+    texts = [(value, label_text(value)) for value, _ in values]
+    there = [(value, text) for value, text in texts if text not in MISSING_WORDS]
+    if positive is None:
+        is_event = {text: BINARY_TEXT.get(text.lower()) for _, text in there}
+        rule, way_out = f"`{name}` must hold 0 and 1, or True and False", POSITIVE_HINT
+    else:
+        counts: dict[str, int] = {}
+        for (_, text), (_, n) in zip(texts, values, strict=True):
+            if text not in MISSING_WORDS:
+                counts[text] = counts.get(text, 0) + n
+        third, rule = find_third_labels(counts, name, label_text(positive))
+        is_event = {text: None if text in third else float(text == label_text(positive)) for text in counts}
+        way_out = ""
+    if None in is_event.values():
+        fine = [value for value, text in texts if is_event.get(text, 0) is not None]
+        _refuse_outcomes(workspace, rows, name, fine, rule, way_out)
+    events = [value for value, text in there if is_event[text] == 1]
+    if rows.types[name] == "BOOLEAN" and events == [True]:
+        return f"CAST({rows.columns[name]} AS UTINYINT)"
+    return f"CAST({sql.is_one_of(rows, name, events)} AS UTINYINT)"
+
+
+def _refuse_outcomes(
+    workspace: Workspace, rows: Rows, name: str, fine: list[Any], rule: str, way_out: str
+) -> None:
+    missing = sql.is_missing_number(rows, name)
+    condition = f"NOT ({missing}) AND NOT ({sql.is_one_of(rows, name, fine)})"
+    bad = find_bad(workspace, rows, condition, rows.columns[name])
+    bad.first = rows.shown.get(str(bad.first), bad.first)
+    refuse(rows, bad, rule, way_out)
+
+
+def _scan(workspace: Workspace, rows: Rows, roles: Roles, is_missing: Mapping[str, str]) -> dict[str, Any]:
+    """Extremes of numbers, and how many values each column lacks."""
+    sums = [
+        f"count(*) FILTER ({condition}) AS missing{at}" for at, condition in enumerate(is_missing.values())
+    ]
+    for place, name in enumerate(roles.numbers):
+        value = sql.number(rows, name)
+        sums += [f"min({value}) AS min{place}", f"max({value}) AS max{place}"]
+    return workspace.row(f"SELECT {', '.join(sums)} FROM {rows.relation}")
+
+
+def _check_number(
+    workspace: Workspace, rows: Rows, name: str, found: Mapping[str, Any], place: int, *, is_weight: bool
+) -> None:
+    """Numbers that are finite and inside their bounds; extremes tell, NaN being the largest."""
+    if name in rows.bad:
+        bad = rows.bad[name]
+        refuse(rows, bad, f"`{name}` must be numeric", COMMA_HINT if bad.has_comma else "")
+    lowest, highest = found[f"min{place}"], found[f"max{place}"]
+    if lowest is None or (lowest >= 0 and highest <= 1) or (is_weight and lowest >= 0 and isfinite(highest)):
+        return
+    value = sql.number(rows, name)
+    if isnan(highest) or not isfinite(highest) or not isfinite(lowest):
+        _refuse_any(workspace, rows, f"isinf({value})", value, f"`{name}` must be finite")
+    is_outside = f"{value} < 0" if is_weight else f"({value} < 0 OR {value} > 1) AND NOT isnan({value})"
+    rule = "must not be negative" if is_weight else "must lie in [0, 1]"
+    _refuse_any(workspace, rows, is_outside, value, f"`{name}` {rule}")
+
+
+def _check_weight(workspace: Workspace, rows: Rows, roles: Roles) -> None:
+    """Weights whose squares can be summed, and whole numbers if they are frequencies."""
+    name, value = str(roles.weight), sql.number(rows, str(roles.weight))
+    smallest, largest = WEIGHT_RANGE
+    is_extreme = f"({value} > {largest} OR ({value} > 0 AND {value} < {smallest})) AND NOT isnan({value})"
+    _refuse_any(workspace, rows, is_extreme, value, *extreme_weight_rule(name))
+    if roles.weight_kind == "frequency":
+        is_fraction = f"{value} <> floor({value}) AND NOT isnan({value})"
+        _refuse_any(workspace, rows, is_fraction, value, *fraction_rule(name))
+
+
+def _refuse_any(
+    workspace: Workspace, rows: Rows, condition: str, value: str, rule: str, way_out: str = ""
+) -> None:
+    if workspace.row(f"SELECT count(*) AS n FROM {rows.relation} WHERE {condition}")["n"]:
+        refuse(rows, find_bad(workspace, rows, condition, value), rule, way_out)
+
+
+def _flow(
+    workspace: Workspace,
+    rows: Rows,
+    is_missing: Mapping[str, str],
+    missing: Mapping[str, int],
+    *,
+    drop: bool,
+) -> RowFlow:
+    """How many rows are dropped, each for the first column that it lacks."""
+    lacking = [name for name, count in missing.items() if count]
+    if not lacking:
+        return RowFlow(read=rows.count, kept=rows.count)
+    if not drop:
+        bad = find_bad(workspace, rows, is_missing[lacking[0]], "'nan'::DOUBLE")
+        way_out = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
+        refuse(rows, bad, f"`{lacking[0]}` must not be missing", way_out)
+    choices = " ".join(f"WHEN {is_missing[name]} THEN {at}" for at, name in enumerate(lacking))
+    found = workspace.table(
+        f"SELECT CASE {choices} END AS place, count(*) AS n FROM {rows.relation} GROUP BY place"
+    ).to_pylist()
+    counts = {row["place"]: row["n"] for row in found}
+    if None not in counts:
+        raise DataError(
+            f"No row is complete: all {rows.count} rows lack a value in one of {', '.join(missing)}."
+        )
+    return RowFlow(
+        read=rows.count,
+        kept=counts[None],
+        dropped=tuple(
+            DroppedRows(reason=f"missing `{name}`", rows=counts[at])
+            for at, name in enumerate(lacking)
+            if at in counts
+        ),
+        missing=tuple(MissingValues(column=name, rows=count) for name, count in missing.items()),
+    )

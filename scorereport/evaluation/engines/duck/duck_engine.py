@@ -1,0 +1,167 @@
+"""The survey: what a few scans know of all rows. All sums in SQL are whole numbers, so they are exact."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport._utils.checks import ROWS_SOUGHT
+from scorereport._utils.progress import announce
+from scorereport.data.columns import label_text
+from scorereport.errors import DataError
+from scorereport.evaluation.engines.duck import sql
+from scorereport.evaluation.engines.duck.duck_checks import check_rows
+from scorereport.evaluation.engines.duck.hashing import hash_columns
+from scorereport.evaluation.engines.duck.layout import Coding, Layout
+from scorereport.evaluation.engines.duck.row_layout import code_labels, code_windows, sums_of_weights
+from scorereport.evaluation.engines.duck.row_scans import reduce_rows
+from scorereport.evaluation.engines.protocol import Survey
+
+if TYPE_CHECKING:
+    from scorereport.data.predictions import RowFlow
+    from scorereport.data.roles import Roles
+    from scorereport.evaluation.engines.duck.duck_tables import Rows
+    from scorereport.evaluation.engines.duck.workspace import Workspace
+    from scorereport.evaluation.engines.protocol import Batch, LabelCount, Sums
+
+#: Whole numbers from here on are not all there as floats.
+_FLOATS_ARE_EXACT = 2**53
+#: Sums of weights of a survey, and of a label.
+_SUMMED = ("total", "events", "event_squares", "other_squares")
+
+
+def survey_rows(
+    workspace: Workspace,
+    rows: Rows,
+    roles: Roles,
+    *,
+    positive: object,
+    drop: bool,
+    window: str | None,
+) -> tuple[Layout, Survey]:
+    """Check all rows, and count what there is to count."""
+    announce(f"surveying {rows.name}")
+    kept = check_rows(workspace, rows, roles, positive=positive, drop=drop)
+    layout = Layout(rows=rows, roles=roles, outcome=kept.outcome, kept=kept.conditions)
+    layout = _weigh(workspace, layout, kept.row_flow)
+    codings = {name: code_labels(workspace, layout, name) for name in roles.groups}
+    if roles.time is not None:
+        codings[roles.time] = code_windows(workspace, layout, roles.time, window)
+    layout = replace(layout, codings=codings)
+    survey = _make_survey(workspace, layout, kept.row_flow)
+    survey = survey if layout.counted else _with_fractions(workspace, layout, survey)
+    event = "1" if positive is None else label_text(positive)
+    sha256, bins = hash_columns(workspace, layout)
+    return replace(layout, bins=bins), replace(survey, positive=event, sha256=sha256)
+
+
+def _weigh(workspace: Workspace, layout: Layout, flow: RowFlow) -> Layout:
+    """Find out whether weights are whole, and whether some are 0."""
+    if layout.roles.weight is None:
+        return layout
+    w = layout.weight
+    found = workspace.row(
+        f"SELECT count(*) FILTER ({w} = 0) AS zeros, "
+        f"count(*) FILTER ({w} <> floor({w}) OR {w} >= {_FLOATS_ARE_EXACT}) AS fractions, "
+        f"sum(CAST(least({w}, {_FLOATS_ARE_EXACT}) AS HUGEINT)) AS total "
+        f"FROM {layout.rows.relation}{sql.where(layout.kept)}"
+    )
+    if found["zeros"] == flow.kept:
+        raise DataError(f"`{layout.roles.weight}` must not be all zero; got 0 in all {flow.kept} rows.")
+    counted = found["fractions"] == 0 and int(found["total"]) < _FLOATS_ARE_EXACT
+    return replace(layout, has_zeros=found["zeros"] > 0, counted=counted)
+
+
+def _make_survey(workspace: Workspace, layout: Layout, flow: RowFlow) -> Survey:
+    roles = layout.roles
+    found = workspace.row(f"SELECT {_sums(layout)} FROM {layout.rows.relation}{layout.counts}")
+    names = list(enumerate(roles.forecasts))
+    refuted = {name: found[f"refuted{at}"] for at, name in names}
+    windows: Coding | None = None if roles.time is None else layout.codings[roles.time]
+    return Survey(
+        source=layout.rows.name,
+        outcome_name=roles.outcome,
+        positive="1",
+        models=roles.forecasts,
+        rows=found["n"],
+        total=int(found["total"]),
+        events=int(found["events"]),
+        event_squares=int(found["event_squares"]),
+        other_squares=int(found["other_squares"]),
+        row_flow=flow,
+        weighted=roles.weight is not None,
+        weight_kind=roles.weight_kind,
+        counted=layout.counted,
+        clusters=found.get("clusters"),
+        groups={name: layout.codings[name].counts for name in roles.groups},
+        windows=() if windows is None else windows.counts,
+        time_name="time" if roles.time is None else roles.time,
+        refuted={
+            name: (count, _find_refuted(workspace, layout, name)) for name, count in refuted.items() if count
+        },
+        halves={name: found[f"halves{at}"] for at, name in names},
+        certain={name: found[f"certain{at}"] for at, name in names},
+        weightless=tuple(
+            (column, *label) for column, coding in layout.codings.items() for label in coding.weightless
+        ),
+        has_grade=roles.grade is not None,
+    )
+
+
+def _sums(layout: Layout) -> str:
+    w = layout.whole_weight if layout.counted else "0"
+    sums = ["count(*) AS n", *sums_of_weights(w, layout.outcome)]
+    for at, name in enumerate(layout.roles.forecasts):
+        x = layout.forecast(name)
+        sums += [
+            f"count(*) FILTER ({x} = 0.5) AS halves{at}",
+            f"count(*) FILTER ({x} = 0 OR {x} = 1) AS certain{at}",
+            f"count(*) FILTER ({_is_refuted(layout, name)}) AS refuted{at}",
+        ]
+    if layout.roles.cluster is not None:
+        sums.append(f"count(DISTINCT {sql.label(layout.rows, layout.roles.cluster)}) AS clusters")
+    return ", ".join(sums)
+
+
+def _is_refuted(layout: Layout, model: str) -> str:
+    return f"{layout.forecast(model)} = 1 - {layout.outcome}"
+
+
+def _find_refuted(workspace: Workspace, layout: Layout, model: str) -> tuple[int, ...]:
+    """The first few rows whose forecast was certain and wrong."""
+    clause = f"{layout.counts} AND" if layout.counts else " WHERE"
+    found = workspace.table(
+        f"SELECT {layout.rows.number} AS number FROM {layout.rows.relation}{clause} "
+        f"{_is_refuted(layout, model)} ORDER BY number LIMIT {ROWS_SOUGHT}"
+    )
+    return tuple(found.column("number").to_pylist())
+
+
+def _with_fractions(workspace: Workspace, layout: Layout, survey: Survey) -> Survey:
+    """The survey with sums of fractional weights, which are added in the order of the rows."""
+    sizes = {column: len(coding.labels) for column, coding in layout.codings.items()}
+
+    def add(batch: Batch) -> Sums:
+        w = np.ones(len(batch)) if batch.weight is None else batch.weight
+        squares = w * w
+        added = (w, w * batch.y, squares * batch.y, squares * (1 - batch.y))
+        sums: list[Any] = [np.array([values.sum() for values in added])]
+        for column, size in sizes.items():
+            codes = batch.groups[column]
+            sums.append(np.array([np.bincount(codes, weights=values, minlength=size) for values in added]))
+        return tuple(sums)
+
+    sums, *by_label = reduce_rows(workspace, layout, survey.rows, add, "adding weights")
+    of_column = dict(zip(sizes, by_label, strict=True))
+    return replace(
+        survey,
+        **dict(zip(_SUMMED, sums.tolist(), strict=True)),
+        groups={column: _with_sums(of, of_column[column]) for column, of in survey.groups.items()},
+        windows=_with_sums(survey.windows, of_column[survey.time_name]) if survey.windows else (),
+    )
+
+
+def _with_sums(counts: tuple[LabelCount, ...], sums: Any) -> tuple[LabelCount, ...]:
+    return tuple(replace(c, **dict(zip(_SUMMED, sums[:, c.code].tolist(), strict=True))) for c in counts)

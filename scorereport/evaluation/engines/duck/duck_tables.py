@@ -1,0 +1,265 @@
+"""Sources as tables that DuckDB can scan again and again: Parquet where it lies, all else copied once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from scorereport._utils.checks import refuse_longdouble
+from scorereport._utils.progress import report
+from scorereport.data.column_names import check_columns
+from scorereport.data.csv_files import stream_csv
+from scorereport.data.database_sessions import connect_duckdb
+from scorereport.data.database_tables import (
+    columns_of,
+    open_duckdb_table,
+    open_sql,
+    quote_name,
+    reading,
+    scannable,
+    sql_columns,
+    stream_sql,
+)
+from scorereport.data.parquet_files import check_footers, check_parquet_files, check_parquet_texts, parsing
+from scorereport.data.reading_columns import as_pandas
+from scorereport.data.size_limits import check_relation, check_texts
+from scorereport.errors import DataError
+from scorereport.evaluation.engines.duck.column_conversion import Bad, Converter, columns_in_order
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from scorereport.data.roles import Roles
+    from scorereport.data.sources import Place
+    from scorereport.evaluation.engines.duck.workspace import Workspace
+
+    Lots = Iterator[Mapping[str, Any]]
+
+_WHOLE = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "", "BIG")}
+_WHOLE = _WHOLE - {"INT", "UINT"} | {"INTEGER", "UINTEGER"}
+_FLOATS = {"FLOAT", "DOUBLE"}
+_NUMBERS = {*_WHOLE, *_FLOATS, "BOOLEAN"}
+_LABELS = {*_NUMBERS, "VARCHAR"}
+_TIMES = {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"}
+#: What DuckDB calls its own columns of a file; a source's columns of these names would hide them.
+_OWN_NAMES = {"file_row_number", "file_index", "filename"}
+#: Rows that are written at a time.
+_LOT = 1 << 17
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Rows that can be scanned: what to select from, how SQL names and types columns, and the row's number.
+
+    Of what was copied, `bad` tells what was no number or date, and `shown` what outcomes were before they
+    became text.
+    """
+
+    name: str
+    relation: str
+    number: str
+    count: int
+    columns: Mapping[str, str]
+    types: Mapping[str, str]
+    bad: Mapping[str, Bad] = field(default_factory=dict)
+    shown: Mapping[str, object] = field(default_factory=dict)
+
+
+def open_rows(workspace: Workspace, place: Place, source: Any, table: str | None, roles: Roles) -> Rows:
+    """The rows of a source, where they are if they can be scanned there."""
+    if place.kind in ("Parquet", "folder"):
+        types = _parquet_types(place, [*roles.numbers, *roles.labels])
+        check_footers(place.files, [*roles.numbers, *roles.labels], place.name)
+        if _can_be_scanned(types, roles):
+            return _scan(workspace, place, types, roles)
+    rows = _copy(workspace, place, source, table or "", roles)
+    if rows.count == 0:
+        raise DataError(f"{place.name} holds no rows.")
+    return rows
+
+
+def _parquet_types(place: Place, columns: Sequence[str]) -> dict[str, str]:
+    if place.kind == "Parquet":
+        check_columns(columns, _schema(place.files[0]).names, place.name)
+    return check_parquet_files(place, columns if place.kind == "folder" else [])
+
+
+def _schema(path: Path) -> pa.Schema:
+    import pyarrow.parquet as pq
+
+    with parsing(path):
+        return pq.read_schema(path)
+
+
+def _can_be_scanned(types: Mapping[str, str], roles: Roles) -> bool:
+    """Whether all columns have types that need no parsing, and names that SQL can tell apart."""
+    names = {name.lower() for name in types}
+    if len(names) < len(types) or names & _OWN_NAMES or not {*roles.numbers, *roles.labels} <= set(types):
+        return False
+    return (
+        all(types[name] in _NUMBERS for name in roles.numbers)
+        and all(types[name] in _LABELS for name in (roles.outcome, *roles.texts))
+        and (roles.time is None or types[roles.time] in _TIMES)
+    )
+
+
+def _scan(workspace: Workspace, place: Place, types: Mapping[str, str], roles: Roles) -> Rows:
+    import pyarrow.parquet as pq
+
+    counts = []
+    for file in place.files:
+        with parsing(file):
+            counts.append(pq.read_metadata(file).num_rows)
+    if sum(counts) == 0:
+        raise DataError(f"{place.name} holds no rows.")
+    number = "file_row_number"
+    if len(counts) > 1:
+        starts = ", ".join(map(str, accumulate(counts[:-1], initial=0)))
+        number = f"(file_row_number + list_extract([{starts}]::BIGINT[], file_index::BIGINT + 1))"
+    columns = _short_names(roles)
+    labels = [name for name in (roles.outcome, *roles.texts) if types[name] in _FLOATS]
+    values = {name: _with_one_zero(workspace, place.scan, name, number) for name in labels}
+    renamed = ", ".join(f"{values.get(name, quote_name(name))} AS {short}" for name, short in columns.items())
+    relation = f"(SELECT {renamed}, {number} AS row_number FROM {place.scan})"
+    check_texts(partial(_few_rows, workspace), relation, columns, types)
+    return Rows(
+        name=place.name,
+        relation=relation,
+        number="row_number",
+        count=sum(counts),
+        columns=columns,
+        types={name: types[name] for name in columns},
+    )
+
+
+def _few_rows(workspace: Workspace, query: str) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in workspace.table(query).to_pylist()]
+
+
+def _with_one_zero(workspace: Workspace, scan: str, name: str, number: str) -> str:
+    """A column of labels in which 0 and -0 are the same: the one that came first, as in memory."""
+    column = quote_name(name)
+    source = f"FROM {scan} WHERE {column} = 0"
+    if not workspace.row(f"SELECT count(*) AS n {source} AND signbit({column})")["n"]:
+        return column
+    first = workspace.row(f"SELECT arg_min({column}, {number}) AS first {source}")["first"]
+    return f"CASE WHEN {column} = 0 THEN '{first}'::DOUBLE ELSE {column} END"
+
+
+def _short_names(roles: Roles) -> dict[str, str]:
+    """Names that no source can upset."""
+    return {name: f"c{place}" for place, name in enumerate(columns_in_order(roles))}
+
+
+def _copy(workspace: Workspace, place: Place, source: Any, table: str, roles: Roles) -> Rows:
+    """Copy the columns, clean, into a table of the workspace; its row identifiers count rows from 0."""
+    converter, columns = Converter(roles), _short_names(roles)
+    kinds = dict.fromkeys(columns, "VARCHAR") | dict.fromkeys(roles.numbers, "DOUBLE")
+    types = kinds if roles.time is None else kinds | {roles.time: "TIMESTAMP"}
+    fields = ", ".join(f"{short} {types[name]}" for name, short in columns.items())
+    workspace.execute(f"CREATE TABLE source_rows ({fields})")
+    wanted, settings = [*roles.numbers, *roles.labels], workspace.settings("source")
+    with _open_lots(place, source, table, wanted, settings) as lots:
+        workspace.fill("source_rows", _gather(lots, converter, place.name))
+    return Rows(
+        name=place.name,
+        relation="source_rows",
+        number="rowid",
+        count=converter.rows,
+        columns=columns,
+        types=types,
+        bad=converter.bad,
+        shown=converter.shown,
+    )
+
+
+def _gather(lots: Lots, converter: Converter, name: str) -> Iterator[pa.Table]:
+    """Converted lots, joined until they are worth writing."""
+    import pyarrow as pa
+
+    waiting: list[pa.Table] = []
+    for lot in lots:
+        waiting.append(converter.convert(lot))
+        if sum(map(len, waiting)) >= _LOT:
+            report(f"reading {name}", converter.rows, 0, unit="rows")
+            yield pa.concat_tables(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+@contextmanager
+def _open_lots(
+    place: Place, source: Any, table: str, columns: list[str], settings: Mapping[str, str | int]
+) -> Iterator[Lots]:
+    """The rows of a source in lots of raw columns; DuckDB sorts there, if a view does, by our settings."""
+    if place.kind == "sql":
+        with open_sql(str(source)) as engine:
+            check_columns(columns, sql_columns(engine, table, place.name), place.name)
+            yield stream_sql(engine, table, columns)
+    elif place.kind == "duckdb":
+        with open_duckdb_table(place.files[0], table, place.name, settings) as (connection, relation):
+            with reading(place.name, "a table"):
+                there = list(columns_of(connection, relation))
+            check_columns(columns, there, place.name)
+            with reading(place.name, "a table"):
+                check_relation(connection, relation, columns)
+            yield _select_lots(connection, relation, columns, place.name, "a table")
+    elif place.kind == "folder":
+        with connect_duckdb(files=scannable(place.files), settings=settings) as connection:
+            with reading(place.name, "Parquet"):
+                check_relation(connection, place.scan, columns)
+            yield _select_lots(connection, place.scan, columns, place.name, "Parquet")
+    else:
+        read: dict[str, Callable[[], Lots]] = {
+            "CSV": partial(_csv_lots, place.files[:1], columns),
+            "Parquet": partial(_parquet_lots, place.files[:1], columns),
+            "frame": partial(_frame_lots, source, columns),
+        }
+        yield read[place.kind]()
+
+
+def _select_lots(connection: Any, relation: str, columns: list[str], name: str, what: str) -> Lots:
+    names = ", ".join(map(quote_name, columns))
+    with reading(name, what):
+        for batch in connection.sql(f"SELECT {names} FROM {relation}").to_arrow_reader(_LOT):
+            yield dict(zip(columns, batch.columns, strict=True))
+
+
+def _csv_lots(files: Sequence[Path], columns: list[str]) -> Lots:
+    return (dict(zip(columns, batch.columns, strict=True)) for batch in stream_csv(files[0], columns))
+
+
+def _parquet_lots(files: Sequence[Path], columns: list[str]) -> Lots:
+    import pyarrow.parquet as pq
+
+    check_parquet_texts(files[0], columns)
+    with parsing(files[0]), pq.ParquetFile(files[0]) as file:
+        for batch in file.iter_batches(_LOT, columns=columns):
+            yield {name: batch.column(name) for name in columns}
+
+
+def _frame_lots(source: Any, columns: list[str]) -> Lots:
+    """Slices of a frame: as Arrow arrays where these can hold the values, else as lists."""
+    frame = as_pandas(source)
+    check_columns(columns, list(frame.columns), "The frame")
+    for start in range(0, len(frame), _LOT):
+        part = frame.iloc[start : start + _LOT]
+        yield {name: _as_arrow(part[name], name) for name in columns}
+
+
+def _as_arrow(column: Any, name: str) -> Any:
+    import pyarrow as pa
+
+    refuse_longdouble(column.dtype, name)
+    if column.dtype.kind not in "biuf":
+        return column.astype(object).where(column.notna(), None).tolist()
+    found = pa.array(column, from_pandas=True)
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found

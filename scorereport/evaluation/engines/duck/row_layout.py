@@ -1,0 +1,134 @@
+"""Labels as codes: their distinct raw values become an enumeration, which SQL finds codes by."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport.data.columns import label_text
+from scorereport.evaluation.engines.duck import sql
+from scorereport.evaluation.engines.duck.layout import Coding, Layout
+from scorereport.evaluation.engines.protocol import LabelCount
+from scorereport.evaluation.subgroups import label_windows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from scorereport.evaluation.engines.duck.workspace import Workspace
+
+
+@dataclass(slots=True, kw_only=True)
+class _Sums:
+    """Of a label: the raw values that stand for it, its rows, and of those that count rows and sums."""
+
+    keys: list[str] = field(default_factory=list)
+    kept: int = 0
+    rows: int = 0
+    total: int = 0
+    events: int = 0
+    event_squares: int = 0
+    other_squares: int = 0
+
+    def add(self, row: dict[str, Any]) -> None:
+        self.keys.append(row["key"])
+        self.kept += row["kept"]
+        self.rows += row["rows"]
+        self.total += int(row["total"])
+        self.events += int(row["events"])
+        self.event_squares += int(row["event_squares"])
+        self.other_squares += int(row["other_squares"])
+
+
+def code_labels(workspace: Workspace, layout: Layout, column: str) -> Coding:
+    """Codes of the labels of a group column."""
+    raw = layout.rows.columns[column]
+    found = _count_by(workspace, layout, raw)
+    values = found.column("raw").to_pandas()
+    texts = [label_text(value) for value in values]
+    place = layout.roles.groups.index(column)
+    return _make(workspace, found.to_pylist(), texts, f"group{place}", f"CAST({raw} AS VARCHAR)")
+
+
+def code_windows(workspace: Workspace, layout: Layout, column: str, window: str | None) -> Coding:
+    """Codes of the periods of the time column: all of a day lies in the same one."""
+    day = f"CAST({sql.time(layout.rows, column)} AS DATE)"
+    found = _count_by(workspace, layout, day)
+    days = found.column("raw").to_numpy().astype("datetime64[us]")
+    texts = label_windows(days, window).tolist()
+    return _make(workspace, found.to_pylist(), texts, "days", f"CAST({day} AS VARCHAR)")
+
+
+def _count_by(workspace: Workspace, layout: Layout, raw: str) -> Any:
+    """Rows and whole weights by raw value; sums of fractions are made elsewhere, in the order of rows."""
+    weight = layout.whole_weight if layout.counted else "0"
+    counts = f"FILTER ({layout.weight} > 0)" if layout.has_zeros else ""
+    return workspace.table(
+        f"SELECT raw, CAST(raw AS VARCHAR) AS key, * EXCLUDE (raw) FROM (SELECT {raw} AS raw, "
+        f"count(*) AS kept, count(*) {counts} AS rows, {', '.join(sums_of_weights(weight, layout.outcome))} "
+        f"FROM {layout.rows.relation}{sql.where(layout.kept)} GROUP BY raw)"
+    )
+
+
+def sums_of_weights(weight: str, outcome: str) -> list[str]:
+    """SQL for the sums of whole weights, of those of events, and of their squares by outcome."""
+    if weight == "1":
+        events = f"sum({outcome})"
+        return [
+            "count(*) AS total",
+            f"{events} AS events",
+            f"{events} AS event_squares",
+            f"count(*) - {events} AS other_squares",
+        ]
+    square = f"CAST({weight} AS HUGEINT) * {weight}"
+    return [
+        f"sum({weight}) AS total",
+        f"sum({weight} * {outcome}) AS events",
+        f"sum({square} * {outcome}) AS event_squares",
+        f"sum({square} * (1 - {outcome})) AS other_squares",
+    ]
+
+
+def _make(
+    workspace: Workspace, found: Iterable[dict[str, Any]], texts: Sequence[str], name: str, key: str
+) -> Coding:
+    sums: defaultdict[str, _Sums] = defaultdict(_Sums)
+    for row, text in zip(found, texts, strict=True):
+        sums[text].add(row)
+    labels = sorted(sums)
+    keys = [(each, code) for code, label in enumerate(labels) for each in sums[label].keys]
+    return Coding(
+        labels=tuple(labels),
+        code=_make_code(workspace, keys, name, key),
+        counts=tuple(
+            LabelCount(
+                label=label,
+                code=code,
+                rows=of.kept,
+                total=of.total,
+                events=of.events,
+                event_squares=of.event_squares,
+                other_squares=of.other_squares,
+            )
+            for code, (label, of) in enumerate((label, sums[label]) for label in labels)
+            if of.rows
+        ),
+        weightless=tuple((label, sums[label].kept) for label in labels if not sums[label].rows),
+    )
+
+
+def _make_code(workspace: Workspace, keys: Sequence[tuple[str, int]], name: str, key: str) -> str:
+    """SQL for the code; where several raw values stand for one label a list tells which."""
+    import pyarrow as pa
+
+    places = pa.table({"place": np.arange(len(keys)), "key": pa.array([key for key, _ in keys], pa.string())})
+    workspace.execute(f"CREATE TABLE keys_{name} (place BIGINT, key VARCHAR)")
+    workspace.fill(f"keys_{name}", [places])
+    workspace.execute(f"CREATE TYPE codes_{name} AS ENUM (SELECT key FROM keys_{name} ORDER BY place)")
+    code = f"CAST(enum_code(CAST({key} AS codes_{name})) AS INTEGER)"
+    codes = [code for _, code in keys]
+    if codes == list(range(len(codes))):
+        return code
+    return f"list_extract([{', '.join(map(str, codes))}]::INTEGER[], {code} + 1)"

@@ -1,0 +1,193 @@
+"""Rows of a model in ascending order of its forecasts, sorted on disk, streamed into digests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import groupby, pairwise
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport._utils.progress import announce, report
+from scorereport.evaluation.engines.chunk_digest import digest_stretch
+from scorereport.evaluation.engines.duck.disk_sort import sort_by_ranges, unpack
+from scorereport.evaluation.engines.duck.ranges import Cells, plan_ranges
+from scorereport.evaluation.engines.duck.working import in_order
+from scorereport.evaluation.engines.protocol import Before, Stretch
+from scorereport.evaluation.engines.stretches import STRETCH_ROWS, cut_at_ties, join
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    import pyarrow as pa
+
+    from scorereport._utils.arrays import IntArray
+    from scorereport.evaluation.engines.digest import Digest
+    from scorereport.evaluation.engines.duck.layout import Layout
+    from scorereport.evaluation.engines.duck.ranges import Ranges
+    from scorereport.evaluation.engines.duck.workspace import Workspace
+    from scorereport.evaluation.engines.protocol import Marks
+
+#: The limit on memory over this is how many rows a range may have: 8 bytes for each, in several copies.
+_LIMIT_OVER_ROWS = 128
+#: The same where weights are carried along.
+_LIMIT_OVER_WEIGHTED_ROWS = 512
+#: With more cells, or labels, DuckDB sorts.
+_MOST_CELLS, _MOST_LABELS = 1 << 22, 1000
+
+
+def digest_model(workspace: Workspace, layout: Layout, model: str, marks: Marks, rows: int) -> Digest:
+    """The digest of all rows of a model."""
+    columns = _columns(layout, model, has_buckets=marks.buckets > 1)
+    query = f"SELECT {_select(columns)} FROM {layout.rows.relation}{layout.counts}"
+    cells, counts = Cells.of(layout.bins[model]), layout.bins[model]
+    of_cells = _count(workspace, cells, query) if layout.has_zeros else counts[cells.bins]
+    ranges = plan_ranges(cells, of_cells, _most_rows(workspace, layout))
+    stream = _sort(workspace, query, columns, ranges, f"sorting {model}", rows)
+    return _fold(map(itemgetter(1), stream), marks, layout)
+
+
+def digest_labels(
+    workspace: Workspace, layout: Layout, model: str, column: str, marks_of: Mapping[int, Marks]
+) -> dict[int, Digest]:
+    """A digest for each of some labels, from one sort by label and forecast."""
+    if not marks_of:
+        return {}
+    coding, what = layout.codings[column], f"sorting {model} by {column}"
+    has_buckets = any(marks.buckets > 1 for marks in marks_of.values())
+    columns = {"code": coding.code, **_columns(layout, model, has_buckets=has_buckets)}
+    is_all = len(marks_of) == len(coding.counts)
+    clause = layout.counts if is_all else f"{layout.counts}{_among(layout, coding.code, marks_of)}"
+    source = f"FROM {layout.rows.relation}{clause}"
+    rows = sum(label.rows for label in coding.counts if label.code in marks_of)
+    ranges = _plan_label_ranges(workspace, layout, model, column, source)
+    stream = _sort(workspace, f"SELECT {_select(columns)} {source}", columns, ranges, what, rows)
+    parts = groupby(stream, key=itemgetter(0))
+    return {code: _fold(map(itemgetter(1), of_label), marks_of[code], layout) for code, of_label in parts}
+
+
+def _among(layout: Layout, code: str, wanted: Iterable[int]) -> str:
+    listed = ", ".join(map(str, wanted))
+    return f"{' AND' if layout.counts else ' WHERE'} {code} IN ({listed})"
+
+
+def _plan_label_ranges(
+    workspace: Workspace, layout: Layout, model: str, column: str, source: str
+) -> Ranges | None:
+    """Ranges of each label by themselves, by a scan that counts; None where there are too many labels."""
+    coding = layout.codings[column]
+    cells = Cells.of(layout.bins[model], len(coding.labels))
+    if len(cells) > _MOST_CELLS or len(coding.labels) > _MOST_LABELS:
+        return None
+    query = f"SELECT {layout.forecast(model)} AS x, {coding.code} AS code {source}"
+    return plan_ranges(cells, _count(workspace, cells, query), _most_rows(workspace, layout))
+
+
+def _count(workspace: Workspace, cells: Cells, query: str) -> IntArray:
+    """How many rows of a query lie in each cell."""
+    counts = np.zeros(len(cells), dtype=np.int64)
+    for batch in workspace.batches(query, STRETCH_ROWS):
+        code = batch.column("code").to_numpy() if "code" in batch.schema.names else None
+        counts += cells.count(batch.column("x").to_numpy(), code)
+    return counts
+
+
+def _most_rows(workspace: Workspace, layout: Layout) -> int:
+    over = _LIMIT_OVER_ROWS if layout.roles.weight is None else _LIMIT_OVER_WEIGHTED_ROWS
+    return workspace.limit // over
+
+
+def _columns(layout: Layout, model: str, *, has_buckets: bool) -> dict[str, str]:
+    """Forecast; outcome, with the bucket in the same column, for fewer columns sort faster; weight."""
+    outcome = f"CAST({layout.outcome} AS USMALLINT)"
+    packed = f"CAST({layout.bucket} * 2 + {outcome} AS USMALLINT)" if has_buckets else outcome
+    columns = {"x": layout.forecast(model), "packed": packed}
+    return columns if layout.roles.weight is None else columns | {"weight": layout.weight}
+
+
+def _select(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"{column} AS {name}" for name, column in columns.items())
+
+
+def _sort(
+    workspace: Workspace,
+    query: str,
+    columns: Mapping[str, str],
+    ranges: Ranges | None,
+    what: str,
+    rows: int,
+) -> Iterator[tuple[int, Stretch]]:
+    """Labels with their rows in ascending order: by ranges that fit into memory, or else by DuckDB.
+
+    Either way rows are sorted by all columns. Those that tie in all of them are the same, so the stream is
+    the same every time.
+    """
+    announce(what)
+    if ranges is not None:
+        return sort_by_ranges(_watch(workspace, query, what, rows), ranges, workspace.folder)
+    batches = _watch(workspace, f"{query} ORDER BY {', '.join(columns)}", what, rows)
+    return (part for batch in batches for part in _split(batch))
+
+
+def _watch(workspace: Workspace, query: str, what: str, rows: int) -> Iterator[pa.RecordBatch]:
+    """Batches of a result, with progress."""
+    done = 0
+    for batch in workspace.batches(query, STRETCH_ROWS):
+        yield batch
+        done += len(batch)
+        report(what, done, rows, unit="rows")
+
+
+def _split(batch: pa.RecordBatch) -> Iterator[tuple[int, Stretch]]:
+    """The parts of a batch that have the same label, with its code."""
+    columns = {name: batch.column(name).to_numpy() for name in batch.schema.names}
+    codes = columns.pop("code", np.zeros(len(batch), dtype=np.int32))
+    x = columns["x"] + 0.0  # -0.0 is 0
+    stretch = unpack(x, columns["packed"], columns.get("weight"))
+    cuts = [0, *(np.flatnonzero(codes[1:] != codes[:-1]) + 1).tolist(), len(codes)]
+    for start, end in pairwise(cuts):
+        yield int(codes[start]), stretch.select(slice(start, end))
+
+
+def _fold(stretches: Iterable[Stretch], marks: Marks, layout: Layout) -> Digest:
+    """Digests of a sorted stream, each made with what lies before it, added in order."""
+    whole = (_with_counts(s) for s in stretches) if layout.counted else stretches
+    pieces = cut_at_ties(_in_lots(whole), STRETCH_ROWS)
+    digests = in_order(lambda item: digest_stretch(item[0], marks, item[1]), _with_before(pieces))
+    total = next(digests)
+    for digest in digests:
+        total = total + digest
+    return total
+
+
+def _with_counts(stretch: Stretch) -> Stretch:
+    weight: Any = stretch.weight
+    return stretch if weight is None else replace(stretch, weight=weight.astype(np.int64))
+
+
+def _in_lots(stretches: Iterable[Stretch]) -> Iterator[Stretch]:
+    """Stretches of the same number of rows, save the last: how the stream was cut leaves no trace."""
+    waiting: list[Stretch] = []
+    for stretch in stretches:
+        waiting.append(stretch)
+        while sum(map(len, waiting)) >= STRETCH_ROWS:
+            joined = join(waiting)
+            yield joined.select(slice(STRETCH_ROWS))
+            waiting = [joined.select(slice(STRETCH_ROWS, None))] if len(joined) > STRETCH_ROWS else []
+    if waiting:
+        yield join(waiting)
+
+
+def _with_before(stretches: Iterable[Stretch]) -> Iterator[tuple[Stretch, Before]]:
+    before = Before()
+    for stretch in stretches:
+        yield stretch, before
+        n, events = _weigh(stretch)
+        before = Before(n=before.n + n, events=before.events + events)
+
+
+def _weigh(stretch: Stretch) -> tuple[int | float, int | float]:
+    if stretch.weight is None:
+        return len(stretch), int(np.count_nonzero(stretch.y))
+    return stretch.weight.sum().item(), stretch.weight[stretch.y].sum().item()

@@ -1,0 +1,184 @@
+"""The evaluation of models whose rows are elsewhere: all parts of a results document, from digests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport.curves.fitted import histogram_edges, quantile_of
+from scorereport.curves.murphy import kinks_of
+from scorereport.curves.thinning import even_knots
+from scorereport.evaluation.engines.digest_plan import case_weight, mark_model
+from scorereport.evaluation.engines.digest_scores import describe_sample, score_digest
+from scorereport.evaluation.engines.engine_calibration import draw_bands, examine_models, shows_miscalibration
+from scorereport.evaluation.engines.engine_comparison import compare_digests
+from scorereport.evaluation.engines.grouping import compare_groups, evaluate_groups
+from scorereport.evaluation.engines.notes import describe_engine, describe_rows
+from scorereport.evaluation.engines.scans import count_at
+from scorereport.evaluation.engines.scored_digests import ScoredDigest, units_of
+from scorereport.evaluation.notes import describe_groups
+from scorereport.evaluation.summaries import (
+    QUANTILES,
+    adjust_calibration,
+    choose_measures,
+    collect_curves,
+    count_cases,
+    decide,
+)
+from scorereport.inference.decisions import tally_counts
+from scorereport.reliability.decomposition import MurphyDecomposition
+from scorereport.results.model_records import Comparisons, DataSummary, ForecastSummary, ModelResult, Quantile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from scorereport.evaluation.engines.protocol import Engine, Survey
+    from scorereport.evaluation.engines.views import DigestedFit
+    from scorereport.inference.decisions import Tally
+    from scorereport.results.model_records import (
+        ModelCalibration,
+        ModelCurves,
+        ModelScores,
+        SampleSummary,
+        Settings,
+    )
+
+
+def evaluate_rows(engine: Engine, settings: Settings) -> dict[str, Any]:
+    """All parts of the evaluation of binary models, by name."""
+    survey, infers = engine.survey, settings.resamples > 0
+    models = digest_models(engine, settings)
+    calibration = _adjust(examine_models(engine, models)) if infers else {}
+    scores = {model.name: _score(model, survey, calibration.get(model.name)) for model in models}
+    sample = describe_sample(models[0], survey.row_flow.kept, infers=infers)
+    models = _count_late(engine, models)
+    by_column = evaluate_groups(engine, settings)
+    windows = by_column.pop(survey.time_name, ()) if survey.windows else ()
+    return {
+        "data": _describe_data(survey, sample),
+        "models": tuple(
+            _describe_model(model, scores[model.name], calibration.get(model.name), survey, settings)
+            for model in models
+        ),
+        "comparisons": compare_digests(models) if infers else Comparisons(),
+        "groups": tuple(group for found in by_column.values() for group in found),
+        "windows": windows,
+        "heterogeneity": compare_groups(by_column, clustered=survey.clusters is not None) if infers else (),
+        "notes": (
+            *describe_engine(engine, settings),
+            *describe_rows(survey, settings, models[0].effective_buckets),
+            *describe_groups([*by_column.items(), (survey.time_name, windows)], settings),
+        ),
+    }
+
+
+def _adjust(known: Mapping[str, ModelCalibration]) -> dict[str, ModelCalibration]:
+    """The calibration of the models, with p-values adjusted for their number."""
+    adjusted = adjust_calibration(list(known.values()))
+    return {name: of for name, of in zip(known, adjusted, strict=True) if of is not None}
+
+
+def _score(model: ScoredDigest, survey: Survey, calibration: ModelCalibration | None) -> ModelScores:
+    return score_digest(
+        model,
+        infers=calibration is not None,
+        halves=survey.halves.get(model.name, 0),
+        is_miscalibrated=calibration is not None and shows_miscalibration(calibration, model.level),
+    )
+
+
+def digest_models(engine: Engine, settings: Settings) -> list[ScoredDigest]:
+    """Sort and digest the rows of each model."""
+    survey, measures = engine.survey, choose_measures(settings)
+    marks = mark_model(survey, settings, measures)
+    return [
+        ScoredDigest(
+            name=name,
+            digest=engine.digest(name, marks),
+            measures=measures,
+            units=units_of(survey, survey),
+            level=settings.level,
+        )
+        for name in survey.models
+    ]
+
+
+def _count_late(engine: Engine, models: Sequence[ScoredDigest]) -> list[ScoredDigest]:
+    """Count at marks that are known after the fit only: bins of histograms, and kinks of Murphy curves."""
+    wanted = {
+        model.name: np.unique(np.append(histogram_edges(model.fit.distinct), kinks_of(model.fit)))
+        for model in models
+        if not model.fit.is_complete
+    }
+    late = count_at(engine, wanted) if wanted else {}
+    return [replace(model, late=late.get(model.name)) for model in models]
+
+
+def _describe_model(
+    model: ScoredDigest,
+    scores: ModelScores,
+    calibration: ModelCalibration | None,
+    survey: Survey,
+    settings: Settings,
+) -> ModelResult:
+    fit, sums = model.fit, model.digest.murphy / model.fit.n
+    tally = _tally(model) if settings.resamples > 0 else None
+    return ModelResult(
+        model=model.name,
+        forecasts=_describe_forecasts(model, survey),
+        scores=scores,
+        murphy=MurphyDecomposition(
+            reliability=float(sums[0]),
+            resolution=float(sums[1]),
+            uncertainty=fit.prevalence * (1 - fit.prevalence),
+        ),
+        curves=_collect_curves(fit, settings.curve_points, tally),
+        bands=draw_bands(model, settings) if settings.resamples > 0 else (),
+        calibration=calibration,
+        thresholds=decide(fit, settings, tally),
+    )
+
+
+def _tally(model: ScoredDigest) -> Tally:
+    """Decisions from counts."""
+    units = model.units
+    weights = None if units.are_repeated_rows else units.class_weights
+    return tally_counts(model.fit, model.level, class_weights=weights, clustered=units.clustered)
+
+
+def _describe_forecasts(model: ScoredDigest, survey: Survey) -> ForecastSummary:
+    digest, cells = model.digest, model.fit.distinct
+    counted = cells if survey.counted else count_cases(cells, case_weight(survey))
+    return ForecastSummary(
+        forecast_type=model.fit.forecast_type,
+        n_distinct=digest.n_distinct,
+        minimum=digest.x_min,
+        mean=float(digest.forecast / model.fit.n),
+        maximum=digest.x_max,
+        quantiles=tuple(Quantile(level=at, value=quantile_of(counted, at)) for at in QUANTILES),
+    )
+
+
+def _collect_curves(fit: DigestedFit, points: int, tally: Tally | None) -> ModelCurves:
+    if fit.is_complete:
+        return collect_curves(fit, points, tally=tally)
+    knots = np.unique(np.append(even_knots(points), fit.digest.jumps.x))
+    curves = collect_curves(fit, points, knots=knots, tally=tally)
+    return replace(curves, roc=replace(curves.roc, auc=fit.auc))
+
+
+def _describe_data(survey: Survey, sample: SampleSummary) -> DataSummary:
+    return DataSummary(
+        source=survey.source,
+        outcome=survey.outcome_name,
+        positive=survey.positive,
+        weighted=survey.weighted,
+        weight_kind=survey.weight_kind if survey.weighted else "",
+        clusters=survey.clusters,
+        row_flow=survey.row_flow,
+        sample=sample,
+        sha256=survey.sha256,
+        file_sha256=survey.file_sha256,
+    )

@@ -1,0 +1,188 @@
+"""What needs rows once more after the fit, in any order: counts at late marks, and logistic regression.
+
+Newton's method starts from the fit to cells of forecasts, which is so near that two or three scans of all
+rows end it. One scan serves all models.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit, logit
+
+from scorereport._utils.arrays import FloatArray
+from scorereport.evaluation.engines.digest import Knots
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from scorereport.evaluation.engines.protocol import Batch, Engine, Sums
+
+#: A step of Newton's method this small was the last that counts, for the next would be its square.
+_LAST_STEP = 1e-8
+#: A likelihood has not fallen unless by more than this, relative to its size.
+_ROUNDING = 1e-10
+#: Log-odds may move by this much, on average over the information, before a last step.
+_BALANCE = 1e-6
+_MOST_SCANS = 30
+#: Slopes and intercepts beyond this are on their way to infinity.
+_FAR = 1e6
+
+
+def count_at(engine: Engine, values: Mapping[str, FloatArray]) -> dict[str, Knots]:
+    """Exact counts of each model's forecasts below and at ascending values."""
+
+    def count(batch: Batch) -> Sums:
+        return tuple(_count_batch(batch, model, at) for model, at in values.items())
+
+    found = engine.reduce(count, "counting forecasts")
+    return {model: _make_knots(at, sums) for (model, at), sums in zip(values.items(), found, strict=True)}
+
+
+def _count_batch(batch: Batch, model: str, at: FloatArray) -> NDArray[np.float64]:
+    """Weights of cases and of events: a row for those between values, a row for those at them."""
+    x = batch.forecasts[model]
+    place = 2 * np.searchsorted(at, x, side="right")
+    place -= at[place // 2 - 1] == x  # odd places are for the values themselves
+    weight = np.ones(len(batch)) if batch.weight is None else batch.weight
+    size = 2 * len(at) + 1
+    return np.stack(
+        [np.bincount(place, weights=w, minlength=size) for w in (weight, weight * batch.y)]
+    ).astype(np.float64)
+
+
+def _make_knots(at: FloatArray, sums: NDArray[np.float64]) -> Knots:
+    below = np.cumsum(sums, axis=1) - sums
+    n, events = sums[:, 1::2]
+    n_below, events_below = below[:, 1::2]
+    return Knots(
+        x=at,
+        n_below=n_below,
+        events_below=events_below,
+        forecast_below=np.full(len(at), np.nan),
+        n_at=n,
+        events_at=events,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StreamedFit:
+    """A maximum of the likelihood: coefficients, information, and scores by bucket at it.
+
+    `log_likelihood` is that of the fit, `of_forecasts` that of the forecasts as they are.
+    """
+
+    value: FloatArray
+    information: FloatArray
+    bucket_scores: FloatArray
+    log_likelihood: float
+    of_forecasts: float
+
+
+#: Where each fit starts, by model and what is fitted: at an intercept and a slope, or an intercept alone.
+Starts = dict[tuple[str, str], FloatArray]
+
+
+def fit_logistic(engine: Engine, starts: Starts, buckets: int) -> dict[tuple[str, str], StreamedFit]:
+    """Fit logistic regressions of outcomes on log-odds, all by the same scans; one that diverges is missing.
+
+    A fit that has settled, or will not, is left out of the next scan.
+    """
+    searches = {key: _Search(at=start) for key, start in starts.items()}
+    for scan in range(1, _MOST_SCANS + 1):
+        at = {key: search.at for key, search in searches.items() if search.goes_on}
+        if not at:
+            break
+        sums = engine.reduce(_likelihood_sums(at, buckets), f"fitting calibration lines, scan {scan}")
+        for key, fit in _collect(at, sums).items():
+            searches[key] = searches[key].advance(fit)
+    return {key: search.settled for key, search in searches.items() if search.settled is not None}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Search:
+    """Where Newton's method stands: a step that lowered the likelihood is halved."""
+
+    at: FloatArray
+    step: FloatArray | None = None
+    before: float = -np.inf
+    settled: StreamedFit | None = None
+
+    @property
+    def goes_on(self) -> bool:
+        is_sane = bool(np.isfinite(self.at).all() and np.abs(self.at).max() <= _FAR)
+        return is_sane and self.settled is None
+
+    def advance(self, fit: StreamedFit) -> _Search:
+        """The search after a scan of all rows."""
+        if self.step is not None and fit.log_likelihood < self.before - _ROUNDING * abs(self.before):
+            half = self.step / 2
+            return replace(self, at=self.at - half, step=half)
+        step = _step(fit)
+        at = fit.value + step
+        is_last = (np.abs(step) <= _LAST_STEP * (1 + np.abs(fit.value))).all() and _is_top(fit, step)
+        settled = replace(fit, value=at) if is_last else None
+        return _Search(at=at, step=step, before=fit.log_likelihood, settled=settled)
+
+
+def _is_top(fit: StreamedFit, step: FloatArray) -> bool:
+    """Whether the score equations hold: the step that they ask for moves no log-odds that matters."""
+    moved = float(fit.bucket_scores.sum(axis=0) @ step)
+    return bool(abs(moved) <= _BALANCE**2 * fit.information[0, 0])
+
+
+def _likelihood_sums(at: Starts, buckets: int) -> Callable[[Batch], Sums]:
+    fits = dict(at)
+
+    def sums(batch: Batch) -> Sums:
+        weight = np.ones(len(batch)) if batch.weight is None else batch.weight
+        log_odds = {model: logit(batch.forecasts[model]) for model, _ in fits}
+        found = (
+            _sums_of_fit(log_odds[model], batch, weight, value, buckets) for (model, _), value in fits.items()
+        )
+        return tuple(part for parts in found for part in parts)
+
+    return sums
+
+
+def _sums_of_fit(
+    x: FloatArray, batch: Batch, weight: FloatArray, value: FloatArray, buckets: int
+) -> list[NDArray[np.float64]]:
+    """Log-likelihoods, information and scores by bucket; a single value is the intercept at slope 1."""
+    log_odds = value[0] + (value[1] if len(value) == 2 else 1.0) * x
+    sign = 1 - 2 * batch.y
+    likelihood, of_forecasts = (-float((weight * np.logaddexp(0, sign * eta)).sum()) for eta in (log_odds, x))
+    probability = expit(log_odds)
+    spread, excess = weight * probability * (1 - probability), weight * (batch.y - probability)
+    columns = [np.ones_like(x), x][: len(value)]
+    information = np.array([[(spread * one * other).sum() for other in columns] for one in columns])
+    scores = np.stack(
+        [np.bincount(batch.bucket, weights=excess * one, minlength=buckets) for one in columns], axis=1
+    )
+    return [np.array([likelihood, of_forecasts]), information, scores.astype(np.float64)]
+
+
+def _collect(at: Starts, sums: Sums) -> dict[tuple[str, str], StreamedFit]:
+    """The sums of each fit, three by three."""
+    found = zip(sums[::3], sums[1::3], sums[2::3], strict=True)
+    return {
+        key: StreamedFit(
+            value=value,
+            information=information,
+            bucket_scores=scores,
+            log_likelihood=float(likelihoods[0]),
+            of_forecasts=float(likelihoods[1]),
+        )
+        for (key, value), (likelihoods, information, scores) in zip(at.items(), found, strict=True)
+    }
+
+
+def _step(fit: StreamedFit) -> FloatArray:
+    try:
+        return np.asarray(np.linalg.solve(fit.information, fit.bucket_scores.sum(axis=0)))
+    except np.linalg.LinAlgError:
+        return np.full(len(fit.value), np.nan)

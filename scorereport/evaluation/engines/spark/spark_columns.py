@@ -1,0 +1,166 @@
+"""The columns that an evaluation needs, cleaned, under short names, with the bucket of each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scorereport._utils.checks import LONGEST_TEXT
+from scorereport.data.roles import Roles
+from scorereport.evaluation.engines.protocol import BUCKETS
+from scorereport.evaluation.engines.spark.cleaning import Clean, clean_day, clean_label, clean_number, is_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+    from scorereport.evaluation.engines.spark.spark_outcomes import OutcomeKeys
+    from scorereport.evaluation.engines.spark.tables import Table
+
+#: Where a row stands in its file, if that is known.
+_PLACE = "place"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Short names, which no source can upset, for the columns by the parts that they play."""
+
+    roles: Roles
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The short name of each column, in the order in which columns are checked."""
+        roles = self.roles
+        named = {roles.outcome: "y"}
+        named |= {column: f"x{at}" for at, column in enumerate(roles.forecasts)}
+        named |= {column: f"g{at}" for at, column in enumerate(roles.groups)}
+        others = {"w": roles.weight, "cluster": roles.cluster, "grade": roles.grade, "day": roles.time}
+        named |= {column: short for short, column in others.items() if column is not None}
+        return {column: named[column] for column in self.columns}
+
+    @property
+    def columns(self) -> list[str]:
+        """All columns by their own names, in the order in which they are checked."""
+        roles = self.roles
+        time = [] if roles.time is None else [roles.time]
+        return [roles.outcome, *roles.numbers, *roles.texts, *time]
+
+    @property
+    def models(self) -> dict[str, str]:
+        """The short name of each model's column."""
+        return {model: self.names[model] for model in self.roles.forecasts}
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.roles.weight is not None
+
+    @property
+    def counts(self) -> Column:
+        """Whether a complete row has any weight."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        return F.col("w") > 0 if self.weighted else F.lit(True)
+
+
+def select_raw(table: Table, layout: Layout) -> DataFrame:
+    """The columns as they came, each under its short name; with the place of each row if it has one."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    fields = table.frame.schema.fields
+    chosen = [
+        _refuse_long(column, _quote(fields[at].name), fields[at].dataType).alias(short)
+        for column, short in layout.names.items()
+        for at in [table.at(column)]
+    ]
+    if table.has_places:
+        chosen.append(F.xxhash64(F.col("_metadata.file_path"), F.col("_metadata.row_index")).alias(_PLACE))
+    return table.frame.select(*chosen)
+
+
+def _refuse_long(name: str, raw: Column, kind: DataType) -> Column:
+    """A column that fails where a text is too long for a label; `_explain` of session.py passes on why."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if not is_text(kind):
+        return raw
+    rule = f"`{name}` must hold texts of at most {LONGEST_TEXT:,} characters; got one of "
+    reason = F.concat(F.lit(rule), F.format_number(F.length(raw), 0), F.lit(" characters."))
+    return F.when(F.length(raw) > LONGEST_TEXT, F.raise_error(reason)).otherwise(raw)
+
+
+def _quote(name: str) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def clean(raw: DataFrame, layout: Layout, outcome: OutcomeKeys) -> DataFrame:
+    """All columns cleaned, null where missing.
+
+    Beside each stands, as `bad_`, whether it breaks the rule of its type, and as `raw_`, how it came.
+    """
+    cleaned = _clean_columns(raw, layout)
+    chosen = [outcome.value(raw).alias("y")]
+    for short, column in cleaned.items():
+        chosen.append(column.value.alias(short))
+        chosen += [column.is_bad.alias(f"bad_{short}"), raw[short].alias(f"raw_{short}")]
+    places = [_PLACE] if _PLACE in raw.columns else []
+    return raw.select(*chosen, *places)
+
+
+def _clean_columns(raw: DataFrame, layout: Layout) -> Mapping[str, Clean]:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    kinds, roles = {field.name: field.dataType for field in raw.schema}, layout.roles
+    found: dict[str, Clean] = {}
+    for column, short in list(layout.names.items())[1:]:
+        if column in roles.numbers:
+            found[short] = clean_number(raw[short], kinds[short])
+        elif column == roles.time:
+            found[short] = clean_day(raw[short], kinds[short])
+        else:
+            value = clean_label(raw[short], kinds[short], column)
+            found[short] = Clean(value=value, is_bad=F.lit(False))
+    return found
+
+
+def complete_rows(cleaned: DataFrame, layout: Layout, *, lack_nothing: bool) -> DataFrame:
+    """Rows that lack nothing, with their buckets; where none does, columns need not be read to know it.
+
+    `key` is twice the bucket, and one more for an event. A row is dealt to a bucket by its cluster; else by
+    its file and its place there, which stay the same however the cluster splits the files; else by its place
+    among the rows of its partition, sorted by all columns: rows that a lost worker takes along come back in
+    another order, but sorted they are the same, for equal rows may change places.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    shorts = list(layout.names.values())
+    kept = cleaned if lack_nothing else cleaned.dropna(subset=shorts)
+    if layout.roles.cluster is not None:
+        identity = F.xxhash64("cluster")
+    elif _PLACE in cleaned.columns:
+        identity = F.col(_PLACE)
+    else:
+        kept = kept.sortWithinPartitions(*shorts)
+        identity = F.xxhash64(F.monotonically_increasing_id())
+    key = F.pmod(identity, F.lit(BUCKETS)) * 2 + F.col("y").cast("int")
+    others = [short for short in shorts if short not in {"y", "grade"}]
+    return kept.select(key.cast("smallint").alias("key"), *others)
+
+
+def sum_if(condition: Column, value: Any = 1) -> Column:
+    """The sum of a value over some of the rows."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.coalesce(F.sum(F.when(condition, value)), F.lit(0))
+
+
+def add_ascending(column: str) -> Column:
+    """The sum of a column by group, added from the smallest to the largest: the same however rows arrive."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    in_order = F.sort_array(F.collect_list(F.col(column).cast("double")))
+    return F.aggregate(in_order, F.lit(0.0), lambda so_far, value: so_far + value)

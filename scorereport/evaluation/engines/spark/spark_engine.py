@@ -1,0 +1,210 @@
+"""`open_spark()`: rows on a cluster, surveyed, and ready to be sorted and scanned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from scorereport._utils.checks import check_option
+from scorereport._utils.progress import announce
+from scorereport.data.roles import Roles, check_forecasts
+from scorereport.errors import DataError
+from scorereport.evaluation.engines.chunk_digest import digest_stretch
+from scorereport.evaluation.engines.spark.spark_columns import Layout
+from scorereport.evaluation.engines.spark.spark_jobs import (
+    Sorting,
+    digest_packets,
+    find_before,
+    make_packets,
+    weigh_parts,
+)
+from scorereport.evaluation.engines.spark.spark_partitions import (
+    ALL,
+    FEWEST_SAMPLED,
+    ROWS_PER_PART,
+    SAMPLED_PER_PART,
+    plan_parts,
+)
+from scorereport.evaluation.engines.spark.spark_session import link_to, quiet
+from scorereport.evaluation.engines.spark.summing import sum_batches
+from scorereport.evaluation.engines.spark.survey import survey_table
+from scorereport.evaluation.engines.spark.tables import open_table
+from scorereport.evaluation.subgroups import check_window
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame
+
+    from scorereport.evaluation.engines.digest import Digest
+    from scorereport.evaluation.engines.protocol import Batch, Marks, Sums
+    from scorereport.evaluation.engines.spark.spark_jobs import DigestStretch
+    from scorereport.evaluation.engines.spark.spark_labels import Labels
+    from scorereport.evaluation.engines.spark.spark_partitions import Parts
+    from scorereport.evaluation.engines.spark.spark_session import Link
+    from scorereport.evaluation.engines.spark.survey import Surveyed
+
+#: Sums of fractional weights that differ by more than this are of different rows.
+_SAME_ROWS = 1e-9
+
+
+def open_spark(  # noqa: PLR0913  # each part that a column may play has its name
+    source: Any,
+    *,
+    outcome: str,
+    forecasts: Sequence[str],
+    weight: str | None = None,
+    weight_kind: str = "sampling",
+    group: str | Sequence[str] | None = None,
+    cluster: str | None = None,
+    grade: str | None = None,
+    time: str | None = None,
+    positive: object = None,
+    missing: str = "refuse",
+    window: str | None = None,
+    temporary_folder: str | Path | None = None,
+) -> SparkEngine:
+    """Survey the rows of a Spark DataFrame, of files at a path or an address, or of a table.
+
+    Without a session that is active, one is started on this machine; it writes to `temporary_folder` and
+    ends when the engine is closed. All other parameters are those of `read_predictions`.
+    """
+    check_option(missing, "missing", ("refuse", "drop"))
+    check_forecasts(forecasts)
+    columns_of = {str(name): (str(name),) for name in forecasts}
+    roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time, weight_kind)
+    check_window(window, roles)
+    layout = Layout(roles=roles)
+    link = link_to(source, temporary_folder)
+    try:
+        with link.working():
+            announce("surveying")
+            table = open_table(link.session, source, layout.columns)
+            surveyed = survey_table(table, layout, positive=positive, drop=missing == "drop", window=window)
+    except BaseException:
+        link.close()
+        raise
+    return SparkEngine(link, layout, surveyed)
+
+
+class SparkEngine:
+    """Sorts and scans rows where they lie; only digests and sums come to the driver."""
+
+    name = "spark"
+
+    def __init__(
+        self,
+        link: Link,
+        layout: Layout,
+        surveyed: Surveyed,
+        *,
+        rows_per_part: int = ROWS_PER_PART,
+        digest_rows: DigestStretch = digest_stretch,
+    ) -> None:
+        self.survey = surveyed.survey
+        self.rows_per_part = rows_per_part
+        self._link, self._layout, self._surveyed = link, layout, surveyed
+        self._digest_rows = digest_rows
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def digest(self, model: str, marks: Marks) -> Digest:
+        """The digest of all rows of a model."""
+        announce(f"sorting by {model}")
+        return self._digest(model, None, {ALL: marks}, {ALL: self.survey.rows})[ALL]
+
+    def digest_groups(self, model: str, column: str, marks_of: Mapping[int, Marks]) -> dict[int, Digest]:
+        """A digest for each of some labels, by their codes, of a group column or of the time column."""
+        if not marks_of:
+            return {}
+        announce(f"sorting by {model} within {column}")
+        labels = self._surveyed.labels[column]
+        rows_of = {count.code: count.rows for count in labels.counts if count.code in marks_of}
+        return self._digest(model, labels, marks_of, rows_of)
+
+    def reduce(self, function: Callable[[Batch], Sums], what: str) -> Sums:
+        """Sums of what a function gives for each batch of rows, added in the order of the partitions."""
+        announce(what)
+        with self._link.working():
+            return sum_batches(self._rows, self._layout.models, self._surveyed.labels, function)
+
+    def close(self) -> None:
+        """Forget stored rows, and stop the session and remove its folder if we started it."""
+        try:
+            if self._surveyed.is_stored:
+                self._surveyed.kept.unpersist()
+        finally:
+            self._link.close()
+
+    @property
+    def _rows(self) -> DataFrame:
+        return self._surveyed.kept.where(self._layout.counts)
+
+    def _digest(
+        self, model: str, labels: Labels | None, marks_of: Mapping[int, Marks], rows_of: Mapping[int, int]
+    ) -> dict[int, Digest]:
+        with self._link.working():
+            rows = self._select(model, labels)
+            sorting = Sorting(
+                parts=self._plan(rows.drop("key", "w"), labels, rows_of),
+                marks_of=marks_of,
+                labels=labels,
+                counted=self.survey.counted,
+                digest_stretch=self._digest_rows,
+            )
+            digests = _sort(rows, sorting)
+        for label, digest in digests.items():
+            self._check_same_rows(digest, marks_of[label])
+        return digests
+
+    def _select(self, model: str, labels: Labels | None) -> DataFrame:
+        """The columns that are sorted."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        others = [F.col("w")] if self._layout.weighted else []
+        others += [] if labels is None else [F.col(labels.short).alias("label")]
+        return self._rows.select(F.col(self._layout.models[model]).alias("x"), F.col("key"), *others)
+
+    def _plan(self, rows: DataFrame, labels: Labels | None, rows_of: Mapping[int, int]) -> Parts:
+        """Parts of about equal size; long labels are cut by a sample of their forecasts."""
+        long = {label: of for label, of in rows_of.items() if of > self.rows_per_part}
+        if not long:
+            return plan_parts(rows_of, np.empty(0, dtype=np.int32), np.empty(0), self.rows_per_part)
+        wanted = max(SAMPLED_PER_PART * (sum(long.values()) // self.rows_per_part), FEWEST_SAMPLED)
+        share = wanted / sum(long.values())
+        chosen = rows if labels is None else rows.where(rows["label"].isin(labels.keys_of(long)))
+        with quiet():
+            table = (chosen if share >= 1 else chosen.sample(fraction=share, seed=0)).toArrow()
+        x = table["x"].to_numpy()
+        codes = np.full(len(x), ALL, dtype=np.int32) if labels is None else labels.find(table["label"])
+        return plan_parts(rows_of, codes, x, self.rows_per_part)
+
+    def _check_same_rows(self, digest: Digest, marks: Marks) -> None:
+        """Refuse a source that gives other rows each time it is asked."""
+        total, events = digest.blocks.n.sum(), digest.blocks.events.sum()
+        if not np.allclose([total, events], [marks.total, marks.events], rtol=_SAME_ROWS, atol=0):
+            raise DataError(
+                f"{self.survey.source} gave other rows when it was read again: {total} cases after "
+                f"{marks.total}. Write the frame to a file first, or persist it."
+            )
+
+
+def _sort(rows: DataFrame, sorting: Sorting) -> dict[int, Digest]:
+    """Sort the rows; those of several parts are packed once, first weighed and then digested."""
+    from pyspark import StorageLevel
+
+    packets = make_packets(rows, sorting)
+    if len(sorting.parts) == len(sorting.marks_of):
+        return digest_packets(packets, sorting, {})
+    packets = packets.persist(StorageLevel.DISK_ONLY)
+    try:
+        before = find_before(sorting.parts, weigh_parts(packets, counted=sorting.counted))
+        return digest_packets(packets, sorting, before)
+    finally:
+        packets.unpersist()

@@ -1,0 +1,167 @@
+"""The jobs that sort: rows into packets by range of forecasts, packets into digests, digests into one."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from itertools import accumulate
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+from scorereport.evaluation.engines.protocol import Before, Marks
+from scorereport.evaluation.engines.spark.packing import (
+    PACKET,
+    gather,
+    pack,
+    partition_number,
+    read_stretch,
+    unpack,
+)
+from scorereport.evaluation.engines.spark.spark_columns import add_ascending
+from scorereport.evaluation.engines.spark.spark_labels import Labels
+from scorereport.evaluation.engines.spark.spark_partitions import Parts, merge, split_rows, weight_of
+from scorereport.evaluation.engines.spark.spark_session import collect, quiet
+from scorereport.evaluation.engines.stretches import cut_at_ties
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from scorereport.evaluation.engines.digest import Digest
+    from scorereport.evaluation.engines.protocol import Stretch
+
+    #: Makes the digest of a stretch.
+    DigestStretch = Callable[[Stretch, Marks, Before], Digest]
+
+#: So many neighbours are added on a worker before the driver adds what is left.
+NEIGHBOURS = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Sorting:
+    """How the rows of a model are sorted: sent to every worker."""
+
+    parts: Parts
+    marks_of: Mapping[int, Marks]
+    labels: Labels | None
+    counted: bool
+    digest_stretch: DigestStretch
+
+    @property
+    def with_buckets(self) -> bool:
+        """Whether rows of different buckets are told apart."""
+        return any(marks.buckets > 1 for marks in self.marks_of.values())
+
+
+def make_packets(rows: DataFrame, sorting: Sorting) -> DataFrame:
+    """Rows with forecasts `x`, keys, and any weights and labels, in packets of sorted rows of one part."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _pack_rows(batches, sorting)
+
+    with quiet():
+        return rows.mapInArrow(work, PACKET.format("long" if sorting.counted else "double"))
+
+
+def _pack_rows(batches: Iterator[pa.RecordBatch], sorting: Sorting) -> Iterator[pa.RecordBatch]:
+    import numpy as np
+    import pyarrow as pa
+
+    number = "int64" if sorting.counted else "float64"
+    names = {"part": "int32", "source": "int64", "n": number, "events": number}
+    schema = pa.schema([*names.items(), ("x", pa.binary()), ("key", pa.binary()), ("weight", pa.binary())])
+    for at, table in enumerate(gather(batches)):
+        stretch = read_stretch(table, counted=sorting.counted, with_buckets=sorting.with_buckets)
+        codes = np.empty(0, dtype=np.int32) if sorting.labels is None else sorting.labels.find(table["label"])
+        source = (partition_number() << 32) + at
+        packets = [pack(part, source, rows) for part, rows in split_rows(stretch, codes, sorting.parts)]
+        yield pa.RecordBatch.from_pylist(packets, schema=schema)
+
+
+def weigh_parts(packets: DataFrame, *, counted: bool) -> dict[int, tuple[Any, Any]]:
+    """Cases and events of each part."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    adding = F.sum if counted else add_ascending
+    sums = packets.groupBy("part").agg(adding("n").alias("n"), adding("events").alias("events"))
+    return {row["part"]: (row["n"], row["events"]) for row in collect(sums)}
+
+
+def find_before(parts: Parts, weights: Mapping[int, tuple[Any, Any]]) -> dict[int, Before]:
+    """What lies below each part, among the rows of its label."""
+    before: dict[int, Before] = {}
+    for of_label in parts.by_label.values():
+        counts = [weights.get(part, (0, 0)) for part in of_label]
+        below = accumulate(
+            counts, lambda so_far, next_: (so_far[0] + next_[0], so_far[1] + next_[1]), initial=(0, 0)
+        )
+        before |= {
+            part: Before(n=n, events=events) for part, (n, events) in zip(of_label, below, strict=False)
+        }
+    return before
+
+
+def digest_packets(packets: DataFrame, sorting: Sorting, before: Mapping[int, Before]) -> dict[int, Digest]:
+    """The digest of each label, from packets of its parts."""
+    label_of = sorting.parts.label
+
+    def work(table: pa.Table) -> pa.Table:
+        part = table["part"][0].as_py()
+        label = int(label_of[part])
+        rows = merge(unpack(table, counted=sorting.counted))
+        digest = fold(rows, sorting.marks_of[label], before.get(part, Before()), sorting.digest_stretch)
+        return _as_table(label, part, digest)
+
+    with quiet():
+        together = _bring_together(packets, len(sorting.parts)).groupBy("part")
+        digests = together.applyInArrow(work, "label int, part int, digest binary")
+        if len(sorting.parts) > NEIGHBOURS:
+            digests = _add_neighbours(digests)
+    found: dict[int, Digest] = {}
+    for row in sorted(collect(digests), key=lambda row: row["part"]):
+        digest, label = pickle.loads(row["digest"]), row["label"]
+        found[label] = found[label] + digest if label in found else digest
+    return found
+
+
+def _bring_together(packets: DataFrame, parts: int) -> DataFrame:
+    """The packets of each part in a partition of its own; in old Spark one may get several parts."""
+    if hasattr(packets, "repartitionById"):
+        return packets.repartitionById(parts, "part")
+    return packets.repartition(parts, "part")
+
+
+def fold(rows: Stretch, marks: Marks, before: Before, digest_stretch: DigestStretch) -> Digest:
+    """The digest of sorted rows, stretch by stretch."""
+    digests, n, events = [], before.n, before.events
+    for stretch in cut_at_ties([rows]):
+        digests.append(digest_stretch(stretch, marks, Before(n=n, events=events)))
+        weight, of_events = weight_of(stretch)
+        n, events = n + weight, events + of_events
+    return reduce(add, digests)
+
+
+def _add_neighbours(digests: DataFrame) -> DataFrame:
+    """Digests of neighbouring parts of a label, added on the workers."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    def work(table: pa.Table) -> pa.Table:
+        in_order = table.sort_by("part")
+        found = [pickle.loads(digest.as_py()) for digest in in_order["digest"]]
+        return _as_table(in_order["label"][0].as_py(), in_order["part"][0].as_py(), reduce(add, found))
+
+    with quiet():
+        by = digests.groupBy("label", F.floor(F.col("part") / NEIGHBOURS))
+        return by.applyInArrow(work, "label int, part int, digest binary")
+
+
+def _as_table(label: int, part: int, digest: Any) -> pa.Table:
+    import pyarrow as pa
+
+    schema = pa.schema([("label", "int32"), ("part", "int32"), ("digest", pa.binary())])
+    row = {"label": label, "part": part, "digest": pickle.dumps(digest, protocol=5)}
+    return pa.Table.from_pylist([row], schema=schema)

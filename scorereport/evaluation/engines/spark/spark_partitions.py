@@ -1,0 +1,148 @@
+"""Ranges of forecasts that are sorted apart: pure numpy, which the workers run.
+
+A part is a range of forecasts of one label, or of all rows. Which part a row belongs to depends on its
+label and its forecast alone, so that a tie is never split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scorereport._utils.arrays import FloatArray
+from scorereport.evaluation.engines.protocol import BUCKETS, Stretch
+from scorereport.evaluation.engines.stretches import compress, join
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from scorereport._utils.arrays import CountArray
+
+#: The label of all rows.
+ALL = 0
+#: Rows of a part: its worker holds them in memory, about 60 bytes each.
+ROWS_PER_PART = 1 << 22
+#: Rows of the sample that a part's edges are taken from.
+SAMPLED_PER_PART = 400
+FEWEST_SAMPLED = 100_000
+#: Ties are summed up before rows travel if they make up this share of them.
+_WORTH_SUMMING = 0.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Parts:
+    """How rows are cut: `label` has the code of each part, `edges` where the parts of long labels begin."""
+
+    label: NDArray[np.int32]
+    edges: Mapping[int, FloatArray]
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows are one label, so that the order of forecasts is that of the parts."""
+        return self.label[0] == self.label[-1] == ALL
+
+    @property
+    def by_label(self) -> dict[int, list[int]]:
+        """The parts of each label, in ascending order of forecasts."""
+        labels, first = np.unique(self.label, return_index=True)
+        parts = np.split(np.arange(len(self)), first[1:])
+        return {int(label): of.tolist() for label, of in zip(labels, parts, strict=True)}
+
+    def number(self, codes: NDArray[np.int32], x: FloatArray) -> NDArray[np.int32]:
+        """The part of each row, -1 for labels that nobody asked for."""
+        if self.is_whole:
+            return np.searchsorted(self.edges.get(ALL, np.empty(0)), x, side="right").astype(np.int32)
+        labels, first = np.unique(self.label, return_index=True)
+        base = np.full(max(labels[-1], int(codes.max(initial=0))) + 2, -1, dtype=np.int32)
+        base[labels] = first
+        part: NDArray[np.int32] = base[codes]  # of a row without a label, -1, the last place, where none is
+        for label, edges in self.edges.items():
+            here = np.flatnonzero(codes == label)
+            part[here] += np.searchsorted(edges, x[here], side="right").astype(np.int32)
+        return part
+
+
+def plan_parts(
+    rows_of: Mapping[int, int], codes: NDArray[np.int32], x: FloatArray, rows_per_part: int
+) -> Parts:
+    """Cut labels with so many rows each into parts of about equal size, by a sample of their forecasts."""
+    edges, rows_of = {}, dict(sorted(rows_of.items()))
+    for label, rows in rows_of.items():
+        wanted = -(-rows // rows_per_part)
+        if wanted > 1:
+            edges[label] = _edges(np.sort(x[codes == label]), wanted)
+    parts = [len(edges[label]) + 1 if label in edges else 1 for label in rows_of]
+    return Parts(label=np.repeat(np.array(list(rows_of), dtype=np.int32), parts), edges=edges)
+
+
+def _edges(sample: FloatArray, parts: int) -> FloatArray:
+    """Forecasts at which parts begin; a value that fills several parts alone begins one of them."""
+    return np.unique(sample[np.arange(1, parts) * len(sample) // parts]) if len(sample) else np.empty(0)
+
+
+def split_rows(rows: Stretch, codes: NDArray[np.int32], parts: Parts) -> Iterator[tuple[int, Stretch]]:
+    """Rows in any order, sorted, by their parts; where many are tied they are summed up."""
+    part = parts.number(codes, rows.x)
+    order = np.argsort(rows.x) if parts.is_whole else np.lexsort((rows.x, part))
+    rows, part = rows.select(order), part[order]
+    starts = np.flatnonzero(np.append(True, part[1:] != part[:-1]))
+    for start, end in zip(starts, np.append(starts[1:], len(part)), strict=True):
+        if part[start] >= 0:
+            yield int(part[start]), sum_ties(rows.select(slice(start, end)))
+
+
+def sum_ties(stretch: Stretch) -> Stretch:
+    """Sorted rows with those of a tie summed up by outcome and bucket if they are many, else put in order.
+
+    Equal counts thus make equal sums to the last bit, in whatever order rows came.
+    """
+    is_tied = stretch.x[1:] == stretch.x[:-1]
+    tied = int(is_tied.sum())
+    if tied == 0:
+        return stretch
+    settled = _settle_ties(stretch, is_tied)
+    return compress(settled) if tied > _WORTH_SUMMING * len(stretch) else settled
+
+
+def _settle_ties(stretch: Stretch, is_tied: NDArray[np.bool_]) -> Stretch:
+    """Rows of a tie by outcome, bucket and weight."""
+    rows = np.flatnonzero(np.append(is_tied, False) | np.append(False, is_tied))
+    key = stretch.y[rows].astype(np.int32) * BUCKETS + stretch.bucket[rows]
+    by = [key, stretch.x[rows]] if stretch.weight is None else [stretch.weight[rows], key, stretch.x[rows]]
+    order = np.arange(len(stretch))
+    order[rows] = rows[np.lexsort(by)]
+    return stretch.select(order)
+
+
+def merge(stretches: Iterable[Stretch], rows: int = ROWS_PER_PART) -> Stretch:
+    """One sorted stretch of many; ties are summed up on the way once there is more than so many rows."""
+    waiting: list[Stretch] = []
+    length, limit = 0, 2 * rows
+    for stretch in stretches:
+        waiting.append(stretch)
+        length += len(stretch)
+        if length > limit:
+            waiting = [_sort(join(waiting))]
+            length = len(waiting[0])
+            limit = max(limit, 2 * length)
+    return _sort(join(waiting))
+
+
+def _sort(stretch: Stretch) -> Stretch:
+    return sum_ties(stretch.select(np.argsort(stretch.x, kind="stable")))
+
+
+def weight_of(stretch: Stretch) -> tuple[int | float, int | float]:
+    """The weight of all rows and of the events."""
+    if stretch.weight is None:
+        return len(stretch), int(stretch.y.sum())
+    weight: CountArray = stretch.weight
+    number = int if weight.dtype.kind == "i" else float
+    return number(weight.sum()), number(weight[stretch.y].sum())

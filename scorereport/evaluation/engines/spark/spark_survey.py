@@ -1,0 +1,229 @@
+"""The first scans: every rule checked, every row accounted for, nothing collected but counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from math import fsum
+from operator import and_
+from typing import TYPE_CHECKING
+
+from scorereport._utils.checks import WEIGHT_RANGE, extreme_weight_rule, fraction_rule
+from scorereport.data.predictions import DroppedRows, MissingValues, RowFlow
+from scorereport.errors import DataError
+from scorereport.evaluation.engines.spark.refusing import refuse_missing, refuse_values
+from scorereport.evaluation.engines.spark.spark_columns import sum_if
+from scorereport.evaluation.engines.spark.spark_session import collect
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from scorereport.evaluation.engines.spark.spark_columns import Layout
+
+#: Up to this total, sums of whole weights are exact in floating point.
+_FLOATS_ARE_EXACT = 2**53
+_EXAMPLES = 6
+_DECIMAL_COMMA = re.compile(r"\d*,\d+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """Sums over all rows, by short names, each the exact sum of what its partitions came to."""
+
+    sums: Mapping[str, float]
+
+    def count(self, name: str) -> int:
+        """A number of rows."""
+        return int(self.sums.get(name, 0))
+
+    @property
+    def counted(self) -> bool:
+        """Whether weights are whole, and few enough to be added exactly."""
+        return self.sums.get("fractional", 0) == 0 and self.sums["total"] < _FLOATS_ARE_EXACT
+
+    def weight(self, name: str) -> int | float:
+        """A sum of weights: whole if they are."""
+        return int(self.sums[name]) if self.counted else float(self.sums[name])
+
+
+def add_up(cleaned: DataFrame, layout: Layout) -> Totals:
+    """Everything that one scan of all rows can count; what is wrong with rows takes another, if any is."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    marked = cleaned.withColumns({"fine": _is_fine(layout), "counts": _is_complete(layout) & layout.counts})
+    sums = {"read": F.count("*"), "kept": sum_if(F.col("fine")), **_sum_complete(layout)}
+    found = _sum(marked, sums, weighted=layout.weighted)
+    if found["kept"] < found["read"]:
+        found |= _sum(cleaned, {**_count_odd(layout), **_count_missing(layout)}, weighted=False)
+    return Totals(sums=found)
+
+
+def _sum(rows: DataFrame, aggregates: Mapping[str, Column], *, weighted: bool) -> dict[str, float]:
+    """Sums; those of weights by partition and then exactly, so that they are the same in whatever order."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    by_partition = rows.groupBy(*([F.spark_partition_id().alias("partition")] if weighted else []))
+    found = collect(by_partition.agg(*(column.alias(name) for name, column in aggregates.items())))
+    return {name: fsum(row[name] for row in found) for name in aggregates}
+
+
+def _is_complete(layout: Layout) -> Column:
+    """Whether a row lacks nothing."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return reduce(and_, (F.col(short).isNotNull() for short in layout.names.values()))
+
+
+def _is_fine(layout: Layout) -> Column:
+    """Whether a row lacks nothing and breaks no rule; what is infinite is outside of any bounds."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    numbers = [short for column, short in layout.names.items() if column in layout.roles.numbers]
+    inside = (~(_is_outside(short) | _is_infinite(short)) for short in numbers)
+    return reduce(and_, (F.coalesce(one, F.lit(False)) for one in inside), _is_complete(layout))
+
+
+def _count_odd(layout: Layout) -> dict[str, Column]:
+    """Values that are no numbers or days, not finite, or out of bounds."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    odd = {}
+    for column, short in layout.names.items():
+        if column in layout.roles.numbers:
+            odd[f"infinite_{short}"] = sum_if(_is_infinite(short))
+            odd[f"outside_{short}"] = sum_if(_is_outside(short))
+        if column in layout.roles.numbers or short == "day":
+            odd[f"bad_{short}"] = sum_if(F.col(f"bad_{short}"))
+    return odd
+
+
+def _is_infinite(short: str) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.abs(F.col(short)) == F.lit(float("inf"))
+
+
+def _is_outside(short: str) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    value = F.col(short)
+    if short != "w":
+        return (value < 0) | (value > 1)
+    smallest, largest = WEIGHT_RANGE
+    return (value < 0) | (value > largest) | ((value > 0) & (value < smallest))
+
+
+def _count_missing(layout: Layout) -> dict[str, Column]:
+    """Rows that lack each column, and those that lack it first."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    counts, lacks_none = {}, F.lit(True)
+    for short in layout.names.values():
+        lacks = F.col(short).isNull()
+        counts[f"missing_{short}"] = sum_if(lacks)
+        counts[f"first_{short}"] = sum_if(lacks & lacks_none)
+        lacks_none = lacks_none & ~lacks
+    counts["kept"] = sum_if(lacks_none)
+    return counts
+
+
+def _sum_complete(layout: Layout) -> dict[str, Column]:
+    """Sums over the complete rows that have a weight."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    counts = F.col("counts")
+    is_event, weight = F.col("y"), F.col("w") if layout.weighted else F.lit(1)
+    sums = {
+        "rows": sum_if(counts),
+        "total": sum_if(counts, weight),
+        "events": sum_if(counts & is_event, weight),
+        "event_squares": sum_if(counts & is_event, weight * weight),
+        "other_squares": sum_if(counts & ~is_event, weight * weight),
+    }
+    if layout.weighted:
+        sums["fractional"] = sum_if(counts & (weight != F.floor(weight)))
+    for at in range(len(layout.roles.forecasts)):
+        x = F.col(f"x{at}")
+        sums[f"refuted_{at}"] = sum_if(counts & (x == F.when(is_event, 0.0).otherwise(1.0)))
+        sums[f"halves_{at}"] = sum_if(counts & (x == F.lit(0.5)))
+        sums[f"certain_{at}"] = sum_if(counts & x.isin(0.0, 1.0))
+    return sums
+
+
+def check_values(cleaned: DataFrame, layout: Layout, totals: Totals) -> None:
+    """Refuse what is no number or date, is infinite, or lies outside of its bounds."""
+    for column, short in layout.names.items():
+        if column in layout.roles.numbers:
+            _check_numbers(cleaned, column, short, totals)
+        elif short == "day" and (odd := totals.count("bad_day")):
+            rule = f"`{column}` must hold dates such as 2026-11-15"
+            refuse_values(rule, _examples(cleaned, "bad_day", short), totals.count("read"), odd_rows=odd)
+    if layout.roles.weight_kind == "frequency" and totals.count("fractional"):
+        rule, way_out = fraction_rule(str(layout.roles.weight))
+        examples = _examples(cleaned, "w <> floor(w)", "w")
+        refuse_values(rule, examples, totals.count("read"), way_out)
+
+
+def _check_numbers(cleaned: DataFrame, column: str, short: str, totals: Totals) -> None:
+    rows = totals.count("read")
+    if odd := totals.count(f"bad_{short}"):
+        examples = _examples(cleaned, f"bad_{short}", short)
+        has_comma = any(_DECIMAL_COMMA.fullmatch(str(value).strip()) for value, _ in examples)
+        way_out = " Write decimals with a point." if has_comma else ""
+        refuse_values(f"`{column}` must be numeric", examples, rows, way_out, odd_rows=odd)
+    if odd := totals.count(f"infinite_{short}"):
+        examples = _examples(cleaned, _is_infinite(short), short)
+        refuse_values(f"`{column}` must be finite", examples, rows, odd_rows=odd)
+    if odd := totals.count(f"outside_{short}"):
+        examples = _examples(cleaned, _is_outside(short), short)
+        rule, way_out = f"`{column}` must lie in [0, 1]", ""
+        if short == "w":
+            is_negative = bool(collect(cleaned.where("w < 0").limit(1)))
+            negative = f"`{column}` must not be negative", ""
+            rule, way_out = negative if is_negative else extreme_weight_rule(column)
+        refuse_values(rule, examples, rows, way_out, odd_rows=odd)
+
+
+def _examples(cleaned: DataFrame, is_odd: Column | str, short: str) -> list[tuple[object, int]]:
+    """The lowest odd values, as they came, each with its number of rows."""
+    came = cleaned.where(is_odd).groupBy(f"raw_{short}").count()
+    return [(row[0], row[1]) for row in collect(came.orderBy(f"raw_{short}").limit(_EXAMPLES))]
+
+
+def flow_of_rows(layout: Layout, totals: Totals, source: str, *, drop: bool) -> RowFlow:
+    """How many rows were read, dropped and why, and kept; unless rows may be dropped, none lacks a value."""
+    read, kept = totals.count("read"), totals.count("kept")
+    if read == 0:
+        raise DataError(f"{source} holds no rows.")
+    missing = {column: totals.count(f"missing_{short}") for column, short in layout.names.items()}
+    lacking = next((column for column, rows in missing.items() if rows), None)
+    if lacking is not None and not drop:
+        refuse_missing(lacking, missing[lacking], read)
+    if kept == 0:
+        raise DataError(f"No row is complete: all {read} rows lack a value in one of {', '.join(missing)}.")
+    first = ((column, totals.count(f"first_{short}")) for column, short in layout.names.items())
+    dropped = tuple(DroppedRows(reason=f"missing `{column}`", rows=rows) for column, rows in first if rows)
+    counts = tuple(MissingValues(column=column, rows=rows) for column, rows in missing.items())
+    return RowFlow(read=read, kept=kept, dropped=dropped, missing=counts if dropped else ())
+
+
+def check_weights(layout: Layout, totals: Totals) -> None:
+    """Refuse weights that are all zero."""
+    if layout.roles.weight is not None and totals.count("rows") == 0:
+        raise DataError(
+            f"`{layout.roles.weight}` must not be all zero; got 0 in all {totals.count('kept')} rows."
+        )
+
+
+def count_clusters(kept: DataFrame, layout: Layout) -> int | None:
+    """How many clusters have rows that count."""
+    if layout.roles.cluster is None:
+        return None
+    return kept.where(layout.counts).select("cluster").distinct().count()
+
+
+def totals_by_model(layout: Layout, totals: Totals, name: str) -> dict[str, int]:
+    """One of the counts for each model."""
+    return {model: totals.count(f"{name}_{at}") for at, model in enumerate(layout.roles.forecasts)}

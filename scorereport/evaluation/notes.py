@@ -1,0 +1,170 @@
+"""What a reader of an evaluation must be told beside its numbers, in plain sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport._utils.checks import name_some
+from scorereport.data.scorereport_predictions import ClassPredictions
+from scorereport.evaluation.subgroups import (
+    MOST_GROUPS_WITH_INTERVALS,
+    has_weight,
+    label_windows,
+    rows_by_label,
+)
+from scorereport.inference.components import warn_of_few_events
+from scorereport.inference.mean_errors import describe_few_draws
+from scorereport.inference.recalibration import FEWEST_EVENTS
+from scorereport.reliability.sampling import Units
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from scorereport._utils.arrays import IntArray
+    from scorereport.data.predictions import Cases
+    from scorereport.data.scorereport_predictions import Predictions
+    from scorereport.results.model_records import GroupResult, ModelResult, SampleSummary, Settings
+
+#: What an evaluation says whose numbers all take rows as independent though they have times.
+INDEPENDENT_IN_TIME = "Rows are taken as independent, in time as well."
+CLUSTERS_INDEPENDENT_IN_TIME = "Clusters are taken as independent of each other, in time as well."
+_OTHERS_INDEPENDENT = "all other intervals, bands and tests take rows as independent."
+
+
+def describe_rows_and_models(predictions: Predictions, settings: Settings) -> Iterator[str]:
+    """Notes on the outcomes, the forecasts that were refuted, and the rows without weight."""
+    counts = slice(None) if predictions.weight is None else np.flatnonzero(predictions.weight)
+    outcome = predictions.outcome[counts]
+    weight = None if predictions.weight is None else predictions.weight[counts]
+    if outcome.min() == outcome.max():
+        yield "All outcomes are the same: AUC and skill are not defined."
+    elif settings.resamples > 0:
+        units = Units(rows=len(outcome), weight=weight, weight_kind=predictions.weight_kind)
+        yield from describe_few_events(
+            units.count(outcome == 1), units.count(outcome == 0), are_effective=not units.are_repeated_rows
+        )
+    if settings.resamples > 0:
+        yield from describe_dependence(predictions)
+        yield from _describe_left_out(predictions)
+    rows = np.arange(len(predictions)) if predictions.rows is None else predictions.rows
+    for name, forecast in predictions.forecasts.items():
+        is_refuted = np.abs(forecast[counts] - outcome) == 1
+        if is_refuted.any():
+            refuted = rows[counts][is_refuted]
+            yield describe_refuted(name, len(refuted), refuted)
+    yield from describe_groups_without_weight(predictions, settings)
+
+
+def describe_untried(models: Iterable[ModelResult], settings: Settings) -> Iterator[str]:
+    """Why no model was recalibrated on trial; nothing if one was, or if nothing is inferred."""
+    if settings.resamples > 0 and not any(model.recalibration for model in models):
+        yield (
+            f"Recalibration is left out: it needs at least {FEWEST_EVENTS} events and {FEWEST_EVENTS} "
+            "non-events, spread over its folds."
+        )
+
+
+def describe_groups(
+    by_column: Iterable[tuple[str, Sequence[GroupResult]]], settings: Settings
+) -> Iterator[str]:
+    """Notes on the groups of each column, and on periods of time."""
+    for column, groups in by_column:
+        one_class = [g.label for g in groups if g.models and _has_one_class(g.sample)]
+        if one_class:
+            shown = name_some(one_class)
+            what = "skill is" if groups[0].sample.classes else "AUC and skill are"
+            yield f"{column}: {what} not defined where all outcomes are the same ({shown})."
+        yield from _describe_limits(column, groups, settings)
+
+
+def _has_one_class(sample: SampleSummary) -> bool:
+    return max(sample.classes or (sample.events, sample.total - sample.events)) == sample.total
+
+
+def _describe_limits(column: str, groups: Sequence[GroupResult], settings: Settings) -> Iterator[str]:
+    small = [group.label for group in groups if not group.models]
+    if small:
+        yield (
+            f"{column}: groups of fewer than {settings.smallest_group} rows are counted, not scored "
+            f"({len(small)} of {len(groups)})."
+        )
+    if settings.resamples == 0:
+        return
+    tested = len(groups) - len(small)
+    if len(groups) > MOST_GROUPS_WITH_INTERVALS:
+        yield f"{column}: no intervals, because it has more than {MOST_GROUPS_WITH_INTERVALS} groups."
+    elif tested > 1 and any(model.miscalibration_tests for group in groups for model in group.models):
+        yield f"{column}: p-values by group hold for each alone; Holm's adjust them for all {tested}."
+
+
+def describe_dependence(predictions: Cases) -> Iterator[str]:
+    """What rows that depend on each other change."""
+    if predictions.time is not None and predictions.cluster is None:
+        of_classes = isinstance(predictions, ClassPredictions)
+        others = "kappa, F1" if of_classes else "AUC"
+        line = "" if of_classes else ", the calibration line and the tests of sums and of the line"
+        yield (
+            f"Differences of scores, {others}, miscalibration and discrimination{line} allow for dependence "
+            f"in time; {_OTHERS_INDEPENDENT}"
+        )
+    if predictions.cluster is not None:
+        if predictions.time is not None:
+            yield CLUSTERS_INDEPENDENT_IN_TIME
+        _, cluster = np.unique(predictions.cluster, return_inverse=True)
+        warning = describe_few_draws(Units(rows=len(cluster), weight=predictions.weight, cluster=cluster))
+        yield from [warning] if warning else []
+
+
+def find_time_note(notes: Iterable[str]) -> str:
+    """The note on numbers that take rows as independent in time; empty if there is none."""
+    ends = (INDEPENDENT_IN_TIME, CLUSTERS_INDEPENDENT_IN_TIME, _OTHERS_INDEPENDENT)
+    return next((note for note in notes if note.endswith(ends)), "")
+
+
+def _describe_left_out(predictions: Predictions) -> Iterator[str]:
+    repeated = predictions.weight is None or predictions.weight_kind == "frequency"
+    if predictions.cluster is not None:
+        yield "The Hosmer-Lemeshow test and the honest band are left out: they need independent rows."
+    elif not repeated:
+        yield "The honest band is left out: it needs rows without weights, or frequency weights."
+    if predictions.grade is not None and not repeated:
+        yield "The tests by grade are left out: they need rows without weights, or frequency weights."
+    elif predictions.grade is not None and predictions.cluster is not None:
+        yield "The tests by grade take rows as independent."
+
+
+def describe_few_events(events: float, non_events: float, *, are_effective: bool) -> Iterator[str]:
+    """A warning where events or non-events are few; effective numbers are those of weighted rows."""
+    warning = warn_of_few_events(events, non_events, are_effective=are_effective)
+    if warning:
+        yield warning.replace("this interval says", "intervals say")
+
+
+def describe_refuted(model: str, count: int, rows: Sequence[int] | IntArray) -> str:
+    """How many forecasts were certain and wrong, and where some of them are, if that is known."""
+    cases = "1 case was" if count == 1 else f"{count} cases were"
+    where = f" (row {name_some(rows)})" if len(rows) else ""
+    return (
+        f"{model}: the log score is infinite, because {cases} called impossible and happened, "
+        f"or certain and did not{where}."
+    )
+
+
+def describe_groups_without_weight(predictions: Cases, settings: Settings) -> Iterator[str]:
+    """Groups that are left out, because none of their rows counts."""
+    if predictions.weight is None:
+        return
+    columns = list(predictions.groups.items())
+    if predictions.time is not None:
+        columns.append((predictions.time_name, label_windows(predictions.time, settings.window)))
+    for column, labels in columns:
+        for label, members in rows_by_label(labels):
+            if not has_weight(predictions, members):
+                yield describe_weightless(column, label, len(members))
+
+
+def describe_weightless(column: str, label: str, rows: int) -> str:
+    """Why a group is left out."""
+    return f"{column} = {label} is left out: its {rows} rows have no weight."

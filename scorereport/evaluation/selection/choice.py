@@ -1,0 +1,161 @@
+"""From the scores of all checkpoints to the choice of each score, early stopping and correlations."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport._utils import json_documents
+from scorereport._utils.formatting import counted, join_words
+from scorereport._utils.rounding import documents_agree, exceeds, first_lowest
+from scorereport.data.hashing import hash_file
+from scorereport.data.sources import describe
+from scorereport.errors import UsageError
+from scorereport.evaluation.selection.score_tracks import Checkpoints, Track, parse_numbers
+from scorereport.evaluation.selection.selection_records import (
+    ACCURACY,
+    F1,
+    Choice,
+    Correlation,
+    Selection,
+    Stop,
+    values_of,
+)
+from scorereport.scores.registry import REGISTRY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scorereport._utils.arrays import FloatArray
+
+
+def make_selection(
+    found: Checkpoints, score: str, column: str, patience: int | None, source: Any
+) -> Selection:
+    """The choice of each score, and how scores agree, from their values at all checkpoints."""
+    tracks = found.tracks
+    return Selection(
+        score=score,
+        patience=patience,
+        column=column,
+        checkpoints=found.labels,
+        tracks=tracks,
+        choices=tuple(_choose(track, found, patience) for track in tracks),
+        correlations=tuple(_correlate_with_f1(tracks)),
+        pairwise=tuple(_correlate(*pair) for pair in combinations(tracks, 2)),
+        cases=found.cases,
+        classes=found.classes,
+        notes=(*found.notes, *_describe_tracks(found, patience)),
+        source=describe(source),
+        file_sha256=hash_file(source),
+    )
+
+
+def check_selection(selection: Selection) -> None:
+    """Refuse a choice that does not follow from the scores of its checkpoints."""
+    found = Checkpoints(
+        labels=selection.checkpoints,
+        tracks=selection.tracks,
+        cases=selection.cases,
+        classes=selection.classes,
+        notes=(),
+    )
+    made = make_selection(found, selection.score, selection.column, selection.patience, None)
+    for part in ("choices", "correlations", "pairwise"):
+        if not documents_agree(*(json_documents.encode(getattr(each, part)) for each in (made, selection))):
+            raise UsageError(f"the {part} among checkpoints do not follow from their scores.")
+
+
+def _choose(track: Track, found: Checkpoints, patience: int | None) -> Choice:
+    best = first_lowest(-track.merit)
+    return Choice(
+        score=track.score,
+        direction=track.direction,
+        best=found.labels[best],
+        stop=None if patience is None else _stop_early(track, found, patience),
+        **_weigh(track, found, best),
+    )
+
+
+def _stop_early(track: Track, found: Checkpoints, patience: int) -> Stop:
+    """Stop at the first checkpoint that is the `patience`th in a row without a better score."""
+    merit, best = track.merit, 0
+    for place in range(1, len(merit)):
+        if exceeds(merit[place], merit[best]):
+            best = place
+        elif place - best == patience:
+            return Stop(at=found.labels[place], kept=found.labels[best], **_weigh(track, found, best))
+    return Stop(at=None, kept=found.labels[best], **_weigh(track, found, best))
+
+
+def _weigh(track: Track, found: Checkpoints, place: int) -> dict[str, float]:
+    """The fields of `Worth` at a checkpoint."""
+    n = len(found.labels)
+    f1, accuracy = (values_of(found.tracks, name, n) for name in (F1, ACCURACY))
+    return {
+        "value": float(track.value[place]),
+        "macro_f1": float(f1[place]),
+        "accuracy": float(accuracy[place]),
+        "macro_f1_loss": float(f1.max() - f1[place]),
+    }
+
+
+def _correlate_with_f1(tracks: Sequence[Track]) -> Iterator[Correlation]:
+    f1 = next((track for track in tracks if track.score == F1), None)
+    if f1 is not None:
+        yield from (_correlate(track, f1) for track in tracks if track is not f1)
+
+
+def _correlate(first: Track, second: Track) -> Correlation:
+    a, b = first.merit, second.merit
+    return Correlation(
+        first=first.score,
+        second=second.score,
+        pearson=_pearson(a, b),
+        spearman=_pearson(_midranks(a), _midranks(b)),
+    )
+
+
+def _pearson(a: FloatArray, b: FloatArray) -> float:
+    """Pearson's correlation; NaN for fewer than two values, for equal ones and for infinite ones."""
+    if not (np.isfinite(a).all() and np.isfinite(b).all()) or np.ptp(a) == 0 or np.ptp(b) == 0:
+        return np.nan
+    a, b = (v / np.abs(v).max() for v in (a - a.mean(), b - b.mean()))
+    r = float((a * b).sum()) / math.sqrt(float((a * a).sum()) * float((b * b).sum()))
+    return min(max(r, -1.0), 1.0)
+
+
+def _midranks(values: FloatArray) -> FloatArray:
+    """Ranks from 1; equal values share the mean of theirs."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(count) - (count - 1) / 2)[place]
+
+
+def _describe_tracks(found: Checkpoints, patience: int | None) -> Iterator[str]:
+    """What a reader must know of the scores and their order."""
+    n = len(found.labels)
+    if n == 1:
+        yield "There is one checkpoint: nothing to choose, and no correlation."
+    for infinite, labels in _group_infinite(found.tracks).items():
+        yield (
+            f"{join_words(labels)}: infinite at {infinite} of {counted(n, 'checkpoint')}, so that Pearson's "
+            "correlation is not defined."
+        )
+    if F1 not in (track.score for track in found.tracks):
+        yield "Macro F1 is not known: choices are not compared by it."
+    if patience is not None and n > 1 and parse_numbers(found.labels) is None:
+        yield "Checkpoints are names: early stopping takes them in the order of their first rows."
+
+
+def _group_infinite(tracks: Sequence[Track]) -> dict[int, list[str]]:
+    """Scores that are infinite somewhere, by the number of checkpoints where they are."""
+    found: dict[int, list[str]] = {}
+    for track in tracks:
+        infinite = int(np.isinf(track.value).sum())
+        if infinite:
+            label = REGISTRY[track.score].label if track.score in REGISTRY else track.score
+            found.setdefault(infinite, []).append(label)
+    return found

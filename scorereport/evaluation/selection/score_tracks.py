@@ -1,0 +1,167 @@
+"""Scores over checkpoints, and tables that hold them already: a row for each checkpoint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from scorereport._utils.arrays import FloatArray, read_only
+from scorereport._utils.checks import name_some, refuse_rows
+from scorereport.data.columns import label_texts
+from scorereport.data.csv_files import read_header
+from scorereport.data.reading_columns import read_columns
+from scorereport.errors import DataError, UsageError
+from scorereport.scores.registry import REGISTRY, Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+#: What every checkpoint is scored by, in the order of tables and figures.
+SCORES = (
+    "multiclass_brier",
+    "multiclass_log_loss",
+    "penalized_brier",
+    "penalized_log_loss",
+    "macro_f1",
+    "accuracy",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Track:
+    """One score over the checkpoints, and which way is better."""
+
+    score: str
+    direction: Direction
+    value: FloatArray
+
+    @property
+    def merit(self) -> FloatArray:
+        """The score turned round if need be, so that higher is better."""
+        return self.value if self.direction is Direction.HIGHER else -self.value
+
+
+class Checkpoints(NamedTuple):
+    """Checkpoints in their order, with their scores; the number of cases and classes if they are known."""
+
+    labels: tuple[str, ...]
+    tracks: tuple[Track, ...]
+    cases: tuple[int, ...] = ()
+    classes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def make_track(name: str, direction: Direction, values: Sequence[float] | FloatArray) -> Track:
+    """A score over the checkpoints whose values nobody can change."""
+    return Track(score=name, direction=direction, value=read_only(np.array(values, dtype=np.float64)))
+
+
+def parse_numbers(labels: Sequence[str]) -> FloatArray | None:
+    """Checkpoints as numbers; None if one of them is a name.
+
+    >>> parse_numbers(["10", "9", "0.5"]), parse_numbers(["1", "last"])
+    (array([10. ,  9. ,  0.5]), None)
+    """
+    try:
+        numbers = np.array([float(label) for label in labels])
+    except ValueError:
+        return None
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def order_checkpoints(labels: Iterable[str]) -> tuple[str, ...]:
+    """Checkpoints by number if all are numbers, else as they first appear."""
+    found = list(dict.fromkeys(labels))
+    numbers = parse_numbers(found)
+    return tuple(found if numbers is None else [found[k] for k in np.argsort(numbers, kind="stable")])
+
+
+def read_scores(
+    source: Any, score: str, checkpoint: str, directions: Mapping[str, str] | None
+) -> Checkpoints:
+    """Read the columns that are called like known scores, and those that `directions` names."""
+    labels = label_texts(read_columns(source, [], [str(checkpoint)])[str(checkpoint)], str(checkpoint))
+    _check_each_once(labels, str(checkpoint))
+    found = _find_scores(_list_columns(source), score, str(checkpoint), directions or {})
+    frame = read_columns(source, list(found), [])
+    ordered = order_checkpoints(labels.tolist())
+    place = {label: row for row, label in enumerate(labels.tolist())}
+    rows = [place[label] for label in ordered]
+    return Checkpoints(
+        labels=ordered,
+        tracks=tuple(
+            make_track(name, direction, _read_values(frame[name], name)[rows])
+            for name, direction in found.items()
+        ),
+    )
+
+
+def _check_each_once(labels: NDArray[Any], checkpoint: str) -> None:
+    lacks = np.array([label is None for label in labels.tolist()])
+    if lacks.any():
+        refuse_rows(labels, lacks, f"`{checkpoint}` must not be missing")
+    texts, counts = np.unique(labels.astype(str), return_counts=True)
+    if counts.max() > 1:
+        raise DataError(
+            f"`{checkpoint}` must name each checkpoint once where scores are given; got "
+            f"{str(texts[counts.argmax()])!r} {counts.max()} times. If rows are cases, pass `outcome` and "
+            "`forecasts`."
+        )
+
+
+def _find_scores(
+    columns: Sequence[str], score: str, checkpoint: str, directions: Mapping[str, str]
+) -> dict[str, Direction]:
+    """Columns that hold scores, with their directions: the usual ones first, then others, then own ones."""
+    own = {name: _parse_direction(name, word) for name, word in directions.items()}
+    known = [name for name in dict.fromkeys((*SCORES, *REGISTRY)) if name in columns and name != checkpoint]
+    found = {name: REGISTRY[name].direction for name in known} | own
+    if score not in found:
+        there = f"has {name_some([f'`{name}`' for name in found])}" if found else "has none"
+        raise UsageError(
+            f"`score` {score!r} is no score of this table, which {there}. Name columns of your own in "
+            '`directions`, such as {"val_loss": "lower"}; for predictions pass `outcome` and `forecasts`.'
+        )
+    return found
+
+
+def _parse_direction(name: str, word: str) -> Direction:
+    known = {"lower": Direction.LOWER, "higher": Direction.HIGHER}
+    if word not in known:
+        raise UsageError(f'`directions` must say "lower" or "higher" for `{name}`; got {word!r}.')
+    if name in REGISTRY and REGISTRY[name].direction is not known[word]:
+        raise UsageError(f"`directions` contradicts what is known of `{name}`: {REGISTRY[name].direction}.")
+    return known[word]
+
+
+def _list_columns(source: Any) -> list[str]:
+    """The names of all columns of a table that can be read."""
+    if not isinstance(source, (str, Path)):
+        return [str(name) for name in getattr(source, "column_names", None) or source.columns]
+    path = Path(source)
+    if path.name.lower().endswith(".parquet"):
+        import pyarrow.parquet as pq
+
+        return list(pq.read_schema(path).names)
+    return read_header(path)
+
+
+def _read_values(column: pd.Series[Any], name: str) -> FloatArray:
+    """Scores as numbers inside their range; they may be infinite, not missing."""
+    import pandas as pd
+
+    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    if np.isnan(values).any():
+        refuse_rows(column.to_numpy(), np.isnan(values), f"`{name}` must be a number in every row")
+    if name in REGISTRY:
+        score = REGISTRY[name]
+        is_outside = (values < score.lower) | (values > score.upper)
+        if is_outside.any():
+            refuse_rows(values, is_outside, f"`{name}` must lie in {score.range}")
+    return values

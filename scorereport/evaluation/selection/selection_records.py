@@ -1,0 +1,178 @@
+"""What a choice among checkpoints comes to: plain frozen records that a document can hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport._utils import json_documents
+from scorereport._utils.formatting import join_words
+from scorereport._utils.scorereport_files import write_text
+from scorereport.errors import UsageError
+from scorereport.evaluation.selection.score_tracks import Track, parse_numbers
+from scorereport.results.frames import record_frame
+from scorereport.scores.registry import Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from scorereport._utils.arrays import FloatArray
+
+#: What choices are compared by.
+F1, ACCURACY = "macro_f1", "accuracy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worth:
+    """What a checkpoint is worth: the score that chose it, and its labels.
+
+    `macro_f1_loss` is what its macro F1 lacks of the best of all checkpoints. NaN is for what is not known.
+    """
+
+    value: float
+    macro_f1: float
+    accuracy: float
+    macro_f1_loss: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop(Worth):
+    """Early stopping: training ends `at` a checkpoint, None if it goes on to the last, and one is `kept`."""
+
+    at: str | None
+    kept: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice(Worth):
+    """The checkpoint with the best value of a score, the first of equal ones, and early stopping."""
+
+    score: str
+    direction: Direction
+    best: str
+    stop: Stop | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correlation:
+    """How two scores go together over the checkpoints, both turned so that higher is better.
+
+    1 if they agree on which checkpoints are better, −1 if they contradict each other. NaN where a score is
+    the same everywhere, and Pearson's where one is infinite somewhere.
+    """
+
+    first: str
+    second: str
+    pearson: float
+    spearman: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Selection:
+    """Scores over checkpoints, the choice of each score, and the correlations of the scores.
+
+    `score` is the one that was asked to choose. `correlations` are those of each score with macro F1,
+    `pairwise` those of every two scores. `cases` counts the rows of each checkpoint; it is empty, as are
+    `classes`, where scores were given instead of predictions. `column` names the column of checkpoints.
+    """
+
+    score: str
+    patience: int | None
+    column: str
+    checkpoints: tuple[str, ...]
+    tracks: tuple[Track, ...]
+    choices: tuple[Choice, ...]
+    correlations: tuple[Correlation, ...] = ()
+    pairwise: tuple[Correlation, ...] = ()
+    cases: tuple[int, ...] = ()
+    classes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    source: str = ""
+    file_sha256: str = ""
+
+    @property
+    def chosen(self) -> Choice:
+        """The choice of the score that was asked for."""
+        return self.choice(self.score)
+
+    def choice(self, score: str) -> Choice:
+        """The choice of one of the scores."""
+        found = next((choice for choice in self.choices if choice.score == score), None)
+        if found is None:
+            there = join_words([repr(choice.score) for choice in self.choices])
+            raise UsageError(f"`score` must be one of {there}; got {score!r}.")
+        return found
+
+    @property
+    def n(self) -> int | None:
+        """The number of cases of each checkpoint; None if it is not known, or not the same for all."""
+        return self.cases[0] if len(set(self.cases)) == 1 else None
+
+    @property
+    def numbers(self) -> FloatArray | None:
+        """The checkpoints as numbers; None if they are names."""
+        return parse_numbers(self.checkpoints)
+
+    @property
+    def misclassified(self) -> FloatArray:
+        """The share of cases whose likeliest class did not come, at each checkpoint; NaN if not known."""
+        return 1 - values_of(self.tracks, ACCURACY, len(self.checkpoints))
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Scores: a row for each checkpoint, a column for each score, and the share misclassified."""
+        import pandas as pd
+
+        columns = {track.score: track.value for track in self.tracks}
+        if ACCURACY in columns:
+            columns["misclassified"] = self.misclassified
+        return pd.DataFrame(columns, index=pd.Index(self.checkpoints, name=self.column))
+
+    @property
+    def choices_frame(self) -> pd.DataFrame:
+        """Choices: a row for each score; what early stopping does has columns of its own."""
+        plain = record_frame(self.choices).drop(columns="stop").set_index("score")
+        first = ["direction", "best"]
+        plain = plain[[*first, *(name for name in plain.columns if name not in first)]]
+        if self.patience is None:
+            return plain
+        stops = record_frame([choice.stop for choice in self.choices])
+        return plain.join(stops.add_prefix("stop_").set_axis(plain.index))
+
+    @property
+    def correlation_matrix(self) -> pd.DataFrame:
+        """Pearson's correlation of every two scores, all turned so that higher is better."""
+        import pandas as pd
+
+        names = [track.score for track in self.tracks]
+        table = pd.DataFrame(np.eye(len(names)), index=names, columns=names)
+        for pair in self.pairwise:
+            table.loc[pair.first, pair.second] = table.loc[pair.second, pair.first] = pair.pearson
+        return table
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The selection as a document, written to a file as well if a path is given."""
+        text = json_documents.dump(self)
+        if path is not None:
+            write_text(path, text)
+        return text
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> Selection:
+        """Read a selection back; it equals the one that was written."""
+        return json_documents.load(cls, Path(path).read_bytes(), str(path))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Selection) and json_documents.encode(self) == json_documents.encode(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def values_of(tracks: Sequence[Track], score: str, n: int) -> FloatArray:
+    """A score at all checkpoints; NaN if it is not known."""
+    return next((track.value for track in tracks if track.score == score), np.full(n, np.nan))

@@ -1,0 +1,88 @@
+"""What `evaluate` refuses: settings out of range, or not for data of this kind, or not where they are."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport._utils.checks import check_inside, check_interval, check_whole, shortest
+from scorereport.data.scorereport_predictions import ClassPredictions, Predictions
+from scorereport.errors import UsageError
+from scorereport.reliability.band_bounds import fewest_resamples
+from scorereport.scores.hard_labels import check_cost
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from scorereport.results.model_records import Settings
+
+
+def check_resamples(resamples: int, band_level: float) -> int:
+    """None at all, or enough for every band and interval."""
+    needed = max(fewest_resamples(band_level), 2)
+    if check_whole(resamples, "resamples", 0) not in range(1, needed):
+        return resamples
+    raise UsageError(
+        f"`resamples` must be 0, or at least {needed} for bands of level {shortest(band_level)}."
+    )
+
+
+def check_costs(interval: tuple[float, float]) -> tuple[float, float]:
+    """Two cost ratios inside (0, 1), the lower one first."""
+    if np.shape(interval) != (2,):
+        raise UsageError(f"`cost_interval` must be a pair of numbers; got {interval!r}.")
+    return check_interval(*interval, closed="neither")
+
+
+def check_thresholds(thresholds: Sequence[float]) -> tuple[float, ...]:
+    """Thresholds in ascending order, each once."""
+    if np.ndim(thresholds) != 1 or np.size(thresholds) == 0:
+        raise UsageError(f"`thresholds` must be a list of at least one number; got {thresholds!r}.")
+    return tuple(sorted({check_inside(t, "thresholds", 0, 1, closed="neither") for t in thresholds}))
+
+
+def check_fractions(fractions: Sequence[float]) -> tuple[float, ...]:
+    """Fractions in [0, 1) that rise from 0."""
+    if np.ndim(fractions) != 1 or np.size(fractions) < 2:
+        raise UsageError(f"`retention_fractions` must be a list of at least two numbers; got {fractions!r}.")
+    rising = tuple(check_inside(f, "retention_fractions", 0, 1, closed="left") for f in fractions)
+    if rising[0] != 0 or any(a >= b for a, b in pairwise(rising)):
+        raise UsageError(f"`retention_fractions` must rise from 0; got {list(fractions)!r}.")
+    return rising
+
+
+def check_cost_matrix(
+    cost_matrix: ArrayLike | None, predictions: Predictions | ClassPredictions
+) -> tuple[tuple[float, ...], ...] | None:
+    """What each decision costs where each class came, if there are classes."""
+    if cost_matrix is None:
+        return None
+    if isinstance(predictions, Predictions):
+        raise UsageError("`cost_matrix` is for models of several classes; for an event use `cost_interval`.")
+    costs = check_cost(cost_matrix, len(predictions.classes), "cost_matrix")
+    return tuple(map(tuple, costs.tolist()))
+
+
+def check_kind(predictions: Predictions | ClassPredictions, settings: Settings) -> None:
+    """Refuse what only binary models have, where there are several classes."""
+    if isinstance(predictions, Predictions):
+        return
+    for name in ("cost_interval", "thresholds"):
+        if getattr(settings, name) is not None:
+            raise UsageError(f"`{name}` is for binary models; for several classes use `cost_matrix`.")
+
+
+def check_elsewhere(
+    data: Any, columns: Mapping[str, Any], cost_matrix: ArrayLike | None, engine: str
+) -> None:
+    """Predictions are in memory already, and models of several classes have to be."""
+    if isinstance(data, (Predictions, ClassPredictions)):
+        raise UsageError(f'Predictions are in memory: `engine` must be "memory" or "auto"; got {engine!r}.')
+    if columns.get("classes") is not None:
+        raise UsageError(f'`engine` must be "memory" for several classes; got {engine!r}.')
+    if cost_matrix is not None:
+        raise UsageError("`cost_matrix` is for models of several classes; for an event use `cost_interval`.")

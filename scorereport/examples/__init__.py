@@ -1,0 +1,1 @@
+"""Examples on public data: models, their predictions, and the configuration of their reports."""

@@ -1,0 +1,180 @@
+"""Whether the database of a history is whole: its file, its tables and the triggers that guard them."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import create_engine, inspect, select, text
+
+from scorereport.errors import UsageError
+from scorereport.history.database_schema import CURRENT, GUARDED, METADATA, MIGRATIONS, VERSIONS
+from scorereport.history.stored import ask
+from scorereport.history.verification_findings import Finding, FindingKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sqlalchemy import Connection
+
+    from scorereport.history.store import History
+
+_OBJECTS = text("SELECT type, name, tbl_name, sql, rootpage > 0 FROM sqlite_master")
+_TRIGGERS = text(
+    """SELECT tgname::text, tgrelid::regclass::text, tgtype::integer, proname::text, prosrc,
+        tgenabled::text <> 'D' AND tgqual IS NULL
+    FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
+    WHERE NOT tgisinternal AND tgrelid IN (to_regclass('audits'), to_regclass('documents'))"""
+)
+#: What else could change, hide or swallow rows: rules, policies on rows, and tables that are part of another.
+_FOREIGN = text(
+    """SELECT 'rule', rulename::text, ev_class::regclass::text FROM pg_rewrite
+    WHERE ev_class IN (to_regclass('audits'), to_regclass('documents'))
+    UNION ALL SELECT 'policy', polname::text, polrelid::regclass::text FROM pg_policy
+    WHERE polrelid IN (to_regclass('audits'), to_regclass('documents'))
+    UNION ALL SELECT 'part', inhrelid::regclass::text, inhparent::regclass::text FROM pg_inherits
+    WHERE inhparent IN (to_regclass('audits'), to_regclass('documents'))
+    ORDER BY 1, 2, 3"""
+)
+_ROW_SECURITY = text(
+    """SELECT relname::text FROM pg_class WHERE relrowsecurity
+    AND oid IN (to_regclass('audits'), to_regclass('documents')) ORDER BY relname"""
+)
+#: Where the header says how to write and how to read: 2 is ahead into a log.
+_LOG_MARK = slice(18, 20)
+_HEADER_SIZE = 100
+#: Constants at the beginning of a SQLite file: it writes ahead; four bytes each for the format of the schema
+#: and for the encoding, which is UTF-8; the rest is not used.
+_HEADER = {
+    18: b"\2\2\0\x40\x20\x20",
+    44: bytes([0, 0, 0, 4]) + bytes(8) + bytes([0, 0, 0, 1]),
+    60: bytes(32),
+}
+#: As PostgreSQL counts: for each row 1, before 2, DELETE 8, UPDATE 16, TRUNCATE 32.
+_CHANGED, _EMPTIED = 1 + 2 + 8 + 16, 2 + 32
+_REFUSAL = "BEGIN RAISE EXCEPTION 'rows of a history cannot be changed or removed'; END"
+
+
+def check_database(history: History, connection: Connection) -> Iterator[Finding]:
+    """What is wrong with the database itself, apart from what stands in it."""
+    checks = [
+        _check_versions,
+        *([_check_file, _check_objects, _check_header] if history.file else [_check_tables, _check_rules]),
+    ]
+    for check in checks:
+        try:
+            yield from check(history, connection)
+        except UsageError as error:
+            yield Finding(kind=FindingKind.UNREADABLE, subject=history.name, sentence=str(error))
+
+
+def _say(history: History, sentence: str) -> Finding:
+    return Finding(kind=FindingKind.DATABASE, subject=history.name, sentence=sentence)
+
+
+def _check_versions(history: History, connection: Connection) -> Iterator[Finding]:
+    steps = [tuple(row) for row in ask(history, connection, select(VERSIONS).order_by(VERSIONS.c.version))]
+    expected = [(number, step) for number, (step, _) in enumerate(MIGRATIONS, start=1)]
+    if not steps or steps != expected[: len(steps)]:
+        yield _say(history, "The table `schema_versions` does not say what this software writes there.")
+
+
+def _find_version(history: History, connection: Connection) -> int:
+    """How far the tables have been migrated, as far as that can be told."""
+    try:
+        return min(len(ask(history, connection, select(VERSIONS.c.version))), CURRENT) or CURRENT
+    except UsageError:
+        return CURRENT
+
+
+def _check_file(history: History, connection: Connection) -> Iterator[Finding]:
+    said = [str(row[0]) for row in ask(history, connection, text("PRAGMA integrity_check(20)"))]
+    if said != ["ok"]:
+        shown = "; ".join(" ".join(line.split()) for line in said[:3])
+        more = f"; and {len(said) - 3} more" if len(said) > 3 else ""
+        yield _say(history, f"SQLite finds the file damaged: {shown}{more}.")
+    if history.file is not None and not _has_log(history.file):
+        yield _say(history, "The file is no longer set to write ahead into a log, as a history is.")
+
+
+def _has_log(file: Path) -> bool:
+    """Whether the file says that changes go into a log first; to those who may only read SQLite denies it."""
+    with file.open("rb") as content:
+        return content.read(_LOG_MARK.stop)[_LOG_MARK] == b"\x02\x02"
+
+
+def _check_header(history: History, connection: Connection) -> Iterator[Finding]:
+    """What SQLite reads at the beginning of the file and does not check; in a shared file it may differ."""
+    is_shared = any(row.tbl_name not in METADATA.tables for row in ask(history, connection, _OBJECTS))
+    log = Path(f"{history.file}-wal")
+    if history.file is None or is_shared or (log.exists() and log.stat().st_size):
+        return  # part of the beginning may still be in the log
+    with history.file.open("rb") as file:
+        found = file.read(_HEADER_SIZE)
+    for place, expected in _HEADER.items():
+        if found[place : place + len(expected)] != expected:
+            yield _say(history, f"The header of the file was changed, at byte {place} or just after it.")
+
+
+def _check_objects(history: History, connection: Connection) -> Iterator[Finding]:
+    ours = METADATA.tables.keys()
+    found = {tuple(row) for row in ask(history, connection, _OBJECTS) if row.tbl_name in ours}
+    expected = _expected_objects(_find_version(history, connection))
+    yield from _compare_objects(history, _name_objects(found), _name_objects(expected))
+
+
+@cache
+def _expected_objects(version: int) -> frozenset[tuple[Any, ...]]:
+    engine = create_engine("sqlite://")
+    try:
+        with engine.connect() as connection:
+            for _, take in MIGRATIONS[:version]:
+                take(connection)
+            return frozenset(tuple(row) for row in connection.execute(_OBJECTS))
+    finally:
+        engine.dispose()
+
+
+def _name_objects(objects: Iterable[tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    return {f"{row[0]} `{row[1]}`": row for row in objects}
+
+
+def _compare_objects(
+    history: History, found: dict[str, tuple[Any, ...]], expected: dict[str, tuple[Any, ...]]
+) -> Iterator[Finding]:
+    for name in sorted(found.keys() | expected.keys()):
+        if name not in found:
+            yield _say(history, f"The {name} is missing in the database.")
+        elif name not in expected:
+            yield _say(history, f"The {name} in the database is none of a history's.")
+        elif found[name] != expected[name]:
+            yield _say(history, f"The {name} in the database was changed.")
+
+
+def _check_tables(history: History, connection: Connection) -> Iterator[Finding]:
+    found = _name_objects({("trigger", *row) for row in ask(history, connection, _TRIGGERS)})
+    expected = _expected_triggers() if _find_version(history, connection) >= 2 else set()
+    yield from _compare_objects(history, found, _name_objects(expected))
+    inspector = inspect(connection)
+    for table in METADATA.tables.values():
+        columns = {column["name"]: column["type"].python_type for column in inspector.get_columns(table.name)}
+        if columns != {column.name: column.type.python_type for column in table.columns}:
+            yield _say(history, f"The table `{table.name}` in the database was changed.")
+
+
+def _check_rules(history: History, connection: Connection) -> Iterator[Finding]:
+    for row in ask(history, connection, _FOREIGN):
+        kind, name, table = tuple(row)
+        yield _say(history, f"The {kind} `{name}` of the table `{table}` is none of a history's.")
+    for table in (row[0] for row in ask(history, connection, _ROW_SECURITY)):
+        yield _say(history, f"The table `{table}` has row security, which hides rows; a history has none.")
+
+
+def _expected_triggers() -> set[tuple[Any, ...]]:
+    kinds = {"not_changed": _CHANGED, "not_emptied": _EMPTIED}
+    return {
+        ("trigger", f"{table.name}_{name}", table.name, kind, "scorereport_refuse", _REFUSAL, True)
+        for table in GUARDED
+        for name, kind in kinds.items()
+    }

@@ -1,0 +1,201 @@
+"""A history written out for others: its records as text, its numbers as a table, or all as an archive."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import math
+import os
+import zipfile
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+
+from scorereport._utils.scorereport_files import open_beside, write_text
+from scorereport.errors import UsageError
+from scorereport.history.audit_record import read_record
+from scorereport.history.filed_reports import find_filings, find_place, is_below
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from scorereport.history.audit_record import Record
+    from scorereport.history.store import History
+    from scorereport.history.trend.drift_records import Number
+
+ENDINGS = (".jsonl", ".csv", ".zip")
+COLUMNS = (
+    *("audit", "period", "start", "end", "attempt", "status", "finished"),
+    *("model", "measure", "value", "lower", "upper", "verdict", "sha256"),
+)
+#: A spreadsheet takes text that begins like this for a formula, and computes it.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_MOMENT = (1980, 1, 1, 0, 0, 0)  # the first that an archive knows: its bytes shall not tell when it was made
+_README = """\
+A history of audits, written by scorereport
+===========================================
+
+records.jsonl   the records of the audits, one on each line, the oldest first
+numbers.csv     their numbers as a table; a text that a spreadsheet would take for a formula, because it
+                begins with = + - or @, has an apostrophe before it
+documents/      what the history keeps with its records, results (.json) and configurations (.toml); each
+                named by its SHA-256
+reports/        the files of the reports, under the names that the records give
+
+A SHA-256 is a fingerprint of a file or a text: whoever changes a single letter gets another one. Every record
+carries the fingerprint of the record before it, under the name "previous"; the first one carries 64 zeros.
+So nobody can change, remove, insert or move a record without changing all records after it.
+
+To check this yourself you need nothing of scorereport, only a shell and the program sha256sum:
+
+    expected={beginning}
+    while IFS= read -r line; do
+        case "$line" in
+            *"\\"previous\\":\\"$expected\\""*) ;;
+            *) echo "This record does not follow on the one before: $line" ;;
+        esac
+        expected=$(printf '%s\\n' "$line" | sha256sum | cut -d ' ' -f 1)
+    done < records.jsonl
+    echo "$expected"
+
+If nothing but one fingerprint is printed, the chain is whole. That fingerprint is of the last record: compare
+it with the one that you have kept elsewhere, for somebody who rewrites the whole chain gets another.
+{part}
+The fingerprints of the documents are their names, and those of the reports are in the records, under "files":
+
+    sha256sum documents/* reports/*/*
+{left_out}"""
+_PART = """
+This archive has the records of one audit, {audit}, and the history has others between them: there the check
+above says so. Each record can still be looked up in the whole history by its fingerprint.
+"""
+
+
+def export_history(
+    history: History,
+    path: str | Path,
+    *,
+    find_folder: Callable[[Record], Path],
+    audit: str | None = None,
+) -> Path:
+    """Write a history into a file, whole or not at all, in the form that the ending of its name says.
+
+    `.jsonl` has the records, one on each line: exactly the bytes that their hashes are taken of. `.csv` has a
+    row for each number, and one without a number for an audit that has none; text that a spreadsheet would
+    take for a formula gets an apostrophe before it. `.zip` has both, the documents, the files of the reports
+    that are as they were recorded, and instructions to check the chain by hand; its bytes repeat.
+    """
+    target = Path(path)
+    ending = target.suffix.lower()
+    if ending not in ENDINGS:
+        raise UsageError(f"A history is exported into a file that ends in {', '.join(ENDINGS)}; got {path}.")
+    bodies = history.bodies(audit)
+    try:
+        if ending == ".zip":
+            return _write_archive(target, history, bodies, find_folder, audit)
+        return write_text(target, "".join(bodies) if ending == ".jsonl" else render_numbers(bodies))
+    except OSError as error:
+        raise UsageError(f"The history cannot be exported to {path}: {error.strerror or error}.") from error
+
+
+def render_numbers(bodies: Sequence[str]) -> str:
+    """The numbers of records as a table of comma-separated values."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for body in bodies:
+        record = read_record(body, "A record of the history")
+        if record.kind == "audit":
+            writer.writerows(_describe_rows(record, hashlib.sha256(body.encode()).hexdigest()))
+    return text.getvalue()
+
+
+def _describe_rows(record: Record, sha256: str) -> Iterator[list[Any]]:
+    period = record.period
+    begin = [record.audit, period.label, period.start or "", period.end, record.attempt, record.status.value]
+    verdicts = {(j.model, j.measure): j.verdict.value for j in record.judgements if not j.group}
+    numbers = record.snapshot.numbers if record.snapshot is not None else ()
+    for cells in [_describe_number(number, verdicts) for number in numbers] or [[""] * 6]:
+        yield [_guard(cell) for cell in (*begin, record.finished, *cells, sha256)]
+
+
+def _describe_number(number: Number, verdicts: dict[tuple[str, str], str]) -> list[Any]:
+    ends = [_describe_value(value) for value in (number.value, number.lower, number.upper)]
+    return [number.model, number.measure, *ends, verdicts.get((number.model, number.measure), "")]
+
+
+def _describe_value(value: float) -> float | str:
+    """Numbers are for programs to read here, in full; what is not defined is empty."""
+    return "" if math.isnan(value) else value
+
+
+def _guard(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+
+
+def _write_archive(
+    target: Path,
+    history: History,
+    bodies: Sequence[str],
+    find_folder: Callable[[Record], Path],
+    audit: str | None,
+) -> Path:
+    """Write beside the target first and rename; file by file, for all reports together may be large."""
+    waiting = target.with_name(f".{target.name}.{token_hex(4)}")
+    try:
+        with open_beside(waiting, target) as file:
+            with zipfile.ZipFile(file, "w", compression=zipfile.ZIP_DEFLATED) as archive:
+                for name, content in _list_members(history, bodies, find_folder, audit):
+                    _add(archive, name, content)
+            file.flush()
+            os.fsync(file.fileno())
+        return waiting.replace(target)
+    finally:
+        waiting.unlink(missing_ok=True)
+
+
+def _list_members(
+    history: History, bodies: Sequence[str], find_folder: Callable[[Record], Path], audit: str | None
+) -> Iterator[tuple[str, bytes]]:
+    records = [read_record(body, "A record of the history") for body in bodies]
+    yield "records.jsonl", "".join(bodies).encode()
+    yield "numbers.csv", render_numbers(bodies).encode()
+    configurations = {record.configuration_sha256 for record in records}
+    for sha256 in sorted({name for record in records for name in record.documents}):
+        ending = "toml" if sha256 in configurations else "json"
+        yield f"documents/{sha256}.{ending}", history.document(sha256)
+    left_out = []
+    for name, place in sorted(_find_reports(records, find_folder).items()):
+        if place is None:
+            left_out.append(name)
+        else:
+            yield f"reports/{name}", place.read_bytes()
+    yield "README.txt", _describe_archive(left_out, audit).encode()
+
+
+def _find_reports(records: Sequence[Record], find_folder: Callable[[Record], Path]) -> dict[str, Path | None]:
+    filings = find_filings(records, find_folder)
+    return {filing.file.name: find_place(filing) for filing in filings if is_below(filing.file.name)}
+
+
+def _describe_archive(left_out: Sequence[str], audit: str | None) -> str:
+    from scorereport.history.audit_record import BEGINNING
+
+    listed = "".join(f"    {name}\n" for name in left_out)
+    why = (
+        "\nNot here, because they were removed after the time they are kept for, or are not as recorded:\n\n"
+    )
+    return _README.format(
+        beginning=BEGINNING,
+        part="" if audit is None else _PART.format(audit=audit),
+        left_out=f"{why}{listed}" if left_out else "",
+    )
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    member = zipfile.ZipInfo(name, _MOMENT)
+    member.compress_type = zipfile.ZIP_DEFLATED
+    member.create_system = 3  # the same bytes on all systems
+    member.external_attr = 0o644 << 16
+    archive.writestr(member, content)

@@ -1,0 +1,335 @@
+"""Whether a model, or what it is used on, has changed since earlier audits: drift, with few false alarms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import hypot, isfinite, isnan, nan
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport._utils.checks import check_inside, check_whole
+from scorereport._utils.rounding import first_lowest
+from scorereport.history.trend.bins import EDGES, form_groups
+from scorereport.history.trend.choosing import choose_reference, has_errors, list_earlier, show
+from scorereport.history.trend.drift_records import Drift, Snapshot, Trend
+from scorereport.history.trend.drift_sentences import (
+    MISCALIBRATION,
+    explain_configuration,
+    explain_new_models,
+    explain_reference,
+    explain_untested,
+    kind_of,
+    name_size,
+    tell_drift,
+)
+from scorereport.history.trend.drift_tests import (
+    Contrast,
+    Measured,
+    compare_means,
+    compare_shares,
+    find_law,
+    homogeneity,
+    index_interval,
+    limit_law,
+    list_differences,
+    spread_of_overfit,
+    stability_index,
+)
+from scorereport.history.trend.reference_audits import (
+    ENOUGH_AUDITS,
+    allow_for_audits,
+    allow_for_shifts,
+    explain_few,
+    spread_between,
+    spread_of_means,
+)
+from scorereport.inference.components import FEW_EVENTS
+from scorereport.inference.estimates import holm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.history.trend.drift_records import Distribution, Number
+    from scorereport.inference.mean_errors import NormalOrT
+
+_MEANS = "difference of means, pooled by size, over the larger one of two standard errors"
+_COMPONENT = f"{_MEANS}, less overfit by the estimate that makes it smaller"
+_SHARES = "chi-square of homogeneity, the smaller one of Pearson's and the likelihood ratio"
+
+
+def find_drift(
+    current: Snapshot, past: Sequence[Snapshot], *, audits: int, alpha: float, looks: int
+) -> Trend:
+    """Compare an audit with earlier ones: main scores, miscalibration, prevalence and forecasts.
+
+    Every number of now is compared with the same one of earlier audits together, which have no day in common
+    with each other or with this one. P-values are adjusted for all tests of this audit by Holm's rule, and
+    multiplied by `looks`, so that the probability of any false alarm in so many audits in a row is at most
+    `alpha`, however much they depend on each other. Nothing is drawn at random.
+
+    Parameters
+    ----------
+    current : the snapshot of this audit
+    past : those of other audits of the same name, in any order; later periods are left out
+    audits : how many earlier audits to compare with at most, and to show
+    alpha : the probability of any false alarm
+    looks : in how many audits in a row
+    """
+    audits, looks = check_whole(audits, "audits", 1), check_whole(looks, "looks", 1)
+    alpha = check_inside(alpha, "alpha", 0, 1, closed="neither")
+    earlier = list_earlier(current, past)
+    alike = [snapshot for snapshot in earlier if _is_alike(current, snapshot)]
+    testable = [snapshot for snapshot in alike if has_errors(snapshot)] if has_errors(current) else []
+    reference = choose_reference(current, testable, audits)
+    comparison = _Comparison(current=current, reference=reference)
+    drifts = _adjust(list(comparison.list_drifts()) if reference else [], alpha, looks)
+    reasons = explain_reference(current, earlier, alike, is_tested=bool(reference))
+    return Trend(
+        snapshots=show(current, earlier, audits),
+        drifts=tuple(drifts),
+        reference=tuple(snapshot.period.label for snapshot in reference),
+        alpha=alpha,
+        looks=looks,
+        notes=(*reasons, *explain_configuration(current, reference), *comparison.notes()),
+    )
+
+
+def _is_alike(current: Snapshot, snapshot: Snapshot) -> bool:
+    """Whether an audit forecasts the same kind of outcome, by the same classes."""
+    return (snapshot.main_score, snapshot.labels) == (current.main_score, current.labels)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Comparison:
+    """An audit and those that it is tested against."""
+
+    current: Snapshot
+    reference: Sequence[Snapshot]
+
+    def list_drifts(self) -> Iterator[Drift]:
+        """All tests but their adjustment: first the sample, then each model."""
+        yield from self._compare_outcome()
+        for model in dict.fromkeys(number.model for number in self.current.numbers if number.model):
+            for measure in (self.current.main_score, f"{self.current.main_score}_miscalibration"):
+                yield from self._compare_number(model, measure)
+            yield from self._compare_forecasts(model)
+
+    def notes(self) -> Iterator[str]:
+        """Models that no earlier audit has."""
+        now, before = (
+            list(dict.fromkeys(number.model for s in snapshots for number in s.numbers if number.model))
+            for snapshots in ([self.current], self.reference)
+        )
+        new = [model for model in now if model not in before]
+        if new and self.reference:
+            yield explain_new_models(new)
+
+    def _law(self, before: Sequence[Snapshot]) -> NormalOrT:
+        return find_law(self.current.clusters, [snapshot.clusters for snapshot in before])
+
+    def _compare_outcome(self) -> Iterator[Drift]:
+        """The share of events, or of each class; of several classes the one that changed most is shown."""
+        law, labels = self._law(self.reference), self.current.labels
+        now, pooled = _outcomes(self.current), np.sum([_outcomes(s) for s in self.reference], axis=0)
+        contrasts = compare_shares(now, pooled, law, level=self.current.level)
+        most = _most_changed(contrasts) if labels else 0
+        yield _make_drift(
+            self._allow_for_shares(contrasts[most], law),
+            audits=len(self.reference),
+            measure="prevalence",
+            label=f"share of “{labels[most]}”" if labels else "prevalence",
+            method=_SHARES,
+        )
+
+    def _allow_for_shares(self, contrast: Contrast, law: NormalOrT) -> Contrast:
+        """The share of an outcome, or of each class, over how much it varies between audits."""
+        before = [_outcomes(snapshot) for snapshot in self.reference]
+        if self.current.labels:
+            now = _outcomes(self.current)
+            chi_square, _ = homogeneity(now, np.sum(before, axis=0), law)
+            return allow_for_shifts(contrast, chi_square, now, before, law)
+        shares, sizes = [c[0] / c.sum() for c in before], [float(c.sum()) for c in before]
+        between, ends = spread_between(shares, sizes), (contrast.difference, contrast.difference)
+        return allow_for_audits(contrast, between, ends, law, level=self.current.level)
+
+    def _compare_number(self, model: str, measure: str) -> Iterator[Drift]:
+        """A mean score or a component of one model; nothing if no earlier audit has it."""
+        now = _find(self.current, model, measure)
+        before = [(s, number) for s in self.reference if (number := _find(s, model, measure)) is not None]
+        if now is None or not before:
+            return
+        is_component = measure != self.current.main_score
+        contrast, audits = self._contrast(now, before, is_component=is_component)
+        yield _make_drift(
+            _cut(contrast) if is_component else contrast,
+            audits=audits,
+            model=model,
+            measure=measure,
+            label=now.label,
+            method=_COMPONENT if is_component else _MEANS,
+        )
+
+    def _contrast(
+        self, now: Number, before: Sequence[tuple[Snapshot, Number]], *, is_component: bool
+    ) -> tuple[Contrast, int]:
+        """A number against those before that can be tested, and how many; no test if there are none."""
+        known = [(s, n) for s, n in before if _is_testable(s, n, is_component=is_component)]
+        if not known or not _is_testable(self.current, now, is_component=is_component):
+            return Contrast(value=now.corrected), 0
+        law = self._law([s for s, _ in known])
+        if is_component:
+            law = limit_law(law, (_fewest(self.current), sum(_fewest(s) for s, _ in known)))
+        measured, present = [_measure(s, n) for s, n in known], _measure(self.current, now)
+        contrast = compare_means(present, measured, law, level=self.current.level)
+        between, ends = spread_of_means(measured), list_differences(present, measured)
+        return allow_for_audits(contrast, between, ends, law, level=self.current.level), len(known)
+
+    def _compare_forecasts(self, model: str) -> Iterator[Drift]:
+        """The distribution of a model's forecasts; of several classes, the one that changed most."""
+        of_model = [d for d in self.current.distributions if d.model == model]
+        before = [(s, [d for d in s.distributions if d.model == model]) for s in self.reference]
+        before = [(s, found) for s, found in before if len(found) == len(of_model)]
+        if not (of_model and before):
+            return
+        law, level = self._law([s for s, _ in before]), self.current.level
+        contrasts = [
+            _compare_distributions(now, [found[place] for _, found in before], law, level)
+            for place, now in enumerate(of_model)
+        ]
+        p_values = [1.0 if isnan(contrast.p_value) else contrast.p_value for contrast in contrasts]
+        most = first_lowest(p_values)
+        label = of_model[most].label
+        yield _make_drift(
+            replace(contrasts[most], p_value=min(contrasts[most].p_value * len(contrasts), 1.0)),
+            audits=len(before),
+            model=model,
+            measure="forecasts",
+            label=f"forecasts of “{label}”" if label else "forecasts",
+            method=_SHARES + (f", times {len(contrasts)} for the classes" if label else ""),
+        )
+
+
+def _find(snapshot: Snapshot, model: str, measure: str) -> Number | None:
+    wanted = (model, measure)
+    return next((n for n in snapshot.numbers if (n.model, n.measure) == wanted), None)
+
+
+def _is_testable(snapshot: Snapshot, number: Number, *, is_component: bool) -> bool:
+    """Whether a number has a standard error, and rests on enough events if overfit was taken off."""
+    return isfinite(number.standard_error) and (not is_component or _fewest(snapshot) >= FEW_EVENTS)
+
+
+def _fewest(snapshot: Snapshot) -> float:
+    """How many independent rows had another outcome than the most frequent one."""
+    return snapshot.size - float(_outcomes(snapshot).max())
+
+
+def _outcomes(snapshot: Snapshot) -> FloatArray:
+    """How many independent rows had each outcome: the event or not, or each class."""
+    prevalence = _find(snapshot, "", "prevalence")
+    weights = np.array(snapshot.classes if prevalence is None else (prevalence.value, 1 - prevalence.value))
+    return snapshot.size * weights / weights.sum()
+
+
+def _measure(snapshot: Snapshot, number: Number) -> Measured:
+    """A number without its overfit, which may make it negative: cut at 0 it would be too large on average."""
+    overfit = max(number.overfit, number.overfit_closed)
+    spread = spread_of_overfit(overfit, _fewest(snapshot)) if overfit > 0 else 0.0
+    return Measured(
+        value=number.value - number.overfit,
+        other=number.value - number.overfit_closed,
+        standard_error=hypot(number.standard_error, spread),
+        size=snapshot.size,
+    )
+
+
+def _cut(contrast: Contrast) -> Contrast:
+    """Components as they are shown, which are never negative and so fall by no more than they were."""
+    value, reference = max(contrast.value, 0.0), max(contrast.reference, 0.0)
+    return replace(
+        contrast,
+        value=value,
+        reference=reference,
+        difference=value - reference,
+        lower=max(contrast.lower, -reference),
+        upper=max(contrast.upper, -reference),
+    )
+
+
+def _most_changed(contrasts: Sequence[Contrast]) -> int:
+    """The class whose share differs most, over what chance makes of it."""
+    shares = np.array([(c.value, c.reference) for c in contrasts]).mean(axis=1)
+    differences = np.array([abs(c.difference) for c in contrasts])
+    return first_lowest(-differences / np.sqrt(np.maximum(shares, np.finfo(float).tiny)))
+
+
+def _compare_distributions(
+    now: Distribution, before: Sequence[Distribution], law: NormalOrT, level: float
+) -> Contrast:
+    """Mean forecasts, and the stability index over about ten groups with the test that nothing differs."""
+    size = sum(old.size for old in before)
+    counts, old_counts = _spread(now), sum(map(_spread, before), np.zeros(len(EDGES) + 1))
+    group = form_groups(counts + old_counts, min(now.size, size))
+    in_groups, old_in_groups = (
+        np.bincount(group, weights=c).astype(np.float64) for c in (counts, old_counts)
+    )
+    each = [np.bincount(group, weights=_spread(old)).astype(np.float64) for old in before]
+    statistic, p_value = homogeneity(in_groups, old_in_groups, law)
+    index = stability_index(in_groups, old_in_groups)
+    lower, upper = index_interval(index, statistic, int(group.max()), law, level)
+    contrast = Contrast(
+        value=now.mean,
+        reference=sum(old.size * old.mean for old in before) / size,
+        difference=index,
+        lower=lower,
+        upper=upper,
+        statistic=statistic,
+        p_value=p_value,
+    )
+    return allow_for_shifts(contrast, statistic, in_groups, each, law)
+
+
+def _spread(distribution: Distribution) -> FloatArray:
+    """How many independent rows are in each of all bins."""
+    counts = np.zeros(len(EDGES) + 1)
+    counts[list(distribution.bins)] = distribution.weights
+    return counts * (distribution.size / counts.sum())
+
+
+def _make_drift(
+    contrast: Contrast, *, audits: int, model: str = "", measure: str, label: str, method: str
+) -> Drift:
+    """A drift whose p-value is not adjusted yet; `audits` is the number of earlier audits."""
+    how = f", and over the spread of {audits} audits by t" if audits >= ENOUGH_AUDITS else ""
+    return Drift(
+        model=model,
+        measure=measure,
+        label=label,
+        value=contrast.value,
+        reference=contrast.reference,
+        difference=contrast.difference,
+        lower=contrast.lower,
+        upper=contrast.upper,
+        statistic=contrast.statistic,
+        p_value=contrast.p_value,
+        p_value_adjusted=nan,
+        has_drifted=False,
+        method=method + how,
+        sentence="",
+        caution=explain_few(audits) if isfinite(contrast.p_value) else "",
+    )
+
+
+def _adjust(drifts: Sequence[Drift], alpha: float, looks: int) -> Iterator[Drift]:
+    """Holm over the tests of this audit, then Bonferroni over the looks; and the sentence of each."""
+    adjusted = np.minimum(looks * holm([drift.p_value for drift in drifts]), 1.0).tolist()
+    scores = {drift.model: drift.reference for drift in drifts if kind_of(drift.measure) == "score"}
+    for drift, p in zip(drifts, adjusted, strict=True):
+        note = explain_untested(drift.measure) if isnan(p) else ""
+        judged = replace(drift, p_value_adjusted=p, has_drifted=p <= alpha, note=note)
+        whole = scores.get(drift.model, nan) if kind_of(drift.measure) == MISCALIBRATION else drift.reference
+        sentence = " ".join(filter(None, (tell_drift(judged, whole), judged.caution)))
+        yield replace(judged, size=name_size(judged, whole), sentence=sentence)

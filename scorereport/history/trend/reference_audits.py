@@ -1,0 +1,146 @@
+"""How much audits differ from each other although nothing has changed: seasons, days, batches of cases.
+
+Standard errors within an audit do not contain it. It is taken from the earlier audits themselves: under no
+change the present audit is one more draw from the same process, so that the difference to their mean, over
+their spread, has a t distribution with one degree of freedom less than audits. A change must be more than
+sampling explains and more than this spread explains.
+
+References
+----------
+DerSimonian, Laird (1986), Control. Clin. Trials 7, doi:10.1016/0197-2456(86)90046-2
+Hahn, Meeker (1991), Statistical Intervals, doi:10.1002/9780470316771
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isfinite, nan, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import stdtr
+
+from scorereport.history.trend.drift_tests import Contrast, stability_index, tail_probability
+from scorereport.inference.mean_errors import NormalOrT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.history.trend.drift_tests import Measured
+
+#: From this many earlier audits on, their spread says how much audits vary.
+ENOUGH_AUDITS = 5
+#: With fewer, audits are taken to vary between each other as much as by sampling.
+_FEW_FACTOR = 2.0
+
+
+class Between(NamedTuple):
+    """The error of a difference to earlier audits as their spread shows it, NaN for one; and their number."""
+
+    error: float
+    audits: int
+
+    @property
+    def is_known(self) -> bool:
+        """Whether audits are enough to show how much they vary."""
+        return self.audits >= ENOUGH_AUDITS
+
+
+def spread_between(values: Sequence[float], sizes: Sequence[float]) -> Between:
+    """The error of one more audit less the mean of earlier ones by size, from their spread alone."""
+    if len(values) == 1:
+        return Between(nan, 1)
+    share = np.array(sizes) / sum(sizes)
+    error = float(np.std(values, ddof=1)) * sqrt(1 + float((share**2).sum()))
+    return Between(error, len(values))
+
+
+def spread_of_means(samples: Sequence[Measured]) -> Between:
+    """The same for means, by the estimate of the overfit that makes it larger."""
+    sizes = [sample.size for sample in samples]
+    both = [sample.value for sample in samples], [sample.other for sample in samples]
+    return max(spread_between(values, sizes) for values in both)
+
+
+def allow_for_audits(
+    contrast: Contrast, between: Between, ends: tuple[float, float], law: NormalOrT, *, level: float
+) -> Contrast:
+    """Interval and test of a difference that allow for the variance between audits.
+
+    `ends` are those between which the estimate of the difference lies: what is tested is how far both are
+    from 0. With few audits the variance of sampling is doubled, and is no less than their spread shows.
+    """
+    if not isfinite(contrast.p_value):
+        return contrast
+    distance = max(min(ends), 0.0) + min(max(ends), 0.0)
+    if between.is_known:
+        spread = NormalOrT(between.audits - 1)
+        reach, p_value = spread.critical_value(level) * between.error, _p_value(distance, between, spread)
+        return _widen(contrast, ends, reach, max(contrast.p_value, p_value))
+    doubled = _double(contrast)
+    reach = law.critical_value(level) * (between.error if between.audits > 1 else 0.0)
+    p_value = law.p_value(contrast.statistic / sqrt(_FEW_FACTOR))
+    if between.audits > 1:
+        p_value = max(p_value, _p_value(distance, between, law))
+    return _widen(doubled, ends, reach, max(contrast.p_value, p_value))
+
+
+def _p_value(distance: float, between: Between, law: NormalOrT) -> float:
+    """The p-value by the spread of audits; that of audits that are all the same says nothing."""
+    return law.p_value(distance / between.error) if between.error > 0 else 0.0
+
+
+def _double(contrast: Contrast) -> Contrast:
+    """An interval whose variance is doubled, around the same difference."""
+    factor, at = sqrt(_FEW_FACTOR), contrast.difference
+    return replace(
+        contrast, lower=at - factor * (at - contrast.lower), upper=at + factor * (contrast.upper - at)
+    )
+
+
+def _widen(contrast: Contrast, ends: tuple[float, float], reach: float, p_value: float) -> Contrast:
+    return replace(
+        contrast,
+        lower=min(contrast.lower, min(ends) - reach),
+        upper=max(contrast.upper, max(ends) + reach),
+        p_value=p_value,
+    )
+
+
+def allow_for_shifts(
+    contrast: Contrast, chi_square: float, now: FloatArray, before: Sequence[FloatArray], law: NormalOrT
+) -> Contrast:
+    """The same for how cases are spread over several groups, from the counts of each audit.
+
+    The root of the stability index is compared with that of each earlier audit against the others.
+    """
+    if not isfinite(contrast.p_value):
+        return contrast
+    if len(before) < ENOUGH_AUDITS:
+        filled = np.count_nonzero(now + np.sum(before, axis=0))
+        p_value = tail_probability(chi_square / _FEW_FACTOR, int(filled) - 1, law)
+    else:
+        p_value = _rank_index(now, before)
+    return replace(contrast, p_value=max(contrast.p_value, p_value))
+
+
+def _rank_index(now: FloatArray, before: Sequence[FloatArray]) -> float:
+    """How rarely an ordinary audit is as far from the others as the present one, by t."""
+    total = np.sum(before, axis=0)
+    root = sqrt(max(stability_index(now, total), 0.0))
+    roots = np.sqrt([max(stability_index(counts, total - counts), 0.0) for counts in before])
+    n = len(roots)
+    error = float(np.std(roots, ddof=1)) * sqrt(1 + 1 / n)
+    return float(stdtr(n - 1, -(root - roots.mean()) / error)) if error > 0 else 0.0
+
+
+def explain_few(audits: int) -> str:
+    """What a reader must know of a test against few audits; empty if they are enough."""
+    if audits >= ENOUGH_AUDITS:
+        return ""
+    spread = ", or for means the spread of these audits if that is larger" if audits > 1 else ""
+    return (
+        f"With fewer than {ENOUGH_AUDITS} earlier audits (here {audits}) the variance between audits is not "
+        f"known; the test assumes that it equals the sampling variance{spread}."
+    )

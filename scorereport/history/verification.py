@@ -1,0 +1,324 @@
+"""Verification of a history: the chain of its records, its documents, its files and its database."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+from scorereport._utils.clock import read_clock
+from scorereport.errors import ScoreReportError, UsageError
+from scorereport.history.audit_record import BEGINNING
+from scorereport.history.chain_check import Link, check_chain, read_link
+from scorereport.history.chain_head import read_head
+from scorereport.history.checking_anchors import check_anchors
+from scorereport.history.database import UnreachableError
+from scorereport.history.expiry import Removal, check_removals
+from scorereport.history.filed_reports import (
+    check_files,
+    describe_leftovers,
+    describe_stray,
+    find_filings,
+    find_strays,
+    is_below,
+)
+from scorereport.history.verification_findings import Finding, FindingKind, Verification
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from scorereport.history.audit_record import Record
+    from scorereport.history.chain_head import Head
+    from scorereport.history.store import History
+    from scorereport.history.stored import StoredRows
+
+#: So many records are looked for one by one if the database is damaged.
+_MANY = 100_000
+_KEPT = re.compile(r"[0-9a-f]{12,64}")
+
+
+class Examiner(Protocol):
+    """Looks at what records say, which needs to know how runs make them; see `RecordExaminer`."""
+
+    findings: list[Finding]
+    notes: list[str]
+
+    def start(self, records: Sequence[Record], *, is_complete: bool, now: str) -> None:
+        """Look at records whose texts are intact; all there ever were if `is_complete`."""
+
+    def read(self, sha256: str, content: bytes) -> None:
+        """Look at a document."""
+
+    def look(self, record: Record, path: Path) -> None:
+        """Look at a file of a record."""
+
+
+__all__ = ["Finding", "FindingKind", "Verification", "verify_history"]
+
+
+def verify_history(
+    history: History,
+    *,
+    find_folder: Callable[[Record], Path],
+    heads: Sequence[str] = (),
+    is_here: Callable[[Record], bool] = lambda _: True,
+    examiner: Examiner | None = None,
+) -> Verification:
+    """Look for anything in a history that is not as it was recorded, and name all of it.
+
+    Parameters
+    ----------
+    history
+        Best opened by `open_unchecked`, which leaves a damaged database to be looked at here.
+    find_folder
+        Says of a record below which folder the files lie that it names.
+    heads
+        Hashes of records, or their first twelve letters or more, that somebody kept outside.
+    is_here
+        Says of a record whether its files are kept here, and not by somebody who shares the history.
+        The chain is one for all audits and always looked at.
+    examiner
+        Holds what records say against their documents and files; nothing does unless given.
+    """
+    kept = _check_kept(heads)
+    head, findings = _read_head(history)
+    stored = _Stored()
+    try:
+        with history.reading() as connection:
+            stored = _check_stored(history, connection, head, kept, examiner)
+    except UnreachableError:
+        raise
+    except UsageError as error:
+        if history.file is None:  # a server that does not answer was not tampered with
+            raise
+        findings.append(_describe_unreadable(history, str(error)))
+    links = stored.links
+    reports = _check_reports(history, stored, find_folder, is_here, examiner)
+    contradictions = [] if examiner is None else examiner.findings
+    lag = _find_lag(history, links, head, is_here)
+    missing, notes = ([], []) if head or findings else _describe_missing_head(history, len(links))
+    return Verification(
+        records=len(links),
+        files=reports.count,
+        head=links[-1].sha256 if links else BEGINNING,
+        findings=tuple(
+            dict.fromkeys([*findings, *missing, *stored.findings, *contradictions, *reports.findings])
+        ),
+        notes=(*notes, *lag.notes, *reports.notes, *([] if examiner is None else examiner.notes)),
+        warnings=lag.warnings,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Stored:
+    """What stands in the database: the records, the removals that are right, and all that is wrong."""
+
+    links: Sequence[Link] = ()
+    removals: Sequence[Removal] = ()
+    findings: Sequence[Finding] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Reports:
+    """How many files the records name, what is wrong with them, and what is worth a note."""
+
+    count: int
+    findings: Sequence[Finding]
+    notes: Sequence[str]
+
+
+def _check_kept(heads: Sequence[str]) -> tuple[str, ...]:
+    kept = tuple(head.strip().lower() for head in heads)
+    for given, head in zip(heads, kept, strict=True):
+        if not _KEPT.fullmatch(head):
+            raise UsageError(
+                f"`head` must be the hash of a record, 12 to 64 letters 0-9 and a-f; got {given!r}."
+            )
+    return kept
+
+
+def _read_head(history: History) -> tuple[Head | None, list[Finding]]:
+    """The file `head`, and what is wrong with it."""
+    if history.head is None:
+        return None, []
+    try:
+        return read_head(history.head), []
+    except (ValueError, OSError) as error:
+        sentence = f"The file {history.head} cannot be read: {error}."
+        subject = f"file {history.head.name}"
+        return None, [Finding(kind=FindingKind.CHANGED, subject=subject, sentence=sentence)]
+
+
+def _describe_missing_head(history: History, records: int) -> tuple[list[Finding], list[str]]:
+    """A history in a file has its head beside it, but for a run that was killed right after the first record.
+
+    Of a history on a server each machine has a head, and one that has not run an audit yet has none.
+    """
+    if history.head is None:
+        return [], []
+    blind = "without it nobody sees whether records at the end were cut off"
+    if history.file is None or records < 2:
+        return [], [f"There is no file {history.head}; {blind}."]
+    sentence = f"The file {history.head}, which every new record is noted in, is missing; {blind}."
+    return [Finding(kind=FindingKind.MISSING, subject=f"file {history.head.name}", sentence=sentence)], []
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Lag:
+    """What is to be said of records that the file `head` does not remember."""
+
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def _find_lag(
+    history: History, links: Sequence[Link], head: Head | None, is_here: Callable[[Record], bool]
+) -> _Lag:
+    """Records after the one that the file remembers: only those that are made here are noted in it.
+
+    The file is read once more, for a run may have been about to write it.
+    """
+    if head is None:
+        return _Lag()
+    again = _read_head(history)[0] or head
+    later = [link for link in links if link.id > max(head.id, again.id)]
+    if not later:
+        return _Lag()
+    remembers = f"The file `head` remembers record {head.id} and the history ends with record {later[-1].id}"
+    if any(link.record is None or is_here(link.record) for link in later):
+        reason = "a run was killed before it wrote the file, or could not write it, or records were inserted"
+        return _Lag(warnings=(f"{remembers}: {reason}. The next run verifies them.",))
+    return _Lag(notes=(f"{remembers}: others write into the history as well.",))
+
+
+def _describe_unreadable(history: History, sentence: str) -> Finding:
+    return Finding(kind=FindingKind.UNREADABLE, subject=history.name, sentence=sentence)
+
+
+def _check_stored(
+    history: History,
+    connection: Connection,
+    head: Head | None,
+    kept: Collection[str],
+    examiner: Examiner | None,
+) -> _Stored:
+    """The records as they are stored, and all that is wrong in the database, of one state of it."""
+    from scorereport.history.database_check import check_database
+    from scorereport.history.database_schema import AUDITS, DOCUMENTS
+    from scorereport.history.stored import read_rows
+
+    expected = range(1, min(head.id, _MANY) + 1) if head is not None else ()
+    audits = read_rows(history, connection, AUDITS, expected)
+    links = sorted((read_link(row) for row in audits.rows), key=lambda link: link.id)
+    keys = {key for link in links if link.record is not None for key in link.record.documents}
+    documents = read_rows(history, connection, DOCUMENTS, keys)
+    chained = check_chain(links, head=head, kept=kept, unreadable=audits.unreadable)
+    if examiner is not None:
+        _start(examiner, links)
+    known = {finding.subject for finding in chained}
+    removals, filed = _check_contents(links, documents, known, None if examiner is None else examiner.read)
+    return _Stored(
+        links=links,
+        removals=removals,
+        findings=[
+            *_describe_trouble(history, audits, documents),
+            *chained,
+            *filed,
+            *check_database(history, connection),
+        ],
+    )
+
+
+def _start(examiner: Examiner, links: Sequence[Link]) -> None:
+    """Give the examiner all records whose texts are as they were filed, in their order."""
+    records = [link.record for link in links if link.record is not None and link.is_intact]
+    is_complete = [record.id for record in records] == list(range(1, len(links) + 1))
+    examiner.start(records, is_complete=is_complete, now=_find_now())
+
+
+def _check_contents(
+    links: Sequence[Link],
+    rows: StoredRows,
+    known: Collection[str],
+    read: Callable[[str, bytes], None] | None,
+) -> tuple[Sequence[Removal], list[Finding]]:
+    """What documents are, and what they say: the removals that are right by them, and all that is wrong."""
+    from scorereport.history.document_check import check_documents, read_documents
+
+    records = [link.record for link in links if link.record is not None]
+    documents = read_documents(
+        rows.rows,
+        results={record.results_sha256 for record in records},
+        wanted={record.configuration_sha256 for record in records if record.removed},
+        read=read,
+    )
+    intact = [document for document in documents if document.is_intact]
+    anchors = {document.key: document.anchor for document in intact if document.anchor is not None}
+    texts = {document.key: document.content for document in intact if document.content is not None}
+    removals, wrong = check_removals(links, texts, _find_now())
+    return removals, [
+        *check_anchors(links, anchors, known),
+        *check_documents(documents, links, rows.unreadable),
+        *wrong,
+    ]
+
+
+def _find_now() -> str:
+    """Now; a time that was set so that output repeats counts if it is later."""
+    return max(read_clock(), datetime.now(UTC).isoformat(), key=datetime.fromisoformat)
+
+
+def _describe_trouble(history: History, *tables: StoredRows) -> Iterator[Finding]:
+    for trouble in dict.fromkeys(table.trouble for table in tables if table.trouble):
+        yield _describe_unreadable(history, trouble)
+
+
+def _check_reports(
+    history: History,
+    stored: _Stored,
+    find_folder: Callable[[Record], Path],
+    is_here: Callable[[Record], bool],
+    examiner: Examiner | None,
+) -> _Reports:
+    """Compare the files with what records say; changed records prove nothing."""
+    links = stored.links
+    records = [
+        link.record for link in links if link.record is not None and link.is_intact and is_here(link.record)
+    ]
+    filings = find_filings(records, find_folder)
+    folders = {(find_folder(record), record.audit) for record in records if _has_folder(record)}
+    strays = find_strays(folders, {filing.path for filing in filings})
+    mentioned = _find_mentioned(history, links) if strays else ""
+    unknown = [
+        describe_stray(path, name)
+        for path, name in strays
+        if json.dumps(name, ensure_ascii=False) not in mentioned
+    ]
+    return _Reports(
+        count=len(filings),
+        findings=[*check_files(filings, stored.removals, *([examiner.look] if examiner else [])), *unknown],
+        notes=list(describe_leftovers(filings, stored.removals)),
+    )
+
+
+def _has_folder(record: Record) -> bool:
+    return is_below(record.audit) and bool(record.files or record.folder)
+
+
+def _find_mentioned(history: History, links: Sequence[Link]) -> str:
+    """The texts of records that may name more files: of changed ones, and of those written since."""
+    changed = [
+        link.body.decode(errors="replace") for link in links if not link.is_intact or link.record is None
+    ]
+    last = max((link.id for link in links), default=0)
+    try:
+        since = [history.get(row.id).to_json() for row in history.summaries() if row.id > last]
+    except ScoreReportError:  # damaged, as other findings say
+        since = []
+    return "\n".join([*changed, *since])

@@ -1,0 +1,249 @@
+"""The expected calibration error: forecasts in bins, with an interval and the warning that bins decide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import ndtr
+
+from scorereport._utils.arrays import FloatArray, read_only
+from scorereport._utils.checks import check_inside, check_option, check_whole
+from scorereport._utils.rounding import find_reached
+from scorereport.inference.distances import (
+    DRAWS,
+    Cells,
+    DrawnCurve,
+    bound_distances,
+    describe_distance,
+    reach_of_prevalence,
+    shrink,
+)
+from scorereport.inference.estimates import Estimate
+from scorereport.inference.panel import Panel, make_panel
+from scorereport.reliability.sampling import SEED
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from scorereport._utils.arrays import IntArray
+
+NAEINI_2015 = "Naeini, Cooper, Hauskrecht (2015), AAAI 29, doi:10.1609/aaai.v29i1.9602"
+KUMAR_2019 = "Kumar, Liang, Ma (2019), NeurIPS 32, doi:10.48550/arXiv.1909.10155"
+STRATEGIES = ("uniform", "quantile")
+NORMS = ("l1", "l2", "max")
+#: Numbers of bins whose values stand in the warning.
+OTHER_BINS = (5, 10, 20)
+_BIASED = "Noise makes it too large; the corrected value is less by the estimated bias."
+_TARGET = "The interval is for the value of these bins in an endless sample, not for what bins hide."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BinnedError:
+    """A binned calibration error with its bins: forecasts in (lower, upper], empty bins left out.
+
+    `bins` is how many were asked for, `n` how many cases are in each that has any. `corrected` is the value
+    less its bias by noise, of the norm "l1" only; `interval` is that of the value.
+    """
+
+    value: float
+    bins: int
+    strategy: str
+    norm: str
+    lower: FloatArray
+    upper: FloatArray
+    n: FloatArray
+    mean_forecast: FloatArray
+    event_rate: FloatArray
+    note: str
+    reference: str = f"{NAEINI_2015}; {KUMAR_2019}"
+    corrected: float | None = None
+    interval: Estimate | None = None
+
+
+def expected_calibration_error(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    bins: int = 10,
+    strategy: str = "uniform",
+    norm: str = "l1",
+    level: float = 0.95,
+    draws: int = DRAWS,
+    seed: int = SEED,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
+    cluster: ArrayLike | None = None,
+) -> BinnedError:
+    """Distance between event rate and mean forecast in bins: ECE, which depends on the bins.
+
+    Noise makes it too large. The corrected value is 2 ECE - E, cut at 0, with E what the ECE is on average
+    if normal noise is added to the observed event rates: the bias of that stands for its own.
+
+    Parameters
+    ----------
+    y_true : outcomes 0 or 1
+    y_prob : probabilities
+    bins : how many bins to make
+    strategy : "uniform", of equal width; or "quantile", where a bin ends at the forecast that completes
+        its share of the cases, so that equal forecasts stay together
+    norm : "l1", the mean distance over cases; "l2", the root of the mean square; or "max"
+    level : the probability with which the interval covers
+    draws, seed : how many samples of the bins are drawn for the interval, and where they start
+    sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
+        "frequency", how often each row was observed
+    cluster : a label per row; rows of a cluster may depend on each other
+
+    References
+    ----------
+    Naeini, Cooper, Hauskrecht (2015), AAAI 29, doi:10.1609/aaai.v29i1.9602
+    Kumar, Liang, Ma (2019), NeurIPS 32, doi:10.48550/arXiv.1909.10155, on the bias
+
+    >>> ece = expected_calibration_error([0, 1, 0, 1], [0.1, 0.3, 0.3, 0.6], bins=2)
+    >>> round(ece.value, 4), ece.upper, ece.event_rate.round(2), ece.mean_forecast.round(2)
+    (0.175, array([0.5, 1. ]), array([0.33, 1.  ]), array([0.23, 0.6 ]))
+    >>> ece.note
+    'The value depends on the bins: 0.2250 with 5, 0.2250 with 10, 0.2250 with 20.'
+    """
+    bins = check_whole(bins, "bins", 1)
+    check_option(strategy, "strategy", STRATEGIES)
+    check_option(norm, "norm", NORMS)
+    level = check_inside(level, "level", 0, 1, closed="neither")
+    draws, seed = check_whole(draws, "draws", 2), check_whole(seed, "seed", 0)
+    panel = make_panel(
+        y_true, {"y_prob": y_prob}, sample_weight=sample_weight, weight_kind=weight_kind, cluster=cluster
+    )
+    return bin_errors(panel, bins, strategy, norm, level=level, draws=draws, seed=seed)
+
+
+def bin_errors(
+    panel: Panel,
+    bins: int = 10,
+    strategy: str = "uniform",
+    norm: str = "l1",
+    *,
+    level: float = 0.95,
+    draws: int = DRAWS,
+    seed: int = SEED,
+) -> BinnedError:
+    """The binned error of the only forecast of a panel, with its correction and its interval."""
+    found, cells = _bin_cases(panel, bins, strategy, norm), _cells(panel, bins, strategy)
+    share, expected = cells.weight / cells.weight.sum(), _expect(panel, cells)
+    drawn = DrawnCurve(
+        forecast=cells.forecast,
+        curve=cells.event_rate,
+        calibrated=cells.noise(panel, _calibrated(panel, cells, expected), draws, seed, level),
+        observed=cells.noise(panel, expected, draws, seed, level),
+    )
+    (limits,) = bound_distances(drawn, _BinnedDistance(share=share, norm=norm), level)
+    spread = cells.noise_error(panel, expected)
+    return replace(
+        found,
+        note=_warn(panel, strategy, norm),
+        corrected=_correct(found, share, spread) if norm == "l1" else None,
+        interval=describe_distance(
+            "ece",
+            found.value,
+            limits,
+            panel,
+            level=level,
+            least_upper=reach_of_prevalence(panel, level),
+            draws=draws,
+            seed=seed,
+            note=f"{_BIASED} {_TARGET}" if norm == "l1" else _TARGET,
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _BinnedDistance:
+    """The binned error of distances of bins with these shares of the cases."""
+
+    share: FloatArray
+    norm: str
+
+    def values(self, distance: FloatArray) -> FloatArray:
+        """A row, with a column for each draw."""
+        return _combine(distance, self.share[:, None], self.norm)[None]
+
+    def reach(self, distance: FloatArray, found: FloatArray) -> FloatArray:
+        """Which draws are as large as that found."""
+        return (self.values(distance) >= found).astype(np.float64)
+
+
+def _cells(panel: Panel, bins: int, strategy: str) -> Cells:
+    """The bins that have cases, numbered without those that have none."""
+    edges = _edges(panel, bins, strategy)
+    return Cells.of(panel, np.unique(np.searchsorted(edges[1:-1], panel.only), return_inverse=True)[1])
+
+
+def _expect(panel: Panel, cells: Cells) -> FloatArray:
+    """Event rates of the bins as probabilities, none of them certain."""
+    return shrink(cells.event_rate, cells.weight / panel.units.case_weight)
+
+
+def _calibrated(panel: Panel, cells: Cells, expected: FloatArray) -> FloatArray:
+    """The probability of each bin that has the variance of calibrated outcomes: p(1 - p) on average.
+
+    Clusters show their variance by residuals, which are those of the observed event rates.
+    """
+    if panel.cluster is not None:
+        return expected
+    spread = np.bincount(cells.index, panel.units.row_weight * panel.only * (1 - panel.only)) / cells.weight
+    return (1 - np.sqrt(np.maximum(1 - 4 * spread, 0))) / 2
+
+
+def _correct(found: BinnedError, share: FloatArray, spread: FloatArray) -> float:
+    """2 ECE - E, cut at 0: E is the mean of |d + noise| over bins, that of folded normal distributions."""
+    d = np.abs(found.event_rate - found.mean_forecast)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(spread > 0, d / spread, np.inf)
+    folded = spread * np.sqrt(2 / np.pi) * np.exp(-(ratio**2) / 2) + d * (1 - 2 * ndtr(-ratio))
+    return max(float((share * (2 * d - folded)).sum()), 0.0)
+
+
+def _warn(panel: Panel, strategy: str, norm: str) -> str:
+    values = [(_bin_cases(panel, bins, strategy, norm).value, bins) for bins in OTHER_BINS]
+    return f"The value depends on the bins: {', '.join(f'{v:.4f} with {bins}' for v, bins in values)}."
+
+
+def _bin_cases(panel: Panel, bins: int, strategy: str, norm: str) -> BinnedError:
+    weight, edges = panel.units.row_weight, _edges(panel, bins, strategy)
+    index = np.searchsorted(edges[1:-1], panel.only)
+    n, events, forecast = (_sums(index, weight * v, bins) for v in (1.0, panel.outcome, panel.only))
+    used = np.flatnonzero(n > 0)
+    distance = np.abs(events[used] - forecast[used]) / n[used]
+    return BinnedError(
+        value=float(_combine(distance, n[used] / n.sum(), norm)),
+        bins=bins,
+        strategy=strategy,
+        norm=norm,
+        lower=read_only(edges[used]),
+        upper=read_only(edges[used + 1]),
+        n=read_only(n[used]),
+        mean_forecast=read_only(forecast[used] / n[used]),
+        event_rate=read_only(events[used] / n[used]),
+        note="",
+    )
+
+
+def _edges(panel: Panel, bins: int, strategy: str) -> FloatArray:
+    """Ends of the bins, from 0 or the lowest forecast to 1 or the highest."""
+    if strategy == "uniform":
+        return np.arange(bins + 1) / bins
+    p, counted = panel.only, np.cumsum(panel.units.row_weight)
+    inner = p[find_reached(counted, np.arange(1, bins) / bins)]
+    return np.concatenate([p[:1], inner, p[-1:]])
+
+
+def _sums(index: IntArray, values: FloatArray, bins: int) -> FloatArray:
+    return np.bincount(index, values, minlength=bins).astype(np.float64)
+
+
+def _combine(distance: FloatArray, share: FloatArray, norm: str) -> FloatArray:
+    """A distance of all bins, or one for each column of them."""
+    if norm == "max":
+        return np.asarray(distance.max(axis=0))
+    sums = (share * (distance if norm == "l1" else distance**2)).sum(axis=0)
+    return np.asarray(sums if norm == "l1" else np.sqrt(sums))

@@ -1,0 +1,157 @@
+"""Is a forecast calibrated, and how large are its components? Test and intervals from a CORP fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scorereport._utils.checks import check_inside, check_option, check_whole
+from scorereport.inference.components import (
+    COMPONENTS,
+    case_losses,
+    component_interval,
+    warn_of_few_events,
+)
+from scorereport.inference.estimates import HypothesisTest
+from scorereport.inference.few_values import allow_for_few_values, find_few_values
+from scorereport.inference.losses import resolve_measure
+from scorereport.inference.overfit import draw_excess, estimate_overfit
+from scorereport.reliability.decomposition import mean_at
+from scorereport.reliability.sampling import SEED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.inference.components import ComponentEstimate
+    from scorereport.inference.losses import Measure
+    from scorereport.reliability.fit import Corp
+
+RULES = ("exact", "r")
+#: Samples with equal miscalibration may differ in the last digits; they count as equal.
+_ROUNDING = 1e-12
+_CORP_REFERENCE = "Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118"
+
+
+def miscalibration_test(
+    fit: Corp,
+    score: str | Callable[..., FloatArray] = "brier",
+    *,
+    resamples: int = 999,
+    seed: int = SEED,
+    rule: str = "exact",
+    **options: Any,
+) -> HypothesisTest:
+    """Test that the forecast is calibrated, by its miscalibration under any proper score.
+
+    Forecasts are kept, outcomes are drawn from them, and p = (1 + #{MCB* >= MCB})/(B + 1), which is
+    exact for independent cases. The test sees any departure but is weak against a mere slope: read it
+    beside Spiegelhalter's.
+
+    Parameters
+    ----------
+    rule : "exact", or "r" as the R package does: forecasts are drawn anew and p = #/B, which rejects
+        too often
+    options : passed on to the score
+
+    >>> from scorereport import corp
+    >>> fit = corp([0, 0, 1, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+    >>> miscalibration_test(fit, resamples=99).p_value > 0.05
+    True
+    """
+    fit.require_events("The miscalibration test")
+    check_option(rule, "rule", RULES)
+    resamples, seed = check_whole(resamples, "resamples", 1), check_whole(seed, "seed", 0)
+    return judge_miscalibration(
+        fit, [resolve_measure(score, options)], resamples=resamples, seed=seed, rule=rule
+    )[0]
+
+
+def component_intervals(
+    fit: Corp,
+    score: str | Callable[..., FloatArray] = "brier",
+    *,
+    level: float = 0.95,
+    draws: int = 100,
+    resamples: int = 999,
+    seed: int = SEED,
+    **options: Any,
+) -> tuple[ComponentEstimate, ComponentEstimate]:
+    """Bracket intervals of miscalibration and discrimination, corrected for the overfit of the fit.
+
+    Of forecasts that take few distinct values they are wider, and exact if there is one value only.
+
+    Parameters
+    ----------
+    draws : of outcomes from a smoothed curve, to estimate the overfit
+    resamples : of the miscalibration test, which decides whether the interval starts at 0
+
+    >>> from scorereport import corp
+    >>> fit = corp([0, 0, 1, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+    >>> mcb, dsc = component_intervals(fit)
+    >>> round(mcb.value, 3), mcb.lower, mcb.note
+    (0.055, 0.0, 'Only 4 events: with fewer than 20 this interval says little.')
+    """
+    fit.require_events("An interval of a component")
+    level = check_inside(level, "level", 0, 1, closed="neither")
+    measure = resolve_measure(score, options)
+    draws, resamples = check_whole(draws, "draws", 1), check_whole(resamples, "resamples", 1)
+    test = judge_miscalibration(fit, [measure], resamples=resamples, seed=check_whole(seed, "seed", 0))[0]
+    overfit = estimate_overfit(fit.sample, [measure], draws=draws, seed=seed)[0]
+    y, x, _ = fit.cases
+    losses = case_losses(measure, y, x, fit.sample.cep(x), fit.prevalence)
+    note = warn_of_few_events(*fit.sample.counts, are_effective=not fit.sample.units.are_repeated_rows)
+    few = find_few_values(fit.sample, level)
+    mcb, dsc = (
+        component_interval(
+            losses,
+            name,
+            overfit,
+            fit.sample.units,
+            level=level,
+            is_shown=is_miscalibrated(test, level, resamples),
+            note=note,
+        )
+        for name in COMPONENTS
+    )
+    return allow_for_few_values(mcb, few, measure), allow_for_few_values(dsc, few, measure)
+
+
+def judge_miscalibration(
+    fit: Corp, measures: Sequence[Measure], *, resamples: int, seed: int, rule: str = "exact"
+) -> list[HypothesisTest]:
+    """One test for each measure, all from the same draws."""
+    simulation = fit.sample.simulation(fit.distinct.x_min)
+    null = draw_excess(simulation, measures, draws=resamples, seed=seed, redraw_cases=rule == "r")
+    drawn = "forecasts and outcomes" if rule == "r" else "outcomes"
+    rule_of_p = "#/B" if rule == "r" else "(1 + #)/(B + 1)"
+    dependence = "" if fit.cluster is None else ", dependent within clusters"
+    dependence += "" if fit.sample.units.are_repeated_rows else ", with sampling weights of the outcome drawn"
+    method = f"{resamples} draws of {drawn} from the forecast{dependence}, seed {seed}; p = {rule_of_p}"
+    return [
+        HypothesisTest(
+            name=f"miscalibration ({measure.label})",
+            statistic=(observed := _miscalibration(fit, measure)),
+            p_value=_p_value(null[:, column], observed, rule),
+            null_hypothesis="The forecast is calibrated: P(event | forecast) equals the forecast.",
+            method=method,
+            reference=_CORP_REFERENCE,
+            n=float(fit.n),
+        )
+        for column, measure in enumerate(measures)
+    ]
+
+
+def is_miscalibrated(test: HypothesisTest, level: float, resamples: int) -> bool:
+    """Whether the test rejects on the side of the interval's lower end, or as clearly as its draws can."""
+    return test.p_value <= max((1 - level) / 2, 1 / (resamples + 1))
+
+
+def _miscalibration(fit: Corp, measure: Measure) -> float:
+    given, fitted = fit.distinct, fit.blocks
+    as_forecast = mean_at(measure.loss, given.x_min, given.n, given.events)
+    return as_forecast - mean_at(measure.loss, fitted.mean, fitted.n, fitted.events)
+
+
+def _p_value(null: FloatArray, observed: float, rule: str) -> float:
+    at_least = int((null >= observed - _ROUNDING).sum())
+    return at_least / len(null) if rule == "r" else (1 + at_least) / (len(null) + 1)

@@ -1,0 +1,145 @@
+"""Whether one model is better at every cost: the difference of two Murphy curves, with a band.
+
+At each cost-loss ratio θ the elementary score is twice the mean cost of deciding by a forecast, and
+every proper score is a mixture of these. A model whose curve is nowhere above another's is better
+by every proper score.
+
+References
+----------
+Ehm, Gneiting, Jordan, Krüger (2016), J. R. Stat. Soc. B 78, doi:10.1111/rssb.12154
+Montiel Olea, Plagborg-Møller (2019), J. Appl. Econom. 34, doi:10.1002/jae.2656
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport._utils.arrays import FloatArray, read_only
+from scorereport._utils.checks import check_inside, check_whole
+from scorereport.errors import UsageError
+from scorereport.inference.inference_murphy_bands import CountedSample, RowSample, half_widths
+from scorereport.inference.large_panels import are_many_alike
+from scorereport.inference.murphy_bands import average_differences
+from scorereport.inference.murphy_costs import choose_costs
+from scorereport.inference.murphy_limits import find_dominant
+from scorereport.inference.murphy_sentences import tell_dominance
+from scorereport.inference.panel import make_panel
+from scorereport.reliability.sampling import SEED
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from scorereport.inference.panel import Panel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MurphyDifference:
+    """Mean elementary score of the first model minus that of the second, at the costs `theta`.
+
+    Negative favours the first model. `lower` and `upper` cover at a cost, the simultaneous bounds at all
+    of `theta` together. `dominant` is what was measured, at every cost and not only at those listed:
+    "first" or "second" is nowhere worse, "neither", or "both" if the curves are the same.
+    """
+
+    first: str
+    second: str
+    theta: FloatArray
+    difference: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    simultaneous_lower: FloatArray
+    simultaneous_upper: FloatArray
+    dominant: str
+    sentence: str
+    level: float
+    resamples: int
+    seed: int
+    n: float
+    method: str
+
+
+def murphy_difference(
+    y_true: ArrayLike,
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    names: tuple[str, str] = ("first", "second"),
+    level: float = 0.9,
+    points: int = 200,
+    resamples: int = 1000,
+    seed: int = SEED,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
+    cluster: ArrayLike | None = None,
+) -> MurphyDifference:
+    """Compare two models at every cost, with a bootstrap band and a sentence on who dominates.
+
+    Rows, or clusters, are drawn for both models together. With s the bootstrap standard deviation at
+    a cost, the simultaneous bounds are c s away, c the quantile of the largest |deviation| / s over all costs
+    (sup-t); the pointwise ones take the quantile at the cost itself. Both are at least the normal
+    quantile. Two things keep the band from being too narrow where the models seldom decide differently:
+    each resample is divided by its own s, which follows its mean square difference, and s² contains
+    the square of what one more row would move. From one row or cluster there is no band (NaN).
+
+    Parameters
+    ----------
+    y_true, first, second : outcomes 0 or 1 and the forecasts of two models for them
+    names : how the two models are called in the result
+    level : the probability with which the bands cover
+    points : the band is computed at so many costs at most, half of them evenly spaced on [0, 1], half
+        evenly spaced among the distinct forecasts
+    resamples, seed : of the bootstrap
+    sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
+        "frequency", how often each row was observed
+    cluster : rows of the same cluster are drawn together
+
+    >>> y, p = [0, 0, 1, 0, 1, 1] * 20, [0.1, 0.2, 0.7, 0.3, 0.8, 0.9] * 20
+    >>> curve = murphy_difference(y, p, [0.5] * 120, names=("model", "coin"), resamples=99)
+    >>> print(curve.sentence)
+    In these data model is at least as good as coin at every cost, and the 90 % simultaneous band tells
+    that model is better at costs between 0.101 and 0.899; elsewhere it cannot tell.
+    """
+    if len(names) != 2:
+        raise UsageError(f"`names` must be those of the two models; got {names!r}.")
+    panel = make_panel(
+        y_true,
+        {"first": first, "second": second},
+        sample_weight=sample_weight,
+        weight_kind=weight_kind,
+        cluster=cluster,
+    )
+    level = check_inside(level, "level", 0, 1, closed="neither")
+    theta = choose_costs(panel, check_whole(points, "points", 2))
+    check_whole(resamples, "resamples", 2)
+    check_whole(seed, "seed", 0)
+    return _with_band(panel, theta, names, level, resamples, seed)
+
+
+def _with_band(
+    panel: Panel, theta: FloatArray, names: tuple[str, str], level: float, resamples: int, seed: int
+) -> MurphyDifference:
+    sample = CountedSample.of(panel, theta) if are_many_alike(panel) else RowSample.of(panel, theta)
+    measured, _ = average_differences(sample.cells, sample.weight)
+    pointwise, simultaneous = half_widths(sample, panel, level, resamples, seed)
+    dominant = find_dominant(panel)
+    told = np.where(measured + simultaneous < 0, -1, 0) + np.where(measured - simultaneous > 0, 1, 0)
+    return MurphyDifference(
+        first=names[0],
+        second=names[1],
+        theta=read_only(theta),
+        difference=read_only(measured),
+        lower=read_only(measured - pointwise),
+        upper=read_only(measured + pointwise),
+        simultaneous_lower=read_only(measured - simultaneous),
+        simultaneous_upper=read_only(measured + simultaneous),
+        dominant=dominant,
+        sentence=tell_dominance(names, dominant, theta, told, level),
+        level=level,
+        resamples=resamples,
+        seed=seed,
+        n=panel.units.total,
+        method=f"bootstrap of {panel.units.describes}, sup-t",
+    )

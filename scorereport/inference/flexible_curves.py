@@ -1,0 +1,273 @@
+"""A flexible calibration curve with a band: logistic regression on a spline of the log-odds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit, logit
+
+from scorereport._utils.arrays import FloatArray, read_only
+from scorereport._utils.checks import check_inside, check_whole
+from scorereport._utils.formatting import conjugate
+from scorereport._utils.rounding import find_reached
+from scorereport.inference.likelihood import combine, information, invert, sum_over_draws
+from scorereport.inference.logistic import fit_columns
+from scorereport.inference.panel import Panel, make_panel
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+VAN_CALSTER_2016 = (
+    "Van Calster, Nieboer, Vergouwe, De Cock, Pencina, Steyerberg (2016), J. Clin. Epidemiol. 74, "
+    "doi:10.1016/j.jclinepi.2015.12.005"
+)
+#: Quantiles of the log-odds of the knots, by their number, after Harrell (2015).
+_KNOTS = {
+    5: (0.05, 0.275, 0.5, 0.725, 0.95),
+    4: (0.05, 0.35, 0.65, 0.95),
+    3: (0.1, 0.5, 0.9),
+}
+#: Events, and non-events, that each coefficient but the intercept needs.
+_CASES_PER_COEFFICIENT = 10
+_POINTWISE = (
+    "The band is pointwise and taken as if the spline could follow the true curve; beyond the outer knots "
+    "the curve is a line in log-odds."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FlexibleCurve:
+    """A smooth calibration curve with a pointwise band; no points, and why in the note, if none fits.
+
+    `knots` are those of the spline, as forecasts; a line in log-odds has none.
+    """
+
+    forecast: FloatArray
+    probability: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    level: float
+    knots: FloatArray
+    method: str
+    n: float
+    note: str = ""
+    reference: str = VAN_CALSTER_2016
+
+
+def flexible_curve(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    level: float = 0.95,
+    points: int = 101,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
+    cluster: ArrayLike | None = None,
+) -> FlexibleCurve:
+    """Fit logit P(y = 1) by a restricted cubic spline of logit p, and bound it at each forecast.
+
+    There are 5 knots at Harrell's quantiles; 4, 3 or none, a line, if events, non-events or distinct
+    forecasts are few, ten for each coefficient. Forecasts of 0 or 1 have infinite log-odds and are left
+    out, which the note says. With clusters or sampling weights errors come from the sandwich.
+
+    Parameters
+    ----------
+    y_true : outcomes 0 or 1
+    y_prob : probabilities
+    level : the probability with which the band covers at any one forecast
+    points : the largest number of forecasts, half of them quantiles and half evenly spread
+    sample_weight, weight_kind : not negative; "sampling" weights of rows that were drawn once, or
+        "frequency", how often each row was observed
+    cluster : a label per row; rows of a cluster may depend on each other
+
+    References
+    ----------
+    Van Calster et al. (2016), J. Clin. Epidemiol. 74, doi:10.1016/j.jclinepi.2015.12.005
+    Harrell (2015), Regression Modeling Strategies, doi:10.1007/978-3-319-19425-7, on splines
+
+    >>> curve = flexible_curve([0, 1, 0, 1, 0, 1], [0.1, 0.2, 0.4, 0.5, 0.7, 0.9])
+    >>> curve.probability.round(3)
+    array([0.288, 0.368, 0.473, 0.519, 0.611, 0.741])
+    """
+    level = check_inside(level, "level", 0, 1, closed="neither")
+    points = check_whole(points, "points", 2)
+    panel = make_panel(
+        y_true, {"y_prob": y_prob}, sample_weight=sample_weight, weight_kind=weight_kind, cluster=cluster
+    )
+    return fit_flexible(panel, level=level, points=points)
+
+
+def fit_flexible(panel: Panel, *, level: float, points: int = 101) -> FlexibleCurve:
+    """The flexible curve of the only forecast of a panel, ordered by it."""
+    is_inside = (panel.only > 0) & (panel.only < 1)
+    left_out = _note_left_out(is_inside)
+    if not is_inside.any():
+        return _no_curve(panel, level, f"{left_out} There is no curve.")
+    inner = panel if is_inside.all() else panel.select(np.flatnonzero(is_inside))
+    why = _why_no_curve(inner)
+    if why:
+        return _no_curve(panel, level, " ".join(filter(None, (left_out, why))))
+    return _fit_some(inner, level, points, left_out)
+
+
+def _fit_some(panel: Panel, level: float, points: int, left_out: str) -> FlexibleCurve:
+    """The curve with as many knots as the sample bears, fewer where the fit fails."""
+    for number in (*(k for k in _KNOTS if _bears(panel, k)), 0):
+        knots = _place_knots(panel, number)
+        if knots is None:
+            continue
+        basis = _Basis.of(logit(panel.only), knots)
+        columns = basis.columns(logit(panel.only))
+        value = fit_columns(columns, panel.outcome, panel.units.row_weight)
+        if np.isfinite(value).all() and np.isfinite(covariance := _covariance(panel, columns, value)).all():
+            return _draw(panel, basis, (value, covariance), level, points, left_out)
+    return _no_curve(panel, level, " ".join(filter(None, (left_out, "The fit did not converge."))))
+
+
+def _covariance(panel: Panel, columns: FloatArray, value: FloatArray) -> FloatArray:
+    """Of the coefficients: from the likelihood, or bias-reduced over clusters or weighted rows."""
+    units, log_odds = panel.units, combine(value, columns)
+    if panel.cluster is None and units.are_repeated_rows:
+        return invert(information(columns, log_odds, units.row_weight))
+    if units.size < 2:
+        return np.full((len(value), len(value)), np.nan)
+    return sum_over_draws(columns, log_odds, panel.outcome, units).covariance
+
+
+def _draw(
+    panel: Panel,
+    basis: _Basis,
+    fit: tuple[FloatArray, FloatArray],
+    level: float,
+    points: int,
+    left_out: str,
+) -> FlexibleCurve:
+    x = _choose_points(panel, points)
+    columns = basis.columns(logit(x))
+    log_odds = combine(fit[0], columns)
+    variance = np.einsum("it,jt,ij->t", columns, columns, fit[1])
+    reach = panel.units.critical_value(level) * np.sqrt(np.maximum(variance, 0))
+    number = len(basis.knots)
+    how = f"restricted cubic spline of log-odds with {number} knots" if number else "line in log-odds"
+    few = "" if number == max(_KNOTS) else "Cases or distinct forecasts are too few for 5 knots."
+    return FlexibleCurve(
+        forecast=read_only(x),
+        probability=read_only(expit(log_odds)),
+        lower=read_only(expit(log_odds - reach)),
+        upper=read_only(expit(log_odds + reach)),
+        level=level,
+        knots=read_only(expit(basis.knots)),
+        method=f"logistic regression on a {how}, {_describe_errors(panel)}, normal on log-odds",
+        n=panel.units.total,
+        note=" ".join(filter(None, (left_out, few, _POINTWISE))),
+    )
+
+
+def _no_curve(panel: Panel, level: float, note: str) -> FlexibleCurve:
+    nothing = read_only(np.empty(0))
+    return FlexibleCurve(
+        forecast=nothing,
+        probability=nothing,
+        lower=nothing,
+        upper=nothing,
+        level=level,
+        knots=nothing,
+        method="logistic regression on log-odds",
+        n=panel.units.total,
+        note=note,
+    )
+
+
+def _note_left_out(is_inside: NDArray[np.bool_]) -> str:
+    count = int((~is_inside).sum())
+    if not count:
+        return ""
+    are, have = conjugate(count, "are"), conjugate(count, "have")
+    of_all = f"{count} of {len(is_inside)} forecasts"
+    return f"{of_all} {are} exactly 0 or 1, {have} infinite log-odds and {are} left out."
+
+
+def _why_no_curve(panel: Panel) -> str:
+    """Why not even a line fits; empty if one does."""
+    p, is_event = panel.only, panel.outcome == 1
+    if is_event.all() or not is_event.any():
+        return f"All outcomes are {panel.outcome[0]:g}: no curve fits."
+    if p[0] == p[-1]:
+        return "All forecasts are the same: there is no curve."
+    if panel.units.size < 2:
+        return f"One {panel.units.unit} does not show how much outcomes vary: there is no curve."
+    if p[is_event].min() >= p[~is_event].max() or p[is_event].max() <= p[~is_event].min():
+        return "The forecasts separate events from non-events: no curve fits."
+    return ""
+
+
+def _describe_errors(panel: Panel) -> str:
+    if panel.cluster is not None:
+        return f"sandwich errors over {panel.units.size:g} clusters"
+    return (
+        "errors from the likelihood"
+        if panel.units.are_repeated_rows
+        else "sandwich errors over weighted rows"
+    )
+
+
+# The spline
+
+
+def _bears(panel: Panel, knots: int) -> bool:
+    """Whether events and non-events are enough for the coefficients of this number of knots."""
+    fewest = min(panel.units.count(panel.outcome == 1), panel.units.count(panel.outcome == 0))
+    return fewest >= _CASES_PER_COEFFICIENT * (knots - 1)
+
+
+def _place_knots(panel: Panel, number: int) -> FloatArray | None:
+    """Knots at quantiles of the log-odds; None if some of them fall together."""
+    if number == 0:
+        return np.empty(0)
+    reached = find_reached(np.cumsum(panel.units.row_weight), np.array(_KNOTS[number]))
+    knots = panel.only[reached]
+    has_all = len(np.unique(knots)) == number and len(np.unique(panel.only)) > number
+    return logit(knots) if has_all else None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Basis:
+    """A restricted cubic spline about a centre: 1, z, and terms that are lines beyond the outer knots."""
+
+    knots: FloatArray
+    centre: float
+    spread: float
+
+    @classmethod
+    def of(cls, x: FloatArray, knots: FloatArray) -> _Basis:
+        spread = float(x.std()) or 1.0
+        return cls(knots=knots, centre=float(x.mean()), spread=spread)
+
+    def columns(self, x: FloatArray) -> FloatArray:
+        """The columns of the regression at log-odds; as in Harrell (2015), section 2.4.5."""
+        z = (x - self.centre) / self.spread
+        columns = [np.ones_like(z), z]
+        if len(self.knots):
+            *inner, before, last = ((self.knots - self.centre) / self.spread).tolist()
+            for knot in inner:
+                left, right = (last - knot) / (last - before), (before - knot) / (last - before)
+                term = _cube(z - knot) - left * _cube(z - before) + right * _cube(z - last)
+                columns.append(term / (last - inner[0]) ** 2)
+        return np.stack(columns)
+
+
+def _cube(x: FloatArray) -> FloatArray:
+    return np.maximum(x, 0) ** 3
+
+
+def _choose_points(panel: Panel, points: int) -> FloatArray:
+    """Forecasts of the sample: all, or half quantiles and half the nearest to evenly spread ones."""
+    p = np.unique(panel.only)
+    if len(p) <= points:
+        return p
+    reached = np.cumsum(panel.units.row_weight)
+    crowded = panel.only[find_reached(reached, np.linspace(0, 1, points // 2 + 1)[1:])]
+    even = p[np.searchsorted(p, np.linspace(p[0], p[-1], points - points // 2))]
+    return np.union1d(crowded, even)

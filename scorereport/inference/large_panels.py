@@ -1,0 +1,68 @@
+"""Sums over resamples of many rows, a stretch of rows at a time: neither rows nor resamples are held whole.
+
+How many of all draws fall on each stretch is drawn first, then which rows of it they hit: together that is
+the law of drawing rows with replacement.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from scorereport._utils.machine import repeat
+from scorereport.reliability.sampling import stream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.inference.panel import Rows
+
+#: Up to this many rows each resample is drawn at once.
+MANY_ROWS = 100_000
+#: Rows of a stretch: few enough to stay in the cache of a processor.
+STRETCH = 1 << 16
+#: Which of the random numbers of a seed are drawn here.
+_KEY = 3
+
+
+class ResampledSums(NamedTuple):
+    """Sums over all rows, and over each resample of them, a row for each."""
+
+    observed: FloatArray
+    drawn: FloatArray
+
+
+def are_many_alike(panel: Rows) -> bool:
+    """Whether rows are many, without weights or clusters: then only how often each is drawn counts."""
+    return len(panel.outcome) > MANY_ROWS and panel.weight is None and panel.cluster is None
+
+
+def stretches(n: int, size: int = STRETCH) -> list[slice]:
+    """Consecutive stretches of n rows."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+@np.errstate(invalid="ignore")  # what is infinite somewhere is so in sum
+def resample_sums(
+    columns_of: Callable[[slice], FloatArray], n: int, *, resamples: int, seed: int, what: str
+) -> ResampledSums:
+    """Sum columns of n rows over all of them and over resamples; `columns_of` gives those of a stretch."""
+    parts = stretches(n)
+    shares = [(part.stop - part.start) / n for part in parts]
+    times = stream(seed, 0, _KEY).multinomial(n, shares, resamples)
+
+    def add_up(number: int) -> FloatArray:
+        columns, rng = columns_of(parts[number]), stream(seed, 1 + number, _KEY)
+        size = columns.shape[1]
+        sums = np.empty((1 + resamples, len(columns)))
+        sums[0] = columns.sum(axis=1)
+        for row, draws in zip(sums[1:], times[:, number].tolist(), strict=True):
+            weight = np.bincount(rng.integers(0, size, draws, dtype=np.uint32), minlength=size)
+            np.einsum("ji,i->j", columns, weight.astype(np.float64), out=row)  # BLAS would depend on threads
+        return sums
+
+    sums = reduce(np.add, repeat(add_up, len(parts), rows=n, what=what))
+    return ResampledSums(sums[0], sums[1:])

@@ -1,0 +1,286 @@
+"""Nelson's probability scale with intervals: what a model said of what came, against how often it came."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport._utils.arrays import read_only
+from scorereport._utils.checks import check_inside, check_option, check_whole
+from scorereport._utils.formatting import counted
+from scorereport._utils.machine import repeat
+from scorereport.errors import UsageError
+from scorereport.inference.class_panel import make_class_panel
+from scorereport.inference.panel import make_panel
+from scorereport.inference.scale_draws import Forecast, Marks, Resampled, Target, source_marks, stack
+from scorereport.inference.scale_groups import group_forecast, is_groupable
+from scorereport.inference.scale_intervals import (
+    EXPONENTS,
+    Drawn,
+    ScaleRequest,
+    estimate_marks,
+    judge_angle,
+)
+from scorereport.inference.scale_overfit import MOST_DRAWS, draw_overfit
+from scorereport.inference.scale_results import (
+    CLASS_BIAS,
+    CORP,
+    EQUAL_COUNT,
+    KINDS_OF_BINS,
+    OVER,
+    UNDER,
+    ScaleMark,
+    ScaleResult,
+)
+from scorereport.reliability.sampling import SEED, stream
+from scorereport.scores.means import power_mean
+from scorereport.scores.probability import ROBUSTNESS
+from scorereport.scores.scale import event_shares
+
+__all__ = ["ScaleMark", "ScaleResult", "model_source", "scale_forecast", "scale_panel"]
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from scorereport.inference.class_panel import ClassPanel
+    from scorereport.inference.panel import Panel
+
+#: More draws of outcomes than this hardly move where the angle of a right model lies.
+_MOST_DRAWS = 200
+#: Resamples of an evaluation: with more, percentiles of marks hardly move.
+_MOST_RESAMPLES = 400
+#: The exponents of the spectrum: those of the three marks are among them.
+_SPECTRUM = np.union1d(np.arange(-20, 21) / 10, ROBUSTNESS)
+
+
+def model_source(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    bins: int | str = 10,
+    limit: float = 0.0,
+    target: int | None = None,
+    level: float = 0.95,
+    resamples: int = 0,
+    seed: int = SEED,
+    sample_weight: ArrayLike | None = None,
+    weight_kind: str = "sampling",
+    cluster: ArrayLike | None = None,
+) -> ScaleResult:
+    """Compare model with source probability on Nelson's scale, with intervals and the angle of the marks.
+
+    Without `target` the numbers are those of `scores.probability_scale`: of all pairs of case and class.
+
+    Parameters
+    ----------
+    y_true : outcomes 0 or 1, or class indices
+    y_prob : probabilities of the event, or one row of K class probabilities per case
+    bins : how many equal-count bins, as in the paper, at most one for each pair; or "CORP blocks", the steps
+        of an isotonic fit, which finds their number and edges itself
+    limit : probabilities are pulled into [limit, 1 - limit] first (the paper uses 0.01)
+    target : the index of a class that is held against the rest, 0 or 1 for outcomes; None for all together
+    resamples : of rows, or whole clusters, for intervals and the verdict; 0 for neither
+
+    References
+    ----------
+    Nelson (2017), Entropy 19, doi:10.3390/e19060286
+
+    >>> result = model_source([1, 0, 1, 0], [0.8, 0.3, 0.6, 0.1], bins=2)
+    >>> round(result.accuracy.model.value, 4), result.accuracy.source.value, result.contribution
+    (0.7416, 1.0, array([0., 1.]))
+    """
+    kind = check_option(bins, "bins", (CORP,)) if isinstance(bins, str) else EQUAL_COUNT
+    request = ScaleRequest(
+        n_bins=1 if isinstance(bins, str) else check_whole(bins, "bins", 1),
+        limit=check_inside(limit, "limit", 0, 0.5, closed="left"),
+        level=check_inside(level, "level", 0, 1, closed="neither"),
+        resamples=check_whole(resamples, "resamples", 0),
+        seed=check_whole(seed, "seed", 0),
+    )
+    make: Any
+    read: Any
+    make, read = (make_panel, _of_event) if np.ndim(y_prob) == 1 else (make_class_panel, _of_classes)
+    panel = make(
+        y_true, {"y_prob": y_prob}, sample_weight=sample_weight, weight_kind=weight_kind, cluster=cluster
+    )
+    forecast = read(panel, "y_prob", request.limit)
+    label = None if target is None else _check_target(target, forecast.given.shape[1])
+    named = [(label, "" if label is None else str(label))]
+    return next(result for result in _scale(forecast, named, request) if result.bins == kind)
+
+
+def scale_panel(
+    panel: ClassPanel,
+    model: str,
+    labels: Sequence[str],
+    *,
+    n_bins: int,
+    limit: float,
+    level: float,
+    resamples: int,
+    seed: int,
+) -> tuple[ScaleResult, ...]:
+    """The scale of all classes together, then of each against the rest, each with both kinds of bins."""
+    request = _ask(n_bins, limit, level, resamples, seed)
+    return _scale(_of_classes(panel, model, limit), [(None, ""), *enumerate(labels)], request)
+
+
+def scale_forecast(
+    panel: Panel,
+    model: str,
+    labels: Sequence[str] = ("non-event", "event"),
+    *,
+    n_bins: int,
+    limit: float,
+    level: float,
+    resamples: int,
+    seed: int,
+) -> tuple[ScaleResult, ...]:
+    """The scale of event and non-event together, then of each, each with both kinds of bins."""
+    request = _ask(n_bins, limit, level, resamples, seed)
+    targets = [(None, ""), (1, labels[1]), (0, labels[0])]
+    return _scale(_read_event(panel, model, request), targets, request)
+
+
+def _ask(n_bins: int, limit: float, level: float, resamples: int, seed: int) -> ScaleRequest:
+    """What an evaluation asks for: its scale is one part of many, and does with fewer resamples."""
+    few = min(resamples, _MOST_RESAMPLES)
+    return ScaleRequest(n_bins=n_bins, limit=limit, level=level, resamples=few, seed=seed)
+
+
+def _of_classes(panel: ClassPanel, model: str, limit: float) -> Forecast:
+    given = panel.forecasts[model]
+    return Forecast(given=given, limit=limit, outcome=panel.outcome, units=panel.units)
+
+
+def _read_event(panel: Panel, model: str, request: ScaleRequest) -> Forecast:
+    """The forecast of an event; of many rows, in groups."""
+    if not is_groupable(panel):
+        return _of_event(panel, model, request.limit)
+    exponents = [*EXPONENTS, *_SPECTRUM.tolist()]
+    return group_forecast(panel.outcome, panel.forecasts[model], request.limit, request.n_bins, exponents)
+
+
+def _of_event(panel: Panel, model: str, limit: float) -> Forecast:
+    p = panel.forecasts[model]
+    given = np.column_stack([1 - p, p])
+    return Forecast(given=given, limit=limit, outcome=panel.outcome.astype(np.int64), units=panel.units)
+
+
+def _check_target(target: int, n_classes: int) -> int:
+    label = check_whole(target, "target", 0)
+    if label >= n_classes:
+        raise UsageError(f"`target` must be the index of a class, 0 to {n_classes - 1}; got {target!r}.")
+    return label
+
+
+def _scale(
+    forecast: Forecast, named: Sequence[tuple[int | None, str]], request: ScaleRequest
+) -> tuple[ScaleResult, ...]:
+    results = _measure(forecast, named, request)
+    doubtful = {result.bins for result in results if result.verdict in {OVER, UNDER}}
+    if not doubtful:
+        return results
+    rescaled = _measure(forecast.rescaled(), [(None, "")], request)
+    confirmed = {result.bins: result.verdict for result in rescaled}
+    return tuple(
+        replace(result, verdict=CLASS_BIAS)
+        if result.verdict in {OVER, UNDER} and confirmed[result.bins] != result.verdict
+        else result
+        for result in results
+    )
+
+
+def _measure(
+    forecast: Forecast, named: Sequence[tuple[int | None, str]], request: ScaleRequest
+) -> tuple[ScaleResult, ...]:
+    targets = [Target(forecast, label, request.n_bins) for label, _ in named]
+    drawn = _draw(forecast, targets, request)
+    return tuple(
+        _describe(target, name, kind, drawn[place][kind], request)
+        for place, (target, (_, name)) in enumerate(zip(targets, named, strict=True))
+        for kind in range(len(KINDS_OF_BINS))
+    )
+
+
+def _draw(forecast: Forecast, targets: Sequence[Target], request: ScaleRequest) -> list[list[Drawn]]:
+    """Marks of all resamples and all draws, for each target and kind of bins."""
+    units, rows = forecast.units, forecast.cases * forecast.given.shape[1]
+
+    def resample(number: int) -> list[list[Resampled]]:
+        weight = units.draw(stream(request.seed, number))
+        return [target.resampled(weight) for target in targets]
+
+    def draw(number: int) -> list[list[Marks]]:
+        truth = forecast.draw(stream(request.seed, number, 1))
+        return [target.calibrated(truth) for target in targets]
+
+    resamples = request.resamples if units.size > 1 else 0
+    times = min(resamples, _MOST_DRAWS)
+    sums = list(repeat(resample, resamples, rows=rows, what="bootstrapping the probability scale"))
+    drawn = list(repeat(draw, times, rows=rows, what="drawing outcomes for the probability scale"))
+    refits = min(resamples, MOST_DRAWS)
+    overfits = [draw_overfit(target, draws=refits, seed=request.seed) for target in targets]
+    return [
+        [
+            Drawn(
+                _collect([row[place][kind] for row in sums]),
+                stack([row[place][kind] for row in drawn]),
+                overfits[place] if KINDS_OF_BINS[kind] == CORP else None,
+                refits,
+            )
+            for kind in range(len(KINDS_OF_BINS))
+        ]
+        for place in range(len(targets))
+    ]
+
+
+def _collect(sums: Sequence[Resampled]) -> Marks:
+    if not sums:
+        return stack([])
+    model, events, n = (np.array(part) for part in zip(*sums, strict=True))
+    return Marks(model, source_marks(events, n))
+
+
+def _describe(target: Target, name: str, kind: int, drawn: Drawn, request: ScaleRequest) -> ScaleResult:
+    bins, came = target.bins[kind], target.came
+    n, events = bins.sums(target.weight), bins.sums(target.weight * came)
+    source = event_shares(events, n)
+    marks = Marks(
+        target.power_means(EXPONENTS),
+        np.array([power_mean(source, m, events) for m in EXPONENTS]),
+    )
+    decisiveness, accuracy, robustness = estimate_marks(marks, drawn, target, request)
+    return ScaleResult(
+        target=name,
+        bins=KINDS_OF_BINS[kind],
+        n_bins=target.n_bins if kind == 0 else 0,
+        decisiveness=decisiveness,
+        accuracy=accuracy,
+        robustness=robustness,
+        n=read_only(n),
+        events=read_only(events),
+        model=read_only(target.geometric_means(kind)),
+        source=read_only(source),
+        limit=float(request.limit),
+        **judge_angle(marks, drawn, decisiveness.divergence, request, is_overall=target.label is None),
+        spectrum_exponent=read_only(_SPECTRUM.copy()),
+        spectrum_model=read_only(target.power_means(_SPECTRUM.tolist())),
+        spectrum_source=read_only(np.array([power_mean(source, m, events) for m in _SPECTRUM])),
+        note=_explain(target, kind, request),
+    )
+
+
+def _explain(target: Target, kind: int, request: ScaleRequest) -> str:
+    """What is unusual about a result."""
+    notes = []
+    if not target.came.any():
+        notes.append("Nothing of this came true, so there is no mean of the probabilities given to it.")
+    if kind == 0 and target.n_bins < request.n_bins:
+        made = counted(target.n_bins, "bin")
+        notes.append(f"Made {made} instead of {request.n_bins}: there are no more pairs of case and class.")
+    return " ".join(notes)

@@ -1,0 +1,200 @@
+"""A recalibration line as readers see it: estimates and tests from fits, wherever the fits were made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import chdtrc, fdtrc
+
+from scorereport._utils.arrays import FloatArray
+from scorereport._utils.formatting import conjugate
+from scorereport.inference.estimates import Estimate, HypothesisTest
+from scorereport.inference.mean_errors import NormalOrT
+from scorereport.reliability.clusters import PUSTEJOVSKY_TIPTON
+
+COX_1958 = "Cox (1958), Biometrika 45, doi:10.1093/biomet/45.3-4.562"
+HARRELL_2015 = "Harrell (2015), Regression Modeling Strategies, doi:10.1007/978-3-319-19425-7"
+#: A sandwich error below this is rounding: the sums over its clusters are 0.
+NO_ERROR = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationLine:
+    """Slope and intercept of the joint fit, and the intercept where the slope is held at 1."""
+
+    slope: Estimate
+    intercept: Estimate
+    intercept_at_slope_one: Estimate
+    n: float
+    events: float
+    note: str = ""
+    reference: str = COX_1958
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LineFit:
+    """Intercept and slope, or the intercept alone, with their covariance; NaN and why if there is none.
+
+    `freedom` holds the degrees of freedom of the error of each, `freedom_together` those of the covariance;
+    they are infinite where the likelihood gave it.
+    """
+
+    value: FloatArray
+    covariance: FloatArray
+    freedom: tuple[float, ...] = (np.inf, np.inf)
+    freedom_together: float = np.inf
+    note: str = ""
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """The standard error of each."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def guess(self, k: int, at: float) -> float:
+        """About where the other of two parameters is best, if the k-th is held somewhere."""
+        ratio = self.covariance[0, 1] / self.covariance[k, k]
+        return float(self.value[1 - k] + ratio * (at - self.value[k]))
+
+
+def describe_certain(count: int, rows: int) -> str:
+    """Why forecasts of exactly 0 or 1 leave no line."""
+    are, have = conjugate(count, "are"), conjugate(count, "have")
+    return f"{count} of {rows} forecasts {are} exactly 0 or 1 and {have} infinite log-odds: no line fits."
+
+
+def no_fit(size: int, note: str) -> LineFit:
+    """What is left to say where no line fits."""
+    return LineFit(value=np.full(size, np.nan), covariance=np.full((size, size), np.nan), note=note)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineSample:
+    """The sample of a line: how many cases and events, how its errors were made, what they rest on."""
+
+    n: float
+    events: float
+    errors: str
+    warning: str = ""
+
+
+#: Lower and upper limit of each parameter of a fit.
+Limits = list[tuple[float, float]]
+
+
+def describe_line(
+    sample: LineSample,
+    joint: LineFit,
+    offset: LineFit,
+    limits: tuple[Limits, Limits],
+    *,
+    how: str,
+    level: float,
+) -> CalibrationLine:
+    """A line from both its fits and their limits."""
+    (intercept, slope), (at_slope_one,) = limits
+
+    def estimate(fit: LineFit, k: int, measure: str, bounds: tuple[float, float], what: str) -> Estimate:
+        return Estimate(
+            measure=measure,
+            value=float(fit.value[k]),
+            standard_error=float(fit.standard_error[k]),
+            lower=bounds[0],
+            upper=bounds[1],
+            level=level,
+            method=f"{what}; {how}, {sample.errors}{', quantile of t' * bool(np.isfinite(fit.freedom[k]))}",
+            n=sample.n,
+            degrees_of_freedom=fit.freedom[k] if np.isfinite(fit.freedom[k]) else None,
+            note=fit.note or sample.warning,
+        )
+
+    notes = dict.fromkeys(note for note in (joint.note, offset.note) if note)
+    return CalibrationLine(
+        slope=estimate(joint, 1, "calibration slope", slope, "joint fit"),
+        intercept=estimate(joint, 0, "calibration intercept", intercept, "joint fit"),
+        intercept_at_slope_one=estimate(
+            offset, 0, "calibration intercept at slope 1", at_slope_one, "fit with the slope held at 1"
+        ),
+        n=sample.n,
+        events=sample.events,
+        note=" ".join(notes) or sample.warning,
+    )
+
+
+def wald_limits(fit: LineFit, level: float) -> Limits:
+    """Estimates less and plus their errors times a quantile, normal or of t."""
+    quantiles = [NormalOrT(df).critical_value(level) for df in fit.freedom[: len(fit.value)]]
+    half = np.array(quantiles) * fit.standard_error
+    return [(float(value - h), float(value + h)) for value, h in zip(fit.value, half, strict=True)]
+
+
+def examine_slope(sample: LineSample, joint: LineFit) -> HypothesisTest:
+    """Test that the slope is 1."""
+    return _wald_test(sample, joint, 1, name="Calibration slope", null=1)
+
+
+def examine_intercept(sample: LineSample, offset: LineFit) -> HypothesisTest:
+    """Test that the intercept at slope 1 is 0."""
+    return _wald_test(sample, offset, 0, name="Calibration intercept at slope 1", null=0)
+
+
+def _wald_test(sample: LineSample, fit: LineFit, k: int, *, name: str, null: float) -> HypothesisTest:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = float((fit.value[k] - null) / fit.standard_error[k])
+    return HypothesisTest(
+        name=name,
+        statistic=z,
+        p_value=NormalOrT(fit.freedom[k]).p_value(z),
+        null_hypothesis=f"The {name.lower()} is {null:g}.",
+        method=f"two-sided Wald test, {sample.errors}{_describe_t(fit.freedom[k])}",
+        reference=COX_1958,
+        n=sample.n,
+        note=fit.note or sample.warning,
+    )
+
+
+def _describe_t(freedom: float) -> str:
+    return f", t with {freedom:.1f} degrees of freedom" if np.isfinite(freedom) else ""
+
+
+def describe_unreliability(
+    sample: LineSample, joint: LineFit, statistic: float, note: str, *, has_likelihood: bool
+) -> HypothesisTest:
+    """The test that intercept 0 and slope 1 hold together: by likelihood ratio, or Wald's over draws."""
+    p_value, distribution = refer_wald(statistic, 2, joint.freedom_together)
+    how = "likelihood ratio" if has_likelihood else f"Wald test, {sample.errors}"
+    return HypothesisTest(
+        name="Unreliability",
+        statistic=statistic,
+        p_value=p_value,
+        null_hypothesis="The calibration intercept is 0 and the calibration slope is 1.",
+        method=f"{how}, {distribution}",
+        reference=HARRELL_2015 if has_likelihood else f"{HARRELL_2015}; {PUSTEJOVSKY_TIPTON}",
+        n=sample.n,
+        degrees_of_freedom=2,
+        note=note or sample.warning,
+    )
+
+
+def refer_wald(statistic: float, size: int, freedom: float) -> tuple[float, str]:
+    """The p-value of Wald's statistic of several parameters, and of which distribution.
+
+    χ² where the covariance is known; else Hotelling's T-squared with the degrees of freedom of its estimate.
+    """
+    if not np.isfinite(freedom):
+        return float(chdtrc(size, statistic)), f"χ² with {size} degrees of freedom"
+    second = freedom - size + 1
+    p_value = float(fdtrc(size, second, second / (freedom * size) * statistic))
+    return p_value, f"Hotelling's T² as F with {size} and {second:.1f} degrees of freedom"
+
+
+def likelihood_ratio(sample: LineSample, rise: float) -> tuple[float, str]:
+    """Twice the rise of the log-likelihood over that of the forecasts, and the unreliability index."""
+    statistic = 2 * max(rise, 0.0)
+    return statistic, f"Unreliability index U = {(statistic - 2) / sample.n:.6g}."
+
+
+def joint_wald(joint: LineFit) -> float:
+    """Wald's statistic of both parameters."""
+    off = joint.value - (0, 1)
+    return float(off @ np.linalg.solve(joint.covariance, off))

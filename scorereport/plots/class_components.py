@@ -1,0 +1,180 @@
+"""Miscalibration and discrimination by class or threshold: where models of K classes lose and gain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from scorereport._utils.formatting import common_decimals, format_number, join_words
+from scorereport.errors import UsageError
+from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis
+from scorereport.plots.class_reliability import name_view
+from scorereport.plots.describing import decomposition_of, sentences
+from scorereport.plots.key import draw_key, key_height
+from scorereport.plots.style import PAPER, QUIET, RULE, SMALL, look_of, styled
+from scorereport.plots.text import text_width, wrap
+from scorereport.plots.zoom import even_ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.results.class_records import ClassModelResult, ViewFamily, ViewResult
+
+#: All lengths are millimetres.
+_HIGHEST, _WIDEST_LABEL, _AXIS, _GAP = 208.0, 40.0, 13.0, 8.0
+#: From one label to the next; where rows are closer, some labels are left out.
+_LABEL_STEP = 3.3
+_HEADS = {"miscalibration": "Miscalibration (MCB)", "discrimination": "Discrimination (DSC)"}
+
+
+class _Rows(NamedTuple):
+    """Views one below the other: the views of each model, the labels, and the height of a row."""
+
+    families: list[ViewFamily]
+    labels: list[list[str]]
+    height: float
+
+    @property
+    def total(self) -> float:
+        return self.height * len(self.labels)
+
+    @property
+    def label_width(self) -> float:
+        """Millimetres that the widest label takes."""
+        return max(text_width(line) for lines in self.labels for line in lines) / POINTS
+
+
+def plot_view_components(models: Sequence[ClassModelResult], kind: str) -> Figure:
+    """Draw MCB and DSC of all models side by side, a row for each class or threshold."""
+    families = _families(models, kind)
+    with styled():
+        names = [model.model for model in models]
+        top = key_height(names, WIDTH) + 3.0
+        rows = _lay_out(families, _HIGHEST - top - _AXIS)
+        canvas = Canvas.of(WIDTH, top + rows.total + _AXIS)
+        draw_key(canvas, names, WIDTH)
+        left = rows.label_width + 3.0
+        width = (WIDTH - left - _GAP - 3.0) / 2
+        _write_labels(canvas, rows, top)
+        for place, component in enumerate(_HEADS):
+            axes = canvas.panel(left + place * (width + _GAP), top, width, rows.total, apart=2)
+            _draw_component(axes, rows, component)
+        return canvas.figure
+
+
+def _families(models: Sequence[ClassModelResult], kind: str) -> list[ViewFamily]:
+    found = [model.family(kind) for model in models]
+    if None in found:
+        raise UsageError(f"`kind` must be one that the models were evaluated by; got {kind!r}.")
+    return [family for family in found if family is not None]
+
+
+def _lay_out(families: list[ViewFamily], room: float) -> _Rows:
+    """Rows as high as their models and labels need, as far as the page has room."""
+    names = [name_view(view, families[0].kind) for view in families[0].views]
+    most = room / len(names)
+    labels = [wrap(name, _WIDEST_LABEL * POINTS, lines=2) for name in names]
+    height = min(max(2.4 * len(families) + 1.4, _LABEL_STEP * max(map(len, labels)) + 1.4, 5.0), most)
+    lines = max(int(height / _LABEL_STEP), 1)
+    return _Rows(
+        families, [wrap(name, _WIDEST_LABEL * POINTS, lines=min(lines, 2)) for name in names], height
+    )
+
+
+def _write_labels(canvas: Canvas, rows: _Rows, top: float) -> None:
+    """The names of the views left of their rows, and hairlines between rows that are far enough apart."""
+    every = int(np.ceil(_LABEL_STEP / rows.height - 1e-9))
+    for place, lines in enumerate(rows.labels):
+        y = top + (place + 0.5) * rows.height
+        if place % every == 0:
+            canvas.write(0.0, y, "\n".join(lines), va="center", size=SMALL)
+    for place in range(0, len(rows.labels) + 1, every):
+        y = top + place * rows.height
+        canvas.line((0.0, y), (WIDTH, y), color=RULE, linewidth=0.6, zorder=0)
+
+
+def _draw_component(axes: Axes, rows: _Rows, component: str) -> None:
+    found = [np.array([_numbers(view, component) for view in family.views]) for family in rows.families]
+    limits = _limits(found)
+    is_corrected = any(np.isfinite(numbers[:, 1:]).any() for numbers in found)
+    head = _HEADS[component] + (", less overfit" if is_corrected else "")
+    set_axis(axes, "x", limits, list(even_ticks(*limits)), head)
+    axes.set_ylim(len(rows.labels) - 0.5, -0.5)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.axvline(0.0, color=QUIET, linewidth=0.8, zorder=1)
+    step = min(0.8 / len(found), 2.6 / rows.height)
+    size = float(np.clip(step * rows.height * POINTS * 0.75, 2.4, 4.5))
+    for place, numbers in enumerate(found):
+        y = np.arange(len(numbers), dtype=np.float64) + (place - (len(found) - 1) / 2) * step
+        _draw_model(axes, numbers, y, place, size)
+
+
+def _numbers(view: ViewResult, component: str) -> tuple[float, float, float]:
+    """A component less the overfit, with its interval; the raw one, without, if nothing was drawn."""
+    known = view.scores.component("brier", component)
+    if known is None:
+        return float(getattr(decomposition_of(view.scores), component)), np.nan, np.nan
+    return known.corrected, known.lower, known.upper
+
+
+def _limits(found: Sequence[FloatArray]) -> tuple[float, float]:
+    """An axis from 0, or below if a value is, that holds all values and all intervals but far ones."""
+    values, _, bounds = np.concatenate(found).T
+    bounds = bounds[np.isfinite(bounds)]
+    far = min(float(bounds.max()), 2.5 * float(np.median(bounds))) if len(bounds) else 0.0
+    first, last = min(float(values.min()), 0.0), max(float(values.max()), far) or 0.01
+    return first - 0.04 * (last - first) * (first < 0), last + 0.06 * (last - first)
+
+
+def _draw_model(axes: Axes, numbers: FloatArray, y: FloatArray, place: int, size: float) -> None:
+    """Points and intervals of one model; an arrow where an interval goes on beyond the axis."""
+    look, (first, last) = look_of(place), axes.get_xlim()
+    point, lower, upper = numbers.T
+    axes.hlines(y, np.maximum(lower, first), np.minimum(upper, last), color=look.colour, linewidth=0.7)
+    style: dict[str, Any] = {"linestyle": "none", "color": look.colour, "clip_on": False}
+    is_cut = upper > last
+    axes.plot(np.full(is_cut.sum(), last), y[is_cut], marker=">", markersize=2.5, mew=0, **style)
+    axes.plot(
+        point,
+        y,
+        marker=look.marker,
+        markersize=size,
+        mec=PAPER,
+        mew=0.3 if size > 4 else 0,
+        zorder=4,
+        **style,
+    )
+
+
+def describe_view_components(models: Sequence[ClassModelResult], kind: str) -> str:
+    """Where each model loses and gains most, in words."""
+    families = _families(models, kind)
+    each = "class" if kind == "class" else "threshold between classes"
+    return sentences(
+        [
+            f"Miscalibration and discrimination of {join_words([model.model for model in models])} at each "
+            f"{each}.",
+            *(_describe(model.model, family) for model, family in zip(models, families, strict=True)),
+        ]
+    )
+
+
+def _describe(model: str, family: ViewFamily) -> str:
+    return f"{model}: {join_words(_describe_range(family, component) for component in _HEADS)}."
+
+
+def _describe_range(family: ViewFamily, component: str) -> str:
+    """The smallest and the largest value of a component, and where they are."""
+    values = [_numbers(view, component)[0] for view in family.views]
+    decimals = common_decimals(values)
+    lowest, highest = (
+        f"{format_number(value, decimals)} ({name_view(family.views[values.index(value)], family.kind)})"
+        for value in (min(values), max(values))
+    )
+    return f"{component} runs from {lowest} to {highest}" if len(values) > 1 else f"{component} is {lowest}"

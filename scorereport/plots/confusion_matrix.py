@@ -1,0 +1,261 @@
+"""Confusion tables as quiet heat maps: which class is called likeliest when each class comes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport._utils.formatting import format_level, format_number, format_percent, join_words
+from scorereport.plots.canvas import POINTS, WIDTH, Canvas
+from scorereport.plots.describing import sentences
+from scorereport.plots.style import (
+    HEADING,
+    HEAVY,
+    INK,
+    MUTED,
+    PAPER,
+    QUIET,
+    SIZE,
+    SMALL,
+    look_of,
+    mix,
+    styled,
+)
+from scorereport.plots.text import shorten, text_width, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.results.class_records import ClassModelResult
+
+#: More classes than these have no numbers in their cells.
+MOST_NUMBERED = 10
+#: Shades that an eye can tell apart.
+_SHADES = 25
+#: From this share on the number in a cell is light.
+_DARK = 0.78
+#: Shares whose shades are named where cells have no numbers.
+_NAMED = (0.01, 0.1, 0.25, 0.5, 1.0)
+#: All lengths are millimetres.
+_HIGHEST, _LARGEST, _GAP, _RIGHT, _AXIS_NAME = 200.0, 92.0, 7.0, 2.0, 6.0
+_WIDEST_LABEL, _LABEL_STEP, _LINE, _KEY = 31.0, 3.3, 4.0, 7.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Grid:
+    """Where the panels are: squares in columns, class labels left of the first and under the last row."""
+
+    columns: int
+    side: float
+    left: float
+    below: float
+    headings: tuple[tuple[str, ...], ...]
+    has_key: bool
+
+    @property
+    def rows(self) -> int:
+        return -(-len(self.headings) // self.columns)
+
+    @property
+    def bottom(self) -> float:
+        """Where the labels under the last row of panels end."""
+        return self.corner((self.rows - 1) * self.columns)[1] + self.side + self.below
+
+    def canvas(self) -> Canvas:
+        """An empty figure of the size that the panels need."""
+        width = self.left + self.columns * self.side + (self.columns - 1) * _GAP + _RIGHT
+        return Canvas.of(width, self.bottom + (_KEY if self.has_key else 0.0))
+
+    def corner(self, place: int) -> tuple[float, float]:
+        """Left and top of the panel at a place."""
+        row, column = divmod(place, self.columns)
+        lines = max(map(len, self.headings))
+        top = (row + 1) * (_LINE * lines + 1.5) + row * (self.side + 3.0)
+        return self.left + column * (self.side + _GAP), top
+
+    def is_lowest(self, place: int) -> bool:
+        """Whether no panel is below."""
+        return place + self.columns >= len(self.headings)
+
+
+def plot_confusion(models: Sequence[ClassModelResult], labels: Sequence[str]) -> Figure:
+    """Draw, for each class that came, the shares of the classes that each model called likeliest."""
+    with styled():
+        grid = _choose_grid([model.model for model in models], labels)
+        canvas = grid.canvas()
+        for place, model in enumerate(models):
+            left, top = grid.corner(place)
+            heading = "\n".join(grid.headings[place])
+            canvas.write(left, top - 1.5, heading, va="bottom", size=HEADING, weight=HEAVY)
+            axes = canvas.panel(left, top, grid.side, grid.side, apart=0)
+            _draw_table(axes, np.array(model.confusion.counts))
+            _label_axes(axes, grid, place, labels)
+        if grid.has_key:
+            _draw_key(canvas, grid)
+        return canvas.figure
+
+
+def _choose_grid(names: Sequence[str], labels: Sequence[str]) -> _Grid:
+    columns = min(len(names), 2) if len(names) <= 6 else 3
+    rows = -(-len(names) // columns)
+    label = min(max(map(text_width, _shorten(labels))) / POINTS, _WIDEST_LABEL) + 2.0
+    left = _AXIS_NAME + label
+    side = (WIDTH - left - _RIGHT - (columns - 1) * _GAP) / columns
+    below = _AXIS_NAME + (4.5 if _are_level(labels, side) else label + 1.0)
+    side = min(side, _LARGEST, (_HIGHEST - below) / rows - 2 * _LINE)
+    headings = [tuple(wrap(name, side * POINTS, lines=2, size=HEADING, weight=HEAVY)) for name in names]
+    return _Grid(
+        columns=columns,
+        side=side,
+        left=left,
+        below=below,
+        headings=tuple(headings),
+        has_key=len(labels) > MOST_NUMBERED,
+    )
+
+
+def _shorten(labels: Sequence[str]) -> list[str]:
+    return [shorten(label, _WIDEST_LABEL * POINTS) for label in labels]
+
+
+def _are_level(labels: Sequence[str], side: float) -> bool:
+    """Whether all labels fit side by side under their columns."""
+    return max(map(text_width, _shorten(labels))) + 4.0 <= side * POINTS / len(labels)
+
+
+def _draw_table(axes: Axes, counts: FloatArray) -> None:
+    """Cells in shades of their share of the row; a line through the rows of classes that never came."""
+    share, came = _shares(counts)
+    size = len(share)
+    axes.set_xlim(-0.5, size - 0.5)
+    axes.set_ylim(size - 0.5, -0.5)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    _fill_cells(axes, share)
+    axes.hlines(np.flatnonzero(~came), -0.5, size - 0.5, color=QUIET, linewidth=0.8)
+    edges = np.array([-0.5, size - 0.5])
+    for x, y in (
+        (edges, edges[[0, 0]]),
+        (edges, edges[[1, 1]]),
+        (edges[[0, 0]], edges),
+        (edges[[1, 1]], edges),
+    ):
+        axes.plot(x, y, color=QUIET, linewidth=0.6, clip_on=False, zorder=3)
+    _mark_diagonal(axes, size)
+    if size <= MOST_NUMBERED:
+        _write_numbers(axes, share, counts)
+
+
+def _shares(counts: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Each cell as a share of its row, 0 in the rows of classes that never came, and which classes came."""
+    total = counts.sum(axis=1, keepdims=True)
+    return np.divide(counts, total, out=np.zeros_like(counts), where=total > 0), total[:, 0] > 0
+
+
+def _fill_cells(axes: Axes, share: FloatArray) -> None:
+    """One path for each shade: paper needs no more, and a file of many classes stays small."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    is_numbered = len(share) <= MOST_NUMBERED
+    depth = np.ceil((share if is_numbered else _depth(share)) * _SHADES).astype(int)
+    square = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)]) * (0.48 if is_numbered else 0.5)
+    for level in range(1, _SHADES + 1):
+        cells = [Path(square + cell[::-1], closed=True) for cell in np.argwhere(depth == level)]
+        if cells:
+            path, colour = Path.make_compound_path(*cells), mix(look_of(0).colour, level / _SHADES)
+            axes.add_patch(PathPatch(path, facecolor=colour, linewidth=0, zorder=1))
+
+
+def _depth(share: FloatArray) -> FloatArray:
+    """How dark a cell is that has no number: a share of many classes is small, and must be seen."""
+    return np.sqrt(share)
+
+
+def _draw_key(canvas: Canvas, grid: _Grid) -> None:
+    """The shades of a few shares, under the panels."""
+    x, y = grid.left, grid.bottom + _KEY / 2
+    style: dict[str, Any] = {"va": "center_baseline", "size": SMALL, "color": MUTED}
+    canvas.write(x, y, "Share of the row:", **style)
+    x += text_width("Share of the row:") / POINTS + 3.0
+    for share, depth in zip(_NAMED, _depth(np.array(_NAMED)).tolist(), strict=True):
+        colour = mix(look_of(0).colour, depth)
+        canvas.line((x, y), (x + 4.0, y), color=colour, linewidth=3.0 * POINTS)
+        canvas.write(x + 5.5, y, format_level(share), **style)
+        x += 18.0
+
+
+def _mark_diagonal(axes: Axes, size: int) -> None:
+    """Squares around the cells that are right, or a line through them if they are too small."""
+    if size > MOST_NUMBERED:
+        axes.plot((-0.5, size - 0.5), (-0.5, size - 0.5), color=MUTED, linewidth=0.3, zorder=2)
+        return
+    corner = np.array([-0.48, 0.48, 0.48, -0.48, -0.48])
+    for place in range(size):
+        axes.plot(place + corner, place + corner[[0, 0, 1, 2, 0]], color=INK, linewidth=0.6, zorder=4)
+
+
+def _write_numbers(axes: Axes, share: FloatArray, counts: FloatArray) -> None:
+    """Percent of the row in each cell that has cases."""
+    for y, x in np.argwhere(counts > 0):
+        text = format_number(100 * float(share[y, x]), 0)
+        colour = PAPER if share[y, x] >= _DARK else INK
+        axes.text(x, y, text, ha="center", va="center_baseline", size=SMALL, color=colour, zorder=5)
+
+
+def _label_axes(axes: Axes, grid: _Grid, place: int, labels: Sequence[str]) -> None:
+    texts = _shorten(labels)
+    every = max(int(np.ceil(_LABEL_STEP * len(labels) / grid.side)), 1)
+    ticks = list(range(0, len(labels), every))
+    shown = [texts[tick] for tick in ticks]
+    style: dict[str, Any] = {"length": 0.0 if every == 1 else 2.0, "pad": 2.0}
+    axes.tick_params(axis="both", **style)
+    axes.set_yticks(ticks, shown if place % grid.columns == 0 else [])
+    rotation = 0 if _are_level(labels, grid.side) else 90
+    axes.set_xticks(ticks, shown if grid.is_lowest(place) else [], rotation=rotation)
+    if place % grid.columns == 0:
+        axes.set_ylabel("Class that came", size=SIZE)
+    if grid.is_lowest(place):
+        axes.set_xlabel("Class called likeliest", size=SIZE)
+
+
+def describe_confusion(models: Sequence[ClassModelResult], labels: Sequence[str]) -> str:
+    """How often the likeliest class of each model is right, where most and least, and the main mistake."""
+    return sentences(
+        [
+            f"Confusion tables of {join_words([model.model for model in models])}: the {len(labels)} classes "
+            "in rows as they came, in columns as they were called likeliest; the darker a cell, the larger "
+            "its share of the row.",
+            *(_describe(model, labels) for model in models),
+        ]
+    )
+
+
+def _describe(model: ClassModelResult, labels: Sequence[str]) -> str:
+    counts = np.array(model.confusion.counts)
+    share, came = _shares(counts)
+    found = {labels[place]: float(share[place, place]) for place in np.flatnonzero(came).tolist()}
+    often, seldom = (choose(found, key=lambda label: found[label]) for choose in (max, min))
+    right = format_percent(float(np.trace(counts) / counts.sum()))
+    ends = (
+        f", most often where {often} came ({format_percent(found[often])}), least often where {seldom} came "
+        f"({format_percent(found[seldom])})"
+    )
+    told = ends if found[often] > found[seldom] else ""
+    return f"{model.model} is right in {right} of cases{told}{_describe_mistake(counts, labels)}."
+
+
+def _describe_mistake(counts: FloatArray, labels: Sequence[str]) -> str:
+    wrong = np.where(np.eye(len(counts), dtype=bool), 0.0, counts)
+    if not wrong.any():
+        return ""
+    row, column = divmod(int(wrong.argmax()), len(counts))
+    share = format_percent(float(wrong[row, column] / counts.sum()))
+    return f"; the most frequent mistake is {labels[column]} where {labels[row]} came ({share} of cases)"

@@ -1,0 +1,191 @@
+"""Curves for decisions: regret against cost, and net benefit against threshold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport._utils.formatting import format_number, join_words
+from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis
+from scorereport.plots.describing import sentences, two
+from scorereport.plots.geometry import knotted_line, simplify
+from scorereport.plots.label_placement import Label, Panel, label_curves
+from scorereport.plots.style import MUTED, MUTED_LOOK, Look, look_of, styled
+from scorereport.plots.zoom import UNIT, choose_window, even_ticks, window_ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.curves.decision import DecisionCurve
+    from scorereport.results.model_records import ModelResult
+
+    Interval = tuple[float, float] | None
+    Line = tuple[FloatArray, FloatArray]
+
+_LEFT, _TOP, _WIDTH, _HEIGHT = 14.0, 2.0, 143.0, 76.0
+_SHADE = "#eef1f4"
+#: Light enough that the bands of several models can lie on each other.
+_VEIL = 0.13
+_TREAT_ALL = Look(colour=MUTED, tint=_SHADE, dashes=(4, 2), marker="o")
+_TREAT_NONE = Look(colour=MUTED, tint=_SHADE, dashes=(), marker="o")
+
+
+def plot_regret(models: Sequence[ModelResult], cost_interval: Interval) -> Figure:
+    """Draw the mean regret of each model at every cost, and of the prevalence forecast."""
+    reference = knotted_line(models[0].curves.murphy.uncertainty)
+    lines = [knotted_line(model.curves.regret) for model in models]
+    lines.append((reference[0], reference[1] / 2))
+    top = 1.06 * max(float(y.max()) for _, y in lines) or 1.0
+    labels = [*_labels(models), Label("prevalence forecast", MUTED_LOOK, colour=MUTED)]
+    with styled():
+        canvas, axes = _panel()
+        window = _costs(models, cost_interval)
+        set_axis(axes, "x", window, list(window_ticks(window)), "Cost ratio")
+        set_axis(axes, "y", (0.0, top), list(even_ticks(0.0, top)), "Mean regret")
+        _draw(axes, lines, labels, cost_interval)
+        return canvas.figure
+
+
+def plot_decision(models: Sequence[ModelResult], cost_interval: Interval) -> Figure:
+    """Draw the net benefit of each model, of treating all and of treating none."""
+    lower, upper = window = _thresholds(models, cost_interval)
+    lines = [_net_benefit(model.curves.decision) for model in models]
+    first = models[0].curves.decision
+    policies = [(first.threshold, first.treat_all), (first.threshold, first.treat_none)]
+    bottom, top = _heights([*lines, *policies], lower, upper)
+    labels = [
+        *_labels(models),
+        Label("treat all", _TREAT_ALL, colour=MUTED),
+        Label("treat none", _TREAT_NONE, colour=MUTED),
+    ]
+    with styled():
+        canvas, axes = _panel()
+        ticks = window_ticks(window) if cost_interval is None else even_ticks(lower, upper, 6)
+        set_axis(axes, "x", (lower, upper), list(ticks), "Decision threshold")
+        set_axis(axes, "y", (bottom, top), list(even_ticks(bottom, top)), "Net benefit")
+        for place, model in enumerate(models):
+            _shade(axes, model.curves.decision, look_of(place))
+        _draw(axes, [*lines, *policies], labels, cost_interval)
+        return canvas.figure
+
+
+def _shade(axes: Axes, curve: DecisionCurve, look: Look) -> None:
+    """The intervals of net benefit as a light area."""
+    band = curve.band
+    if band is None or band.note:
+        return
+    (bottom, top), x = axes.get_ylim(), np.repeat(curve.threshold, 2)
+    scale = (_WIDTH * POINTS, _HEIGHT * POINTS / (top - bottom))
+    bounds = ((band.lower, band.lower_beyond), (band.upper, band.upper_beyond))
+    (x_lower, lower), (x_upper, upper) = (
+        simplify(x, np.clip(np.column_stack(both).ravel(), 2 * bottom - top, 2 * top - bottom), scale)
+        for both in bounds
+    )
+    places = np.append(x_lower, x_upper[::-1]), np.append(lower, upper[::-1])
+    axes.fill(*places, color=look.colour, alpha=_VEIL, linewidth=0, zorder=1)
+
+
+def _labels(models: Sequence[ModelResult]) -> list[Label]:
+    return [Label(model.model, look_of(place)) for place, model in enumerate(models)]
+
+
+def _panel() -> tuple[Canvas, Axes]:
+    canvas = Canvas.of(WIDTH, _TOP + _HEIGHT + 12.5)
+    return canvas, canvas.panel(_LEFT, _TOP, _WIDTH, _HEIGHT)
+
+
+def _draw(axes: Axes, lines: Sequence[Line], labels: Sequence[Label], interval: Interval) -> None:
+    if interval is not None:
+        axes.axvspan(*interval, color=_SHADE, linewidth=0, zorder=0)
+    bottom, top = axes.get_ylim()
+    panel = Panel(axes, _WIDTH * POINTS, _HEIGHT * POINTS)
+    near = [(x, np.clip(y, 2 * bottom - top, 2 * top - bottom)) for x, y in lines]
+    for line, label in reversed(list(zip(near, labels, strict=True))):
+        axes.plot(*simplify(*line, panel.scale), **label.look.line())
+    label_curves(panel, near, labels)
+
+
+def _net_benefit(curve: DecisionCurve) -> Line:
+    """Net benefit at each threshold and just beyond it, as one line."""
+    return np.repeat(curve.threshold, 2), np.column_stack([curve.net_benefit, curve.beyond]).ravel()
+
+
+def _thresholds(models: Sequence[ModelResult], interval: Interval) -> tuple[float, float]:
+    """The interval widened by a quarter on both sides, or where the forecasts are."""
+    if interval is None:
+        return choose_window(models)
+    margin = (interval[1] - interval[0]) / 4
+    return max(interval[0] - margin, 0.0), min(interval[1] + margin, 1.0)
+
+
+def _costs(models: Sequence[ModelResult], interval: Interval) -> tuple[float, float]:
+    """Where the forecasts are, or all costs if the interval is not there."""
+    window = choose_window(models)
+    is_there = interval is None or window[0] <= interval[0] < interval[1] <= window[1]
+    return window if is_there else UNIT
+
+
+def _heights(lines: Sequence[Line], lower: float, upper: float) -> tuple[float, float]:
+    """From the lowest model, or a quarter of the highest line below zero, to the highest line."""
+    *models, _, _ = lines
+    highest = max(_extreme(line, lower, upper, np.max) for line in lines)
+    lowest = min(0.0, *(_extreme(line, lower, upper, np.min) for line in models))
+    reach = highest if highest > 0 else max(-lowest, 0.1)
+    return max(lowest, -reach / 4) - 0.06 * reach, highest + 0.06 * reach
+
+
+def _extreme(line: Line, lower: float, upper: float, choose: Callable[[FloatArray], float]) -> float:
+    x, y = line
+    ends = np.interp([lower, min(upper, float(x[-1]))], x, y)
+    return float(choose(np.append(y[(x >= lower) & (x <= upper)], ends)))
+
+
+def describe_regret(models: Sequence[ModelResult], cost_interval: Interval) -> str:
+    """The regret of the models in words, in the middle of the costs that matter."""
+    cost = _middle(cost_interval)
+    values = [f"{m.model} {format_number(float(m.curves.regret.at(cost)[0]), 4)}" for m in models]
+    reference = float(models[0].curves.murphy.uncertainty.at(cost)[0]) / 2
+    return sentences(
+        [
+            f"Regret curves of {join_words([model.model for model in models])}: mean regret against the cost "
+            f"ratio; lower is better.{_shaded(cost_interval)}",
+            f"At cost {two(cost)}: {join_words(values)}, prevalence forecast {format_number(reference, 4)}.",
+        ]
+    )
+
+
+def describe_decision(models: Sequence[ModelResult], cost_interval: Interval) -> str:
+    """The net benefit of the models in words, in the middle of the thresholds that matter."""
+    threshold = _middle(cost_interval)
+    values = [
+        f"{m.model} {format_number(_value(m.curves.decision, m.curves.decision.net_benefit, threshold), 4)}"
+        for m in models
+    ]
+    curve = models[0].curves.decision
+    treat_all = format_number(_value(curve, curve.treat_all, threshold), 4)
+    return sentences(
+        [
+            f"Decision curves of {join_words([model.model for model in models])}: net benefit against the "
+            f"decision threshold; higher is better.{_shaded(cost_interval)}",
+            f"At threshold {two(threshold)}: {join_words(values)}, treating all {treat_all}, none 0.",
+        ]
+    )
+
+
+def _value(curve: DecisionCurve, values: FloatArray, threshold: float) -> float:
+    return float(np.interp(threshold, curve.threshold, values))
+
+
+def _middle(interval: Interval) -> float:
+    return 0.5 if interval is None else (interval[0] + interval[1]) / 2
+
+
+def _shaded(interval: Interval) -> str:
+    if interval is None:
+        return ""
+    return f" The costs that matter, {two(interval[0])} to {two(interval[1])}, are shaded."

@@ -1,0 +1,137 @@
+"""The distribution of forecasts of each model, of events above and of non-events below the axis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport._utils.formatting import counted, format_count, join_words
+from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis
+from scorereport.plots.describing import sentences, two
+from scorereport.plots.geometry import step_outline
+from scorereport.plots.style import INK, MUTED, QUIET, Look, look_of, styled
+from scorereport.plots.text import text_width, wrap
+from scorereport.plots.zoom import choose_window, window_ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.curves.fitted import Histogram
+    from scorereport.results.model_records import ModelResult
+
+_LEFT, _RIGHT, _GAP, _HEIGHT = 3.0, 3.0, 9.0, 30.0
+_LINE, _UNDER_PANEL = 4.0, 8.5
+#: Panels share their scale unless one has a peak so many times as high as another.
+_COMPARABLE = 2.5
+#: Bars up to this height leave room for a text above them.
+_UNDER_TEXT = 0.75
+_OPPOSITE = {"left": "right", "right": "left"}
+
+
+def plot_distributions(models: Sequence[ModelResult]) -> Figure:
+    """Draw the forecasts of each model, apart for events and non-events, each as shares of its class."""
+    columns = 1 if len(models) == 1 else 2
+    width = (WIDTH - _LEFT - _RIGHT - (columns - 1) * _GAP) / columns
+    window = choose_window(models)
+    with styled():
+        headings = [wrap(model.model, width * POINTS, lines=3, size=9.0, weight=600) for model in models]
+        rows = [
+            _LINE * max(map(len, headings[start : start + columns])) + 2.0
+            for start in range(0, len(models), columns)
+        ]
+        row_height = _HEIGHT + _UNDER_PANEL
+        peaks = _scales(models)
+        note = "" if len(set(peaks)) == 1 else "Heights are to the scale of each panel."
+        canvas = Canvas.of(WIDTH, sum(rows) + len(rows) * row_height + (8.0 if note else 4.0))
+        canvas.write(_LEFT, canvas.height, note, va="bottom", size=8, color=MUTED)
+        for place, model in enumerate(models):
+            row, column = divmod(place, columns)
+            left = _LEFT + column * (width + _GAP)
+            top = sum(rows[: row + 1]) + row * row_height
+            canvas.write(left, top - 2.0, "\n".join(headings[place]), va="bottom", size=9.0, weight=600)
+            axes = canvas.panel(left, top, width, _HEIGHT, apart=2)
+            label = "Forecast probability" if place + columns >= len(models) else ""
+            set_axis(axes, "x", window, list(window_ticks(window)), label)
+            axes.set_ylim(-1.05, 1.05)
+            axes.set_yticks([])
+            axes.spines["left"].set_visible(False)
+            _draw(axes, model.curves.histogram, look_of(place), peaks[place], width * POINTS)
+        return canvas.figure
+
+
+def _shares(histogram: Histogram) -> tuple[FloatArray, FloatArray]:
+    """Heights of the bars of events and of non-events: densities, or shares if bars have no width."""
+    events, others = histogram.events, histogram.n - histogram.events
+    width = histogram.upper - histogram.lower
+    per = width if (width > 0).any() else np.ones_like(width)
+    of_events, of_others = (part / max(float(part.sum()), 1e-300) / per for part in (events, others))
+    return of_events, of_others
+
+
+def _scales(models: Sequence[ModelResult]) -> list[float]:
+    """The height that fills half a panel: the same for all if they are comparable."""
+    peaks = [max(float(part.max()) for part in _shares(model.curves.histogram)) for model in models]
+    has_bars = {bool((m.curves.histogram.upper > m.curves.histogram.lower).any()) for m in models}
+    is_shared = len(has_bars) == 1 and max(peaks) <= _COMPARABLE * min(peaks)
+    return [max(peaks)] * len(peaks) if is_shared else peaks
+
+
+def _draw(axes: Axes, histogram: Histogram, look: Look, peak: float, points: float) -> None:
+    events, others = (part / peak for part in _shares(histogram))
+    for height, colour in ((events, look.colour), (-others, QUIET)):
+        if (histogram.upper > histogram.lower).any():
+            axes.fill(*step_outline(histogram.lower, histogram.upper, height), color=colour, linewidth=0)
+        else:
+            width = float(np.clip(0.35 * points / len(height), 0.5, 5.0))
+            axes.vlines(histogram.lower, 0, height, color=colour, linewidth=width)
+    axes.axhline(0, color=MUTED, linewidth=0.6)
+    texts = (
+        (0.98, "top", INK, counted(histogram.events.sum(), "event")),
+        (0.02, "bottom", MUTED, counted((histogram.n - histogram.events).sum(), "non-event")),
+    )
+    side = _emptier_side(histogram, axes.get_xlim())
+    for (y, va, colour, text), height in zip(texts, (events, others), strict=True):
+        share = text_width(text, 8) / points
+        free = [
+            ha for ha in (side, _OPPOSITE[side]) if _is_free(histogram, height, axes.get_xlim(), ha, share)
+        ]
+        ha = free[0] if free else side
+        x = 0.0 if ha == "left" else 1.0
+        axes.text(x, y, text, transform=axes.transAxes, ha=ha, va=va, size=8, color=colour)
+
+
+def _is_free(
+    histogram: Histogram, height: FloatArray, window: tuple[float, float], ha: str, share: float
+) -> bool:
+    """Whether no bar reaches a text that takes so large a share of the panel, from one of its sides on."""
+    reach = share * (window[1] - window[0])
+    is_under = histogram.lower <= window[0] + reach if ha == "left" else histogram.upper >= window[1] - reach
+    return float(height[is_under].max(initial=0.0)) <= _UNDER_TEXT
+
+
+def _emptier_side(histogram: Histogram, window: tuple[float, float]) -> str:
+    """Where text is less in the way: the side of the panel with fewer cases."""
+    middle = (histogram.lower + histogram.upper) / 2
+    is_left = middle < sum(window) / 2
+    return "left" if histogram.n[is_left].sum() <= histogram.n[~is_left].sum() else "right"
+
+
+def describe_distributions(models: Sequence[ModelResult]) -> str:
+    """Range and mean of the forecasts of each model in words."""
+    histogram = models[0].curves.histogram
+    opening = (
+        f"Distribution of the forecasts of {join_words([model.model for model in models])}, events above and "
+        f"non-events below the axis: {counted(histogram.events.sum(), 'event')} and "
+        f"{counted((histogram.n - histogram.events).sum(), 'non-event')}."
+    )
+    texts = [
+        f"{model.model} from {two(model.forecasts.minimum)} to {two(model.forecasts.maximum)}, mean "
+        f"{two(model.forecasts.mean)}, {format_count(model.forecasts.n_distinct)} distinct"
+        for model in models
+    ]
+    return sentences([opening, f"Forecasts: {'; '.join(texts)}."])

@@ -1,0 +1,244 @@
+"""A measure of all models by group, as a forest plot, and over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from scorereport._utils.formatting import common_decimals, format_count, format_number, join_words
+from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis, write_instead
+from scorereport.plots.describing import sentences
+from scorereport.plots.key import draw_key, key_height
+from scorereport.plots.label_placement import Label, Panel, label_curves
+from scorereport.plots.measures import label_of, model_names, read_values, value_limits
+from scorereport.plots.style import MUTED, PAPER, RULE, SMALL, Look, look_of, styled
+from scorereport.plots.text import text_width, wrap
+from scorereport.plots.zoom import even_ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.plots.measures import Value
+    from scorereport.results.model_records import GroupResult
+
+_HIGHEST, _LABELS, _COUNTS = 215.0, 46.0, 14.0
+_HEADS, _AXIS = 6.0, 13.0
+#: More groups that were not scored are counted, not named, in a description.
+_MOST_LISTED = 5
+_LEFT, _TOP, _PANEL_WIDTH, _PANEL_HEIGHT = 15.0, 2.0, 142.0, 66.0
+
+
+class _Rows(NamedTuple):
+    """Groups one below the other: what is known of them, and the height of a row in millimetres."""
+
+    groups: Sequence[GroupResult]
+    models: list[str]
+    values: list[dict[str, Value]]
+    labels: list[list[str]]
+    height: float
+
+    @property
+    def total(self) -> float:
+        return self.height * len(self.groups)
+
+
+def plot_groups(groups: Sequence[GroupResult], measure: str) -> Figure:
+    """Draw a measure of all models in each group, with intervals; one row for each group."""
+    label = label_of(measure, groups)
+    with styled():
+        names = model_names(groups)
+        top = key_height(names, WIDTH) + 2.0 + _HEADS
+        rows = _lay_out(groups, names, measure, _HIGHEST - top - _AXIS)
+        canvas = Canvas.of(WIDTH, top + rows.total + _AXIS)
+        draw_key(canvas, names, WIDTH)
+        left = _LABELS + _COUNTS + 4.0
+        axes = canvas.panel(left, top, WIDTH - left - 3.0, rows.total, apart=2)
+        limits = value_limits(rows.values, measure)
+        set_axis(axes, "x", limits, list(even_ticks(*limits)), label)
+        axes.set_ylim(len(groups) - 0.5, -0.5)
+        axes.set_yticks([])
+        axes.spines["left"].set_visible(False)
+        _draw_rows(axes, rows, limits)
+        _write_rows(canvas, rows, top)
+        return canvas.figure
+
+
+def _lay_out(groups: Sequence[GroupResult], models: list[str], measure: str, room: float) -> _Rows:
+    """Rows as high as their models and labels need, as far as the page has room."""
+    most = room / len(groups)
+    labels = [wrap(_name(group, groups), _LABELS * POINTS, lines=3) for group in groups]
+    wanted = max(2.6 * len(models) + 1.6, 3.4 * max(map(len, labels)) + 1.6, 5.0)
+    height = min(wanted, most)
+    fitting = max(int((height - 0.4) / 3.2), 1)
+    return _Rows(
+        groups=groups,
+        models=models,
+        values=[read_values(group, measure) for group in groups],
+        labels=[wrap(_name(group, groups), _LABELS * POINTS, lines=fitting) for group in groups],
+        height=height,
+    )
+
+
+def _name(group: GroupResult, groups: Sequence[GroupResult]) -> str:
+    is_one_column = len({other.column for other in groups}) == 1
+    return group.label if is_one_column else f"{group.column}: {group.label}"
+
+
+def _draw_rows(axes: Axes, rows: _Rows, limits: tuple[float, float]) -> None:
+    step = min(0.8 / len(rows.models), 2.8 / rows.height) if rows.models else 0.0
+    size = float(np.clip(step * rows.height * POINTS * 0.75, 2.6, 4.5))
+    for place, values in enumerate(rows.values):
+        if not values:
+            axes.text(limits[0], place, " not scored", va="center", size=SMALL, color=MUTED)
+    for place, name in enumerate(rows.models):
+        y = np.arange(len(rows.values), dtype=np.float64) + (place - (len(rows.models) - 1) / 2) * step
+        found = [_numbers(values.get(name)) for values in rows.values]
+        _draw_model(axes, np.array(found), y, look_of(place), size)
+
+
+def _numbers(value: Value | None) -> tuple[float, float, float]:
+    return (np.nan, np.nan, np.nan) if value is None else (value.value, value.lower, value.upper)
+
+
+def _draw_model(axes: Axes, found: FloatArray, y: FloatArray, look: Look, size: float) -> None:
+    """Points and intervals of one model; an arrow where an interval goes on beyond the axis."""
+    first, last = axes.get_xlim()
+    point, lower, upper = found.T
+    axes.hlines(y, np.maximum(lower, first), np.minimum(upper, last), color=look.colour, linewidth=0.7)
+    style: dict[str, Any] = {"linestyle": "none", "color": look.colour, "clip_on": False}
+    for end, is_cut, marker in ((first, lower < first, "<"), (last, upper > last, ">")):
+        axes.plot(np.full(is_cut.sum(), end), y[is_cut], marker=marker, markersize=2.5, mew=0, **style)
+    axes.plot(
+        point,
+        y,
+        marker=look.marker,
+        markersize=size,
+        mec=PAPER,
+        mew=0.3 if size > 4 else 0,
+        zorder=4,
+        **style,
+    )
+
+
+def _write_rows(canvas: Canvas, rows: _Rows, top: float) -> None:
+    """Label and number of cases of each group, left of its row."""
+    right = _LABELS + _COUNTS
+    columns = dict.fromkeys(group.column for group in rows.groups)
+    head = wrap(", ".join(columns), _LABELS * POINTS, lines=1)[0]
+    style = {"va": "center", "size": SMALL, "color": MUTED}
+    canvas.write(0.0, top - 3.0, head, **style)
+    canvas.write(right, top - 3.0, "n", ha="right", **style)
+    for place in range(len(rows.groups) + 1):
+        y = top + place * rows.height
+        canvas.line((0.0, y), (WIDTH, y), color=RULE, linewidth=0.6, zorder=0)
+    for place, (group, lines) in enumerate(zip(rows.groups, rows.labels, strict=True)):
+        y = top + (place + 0.5) * rows.height
+        canvas.write(0.0, y, "\n".join(lines), va="center", size=SMALL)
+        canvas.write(right, y, format_count(group.sample.rows), ha="right", **style)
+
+
+def plot_windows(windows: Sequence[GroupResult], measure: str) -> Figure:
+    """Draw a measure of all models over the periods, in their order, with intervals."""
+    label = label_of(measure, windows)
+    with styled():
+        names = model_names(windows)
+        values = [read_values(window, measure) for window in windows]
+        limits = value_limits(values, measure)
+        canvas = Canvas.of(WIDTH, _TOP + _PANEL_HEIGHT + 12.5)
+        axes = canvas.panel(_LEFT, _TOP, _PANEL_WIDTH, _PANEL_HEIGHT)
+        set_axis(axes, "y", limits, list(even_ticks(*limits)), label)
+        axes.set_xlim(-0.5, len(windows) - 0.5)
+        _write_periods(axes, windows)
+        if not names:
+            write_instead(axes, "No period has enough rows to be scored.")
+            return canvas.figure
+        panel = Panel(axes, _PANEL_WIDTH * POINTS, _PANEL_HEIGHT * POINTS)
+        series = [_series([row.get(name) for row in values], n, len(names)) for n, name in enumerate(names)]
+        for place, (x, y, lower, upper) in enumerate(series):
+            _draw_series(axes, x, y, (lower, upper), look_of(place))
+        whiskers = [
+            (np.repeat(x[k], 2), np.array([lower[k], upper[k]]))
+            for x, _, lower, upper in series
+            for k in range(len(x))
+        ]
+        labels = [Label(name, look_of(place)) for place, name in enumerate(names)]
+        label_curves(panel, [(x, y) for x, y, _, _ in series], labels, whiskers)
+        return canvas.figure
+
+
+def _write_periods(axes: Axes, windows: Sequence[GroupResult]) -> None:
+    """As many names of periods as fit side by side."""
+    widest = max(text_width(window.label) for window in windows) + 6
+    every = max(int(np.ceil(widest * len(windows) / (_PANEL_WIDTH * POINTS))), 1)
+    places = list(range(0, len(windows), every))
+    axes.set_xticks(places, [wrap(windows[place].label, widest * 2, lines=1)[0] for place in places])
+    axes.set_xlabel(windows[0].column)
+
+
+def _series(values: Sequence[Value | None], place: int, n: int) -> tuple[FloatArray, ...]:
+    """Places of the periods, a little apart for each model, with values and bounds."""
+    x = np.arange(len(values)) + (place - (n - 1) / 2) * min(0.6 / n, 0.12)
+    found = (
+        np.array([np.nan if value is None else getattr(value, name) for value in values])
+        for name in ("value", "lower", "upper")
+    )
+    return x, *found
+
+
+def _draw_series(
+    axes: Axes, x: FloatArray, y: FloatArray, bounds: tuple[FloatArray, FloatArray], look: Look
+) -> None:
+    axes.vlines(x, *bounds, color=look.colour, linewidth=0.7, zorder=2)
+    axes.plot(x, y, zorder=3, **look.line(1.0))
+    axes.plot(x, y, linestyle="none", marker=look.marker, markersize=4, color=look.colour, mec=PAPER, mew=0.4)
+
+
+def describe_groups(groups: Sequence[GroupResult], measure: str) -> str:
+    """Lowest and highest value of each model over the groups, and the groups not scored, in words."""
+    columns = join_words(list(dict.fromkeys(group.column for group in groups)))
+    return _describe(
+        groups, measure, f"{label_of(measure, groups)} in {len(groups)} groups by {columns}", "Groups"
+    )
+
+
+def describe_windows(windows: Sequence[GroupResult], measure: str) -> str:
+    """Lowest and highest value of each model over the periods, in words."""
+    opening = f"{label_of(measure, windows)} over {len(windows)} periods"
+    ends = f"from {windows[0].label} to {windows[-1].label}"
+    return _describe(windows, measure, f"{opening} {ends}", "Periods")
+
+
+def _describe(groups: Sequence[GroupResult], measure: str, opening: str, noun: str) -> str:
+    rows = [(group.label, read_values(group, measure)) for group in groups]
+    texts = []
+    for name in model_names(groups):
+        found = [(row[name].value, label) for label, row in rows if name in row]
+        known = sorted(pair for pair in found if np.isfinite(pair[0]))
+        if known:
+            (low, where_low), (high, where_high) = known[0], known[-1]
+            decimals = 3 if measure == "roc_auc" else common_decimals([low, high])
+            texts.append(
+                f"{name} from {format_number(low, decimals)} ({where_low}) to "
+                f"{format_number(high, decimals)} ({where_high})"
+            )
+    unscored = [label for label, row in rows if not row]
+    return sentences(
+        [
+            f"{opening}.",
+            f"{'; '.join(texts)}." if texts else "",
+            _not_scored(unscored, noun),
+        ]
+    )
+
+
+def _not_scored(labels: Sequence[str], noun: str) -> str:
+    if not labels:
+        return ""
+    more = len(labels) - _MOST_LISTED
+    named = [*labels[:_MOST_LISTED], *([f"{format_count(more)} more"] if more > 0 else [])]
+    return f"{noun} not scored: {join_words(named)}."

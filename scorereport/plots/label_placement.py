@@ -1,0 +1,244 @@
+"""Direct labels: each beside its own curve or point, away from all others and from other labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from scorereport.plots.style import INK, MUTED, ON_PAPER, SMALL, Look
+from scorereport.plots.text import text_width, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from scorereport._utils.arrays import FloatArray
+
+    Line = tuple[FloatArray, FloatArray]
+
+#: All lengths are points of paper.
+_LINE_HEIGHT, _SAMPLE, _AFTER_SAMPLE = 10.0, 18.0, 3.5
+_WIDEST = 125.0
+#: From a curve to its label; a label farther away has a hairline to its curve.
+_GAP = 3.5
+#: As much more where the label is that of a point, for its marker.
+_MARKER = 2.5
+_CLEARANCE = 2.0
+#: Beyond this, more distance from other curves is no better.
+_FAR = 20.0
+#: Beyond this, a place on a curve is seen to belong to no other.
+_APART = 15.0
+#: Directions in which a label may stand, as the place of the label's centre; the best first.
+_DIRECTIONS = np.array([(1, 0), (0.7, 0.7), (0.7, -0.7), (0, 1), (0, -1), (-0.7, 0.7), (-0.7, -0.7), (-1, 0)])
+_PENALTY = 0.6 * np.arange(len(_DIRECTIONS))
+
+
+class Label(NamedTuple):
+    """What a curve is called, how it looks, and a muted remark below its name.
+
+    The name of a curve comes with a piece of its line; that of a point has none and hides what is behind it.
+    """
+
+    name: str
+    look: Look
+    remark: str = ""
+    colour: str = INK
+    has_line: bool = True
+
+    def lines(self) -> list[str]:
+        """The text of the label, broken into lines."""
+        return [*wrap(self.name, _WIDEST), *([self.remark] if self.remark else [])]
+
+
+class _Box(NamedTuple):
+    """Where a label stands, and the place of its curve if a hairline is to lead there."""
+
+    left: float
+    bottom: float
+    width: float
+    height: float
+    anchor: tuple[float, float] | None = None
+
+
+class Panel(NamedTuple):
+    """Axes and their size on paper."""
+
+    axes: Axes
+    width: float
+    height: float
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Points of paper of one unit on each axis."""
+        (left, right), (bottom, top) = self.axes.get_xlim(), self.axes.get_ylim()
+        return self.width / (right - left), self.height / (top - bottom)
+
+    def on_paper(self, line: Line) -> FloatArray:
+        """The places of a line in points from the lower left corner, none of them outside the panel."""
+        (left, _), (bottom, _) = self.axes.get_xlim(), self.axes.get_ylim()
+        x, y = ((np.asarray(v) - low) * s for v, low, s in zip(line, (left, bottom), self.scale, strict=True))
+        dense = _dense(np.column_stack([x, y]), 4.0)
+        inside = (dense >= -1).all(axis=1) & (dense <= (self.width + 1, self.height + 1)).all(axis=1)
+        return dense[inside]
+
+
+def label_curves(
+    panel: Panel, lines: Sequence[Line], labels: Sequence[Label], obstacles: Sequence[Line] = ()
+) -> None:
+    """Write the label of each line, or of a point, beside it; nothing else stands in its place."""
+    places = [panel.on_paper(line) for line in lines]
+    others = [panel.on_paper(line) for line in obstacles]
+    boxes: list[_Box] = []
+    for number, label in enumerate(labels):
+        if len(places[number]):
+            foreign = [*places[:number], *places[number + 1 :], *others]
+            gap = _GAP if label.has_line else _GAP + _MARKER
+            boxes.append(_choose(panel, (places[number], foreign), _size(label), boxes, gap))
+            _write(panel, label, boxes[-1])
+
+
+def _size(label: Label) -> tuple[float, float]:
+    lines = label.lines()
+    sample = _SAMPLE + _AFTER_SAMPLE if label.has_line else 0.0
+    return max(map(text_width, lines)) + sample, _LINE_HEIGHT * len(lines)
+
+
+def _choose(
+    panel: Panel,
+    lines: tuple[FloatArray, list[FloatArray]],
+    size: tuple[float, float],
+    taken: list[_Box],
+    gap: float,
+) -> _Box:
+    """The box beside the curve with the most room around it, else the nearest that is free anywhere."""
+    own, elsewhere = lines[0], np.concatenate([*lines[1], np.empty((0, 2))])
+    anchors = own[:: max(len(own) // 30, 1)]
+    corner = _beside(anchors, size, gap)
+    room = _room(panel, corner, size, (own, elsewhere), taken)
+    if (room > 0).any():
+        alone = np.repeat(_isolation(anchors, elsewhere), len(_DIRECTIONS))
+        worth = np.minimum(room, _FAR) + alone - np.tile(_PENALTY, len(anchors))
+        x, y = corner[int(np.where(room > 0, worth, -np.inf).argmax())]
+        return _Box(float(x), float(y), *size)
+    corner = _everywhere(panel, size)
+    away = np.where(
+        _room(panel, corner, size, (own, elsewhere), taken) > 0, _distance(corner, size, own), np.inf
+    )
+    x, y = corner[int(away.argmin())]
+    end = own[int(np.hypot(*(own - (x + size[0] / 2, y + size[1] / 2)).T).argmin())]
+    return _Box(float(x), float(y), *size, (float(end[0]), float(end[1])))
+
+
+def _beside(anchors: FloatArray, size: tuple[float, float], gap: float) -> FloatArray:
+    """Lower left corners of boxes in all directions from each anchor."""
+    half = np.array(size) / 2
+    shift = _DIRECTIONS * gap + np.sign(_DIRECTIONS) * half - half
+    return (anchors[:, None, :] + shift[None]).reshape(-1, 2)
+
+
+def _everywhere(panel: Panel, size: tuple[float, float]) -> FloatArray:
+    """Lower left corners of boxes all over the panel."""
+    x, y = (np.arange(2.0, max(end - s, 3.0), 10.0) for end, s in zip(panel[1:], size, strict=True))
+    return np.column_stack([part.ravel() for part in np.meshgrid(x, y)])
+
+
+def _room(
+    panel: Panel,
+    corner: FloatArray,
+    size: tuple[float, float],
+    lines: tuple[FloatArray, FloatArray],
+    taken: list[_Box],
+) -> FloatArray:
+    """The distance of each box from the curves of others; 0 where it cannot stand."""
+    is_free = _is_inside(panel, corner, size)
+    for box in taken:
+        is_free &= ~_overlaps(corner, size, box)
+    room = np.zeros(len(corner))
+    own, elsewhere = (_distance(corner[is_free], size, points) for points in lines)
+    room[is_free] = np.where((own >= _CLEARANCE) & (elsewhere >= _CLEARANCE), elsewhere, 0.0)
+    return room
+
+
+def _isolation(anchors: FloatArray, elsewhere: FloatArray) -> FloatArray:
+    """How far places on a curve are from all other curves; it counts more than room does."""
+    return 2 * np.minimum(_distance(anchors, (0.0, 0.0), elsewhere), _APART)
+
+
+def _distance(corner: FloatArray, size: tuple[float, float], points: FloatArray) -> FloatArray:
+    """The distance of each box from the nearest of some points."""
+    if len(points) == 0:
+        return np.full(len(corner), np.inf)
+    beyond = [
+        np.maximum(
+            np.maximum(
+                corner[:, None, k] - points[None, :, k], points[None, :, k] - corner[:, None, k] - size[k]
+            ),
+            0,
+        )
+        for k in (0, 1)
+    ]
+    return np.asarray(np.hypot(*beyond).min(axis=1))
+
+
+def _is_inside(panel: Panel, corner: FloatArray, size: tuple[float, float]) -> NDArray[np.bool_]:
+    last = np.array([panel.width, panel.height]) - size
+    return np.asarray(((corner >= 0) & (corner <= last)).all(axis=1))
+
+
+def _overlaps(corner: FloatArray, size: tuple[float, float], box: _Box) -> NDArray[np.bool_]:
+    apart = 3.0
+    x = (corner[:, 0] < box.left + box.width + apart) & (corner[:, 0] + size[0] + apart > box.left)
+    return (
+        x & (corner[:, 1] < box.bottom + box.height + apart) & (corner[:, 1] + size[1] + apart > box.bottom)
+    )
+
+
+def _dense(points: FloatArray, step: float) -> FloatArray:
+    """Points along a line no farther apart than a step; those that are not finite are left out."""
+    points = points[np.isfinite(points).all(axis=1)]
+    if len(points) < 2:
+        return points
+    along = np.append(0.0, np.cumsum(np.hypot(*np.diff(points, axis=0).T)))
+    at = np.linspace(0, along[-1], min(int(along[-1] / step) + 2, 2000))
+    return np.column_stack([np.interp(at, along, points[:, k]) for k in (0, 1)])
+
+
+def _write(panel: Panel, label: Label, box: _Box) -> None:
+    axes, shape = panel.axes, (panel.width, panel.height)
+
+    def draw(points: Sequence[tuple[float, float]], **style: Any) -> None:
+        x, y = zip(*((x / shape[0], y / shape[1]) for x, y in points), strict=True)
+        axes.plot(x, y, transform=axes.transAxes, clip_on=False, scalex=False, scaley=False, **style)
+
+    top = box.bottom + box.height - _LINE_HEIGHT / 2
+    left = box.left + (_SAMPLE + _AFTER_SAMPLE if label.has_line else 0.0)
+    if label.has_line:
+        draw([(box.left, top), (box.left + _SAMPLE, top)], zorder=6, **label.look.line())
+    if box.anchor is not None:
+        draw([box.anchor, _nearest(box)], color=MUTED, linewidth=0.4, zorder=2)
+    lines = label.lines()
+    for number, text in enumerate(lines):
+        is_remark = bool(label.remark) and number == len(lines) - 1
+        axes.text(
+            left / shape[0],
+            (top - number * _LINE_HEIGHT) / shape[1],
+            text,
+            transform=axes.transAxes,
+            va="center_baseline",
+            size=SMALL,
+            color=MUTED if is_remark else label.colour,
+            zorder=6,
+            bbox=None if label.has_line else ON_PAPER,
+        )
+
+
+def _nearest(box: _Box) -> tuple[float, float]:
+    """The place of a box that is nearest to its anchor."""
+    x, y = box.anchor or (0.0, 0.0)
+    return (
+        float(np.clip(x, box.left, box.left + box.width)),
+        float(np.clip(y, box.bottom, box.bottom + box.height)),
+    )

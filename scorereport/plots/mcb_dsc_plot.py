@@ -1,0 +1,191 @@
+"""The MCB-DSC plot: miscalibration against discrimination, with lines of equal score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from scorereport._utils.formatting import common_decimals, format_number, join_words
+from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis
+from scorereport.plots.describing import decomposition_of, sentences
+from scorereport.plots.label_placement import Label, Panel, label_curves
+from scorereport.plots.style import INK, MUTED, MUTED_LOOK, PAPER, QUIET, SMALL, look_of, mix, styled
+from scorereport.plots.text import drop_zero, format_short, wrap
+from scorereport.plots.zoom import even_ticks
+from scorereport.scores.registry import REGISTRY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.inference.components import ComponentEstimate
+    from scorereport.plots.style import Look
+    from scorereport.reliability.decomposition import Decomposition
+    from scorereport.results.model_records import ModelResult
+
+_LEFT, _TOP, _WIDTH, _HEIGHT = 16.0, 6.0, 132.0, 82.0
+_NOTE_LINE = 3.8
+
+
+class _Point(NamedTuple):
+    """One model in the plot."""
+
+    model: str
+    look: Look
+    part: Decomposition
+    intervals: tuple[ComponentEstimate, ...]
+
+    @property
+    def place(self) -> tuple[float, float]:
+        return self.part.miscalibration, self.part.discrimination
+
+    @property
+    def bounds(self) -> list[tuple[float, float]]:
+        """Intervals of MCB and DSC; NaN where there is none."""
+        found = {estimate.component: (estimate.lower, estimate.upper) for estimate in self.intervals}
+        return [found.get(name, (np.nan, np.nan)) for name in ("miscalibration", "discrimination")]
+
+
+def plot_components(models: Sequence[ModelResult], score: str = "brier") -> Figure:
+    """Draw discrimination against miscalibration: the best models are high and to the left."""
+    points = _points(models, score)
+    finite = [point for point in points if np.isfinite(point.place).all()]
+    with styled():
+        notes = _lines_on_infinite(points)
+        canvas = Canvas.of(WIDTH, _TOP + _HEIGHT + 13.0 + _NOTE_LINE * len(notes))
+        axes = canvas.panel(_LEFT, _TOP, _WIDTH, _HEIGHT, apart=4)
+        limits = _limits(finite)
+        for which, limit, label in zip(
+            "xy", limits, ("Miscalibration (MCB)", "Discrimination (DSC)"), strict=True
+        ):
+            set_axis(axes, which, (0.0, limit), list(even_ticks(0.0, limit)), label)
+        _draw_equal_scores(axes, points[0].part, limits)
+        for point in finite:
+            _draw_point(axes, point)
+        axes.plot(0, 0, marker="o", markersize=4.5, color=PAPER, mec=INK, mew=0.8, clip_on=False, zorder=6)
+        _write_names(axes, finite)
+        for line, text in enumerate(notes):
+            canvas.write(_LEFT, _TOP + _HEIGHT + 13.0 + line * _NOTE_LINE, text, size=SMALL, color=MUTED)
+        return canvas.figure
+
+
+def _points(models: Sequence[ModelResult], score: str) -> list[_Point]:
+    return [
+        _Point(
+            model=model.model,
+            look=look_of(place),
+            part=decomposition_of(model.scores, score),
+            intervals=tuple(c for c in model.scores.components if c.measure == score),
+        )
+        for place, model in enumerate(models)
+    ]
+
+
+def _limits(points: Sequence[_Point]) -> tuple[float, float]:
+    """Axes that hold all points, and their intervals unless those are out of all proportion."""
+    limits = []
+    for axis in (0, 1):
+        values = [point.place[axis] for point in points]
+        upper = [point.bounds[axis][1] for point in points if np.isfinite(point.bounds[axis][1])]
+        largest = max(values, default=0.0)
+        limits.append(1.12 * max(largest, min(max(upper, default=0.0), 2.5 * largest)))
+    smallest = 0.02 * max(limits)
+    x, y = (limit if limit > smallest else smallest or 1.0 for limit in limits)
+    return x, y
+
+
+def _draw_equal_scores(axes: Axes, part: Decomposition, limits: tuple[float, float]) -> None:
+    """Lines on which MCB - DSC is the same, and so is the score; labelled where they leave the panel."""
+    sign = -1 if part.higher_is_better else 1
+    lower, upper = sorted(part.uncertainty + sign * gain for gain in (limits[0], -limits[1]))
+    scores = even_ticks(lower if part.higher_is_better else max(lower, 0.0), upper, 8)
+    decimals = max(len(format_short(float(score)).partition(".")[2]) for score in scores)
+    name = _label(part.name)
+    for score in scores:
+        gain = sign * (part.uncertainty - float(score))  # DSC - MCB
+        start, end = (max(-gain, 0.0), max(gain, 0.0)), _leaves(gain, limits)
+        if end[0] - start[0] < 0.02 * limits[0]:
+            continue
+        axes.plot(*zip(start, end, strict=True), color=QUIET, linewidth=0.6, zorder=1)
+        text = drop_zero(format_number(float(score), decimals)) if score else "0"
+        at_top = end[1] >= limits[1] * (1 - 1e-9)
+        offset, ha, va = ((0, 3), "center", "bottom") if at_top else ((3, 0), "left", "center")
+        if name and not at_top:  # the margin has no room for the name
+            offset, ha, va = (0, 2), "right", "bottom"
+        style: dict[str, Any] = {"size": 7.5, "color": MUTED, "annotation_clip": False}
+        label = f"{name} {text}".strip()
+        axes.annotate(label, end, offset, textcoords="offset points", ha=ha, va=va, **style)
+        name = ""
+
+
+def _leaves(gain: float, limits: tuple[float, float]) -> tuple[float, float]:
+    """Where the line DSC = MCB + gain leaves the panel."""
+    x = min(limits[0], limits[1] - gain)
+    return x, x + gain
+
+
+def _draw_point(axes: Axes, point: _Point) -> None:
+    for line in _cross(point):
+        x, y = (np.append(ends, middle) for ends, middle in zip(line, point.place, strict=True))
+        axes.plot(x[1:], y[1:], color=mix(point.look.colour, 0.6), linewidth=0.5, linestyle=(0, (0.8, 2)))
+        axes.plot(*line, color=mix(point.look.colour, 0.6), linewidth=0.8, zorder=3)
+    style: dict[str, Any] = {"marker": point.look.marker, "markersize": 5.5, "color": point.look.colour}
+    axes.plot(*point.place, mec=PAPER, mew=0.5, zorder=5, clip_on=False, **style)
+
+
+def _write_names(axes: Axes, points: Sequence[_Point]) -> None:
+    """Names beside their points, apart from all points and intervals."""
+    panel = Panel(axes, _WIDTH * POINTS, _HEIGHT * POINTS)
+    places = [(np.array([p.place[0]]), np.array([p.place[1]])) for p in points]
+    crosses = [line for point in points for line in _cross(point)]
+    origin = (np.zeros(1), np.zeros(1))
+    labels = [Label(p.model, p.look, has_line=False) for p in points]
+    labels.append(Label("prevalence forecast", MUTED_LOOK, colour=MUTED, has_line=False))
+    label_curves(panel, [*places, origin], labels, crosses)
+
+
+def _cross(point: _Point) -> list[tuple[FloatArray, FloatArray]]:
+    """The intervals of a point as lines through it."""
+    (x, y), (of_mcb, of_dsc) = point.place, point.bounds
+    return [(np.array(of_mcb), np.full(2, y)), (np.full(2, x), np.array(of_dsc))]
+
+
+def _lines_on_infinite(points: Sequence[_Point]) -> list[str]:
+    text = _on_infinite(points)
+    return wrap(text, (WIDTH - _LEFT) * POINTS, lines=6) if text else []
+
+
+def _on_infinite(points: Sequence[_Point]) -> str:
+    infinite = [point.model for point in points if not np.isfinite(point.place).all()]
+    return f"Not shown, as the score is infinite: {join_words(infinite)}." if infinite else ""
+
+
+def describe_components(models: Sequence[ModelResult], score: str = "brier") -> str:
+    """Miscalibration, discrimination and score of each model in words."""
+    points = _points(models, score)
+    finite = [point for point in points if np.isfinite(point.place).all()]
+    label = _label(score)
+    decimals = common_decimals(value for point in finite for value in point.place)
+    texts = [
+        f"{p.model} MCB {format_number(p.place[0], decimals)}, DSC {format_number(p.place[1], decimals)}, "
+        f"score {format_number(p.part.score, decimals)}"
+        for p in finite
+    ]
+    uncertainty = format_number(points[0].part.uncertainty, decimals)
+    return sentences(
+        [
+            f"Miscalibration against discrimination of {join_words([p.model for p in points])} by the "
+            f"{label}, with lines of equal score; the prevalence forecast is at the origin, with score "
+            f"{uncertainty}.",
+            f"{'; '.join(texts)}." if texts else "",
+            _on_infinite(points),
+        ]
+    )
+
+
+def _label(score: str) -> str:
+    return REGISTRY[score].label if score in REGISTRY else score

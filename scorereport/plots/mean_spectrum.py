@@ -1,0 +1,109 @@
+"""The spectrum of the generalised mean: model and source from cautious to generous averages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport._utils.formatting import join_words
+from scorereport.plots.canvas import POINTS, set_axis
+from scorereport.plots.describing import sentences, two
+from scorereport.plots.label_placement import Label, Panel, label_curves
+from scorereport.plots.panel_grid import wide_panels
+from scorereport.plots.style import MUTED, PAPER, QUIET, SMALL, Look, look_of, styled
+from scorereport.plots.zoom import even_ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.inference.scale_results import Scaled, ScaleResult
+    from scorereport.plots.label_placement import Line
+    from scorereport.plots.panel_grid import PanelGrid
+
+_DASHES = (3.0, 1.6)
+#: Height of the names of the marks, in points.
+_HEAD = 11.0
+_ALIGN = {"robustness": "right", "accuracy": "center", "decisiveness": "center"}
+
+
+def plot_spectrum(models: Sequence[Scaled], *, first: int = 0) -> Figure:
+    """Draw the generalised mean of model and source over its exponent, in equal-count bins.
+
+    `first` is the place of the first model among all, which sets its colour.
+    """
+    with styled():
+        grid = wide_panels([model.model for model in models])
+        results = [model.scale[0] for model in models]
+        limits = _limits(results)
+        canvas = grid.canvas()
+        for place, result in enumerate(results):
+            axes = grid.panel(canvas, place)
+            _set_axes(axes, grid, place, limits)
+            _draw(axes, grid, result, look_of(first + place))
+        return canvas.figure
+
+
+def _set_axes(axes: Axes, grid: PanelGrid, place: int, limits: tuple[float, float]) -> None:
+    set_axis(axes, "x", (-2.0, 2.0), (-2, -1, 0, 1, 2), "Exponent m" if grid.is_lowest(place) else "")
+    label = "Generalised mean" if grid.is_leftmost(place) else ""
+    set_axis(axes, "y", limits, list(even_ticks(*limits)), label)
+    if not grid.is_leftmost(place):
+        axes.set_yticklabels([])
+
+
+def _limits(results: Sequence[ScaleResult]) -> tuple[float, float]:
+    values = np.concatenate([np.append(r.spectrum_model, r.spectrum_source) for r in results])
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    room = max(high - low, 0.02)
+    return max(low - 0.15 * room, 0.0), min(high + 0.25 * room, 1.25)
+
+
+def _draw(axes: Axes, grid: PanelGrid, result: ScaleResult, look: Look) -> None:
+    m = result.spectrum_exponent
+    bottom, top = axes.get_ylim()
+    panel = Panel(axes, grid.width * POINTS, grid.height * POINTS)
+    dashed = Look(colour=look.colour, tint=look.tint, dashes=_DASHES, marker=look.marker)
+    solid = Look(colour=look.colour, tint=look.tint, dashes=(), marker=look.marker)
+    heads = [_write_mark(axes, panel, name, result, look) for name in _ALIGN]
+    axes.plot(m, result.spectrum_source, zorder=3, **dashed.line(1.0))
+    axes.plot(m, result.spectrum_model, zorder=3, **solid.line())
+    rules: list[tuple[FloatArray, FloatArray]] = [
+        (np.full(2, getattr(result, name).exponent), np.array([bottom, top])) for name in _ALIGN
+    ]
+    lines = [(m, result.spectrum_model), (m, result.spectrum_source)]
+    label_curves(panel, lines, [Label("model", solid), Label("source", dashed)], [*rules, *heads])
+
+
+def _write_mark(axes: Axes, panel: Panel, name: str, result: ScaleResult, look: Look) -> Line:
+    """A hairline at the exponent of a mark, with its name on top; return the line that the name fills."""
+    mark, (bottom, top) = getattr(result, name), axes.get_ylim()
+    end = top - _HEAD / panel.scale[1]
+    axes.vlines(mark.exponent, bottom, end, color=QUIET, linewidth=0.6, zorder=1)
+    axes.text(mark.exponent, top, name, ha=_ALIGN[name], va="top", size=SMALL, color=MUTED)
+    style: dict[str, Any] = {"marker": "o", "markersize": 4.0, "mec": look.colour, "mew": 0.7}
+    for value, fill in ((mark.source.value, PAPER), (mark.model.value, look.colour)):
+        axes.plot(mark.exponent, value, mfc=fill, zorder=4, clip_on=False, **style)
+    return np.array([-2.0, 2.0]), np.full(2, top - _HEAD / 2 / panel.scale[1])
+
+
+def describe_spectrum(models: Sequence[Scaled]) -> str:
+    """The ends of both curves of each model in words."""
+    opening = (
+        f"Generalised mean of the probabilities of what came, of {join_words([m.model for m in models])}, "
+        "over its exponent from −2, which heeds the smallest probabilities, to 2; solid the model, dashed "
+        "the source."
+    )
+    return sentences([opening, *(_describe(model.model, model.scale[0]) for model in models)])
+
+
+def _describe(name: str, result: ScaleResult) -> str:
+    model, source = result.spectrum_model, result.spectrum_source
+    return (
+        f"{name}: the model rises from {two(model[0])} to {two(model[-1])}, the source from {two(source[0])} "
+        f"to {two(source[-1])}."
+    )

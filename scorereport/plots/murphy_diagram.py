@@ -1,0 +1,162 @@
+"""Murphy diagrams of all models, and of the differences between them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport._utils.formatting import format_level, format_number, join_words
+from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis
+from scorereport.plots.describing import sentences, two
+from scorereport.plots.geometry import knotted_line, simplify
+from scorereport.plots.label_placement import Label, Panel, label_curves
+from scorereport.plots.style import HEAVY, INK, MUTED, MUTED_LOOK, SIZE, look_of, mix, styled
+from scorereport.plots.text import shorten, wrap
+from scorereport.plots.zoom import UNIT, choose_window, even_ticks, window_ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.figure import Figure
+
+    from scorereport.curves.murphy import MurphyCurve
+    from scorereport.inference.dominance import MurphyDifference
+    from scorereport.results.model_records import ModelResult
+
+_LEFT, _TOP, _WIDTH, _HEIGHT = 14.0, 2.0, 143.0, 76.0
+_SMALL_LEFT, _RIGHT, _GAP, _SMALL_HEIGHT, _HEADING = 15.0, 3.0, 11.0, 38.0, 9.0
+_ROW = _HEADING + _SMALL_HEIGHT + 7.0
+_MOST_PANELS = 6
+
+
+def plot_murphy(models: Sequence[ModelResult]) -> Figure:
+    """Draw the mean elementary score of each model at every cost, and of the prevalence forecast."""
+    with styled():
+        canvas = Canvas.of(WIDTH, _TOP + _HEIGHT + 12.5)
+        axes = canvas.panel(_LEFT, _TOP, _WIDTH, _HEIGHT)
+        reference = models[0].curves.murphy.uncertainty
+        lines = [knotted_line(curve) for curve in (*(m.curves.murphy.score for m in models), reference)]
+        top = 1.06 * max(float(y.max()) for _, y in lines) or 1.0
+        window = choose_window(models)
+        set_axis(axes, "x", window, list(window_ticks(window)), "Cost ratio θ")
+        set_axis(axes, "y", (0.0, top), list(even_ticks(0.0, top)), "Mean elementary score")
+        panel = Panel(axes, _WIDTH * POINTS, _HEIGHT * POINTS)
+        labels = [
+            *(Label(model.model, look_of(place)) for place, model in enumerate(models)),
+            Label("prevalence forecast", MUTED_LOOK, colour=MUTED),
+        ]
+        for line, label in reversed(list(zip(lines, labels, strict=True))):
+            axes.plot(*simplify(*line, panel.scale), **label.look.line())
+        label_curves(panel, lines, labels)
+        return canvas.figure
+
+
+def describe_murphy(models: Sequence[ModelResult]) -> str:
+    """The heights of the curves in words."""
+    reference = models[0].curves.murphy.uncertainty
+    peaks = [f"{model.model} {_peak(model.curves.murphy.score)}" for model in models]
+    return sentences(
+        [
+            f"Murphy diagram of {join_words([model.model for model in models])}: mean elementary score "
+            "against the cost ratio θ; lower is better.",
+            f"Highest values: {join_words(peaks)}; prevalence forecast {_peak(reference)}.",
+            _where_worse(models),
+        ]
+    )
+
+
+def _peak(curve: MurphyCurve) -> str:
+    theta, limits = curve.theta, np.maximum(curve.left, curve.right)
+    highest = int(limits.argmax())
+    return f"{format_number(float(limits[highest]), 3)} at θ {two(float(theta[highest]))}"
+
+
+def _where_worse(models: Sequence[ModelResult]) -> str:
+    """At which costs a model loses against the prevalence forecast."""
+    grid = np.linspace(0.01, 0.99, 99)
+    found = []
+    for model in models:
+        curves = model.curves.murphy
+        worse = grid[curves.score.at(grid) > curves.uncertainty.at(grid) + 1e-12]
+        if len(worse):
+            found.append(f"{model.model} between {two(float(worse[0]))} and {two(float(worse[-1]))}")
+    return f"Worse than the prevalence forecast at some costs: {join_words(found)}." if found else ""
+
+
+def plot_murphy_differences(differences: Sequence[MurphyDifference]) -> Figure:
+    """Draw Murphy differences of pairs of models with their bounds, at most six."""
+    shown = differences[:_MOST_PANELS]
+    columns = min(len(shown), 2)
+    width = (WIDTH - _SMALL_LEFT - _RIGHT - (columns - 1) * _GAP) / columns
+    with styled():
+        canvas = Canvas.of(WIDTH, -(-len(shown) // columns) * _ROW + 5.0)
+        reach = _reach(shown)
+        for place, difference in enumerate(shown):
+            row, column = divmod(place, columns)
+            left, top = _SMALL_LEFT + column * (width + _GAP), row * _ROW + _HEADING
+            axes = canvas.panel(left, top, width, _SMALL_HEIGHT)
+            is_lowest = place + columns >= len(shown)
+            set_axis(axes, "x", UNIT, list(window_ticks(UNIT)), "Cost ratio θ" if is_lowest else "")
+            ticks = list(even_ticks(-reach, reach, 4))
+            set_axis(axes, "y", (-reach, reach), ticks, "" if column else "Difference")
+            if column:
+                axes.set_yticklabels([])
+            _draw_difference(Panel(axes, width * POINTS, _SMALL_HEIGHT * POINTS), difference)
+            canvas.write(left, top - 1.5, _pair(difference, width), va="bottom", size=SIZE, weight=HEAVY)
+        return canvas.figure
+
+
+def _pair(difference: MurphyDifference, width: float) -> str:
+    """Both names, each short enough that they fit on two lines."""
+    names = [
+        shorten(name, width * POINTS - 26, size=SIZE, weight=HEAVY)
+        for name in (difference.first, difference.second)
+    ]
+    return "\n".join(wrap(" − ".join(names), width * POINTS, lines=2, size=SIZE, weight=HEAVY))
+
+
+def _reach(differences: Sequence[MurphyDifference]) -> float:
+    bounds = [
+        np.abs(np.concatenate([d.difference, d.simultaneous_lower, d.simultaneous_upper]))
+        for d in differences
+    ]
+    largest = float(np.nanmax(np.concatenate(bounds)))
+    return 1.3 * largest or 1.0
+
+
+def _draw_difference(panel: Panel, difference: MurphyDifference) -> None:
+    axes, scale = panel.axes, panel.scale
+    theta, look = difference.theta, look_of(0)
+    for lower, upper, colour in (
+        (difference.simultaneous_lower, difference.simultaneous_upper, mix(look.colour, 0.13)),
+        (difference.lower, difference.upper, mix(look.colour, 0.3)),
+    ):
+        if np.isfinite(lower).all():
+            x, y = simplify(np.append(theta, theta[::-1]), np.append(lower, upper[::-1]), scale)
+            axes.fill(x, y, color=colour, linewidth=0)
+    axes.plot(UNIT, (0, 0), color=INK, linewidth=0.5)
+    axes.plot(*simplify(theta, difference.difference, scale), color=look.colour, linewidth=1.2)
+    place, ha = (0.01, "left") if _is_quieter_left(difference) else (0.99, "right")
+    for name, height, side in ((difference.second, 0.97, "top"), (difference.first, 0.03, "bottom")):
+        text = f"{shorten(name, 0.6 * panel.width, size=7.5)} better"
+        axes.text(place, height, text, transform=axes.transAxes, ha=ha, va=side, size=7.5, color=MUTED)
+
+
+def _is_quieter_left(difference: MurphyDifference) -> bool:
+    """Whether the left half of a panel has more room for text than the right one."""
+    size, left = np.abs(difference.difference), difference.theta < 0.5
+    return float(size[left].max()) <= float(size[~left].max())
+
+
+def describe_murphy_differences(differences: Sequence[MurphyDifference]) -> str:
+    """What the differences and their bands tell, one sentence for each pair shown."""
+    shown = differences[:_MOST_PANELS]
+    pairs = join_words([f"{d.first} minus {d.second}" for d in shown])
+    opening = (
+        f"Differences of mean elementary scores against the cost ratio θ, {pairs}, with pointwise and "
+        f"simultaneous {format_level(shown[0].level)} bounds; below zero the first is better."
+    )
+    alone = [f"Each band holds for its pair alone, not for all {len(differences)} pairs at once."]
+    several = alone if len(differences) > 1 else []
+    return sentences([opening, *several, *(difference.sentence for difference in shown)])

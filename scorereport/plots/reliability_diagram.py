@@ -1,0 +1,157 @@
+"""The CORP reliability diagram: curve, bands, forecasts and the decomposition of the Brier score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport._utils.formatting import (
+    common_decimals,
+    format_level,
+    format_number,
+    format_percent,
+    join_words,
+)
+from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis
+from scorereport.plots.describing import sentences, two
+from scorereport.plots.reliability_guide import write_guide
+from scorereport.plots.reliability_panel import Common, ReliabilityPanel, bands_of, components_of
+from scorereport.plots.style import HEADING, HEAVY, look_of, styled
+from scorereport.plots.text import wrap
+from scorereport.plots.zoom import UNIT, choose_window, window_ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.figure import Figure
+
+    from scorereport.results.model_records import ModelResult
+
+_LINE_OF_HEADING = 4.0
+_LEFT, _RIGHT, _GAP, _TOP = 14.0, 3.0, 9.0, 1.0
+_UNDER_HEADING, _UNDER_PANEL, _AXIS_LABEL = 2.5, 7.5, 4.5
+#: Height of a figure that leaves room for its caption on a page.
+_HIGHEST = 208.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Grid:
+    """Where the panels are: squares in columns, with a heading above each row."""
+
+    columns: int
+    side: float
+    headings: tuple[float, ...]
+
+    @property
+    def width(self) -> float:
+        return _LEFT + self.columns * self.side + (self.columns - 1) * _GAP + _RIGHT
+
+    @property
+    def height(self) -> float:
+        return self.top(len(self.headings)) + _AXIS_LABEL
+
+    def top(self, row: int) -> float:
+        """Where a row begins, its heading included."""
+        return _TOP + sum(self.headings[:row]) + row * (_UNDER_HEADING + self.side + _UNDER_PANEL)
+
+    def corner(self, place: int) -> tuple[float, float]:
+        """Left and top of the panel at a place."""
+        row, column = divmod(place, self.columns)
+        left = _LEFT + column * (self.side + _GAP)
+        return left, self.top(row) + self.headings[row] + _UNDER_HEADING
+
+
+def plot_reliability(models: Sequence[ModelResult], *, prevalence: float) -> Figure:
+    """Draw the reliability diagram of each model in a panel of its own, all on the same axes."""
+    with styled():
+        decimals = common_decimals(value for model in models for value in components_of(model))
+        common, grid = Common(choose_window(models), prevalence, decimals), _choose_grid(models)
+        canvas = Canvas.of(grid.width, grid.height)
+        for place in range(len(models)):
+            _draw_panel(canvas, grid, place, models, common)
+        if len(models) % grid.columns and grid.columns == 2:
+            write_guide(canvas, grid.corner(len(models)), grid.side, models)
+        return canvas.figure
+
+
+def _choose_grid(models: Sequence[ModelResult]) -> _Grid:
+    """One large panel, else two columns, else three where two would be too long for a page."""
+    if len(models) == 1:
+        return _with_headings(models, 1, 103.0)
+    columns = 2 if len(models) <= 6 else 3
+    widest = (WIDTH - _LEFT - _RIGHT - (columns - 1) * _GAP) / columns
+    rows = -(-len(models) // columns)
+    room = _HIGHEST / rows - _UNDER_HEADING - _UNDER_PANEL - _LINE_OF_HEADING - _AXIS_LABEL / rows
+    return _with_headings(models, columns, max(min(widest, room), 40.0))
+
+
+def _with_headings(models: Sequence[ModelResult], columns: int, side: float) -> _Grid:
+    lines = [len(_heading(model, side)) for model in models]
+    rows = [max(lines[start : start + columns]) for start in range(0, len(lines), columns)]
+    return _Grid(columns=columns, side=side, headings=tuple(_LINE_OF_HEADING * n for n in rows))
+
+
+def _heading(model: ModelResult, side: float) -> list[str]:
+    return wrap(model.model, side * POINTS, lines=4, size=HEADING, weight=HEAVY)
+
+
+def _draw_panel(
+    canvas: Canvas, grid: _Grid, place: int, models: Sequence[ModelResult], common: Common
+) -> None:
+    left, top = grid.corner(place)
+    axes = canvas.panel(left, top, grid.side, grid.side)
+    text = "\n".join(_heading(models[place], grid.side))
+    canvas.write(left, top - _UNDER_HEADING, text, va="bottom", size=HEADING, weight=HEAVY)
+    is_lowest, is_leftmost = place + grid.columns >= len(models), place % grid.columns == 0
+    ticks = list(window_ticks(common.window))
+    set_axis(axes, "x", common.window, ticks, "Forecast probability" if is_lowest else "")
+    set_axis(axes, "y", common.window, ticks, "Observed frequency" if is_leftmost else "")
+    if not is_leftmost:
+        axes.set_yticklabels([])
+    ReliabilityPanel(axes, grid.side * POINTS, models[place], look_of(place), common).draw()
+
+
+def describe_reliability(models: Sequence[ModelResult], *, prevalence: float) -> str:
+    """The diagrams in words: where the curves run, where they leave their bands, and the components."""
+    window = choose_window(models)
+    shown = "" if window == UNIT else f" The axes show {two(window[0])} to {two(window[1])}."
+    opening = (
+        f"Reliability diagram of {join_words([model.model for model in models])}: observed frequency against "
+        f"forecast probability, where the diagonal is perfect calibration; {format_percent(prevalence)} "
+        f"of cases are events.{shown}"
+    )
+    return sentences([opening, "; ".join(_describe(model) for model in models) + "."])
+
+
+def _describe(model: ModelResult) -> str:
+    curve, numbers = model.curves.reliability, components_of(model)
+    mcb, dsc, unc = (format_number(value, common_decimals(numbers)) for value in numbers)
+    if curve.forecast[0] == curve.forecast[-1]:
+        run = f"one forecast, {two(curve.forecast[0])}, observed {two(curve.cep[0])}"
+    else:
+        run = (
+            f"the curve runs from {two(curve.cep[0])} at forecast {two(curve.forecast[0])} "
+            f"to {two(curve.cep[-1])} at {two(curve.forecast[-1])}"
+        )
+    return f"{model.model}: {run}{_outside(model)}, MCB {mcb}, DSC {dsc}, UNC {unc}"
+
+
+def _outside(model: ModelResult) -> str:
+    """Where the curve is outside the pointwise band, in words."""
+    found = bands_of(model, "pointwise")
+    if not found:
+        return ""
+    band, curve, histogram = found[0], model.curves.reliability, model.curves.histogram
+    middle = (histogram.lower + histogram.upper) / 2
+    cep = np.interp(middle, curve.forecast, curve.cep)
+    lower, upper = band.at(np.clip(middle, band.x[0], band.x[-1]))
+    parts = []
+    for outside, where in ((cep > upper, "above"), (cep < lower, "below")):
+        if outside.any():
+            share = format_percent(histogram.n[outside].sum() / histogram.n.sum())
+            ends = f"between {two(middle[outside][0])} and {two(middle[outside][-1])}"
+            parts.append(f"{where} it for {share} of cases with forecasts {ends}")
+    what = join_words(parts) if parts else "inside it for all cases"
+    return f", against the {format_level(band.level)} band it lies {what}"

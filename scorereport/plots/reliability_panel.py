@@ -1,0 +1,249 @@
+"""One panel of a reliability diagram: curve, bands, forecasts and numbers of one model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from scorereport._utils.formatting import format_number, format_percent
+from scorereport.plots.describing import decomposition_of
+from scorereport.plots.geometry import band_lines, cut_line, flat_runs, simplify, step_outline
+from scorereport.plots.style import MUTED, ON_PAPER, QUIET, SMALL, Look, mix
+from scorereport.plots.text import drop_zero, format_short
+from scorereport.plots.zoom import UNIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matplotlib.axes import Axes
+
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.curves.fitted import Histogram, ReliabilityCurve
+    from scorereport.plots.zoom import Window
+    from scorereport.reliability.bands import Band
+    from scorereport.results.model_records import ModelScores
+
+THICK = 2.3
+_THIN = 0.9
+#: Shorter level parts are drawn thin: they would look like dots.
+_SHORTEST = 2 * THICK
+#: More discrete forecasts than these have no dot each.
+_MOST_DOTS = 60
+_VEIL = 0.2
+#: A panel of which a side is longer than this, in points, has room for words.
+_LARGE = 250.0
+#: Share of a panel's height that the highest bar of the histogram takes.
+_BARS = 0.13
+#: Width and height of the numbers in a panel, in points.
+_BOX = (56.0, 33.0)
+
+
+class HasCurves(Protocol):
+    """The two parts of a diagram."""
+
+    @property
+    def reliability(self) -> ReliabilityCurve:
+        """The curve."""
+
+    @property
+    def histogram(self) -> Histogram:
+        """The forecasts."""
+
+
+class HasDiagram(Protocol):
+    """What a diagram shows: of a binary model, or of a binary view of a model of K classes."""
+
+    @property
+    def scores(self) -> ModelScores:
+        """The numbers, the decomposition of the Brier score among them."""
+
+    @property
+    def curves(self) -> HasCurves:
+        """Curve and forecasts."""
+
+    @property
+    def bands(self) -> tuple[Band, ...]:
+        """The bands."""
+
+
+class Common(NamedTuple):
+    """What all panels of a figure share."""
+
+    window: Window
+    prevalence: float
+    decimals: int
+
+
+def outline_style(look: Look) -> dict[str, Any]:
+    """The quiet line of a simultaneous band."""
+    return {"color": mix(look.colour, 0.55), "linewidth": 0.6, "linestyle": (0, (3.5, 2.5))}
+
+
+class ReliabilityPanel(NamedTuple):
+    """One diagram: its axes, the size of a side in points, and what is drawn there."""
+
+    axes: Axes
+    side: float
+    model: HasDiagram
+    look: Look
+    common: Common
+
+    @property
+    def window(self) -> Window:
+        """The part of the unit interval that is shown."""
+        return self.common.window
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """Points of paper of one unit of probability."""
+        scale = self.side / (self.window[1] - self.window[0])
+        return scale, scale
+
+    def draw(self, *, with_numbers: bool = True) -> None:
+        """Draw everything, the quiet parts first; a small panel may leave the numbers to its heading."""
+        for band in bands_of(self.model, "pointwise"):
+            self._fill(band)
+        for band in bands_of(self.model, "simultaneous"):
+            self._outline(band)
+        self._draw_histogram()
+        self.axes.plot(self.window, self.window, color=MUTED, linewidth=0.6, clip_on=False)
+        self._mark_prevalence()
+        self._draw_curve()
+        if with_numbers:
+            self._write_numbers()
+        self._write_what_is_beyond()
+
+    def _fill(self, band: Band) -> None:
+        (x, lower), (x_upper, upper) = (simplify(*line, self.scale) for line in self._bounds(band))
+        if x[-1] == x[0]:
+            half = 4 / self.scale[0]
+            x, x_upper = (np.array([x[0] - half, x[0] + half]) for _ in range(2))
+            lower, upper = lower[[0, 0]], upper[[0, 0]]
+        # a veil, not a tint: the forecasts are seen through it
+        places = np.append(x, x_upper[::-1]), np.append(lower, upper[::-1])
+        self.axes.fill(*places, color=self.look.colour, alpha=_VEIL, linewidth=0, zorder=1.5)
+
+    def _outline(self, band: Band) -> None:
+        for line in self._bounds(band):
+            x, bound = simplify(*line, self.scale)
+            if x[-1] == x[0]:  # one forecast has room for a mark only
+                half = 4 / self.scale[0]
+                x, bound = np.array([x[0] - half, x[0] + half]), bound[[0, 0]]
+            self.axes.plot(x, bound, zorder=2, **outline_style(self.look))
+
+    def _bounds(self, band: Band) -> list[tuple[FloatArray, FloatArray]]:
+        """Both bounds of a band between the smallest and the largest forecast: elsewhere are no cases."""
+        forecast = self.model.curves.reliability.forecast
+        return [cut_line(*line, forecast[0], forecast[-1]) for line in band_lines(band)]
+
+    def _draw_histogram(self) -> None:
+        histogram = self.model.curves.histogram
+        base, height = self.window[0], _BARS * (self.window[1] - self.window[0])
+        bars = histogram.n / histogram.n.max() * height
+        if (histogram.upper > histogram.lower).any():
+            x, y = step_outline(histogram.lower, histogram.upper, bars)
+            self.axes.fill(x, base + y, color=QUIET, linewidth=0, zorder=1)
+        else:
+            width = float(np.clip(0.35 * self.side / len(bars), 0.5, 4.0))
+            stems = self.axes.vlines(histogram.lower, base, base + bars, color=QUIET, linewidth=width)
+            stems.set(clip_on=self.window != UNIT, zorder=1)
+
+    def _draw_curve(self) -> None:
+        curve = self.model.curves.reliability
+        x, y = simplify(curve.forecast, curve.cep, self.scale)
+        colour = self.look.colour
+        style: dict[str, Any] = {"color": colour, "solid_joinstyle": "round", "clip_on": self.window != UNIT}
+        self.axes.plot(x, y, linewidth=_THIN, zorder=4, **style)
+        flat = flat_runs(curve.forecast, curve.cep, _SHORTEST / self.scale[0])
+        self.axes.plot(*flat, linewidth=THICK, zorder=5, **style)
+        if curve.forecast_type == "discrete" and len(curve.forecast) <= _MOST_DOTS:
+            size = 4.5 if len(curve.forecast) == 1 else 3.2
+            self.axes.plot(curve.forecast, curve.cep, "o", ms=size, mew=0, zorder=5, **style)
+
+    def _mark_prevalence(self) -> None:
+        """Small marks on both axes, named where a large panel has room for it."""
+        prevalence, (lower, upper) = self.common.prevalence, self.window
+        if not lower <= prevalence <= upper:
+            return
+        for x, y, marker in ((lower, prevalence, ">"), (prevalence, lower, "^")):
+            self.axes.plot(x, y, marker=marker, color=MUTED, ms=3, mew=0, clip_on=False, zorder=3)
+        height, text = self._height_of_prevalence(), f"prevalence {format_short(prevalence, 3)}"
+        is_large = self.side > _LARGE and _BARS + 0.03 < height < 0.97
+        if is_large and self._crowd(0.0, height + 0.02, 0.24, 0.04) == 0:
+            style: dict[str, Any] = {"transform": self.axes.transAxes, "size": 7.5, "color": MUTED}
+            self.axes.text(0.018, height, text, va="center_baseline", **style)
+
+    def _write_numbers(self) -> None:
+        numbers = dict(zip(("MCB", "DSC", "UNC"), components_of(self.model), strict=True))
+        left, top = self._emptier_corner()
+        for line, (name, value) in enumerate(numbers.items()):
+            y = top - line * 11.5 / self.side
+            text = drop_zero(format_number(value, self.common.decimals))
+            style: dict[str, Any] = {
+                "transform": self.axes.transAxes,
+                "va": "top",
+                "size": SMALL,
+                "zorder": 6,
+            }
+            self.axes.text(left, y, name, color=MUTED, **style)
+            self.axes.text(
+                left + _BOX[0] / self.side, y, text, ha="right", weight=400 if line else 600, **style
+            )
+
+    def _emptier_corner(self) -> tuple[float, float]:
+        """Where the numbers stand, left and top in parts of the panel: the corner with less of the data."""
+        width, height = (size / self.side for size in _BOX)
+        corners = [(0.045, 0.95), (0.965 - width, _BARS + 0.06 + height)]
+        crowds = [self._crowd(left, top, width, height) for left, top in corners]
+        crowds[0] += 5.0 * (self.side > _LARGE and self._height_of_prevalence() > 0.95 - height - 0.05)
+        return corners[int(crowds[1] < crowds[0])]
+
+    def _height_of_prevalence(self) -> float:
+        return (self.common.prevalence - self.window[0]) / (self.window[1] - self.window[0])
+
+    def _crowd(self, left: float, top: float, width: float, height: float) -> float:
+        """How much of curve, bands and histogram lies in a box; the curve counts most."""
+        span = self.window[1] - self.window[0]
+        grid = np.linspace(left, left + width, 40)
+        found = 0.0
+        for weight, lower, upper in self._shapes(self.window[0] + grid * span):
+            low, high = ((bound - self.window[0]) / span for bound in (lower, upper))
+            found += weight * float(np.nanmean((high > top - height - 0.05) & (low < top + 0.05)))
+        return found
+
+    def _shapes(self, x: FloatArray) -> Iterator[tuple[float, FloatArray, FloatArray]]:
+        curve = self.model.curves.reliability
+        cep = np.interp(x, curve.forecast, curve.cep, left=np.nan, right=np.nan)
+        yield 10.0, cep, cep
+        is_drawn = (x >= curve.forecast[0]) & (x <= curve.forecast[-1])
+        for coverage, weight in (("pointwise", 2.0), ("simultaneous", 1.0)):
+            for band in bands_of(self.model, coverage):
+                lower, upper = (np.where(is_drawn, bound, np.nan) for bound in band.at(x))
+                yield weight, lower, upper
+
+    def _write_what_is_beyond(self) -> None:
+        """How many forecasts a window leaves out, where the last few of those inside are."""
+        share = self._share_beyond()
+        if share > 0:
+            text = f"{format_percent(share)} of forecasts beyond"
+            x, ha, text = (0.99, "right", f"{text} →") if self.window[0] == 0 else (0.01, "left", f"← {text}")
+            style: dict[str, Any] = {"transform": self.axes.transAxes, "size": 7.5, "color": MUTED}
+            self.axes.text(x, 0.025, text, ha=ha, va="bottom", zorder=3, bbox=ON_PAPER, **style)
+
+    def _share_beyond(self) -> float:
+        histogram = self.model.curves.histogram
+        beyond = (histogram.lower >= self.window[1]) | (histogram.upper <= self.window[0])
+        beyond &= (histogram.lower != 1) & (histogram.upper != 0)
+        return float(histogram.n[beyond].sum() / histogram.n.sum())
+
+
+def components_of(model: HasDiagram) -> tuple[float, float, float]:
+    """MCB, DSC and UNC of the Brier score."""
+    part = decomposition_of(model.scores)
+    return part.miscalibration, part.discrimination, part.uncertainty
+
+
+def bands_of(model: HasDiagram, coverage: str) -> list[Band]:
+    """The consistency bands of a model with a coverage, if there are any."""
+    return [band for band in model.bands if band.kind == "consistency" and band.coverage == coverage]

@@ -1,0 +1,217 @@
+"""Retention curves as small multiples: a panel for each model and metric, a line for each score."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport._utils.formatting import format_level, format_number, join_words
+from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis, write_instead
+from scorereport.plots.describing import sentences
+from scorereport.plots.style import HEAVY, MUTED, SIZE, SMALL, look_of, styled
+from scorereport.plots.text import clean, shorten, text_width, wrap
+from scorereport.plots.zoom import even_ticks
+from scorereport.scores.registry import REGISTRY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from scorereport.inference.retention_bands import RetentionBand
+    from scorereport.results.class_records import ClassModelResult
+
+_LEFT, _RIGHT, _GAP = 10.5, 3.0, 11.5
+_KEY_ROW, _SAMPLE, _AFTER_SAMPLE, _BETWEEN = 4.6, 7.0, 1.5, 5.0
+_LINE, _MODEL, _UNDER_KEY, _UNDER_HEADING, _UNDER_PANEL, _AXIS_LABEL = 3.8, 6.0, 3.0, 2.0, 7.5, 4.5
+#: Panels are not higher than this part of their width, nor than so many millimetres.
+_SHAPE, _HIGHEST = 0.8, 56.0
+#: Height of all rows of panels that leaves room for the caption on a page, and the least of a panel.
+_ROOM, _LOWEST = 196.0, 20.0
+#: How dark the bands of all scores are where they lie upon each other.
+_VEIL = 0.35
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Grid:
+    """Where panels are: a row for each model and a column for each metric, or one model's metrics in rows."""
+
+    columns: int
+    width: float
+    height: float
+    top: float
+    headings: tuple[float, ...]
+
+    @property
+    def bottom(self) -> float:
+        return self._start(len(self.headings)) + _AXIS_LABEL
+
+    def corner(self, place: int) -> tuple[float, float]:
+        """Left and top of the panel at a place."""
+        row, column = divmod(place, self.columns)
+        return _LEFT + column * (self.width + _GAP), self._start(row) + self.headings[row]
+
+    def _start(self, row: int) -> float:
+        return self.top + sum(self.headings[:row]) + row * (self.height + _UNDER_PANEL)
+
+
+def plot_retention(models: Sequence[ClassModelResult]) -> Figure:
+    """Draw each metric of what is left against the share of cases set aside, by every score."""
+    metrics = _metrics(models)
+    with styled():
+        grid = _choose_grid(models, metrics)
+        canvas = Canvas.of(WIDTH, grid.bottom)
+        _draw_key(canvas, _scores(models))
+        panels = [(model, metric) for model in models for metric in metrics]
+        for place, (model, metric) in enumerate(panels):
+            left, top = grid.corner(place)
+            axes = canvas.panel(left, top, grid.width, grid.height)
+            is_lowest = place + grid.columns >= len(panels)
+            _set_axes(axes, _of_metric(models, metric), is_lowest=is_lowest)
+            _draw_bands(axes, _of_metric([model], metric), _scores(models))
+            if len(models) == 1 or place < len(metrics):
+                _write_heading(canvas, (left, top - _above(models)), metric, grid.width)
+            if len(models) > 1 and metric == metrics[0]:
+                name = shorten(model.model, (WIDTH - _RIGHT) * POINTS, size=SIZE, weight=HEAVY)
+                canvas.write(0.0, top - _UNDER_HEADING, name, va="bottom", size=SIZE, weight=HEAVY)
+        return canvas.figure
+
+
+def _metrics(models: Sequence[ClassModelResult]) -> list[str]:
+    return list(dict.fromkeys(band.metric for model in models for band in model.retention))
+
+
+def _scores(models: Sequence[ClassModelResult]) -> list[str]:
+    return list(dict.fromkeys(band.score for model in models for band in model.retention))
+
+
+def _of_metric(models: Sequence[ClassModelResult], metric: str) -> list[RetentionBand]:
+    return [band for model in models for band in model.retention if band.metric == metric]
+
+
+def _choose_grid(models: Sequence[ClassModelResult], metrics: Sequence[str]) -> _Grid:
+    """Four metrics of one model make two rows; a row for each model if there are several."""
+    columns = 2 if len(models) == 1 and len(metrics) == 4 else len(metrics)
+    rows = -(-len(models) * len(metrics) // columns)
+    width = (WIDTH - _LEFT - _RIGHT - (columns - 1) * _GAP) / columns
+    heading = _LINE * max(len(_heading(metric, width)) + 1 for metric in metrics) + _UNDER_HEADING
+    first = heading + _above(models)
+    others = first if len(models) == 1 else _above(models) + _UNDER_HEADING
+    headings = (first, *[others] * (rows - 1))
+    room = (_ROOM - sum(headings)) / rows - _UNDER_PANEL
+    height = max(min(_SHAPE * width, _HIGHEST, room), _LOWEST)
+    top = _key_rows(_scores(models))[-1][0][1] + _KEY_ROW + _UNDER_KEY
+    return _Grid(columns=columns, width=width, height=height, top=top, headings=headings)
+
+
+def _above(models: Sequence[ClassModelResult]) -> float:
+    """What the name of a model needs above its row."""
+    return _MODEL if len(models) > 1 else 0.0
+
+
+def _heading(metric: str, width: float) -> list[str]:
+    return wrap(_label(metric), width * POINTS, lines=2, size=SIZE, weight=HEAVY)
+
+
+def _write_heading(canvas: Canvas, place: tuple[float, float], metric: str, width: float) -> None:
+    """The name of a metric and which way is better, above a place."""
+    left, bottom = place
+    bottom -= _UNDER_HEADING
+    canvas.write(left, bottom - 1.0, _direction(metric), va="baseline", size=SMALL, color=MUTED)
+    for number, text in enumerate(reversed(_heading(metric, width)), start=1):
+        canvas.write(left, bottom - 1.0 - number * _LINE, text, va="baseline", size=SIZE, weight=HEAVY)
+
+
+def _label(name: str) -> str:
+    return REGISTRY[name].short if name in REGISTRY else clean(name)
+
+
+def _direction(metric: str) -> str:
+    return str(REGISTRY[metric].direction) if metric in REGISTRY else ""
+
+
+def _key_rows(scores: Sequence[str]) -> list[list[tuple[float, float, str]]]:
+    """Left, top and text of the name of each score, row by row."""
+    rows: list[list[tuple[float, float, str]]] = [[]]
+    left = 0.0
+    for score in scores:
+        text = shorten(_label(score), WIDTH * POINTS / 2)
+        needed = _SAMPLE + _AFTER_SAMPLE + text_width(text) / POINTS
+        if rows[-1] and left + needed > WIDTH:
+            rows.append([])
+            left = 0.0
+        rows[-1].append((left, _KEY_ROW * (len(rows) - 1), text))
+        left += needed + _BETWEEN
+    return rows
+
+
+def _draw_key(canvas: Canvas, scores: Sequence[str]) -> None:
+    """Write the names of the scores, each with a piece of its line."""
+    places = [place for row in _key_rows(scores) for place in row]
+    for number, (left, top, text) in enumerate(places):
+        middle = top + _KEY_ROW / 2
+        canvas.line((left, middle + 0.2), (left + _SAMPLE, middle + 0.2), **look_of(number).line())
+        canvas.write(left + _SAMPLE + _AFTER_SAMPLE, middle, text, va="center_baseline", size=SMALL)
+
+
+def _set_axes(axes: Axes, bands: Sequence[RetentionBand], *, is_lowest: bool) -> None:
+    last = 100 * max(float(band.fraction[-1]) for band in bands) or 1.0
+    set_axis(axes, "x", (0.0, last), list(even_ticks(0.0, last)), "Cases set aside, %" if is_lowest else "")
+    limits = _limits(bands)
+    set_axis(axes, "y", limits, list(even_ticks(*limits)), "")
+
+
+def _limits(bands: Sequence[RetentionBand]) -> tuple[float, float]:
+    """Ends of the axis of a metric, the same for all models."""
+    values = np.concatenate([part for band in bands for part in (band.value, band.lower, band.upper)])
+    values = values[np.isfinite(values)]
+    if len(values) == 0:
+        return 0.0, 1.0
+    low, high = float(values.min()), float(values.max())
+    margin = 0.05 * (high - low) or 0.05
+    return low - margin, high + margin
+
+
+def _draw_bands(axes: Axes, bands: Sequence[RetentionBand], scores: Sequence[str]) -> None:
+    if not any(np.isfinite(band.value).any() for band in bands):
+        write_instead(axes, "not defined")
+    veil = 1 - (1 - _VEIL) ** (1 / len(bands))
+    for band in bands:
+        look, x = look_of(scores.index(band.score)), 100 * band.fraction
+        axes.fill_between(x, band.lower, band.upper, color=look.colour, alpha=veil, linewidth=0, zorder=1.5)
+        axes.plot(x, band.value, marker="o" if len(x) == 1 else None, markersize=3, **look.line(1.2))
+
+
+def describe_retention(models: Sequence[ClassModelResult]) -> str:
+    """What the curves start from and where they end, in words."""
+    bands = models[0].retention
+    names = join_words([model.model for model in models])
+    shaded = f" Shaded: pointwise {format_level(bands[0].level)} bands." if bands[0].resamples else ""
+    return sentences(
+        [
+            f"Retention curves of {names}: a metric of the cases that are left against the share of cases "
+            f"set aside, those with the worst score first.{shaded}",
+            *(_describe_metric(models, metric) for metric in _metrics(models)),
+        ]
+    )
+
+
+def _describe_metric(models: Sequence[ClassModelResult], metric: str) -> str:
+    """Where the curves of a metric begin, and the lowest and the highest of their ends."""
+    direction = f" ({_direction(metric)})" if _direction(metric) else ""
+    fraction = _of_metric(models, metric)[0].fraction
+    first, last = (f"{100 * float(fraction[end]):g} %" for end in (0, -1))
+    told = [_describe_ends(model, metric) for model in models]
+    set_aside = f"with {first} and with {last} of the cases set aside"
+    return f"{_label(metric)}{direction}, {set_aside}: {'; '.join(told)}."
+
+
+def _describe_ends(model: ClassModelResult, metric: str) -> str:
+    bands = sorted(_of_metric([model], metric), key=lambda b: float(np.nan_to_num(b.value[-1], nan=np.inf)))
+    start = format_number(float(bands[0].value[0]), 3)
+    low, high = (format_number(float(band.value[-1]), 3) for band in (bands[0], bands[-1]))
+    end = f"{low} by {_label(bands[0].score)} to {high} by {_label(bands[-1].score)}"
+    return f"{model.model} {start}, then {end if low != high else f'{low} by every score'}"

@@ -1,0 +1,263 @@
+"""Figures of a validation study: panels of lines, marks and bubbles, with one key for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from scorereport._utils.formatting import counted, join_words
+from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis
+from scorereport.plots.describing import sentences
+from scorereport.plots.geometry import simplify
+from scorereport.plots.label_placement import Panel
+from scorereport.plots.style import HEAVY, INK, MUTED, PAPER, SIZE, SMALL, look_of, mix, styled
+from scorereport.plots.text import clean, format_short, shorten, text_width
+from scorereport.plots.zoom import UNIT, even_ticks, window_ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from matplotlib.figure import Figure
+    from matplotlib.path import Path
+
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.reference.reference_documents import StudyFigure, StudyPanel, StudySeries
+
+#: All lengths are millimetres unless they are said to be points.
+_LEFT, _RIGHT, _BELOW, _BELOW_KEY = 13.0, 3.0, 12.0, 1.0
+_TITLE, _NOTE, _ABOVE = 4.2, 3.8, 1.8
+_KEY_ROW, _SAMPLE, _MARKER, _AFTER_SAMPLE, _BETWEEN = 4.3, 5.5, 2.2, 1.2, 3.4
+#: A single panel is no wider than this.
+_WIDEST = 66.0
+#: Diameter of the largest bubble in points, for a panel of which width.
+_BUBBLE, _BUBBLE_PANEL = 13.0, 66.0
+#: Of several lines in one colour, the first is this broad; the others are dashed.
+_BROAD, _THIN = 3.0, 1.3
+_DASHES = ((3.2, 1.6), (1.2, 1.2), (5.0, 1.4, 1.2, 1.4))
+#: Marks in ink are told apart by their shapes.
+_SHAPES = ("^", "o", "v", "D", "s")
+#: Where the curve of a quarter circle of radius 1 is led: 4/3 (√2 - 1).
+_ARC = 0.5522847498
+_MARKS: dict[str, Any] = {"linestyle": "none", "mec": PAPER, "mew": 0.6}
+_BUBBLES: dict[str, Any] = {"linestyle": "none", "marker": "o", "mew": 0.6, "markersize": 6.5}
+
+
+class _Entry(NamedTuple):
+    """A series as the key shows it."""
+
+    label: str
+    kind: str
+    style: dict[str, Any]
+
+    @property
+    def sample(self) -> float:
+        """Millimetres of the piece of line, or of the mark."""
+        return _SAMPLE if self.kind == "line" else _MARKER
+
+    @property
+    def width(self) -> float:
+        """Millimetres of sample and label."""
+        return self.sample + _AFTER_SAMPLE + text_width(self.label) / POINTS
+
+
+def plot_study_figure(figure: StudyFigure) -> Figure:
+    """Draw all panels of a figure in rows of squares, below a key of their series."""
+    columns = _count_columns(len(figure.panels))
+    side = min((WIDTH - columns * (_LEFT + _RIGHT)) / columns, _WIDEST)
+    width = columns * (_LEFT + side + _RIGHT)
+    with styled():
+        shapes = _choose_shapes(figure.panels)
+        key = _key_rows(_key_entries(figure.panels, shapes, width - _LEFT), width - _LEFT)
+        head, top = _head_height(figure.panels), _KEY_ROW * len(key) + _BELOW_KEY
+        step = head + side + _BELOW
+        canvas = Canvas.of(width, top + step * -(-len(figure.panels) // columns))
+        _draw_key(canvas, key)
+        for place, panel in enumerate(_say_once(figure.panels, columns)):
+            row, column = divmod(place, columns)
+            left, upper = column * (_LEFT + side + _RIGHT) + _LEFT, top + row * step + head
+            _write_head(canvas, panel, (left, upper - head), side)
+            axes = canvas.panel(left, upper, side, side)
+            _draw_panel(Panel(axes, side * POINTS, side * POINTS), panel, shapes)
+        return canvas.figure
+
+
+def _count_columns(panels: int) -> int:
+    return 2 if panels == 4 else min(panels, 3)
+
+
+def _say_once(panels: Sequence[StudyPanel], columns: int) -> Iterator[StudyPanel]:
+    """Panels without labels of axes that the panel on the left, or the one below, has as well."""
+    for place, panel in enumerate(panels):
+        beside = panels[place - 1] if place % columns else None
+        below = panels[place + columns] if place + columns < len(panels) else None
+        yield replace(
+            panel,
+            x_label="" if below and below.x_label == panel.x_label else panel.x_label,
+            y_label="" if beside and beside.y_label == panel.y_label else panel.y_label,
+        )
+
+
+def _head_height(panels: Sequence[StudyPanel]) -> float:
+    has_title, has_note = (any(getattr(panel, part) for panel in panels) for part in ("title", "note"))
+    return _ABOVE + _TITLE * has_title + _NOTE * has_note
+
+
+def _write_head(canvas: Canvas, panel: StudyPanel, place: tuple[float, float], side: float) -> None:
+    """The title and, below it, the note; neither is wider than its panel and the margin beside it."""
+    left, top = place
+    room = (side + _RIGHT) * POINTS
+    if panel.title:
+        title = shorten(panel.title, room, size=SIZE, weight=HEAVY)
+        canvas.write(left, top, title, size=SIZE, weight=HEAVY)
+    if panel.note:
+        canvas.write(left, top + _TITLE, shorten(panel.note, room), size=SMALL, color=MUTED)
+
+
+def _draw_panel(panel: Panel, content: StudyPanel, shapes: dict[str, str]) -> None:
+    for which, limits, label in (
+        ("x", content.x_limits, content.x_label),
+        ("y", content.y_limits, content.y_label),
+    ):
+        ticks = window_ticks(UNIT) if tuple(limits) == UNIT else even_ticks(*limits)
+        set_axis(panel.axes, which, limits, list(ticks), clean(label))
+    largest = max((max(series.size) for series in content.series if series.size), default=1.0)
+    for order, (series, style) in enumerate(_styles(content, shapes)):
+        if series.kind == "bubbles":
+            _draw_bubbles(panel, series, largest, style)
+        else:
+            x, y = np.asarray(series.x), np.asarray(series.y)
+            is_line = series.kind == "line"
+            x, y = simplify(x, y, panel.scale) if is_line else (x, y)
+            panel.axes.plot(x, y, zorder=3 + order / 100 + (not is_line), clip_on=is_line, **style)
+
+
+def _draw_bubbles(panel: Panel, series: StudySeries, largest: float, style: dict[str, Any]) -> None:
+    """Circles whose areas are in proportion to their sizes; no circle hides the edge of another."""
+    from matplotlib.patches import PathPatch
+
+    sizes = np.asarray(series.size or np.ones(len(series.x)))
+    radius = _BUBBLE / 2 * panel.width / (_BUBBLE_PANEL * POINTS) * np.sqrt(sizes / largest)
+    path = _circles(np.column_stack([series.x, series.y]), radius[:, None] / panel.scale)
+    for order, look in ((2, {"fc": style["mfc"], "ec": "none"}), (2.5, {"fc": "none", "ec": style["color"]})):
+        panel.axes.add_patch(PathPatch(path, linewidth=0.6, zorder=order, clip_on=False, **look))
+
+
+def _circles(centre: FloatArray, radius: FloatArray) -> Path:
+    """All circles as one path of four arcs each, which takes far less room than a path for each."""
+    from matplotlib.path import Path
+
+    quarter = np.array([(1, _ARC), (_ARC, 1), (0, 1)])
+    turned = [
+        quarter @ np.array([(cos, sin), (-sin, cos)]) for cos, sin in ((1, 0), (0, 1), (-1, 0), (0, -1))
+    ]
+    outline = np.concatenate([[(1, 0)], *turned])
+    codes = [Path.MOVETO] + [Path.CURVE4] * (len(outline) - 1)
+    points = centre[:, None, :] + radius[:, None, :] * outline[None]
+    return Path(points.reshape(-1, 2), np.tile(codes, len(centre)))
+
+
+def _choose_shapes(panels: Sequence[StudyPanel]) -> dict[str, str]:
+    """Shapes of marks in ink by their labels, the same in all panels."""
+    labels = dict.fromkeys(
+        series.label
+        for panel in panels
+        for series in panel.series
+        if series.kind == "marks" and series.colour is None
+    )
+    return {label: _SHAPES[place % len(_SHAPES)] for place, label in enumerate(labels)}
+
+
+def _styles(panel: StudyPanel, shapes: dict[str, str]) -> Iterator[tuple[StudySeries, dict[str, Any]]]:
+    """Each series with its look; that of a line depends on what else there is of its colour."""
+    for series in panel.series:
+        colour = INK if series.colour is None else look_of(series.colour).colour
+        if series.kind == "bubbles":
+            yield series, _BUBBLES | {"color": colour, "mfc": mix(colour, 0.25)}
+        elif series.kind == "marks":
+            shape = shapes[series.label] if series.colour is None else look_of(series.colour).marker
+            size = 6.0 if series.colour is None else 5.0
+            yield series, _MARKS | {"color": colour, "marker": shape, "markersize": size}
+        else:
+            yield series, _line_style(series, panel, colour)
+
+
+def _line_style(series: StudySeries, panel: StudyPanel, colour: str) -> dict[str, Any]:
+    if not series.label:
+        return {"color": MUTED, "linewidth": 0.6}
+    alike = [s.label for s in panel.series if s.kind == "line" and s.label and s.colour == series.colour]
+    place = alike.index(series.label)
+    style: dict[str, Any] = {"color": colour, "linewidth": _THIN, "solid_joinstyle": "round"}
+    if place:
+        return style | {"linestyle": (0, _DASHES[(place - 1) % len(_DASHES)])}
+    return style | {"color": mix(colour, 0.4), "linewidth": _BROAD} if len(alike) > 1 else style
+
+
+def _key_entries(panels: Sequence[StudyPanel], shapes: dict[str, str], width: float) -> list[_Entry]:
+    """Each label once, in the order in which it first comes, short enough for a row."""
+    room = (width - _SAMPLE - _AFTER_SAMPLE) * POINTS
+    entries: dict[str, _Entry] = {}
+    for panel in panels:
+        for series, style in _styles(panel, shapes):
+            if series.label:
+                entries.setdefault(series.label, _Entry(shorten(series.label, room), series.kind, style))
+    return list(entries.values())
+
+
+def _key_rows(entries: Sequence[_Entry], width: float) -> list[list[tuple[float, _Entry]]]:
+    """Entries with the places where they begin, in as few rows as there can be, all about as long."""
+    fewest = len(_fill_rows(entries, width))
+    tried = (_fill_rows(entries, part) for part in np.linspace(0, width, 41)[1:])
+    return next((rows for rows in tried if len(rows) == fewest), [])
+
+
+def _fill_rows(entries: Iterable[_Entry], width: float) -> list[list[tuple[float, _Entry]]]:
+    rows: list[list[tuple[float, _Entry]]] = []
+    left = 0.0
+    for entry in entries:
+        if not rows or left + entry.width > width:
+            rows.append([])
+            left = 0.0
+        rows[-1].append((left, entry))
+        left += entry.width + _BETWEEN
+    return rows
+
+
+def _draw_key(canvas: Canvas, rows: Iterable[list[tuple[float, _Entry]]]) -> None:
+    for row, entries in enumerate(rows):
+        y = (row + 0.5) * _KEY_ROW
+        for left, entry in entries:
+            start, end = _LEFT + left, _LEFT + left + entry.sample
+            ends = (start, end) if entry.kind == "line" else ((start + end) / 2,) * 2
+            canvas.line((ends[0], y + 0.25), (ends[1], y + 0.25), **entry.style)
+            canvas.write(end + _AFTER_SAMPLE, y, entry.label, va="center_baseline", size=SMALL)
+
+
+def describe_study_figure(figure: StudyFigure) -> str:
+    """What each panel shows, in words and numbers."""
+    return sentences([f"{figure.title}.", *(_describe_panel(panel) for panel in figure.panels)])
+
+
+def _describe_panel(panel: StudyPanel) -> str:
+    name = f"{panel.title} ({panel.note})" if panel.note else panel.title
+    axes = f"{panel.y_label} against {panel.x_label}"
+    shown = [_describe_series(series) for series in panel.series if series.label]
+    opening = f"{name}: {axes}" if name else axes
+    return f"{opening}; {'; '.join(shown)}." if shown else f"{opening}."
+
+
+def _describe_series(series: StudySeries) -> str:
+    points = [f"({_short(x)}, {_short(y)})" for x, y in zip(series.x, series.y, strict=True)]
+    if series.kind == "marks":
+        return f"{series.label} at {join_words(points)}"
+    if series.kind == "line" and points[0] != points[-1]:
+        highest = int(np.argmax(series.y))
+        return f"{series.label} from {points[0]} to {points[-1]}, highest at {points[highest]}"
+    ranges = (f"{_short(min(values))} to {_short(max(values))}" for values in (series.x, series.y))
+    what = f"{series.label}, {counted(len(points), 'bubble')}" if series.kind == "bubbles" else series.label
+    return f"{what}, over {' and '.join(ranges)}"
+
+
+def _short(value: float) -> str:
+    return format_short(value, 3)

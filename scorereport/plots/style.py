@@ -1,0 +1,135 @@
+"""How all figures look: type, ink, colours of the models, and the settings of the drawing library."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from scorereport.plots.fonts import FALLBACK, font_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INK = "#1b2430"
+MUTED = "#6b7685"
+RULE = "#e3e7ec"
+QUIET = "#c9ced5"
+PAPER = "#ffffff"
+#: Hides what is behind a text.
+ON_PAPER: dict[str, Any] = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.6}
+FAMILIES = ("Report Sans", FALLBACK)
+HEADING, SIZE, SMALL = 9.0, 8.5, 8.0
+#: The weight of headings; the fallback's bold face serves as well.
+HEAVY = 600
+#: Told apart by the colour-blind and, by lightness, in grey; none of them is a colour of a verdict.
+_COLOURS = ("#1f5f99", "#d57a12", "#3c1d50", "#0a8f93", "#802945")
+_DASHES: tuple[tuple[float, ...], ...] = (
+    (),
+    (5, 1.6),
+    (6, 1.4, 1.2, 1.4),
+    (3, 1.1, 1, 1.1, 1, 1.1),
+    (9, 1.8),
+)
+_MARKERS = ("o", "s", "^", "D", "v")
+#: The settings of the drawing library belong to the process; one figure is drawn at a time.
+_LOCK = RLock()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """How one model looks wherever it is drawn."""
+
+    colour: str
+    tint: str
+    dashes: tuple[float, ...]
+    marker: str
+
+    def line(self, width: float = 1.3) -> dict[str, Any]:
+        """Arguments of a line of this model."""
+        return {"color": self.colour, "linewidth": width, "linestyle": (0, self.dashes or None)}
+
+
+MUTED_LOOK = Look(colour=MUTED, tint=QUIET, dashes=(1.2, 1.6), marker="o")
+
+
+def look_of(place: int) -> Look:
+    """The look of the model at a place in the list; line styles shift when colours come again."""
+    turn, colour = divmod(place, len(_COLOURS))
+    return Look(
+        colour=_COLOURS[colour],
+        tint=mix(_COLOURS[colour], 0.2),
+        dashes=_DASHES[(colour + turn) % len(_DASHES)],
+        marker=_MARKERS[(colour + turn) % len(_MARKERS)],
+    )
+
+
+def mix(colour: str, share: float) -> str:
+    """A colour thinned with white: a tint that needs no transparency."""
+    parts = [int(colour[place : place + 2], 16) for place in (1, 3, 5)]
+    return "#" + "".join(f"{round(255 - share * (255 - part)):02x}" for part in parts)
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw in the style of the report; settings are as before afterwards."""
+    import matplotlib as mpl
+
+    _register_fonts()
+    with _LOCK, mpl.rc_context(_settings()):
+        yield
+
+
+@cache
+def _register_fonts() -> None:
+    """Make our faces known under names of our own, so that no font of the machine takes their place."""
+    from matplotlib.font_manager import FontEntry, fontManager
+
+    fontManager.ttflist.extend(
+        FontEntry(fname=str(face.path), name=face.family, weight=min(face.weight, HEAVY), style=face.style)
+        for face in font_files()
+        if face.family in FAMILIES
+    )
+
+
+@cache
+def _settings() -> dict[Any, Any]:
+    import seaborn as sns
+
+    style: dict[str, Any] = sns.axes_style("ticks") | sns.plotting_context("paper")
+    return style | {
+        "figure.facecolor": PAPER,
+        "axes.facecolor": "none",
+        "axes.edgecolor": MUTED,
+        "axes.labelcolor": INK,
+        "axes.labelpad": 3.0,
+        "axes.labelsize": SIZE,
+        "axes.linewidth": 0.6,
+        "font.family": list(FAMILIES),
+        "font.size": SIZE,
+        "lines.dash_capstyle": "butt",
+        "lines.scale_dashes": True,
+        "lines.solid_capstyle": "butt",
+        "lines.solid_joinstyle": "miter",
+        "path.simplify": False,
+        "svg.fonttype": "path",
+        "svg.hashsalt": "scorereport",
+        "text.color": INK,
+        "text.parse_math": False,
+        "text.usetex": False,
+        "axes.unicode_minus": True,
+        **{f"{axis}tick.{name}": value for axis in "xy" for name, value in _TICKS.items()},
+    }
+
+
+_TICKS = {
+    "color": MUTED,
+    "labelcolor": MUTED,
+    "labelsize": SMALL,
+    "direction": "out",
+    "major.pad": 3.0,
+    "major.size": 3.0,
+    "major.width": 0.6,
+}

@@ -1,0 +1,96 @@
+"""Text in figures: names from data made safe, measured, wrapped and shortened; numbers written short."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from scorereport._utils.formatting import format_number
+from scorereport.plots.fonts import replace_missing
+from scorereport.plots.style import FAMILIES, SMALL
+
+ELLIPSIS = "…"
+#: Places where a word may be broken, which a drawing would show as empty boxes.
+_UNSEEN = {ord("\u00ad"): None, ord("\u200b"): None}
+
+
+def clean(text: str) -> str:
+    """A text from data on one line, with a visible stand-in for what no font can show."""
+    return replace_missing(" ".join(text.translate(_UNSEEN).split()))
+
+
+def format_short(value: float, decimals: int = 6) -> str:
+    """A number as on an axis: no zero before the point, none at the end.
+
+    >>> [format_short(value) for value in (0.0, 0.25, 1.0, -0.05, 10.0)]
+    ['0', '.25', '1', '−.05', '10']
+    """
+    text = format_number(value, decimals)
+    return drop_zero(text.rstrip("0").rstrip(".") if "." in text else text) or "0"
+
+
+def drop_zero(text: str) -> str:
+    """A written number without the zero before its point.
+
+    >>> drop_zero("0.0150"), drop_zero("−0.5"), drop_zero("10.5")
+    ('.0150', '−.5', '10.5')
+    """
+    return text.replace("0.", ".", 1) if text.lstrip("−").startswith("0.") else text
+
+
+@lru_cache(maxsize=4096)
+def text_width(text: str, size: float = SMALL, weight: int = 400) -> float:
+    """Width of a line of text in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    properties = FontProperties(family=list(FAMILIES), size=size, weight=weight)
+    return float(text_to_path.get_text_width_height_descent(text, properties, ismath=False)[0])
+
+
+def wrap(text: str, width: float, *, lines: int = 3, size: float = SMALL, weight: int = 400) -> list[str]:
+    """Break a name into lines of a width in points; what does not fit is left out in its middle."""
+    name = clean(text)
+    broken = _break(name, width, size, weight)
+    if len(broken) <= lines:
+        return broken
+    fewest, most = 1, len(name)
+    while most - fewest > 1:
+        kept = (fewest + most) // 2
+        fits = len(_break(_without_middle(name, kept), width, size, weight)) <= lines
+        fewest, most = (kept, most) if fits else (fewest, kept)
+    return _break(_without_middle(name, fewest), width, size, weight)[:lines]
+
+
+def shorten(text: str, width: float, *, size: float = SMALL, weight: int = 400) -> str:
+    """A name on one line, its middle left out if it is wider than `width` points."""
+    return wrap(text, width, lines=1, size=size, weight=weight)[0]
+
+
+def _without_middle(text: str, kept: int) -> str:
+    head, tail = text[: (kept + 1) // 2], text[len(text) - kept // 2 :]
+    return f"{head.rstrip()}{ELLIPSIS}{tail.lstrip()}"
+
+
+def _break(text: str, width: float, size: float, weight: int) -> list[str]:
+    """Lines as full as words allow; words wider than a line are cut."""
+    lines: list[str] = []
+    current = ""
+    for word in text.split(" "):
+        longer = f"{current} {word}" if current else word
+        if text_width(longer, size, weight) <= width:
+            current = longer
+            continue
+        if current:
+            lines.append(current)
+        *full, current = _cut(word, width, size, weight)
+        lines += full
+    return [*lines, current]
+
+
+def _cut(word: str, width: float, size: float, weight: int) -> list[str]:
+    pieces = [""]
+    for letter in word:
+        if pieces[-1] and text_width(pieces[-1] + letter, size, weight) > width:
+            pieces.append("")
+        pieces[-1] += letter
+    return pieces

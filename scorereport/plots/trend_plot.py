@@ -1,0 +1,372 @@
+"""The numbers of all audits over time: one panel for each measure, with intervals and limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from scorereport._utils.arrays import FloatArray
+from scorereport._utils.formatting import (
+    common_decimals,
+    counted,
+    format_interval,
+    format_number,
+    format_percent,
+)
+from scorereport.configuration.measure_limits import MEASURES, Part
+from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis
+from scorereport.plots.dates import date_ticks
+from scorereport.plots.describing import sentences
+from scorereport.plots.label_placement import Panel
+from scorereport.plots.style import HEADING, HEAVY, INK, MUTED, PAPER, RULE, SMALL, Look, look_of, styled
+from scorereport.plots.text import drop_zero, format_short, shorten, text_width
+from scorereport.plots.zoom import even_ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+    from scorereport.configuration.judging import Judgement
+    from scorereport.history.trend.drift_records import Number, Snapshot, Trend
+
+_LEFT, _LABELS, _HIGHEST = 13.0, 43.0, 205.0
+_PANEL = WIDTH - _LEFT - _LABELS
+#: Heights: the lines above a panel, what is between it and the next, and the dates below the last.
+_ABOVE, _BELOW, _DATES = 9.5, 4.0, 6.0
+_LOWEST, _LINE = 27.0, 9.5
+#: More models than these are left to the results document.
+MOST_MODELS = 12
+#: More audits than these have no mark each, and more intervals than these are pale.
+MOST_MARKS, _MOST_INTERVALS = 40, 24
+#: As many audits have their own periods below them, if these are written with so many characters.
+_MOST_DATES, _LONGEST_DATE = 5, 10
+#: The colours of verdicts, which always come with the word; on a line, and dark enough for words.
+_AMBER, _RED = ("#b7791f", "#8a5a12"), ("#b3402a", "#b3402a")
+_DASHED = (0, (4, 2))
+#: Values take at least this share of a panel; a limit that would press them together is not drawn.
+_LEAST_SHARE = 0.3
+#: Widths in points: of a date with room around it, and of a label.
+_WIDEST_DATE, _WIDEST_LABEL = 48.0, _LABELS * POINTS - 12
+_LOOK_OF_SAMPLE = Look(colour=INK, tint="#c4c8cd", dashes=(), marker="o")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    """A limit: where it is, what it is called and how much, and its colours."""
+
+    at: float
+    words: str
+    number: str
+    colours: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Label:
+    """A text right of a panel, the height of what it belongs to, and how both are drawn."""
+
+    text: str
+    height: float
+    start: float
+    colour: str
+    line: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Series:
+    """One number of one model over the audits; NaN where an audit has it not."""
+
+    name: str
+    look: Look
+    value: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    has_drifted: bool
+
+
+def plot_trend(trend: Trend, judgements: Sequence[Judgement]) -> Figure:
+    """Draw main score, its components and the prevalence of all audits, with limits where there are any."""
+    measures = list_measures(trend)
+    with styled():
+        days = np.array([float(s.period.middle.toordinal()) for s in trend.snapshots])
+        lines = {measure: _find_lines(judgements, measure) for measure in measures}
+        labels = min(len(name_models(trend)), MOST_MODELS) + max(map(len, lines.values()))
+        height = min(
+            max(_LOWEST, labels * _LINE / POINTS),
+            (_HIGHEST - _DATES) / len(measures) - _ABOVE - _BELOW,
+        )
+        row = _ABOVE + height + _BELOW
+        canvas = Canvas.of(WIDTH, len(measures) * row + _DATES)
+        for place, measure in enumerate(measures):
+            axes = canvas.panel(_LEFT, place * row + _ABOVE, _PANEL, height)
+            _write_heading(canvas, measure, place * row)
+            panel = Panel(axes, _PANEL * POINTS, height * POINTS)
+            _draw_panel(panel, trend, measure, days, lines[measure])
+            _set_days(axes, days, trend, has_texts=place == len(measures) - 1)
+        return canvas.figure
+
+
+def list_measures(trend: Trend) -> list[str]:
+    """The measures that are shown: those of the present audit but for the AUC."""
+    names = dict.fromkeys(number.measure for number in trend.snapshots[-1].numbers)
+    return [name for name in names if name != "roc_auc"]
+
+
+def name_models(trend: Trend) -> list[str]:
+    """The models of the present audit."""
+    return list(dict.fromkeys(number.model for number in trend.snapshots[-1].numbers if number.model))
+
+
+def _write_heading(canvas: Canvas, measure: str, top: float) -> None:
+    known = MEASURES[measure]
+    label = known.label[0].upper() + known.label[1:]
+    is_component = known.part in (Part.MISCALIBRATION, Part.DISCRIMINATION)
+    told = [", less overfit" if is_component else "", f"{known.direction}" if known.direction else ""]
+    style: dict[str, Any] = {"size": HEADING, "weight": HEAVY}
+    canvas.write(_LEFT - 1.0, top + 3.8, label, va="baseline", **style)
+    after = _LEFT - 0.4 + text_width(label, HEADING, HEAVY) / POINTS
+    canvas.write(
+        after,
+        top + 3.8,
+        f"{told[0]}{' · ' if told[1] else ''}{told[1]}",
+        va="baseline",
+        size=SMALL,
+        color=MUTED,
+    )
+
+
+def _draw_panel(panel: Panel, trend: Trend, measure: str, days: FloatArray, lines: Sequence[_Line]) -> None:
+    series = list(_list_series(trend, measure))
+    limits = _choose_limits(series, lines, measure)
+    _set_values(panel.axes, limits, measure)
+    panel.axes.set_xlim(*_ends(days))
+    panel.axes.axvline(days[-1], color=RULE, linewidth=3.0, zorder=0)
+    in_reference = np.array([s.period.label in trend.reference for s in trend.snapshots])
+    for place, one in enumerate(series):
+        _draw_series(panel.axes, days, one, in_reference, apart=_apart(place, len(series), days))
+    for line in lines:
+        if limits[0] <= line.at <= limits[1]:
+            panel.axes.axhline(line.at, color=line.colours[0], linewidth=0.9, linestyle=_DASHED, zorder=2)
+    _write_labels(panel, [*_label_series(panel, series, measure, days), *_label_lines(panel, lines)])
+
+
+def _list_series(trend: Trend, measure: str) -> Iterator[_Series]:
+    drifted = {(d.model, d.measure) for d in trend.drifts if d.has_drifted}
+    found = [_numbers_of(snapshot, measure) for snapshot in trend.snapshots]
+    models = [name for name in found[-1] if not name or name in name_models(trend)[:MOST_MODELS]]
+    for place, model in enumerate(models):
+        numbers = [numbers.get(model) for numbers in found]
+        value, lower, upper = (
+            np.array([np.nan if n is None else getattr(n, name) for n in numbers])
+            for name in ("corrected", "lower", "upper")
+        )
+        yield _Series(
+            name=model,
+            look=look_of(place) if model else _LOOK_OF_SAMPLE,
+            value=np.where(np.isfinite(value), value, np.nan),
+            lower=lower,
+            upper=upper,
+            has_drifted=(model, measure) in drifted,
+        )
+
+
+def _numbers_of(snapshot: Snapshot, measure: str) -> dict[str, Number]:
+    return {number.model: number for number in snapshot.numbers if number.measure == measure}
+
+
+def _find_lines(judgements: Sequence[Judgement], measure: str) -> list[_Line]:
+    """The limits on a measure of all rows, which are the same for all models."""
+    judgement = next((j for j in judgements if j.measure == measure and not j.group), None)
+    if judgement is None:
+        return []
+    bounds = (
+        (judgement.warn_upper, "warning above", _AMBER),
+        (judgement.warn_lower, "warning below", _AMBER),
+        (judgement.fail_upper, "limit at most", _RED),
+        (judgement.fail_lower, "limit at least", _RED),
+    )
+    return [
+        _Line(at=at, words=words, number=_show(at, measure), colours=colours)
+        for at, words, colours in bounds
+        if at is not None
+    ]
+
+
+def _show(value: float, measure: str, decimals: int | None = None) -> str:
+    """A number of a measure; without decimals as short as it can be."""
+    if MEASURES[measure].is_share:
+        return format_percent(value)
+    if decimals is not None:
+        return format_number(value, decimals)
+    text = format_number(value, common_decimals([value]))
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _choose_limits(series: Sequence[_Series], lines: Sequence[_Line], measure: str) -> tuple[float, float]:
+    """Ends of the axis for values, intervals, and those limits that leave room for these."""
+    every = np.concatenate([part for one in series for part in (one.value, one.lower, one.upper)])
+    every = every[np.isfinite(every)]
+    low, high = (float(every.min()), float(every.max())) if len(every) else (0.0, 1.0)
+    if low == high:
+        low, high = low - 0.05 * max(abs(low), 0.1), high + 0.05 * max(abs(high), 0.1)
+    most = (high - low) / _LEAST_SHARE
+    for at in sorted((line.at for line in lines), key=lambda at: max(low - at, at - high)):
+        if max(high, at) - min(low, at) <= most:
+            low, high = min(low, at), max(high, at)
+    margin = 0.08 * (high - low)
+    return max(low - margin, MEASURES[measure].lower - 0.3 * margin), high + margin
+
+
+def _set_values(axes: Axes, limits: tuple[float, float], measure: str) -> None:
+    ticks = list(even_ticks(*limits, 4))
+    set_axis(axes, "y", limits, ticks, "")
+    if MEASURES[measure].is_share:
+        axes.set_yticks(ticks, [f"{format_short(100 * tick)} %" for tick in ticks])
+
+
+def _ends(days: FloatArray) -> tuple[float, float]:
+    first, last = float(days.min()), float(days.max())
+    margin = max(0.03 * (last - first), 0.5)
+    return first - margin, last + margin
+
+
+def _set_days(axes: Axes, days: FloatArray, trend: Trend, *, has_texts: bool) -> None:
+    """Periods of the audits if they are few, short to write and far enough apart, else round dates."""
+    places = [int(day) for day in days]
+    texts = [snapshot.period.label for snapshot in trend.snapshots]
+    first, last = _ends(days)
+    is_narrow = np.diff(days, prepend=-np.inf).min() * _PANEL * POINTS < _WIDEST_DATE * (last - first)
+    if len(places) > _MOST_DATES or is_narrow or max(map(len, texts)) > _LONGEST_DATE:
+        places, texts = date_ticks(min(places), max(places), 6)
+    axes.set_xticks(places, texts if has_texts else [""] * len(places))
+
+
+def _apart(place: int, n: int, days: FloatArray) -> float:
+    """How far a model is moved aside, so that intervals of several do not hide each other."""
+    first, last = _ends(days)
+    step = min((last - first) / len(days) * 0.5 / n, 0.012 * (last - first))
+    return (place - (n - 1) / 2) * step
+
+
+def _draw_series(
+    axes: Axes, days: FloatArray, one: _Series, in_reference: NDArray[np.bool_], *, apart: float
+) -> None:
+    x, look, is_many = days + apart, one.look, len(days) > _MOST_INTERVALS
+    colour = look.tint if is_many else look.colour
+    axes.vlines(x[:-1], one.lower[:-1], one.upper[:-1], color=colour, linewidth=0.6, zorder=1)
+    order = np.argsort(x, kind="stable")  # a longer period may end last and have its middle before others
+    known = order[np.isfinite(one.value[order])]
+    axes.plot(x[known], one.value[known], zorder=3, **look.line(1.0))
+    style: dict[str, Any] = {"linestyle": "none", "marker": look.marker, "color": look.colour}
+    if len(days) <= MOST_MARKS:
+        for chosen, size in ((in_reference, 3.6), (~in_reference, 2.2)):
+            axes.plot(x[:-1][chosen[:-1]], one.value[:-1][chosen[:-1]], markersize=size, mew=0, **style)
+    axes.vlines(x[-1:], one.lower[-1:], one.upper[-1:], color=look.colour, linewidth=1.4, zorder=5)
+    axes.plot(x[-1:], one.value[-1:], markersize=6.5, mec=PAPER, mew=0.6, zorder=6, **style)
+
+
+def _label_series(
+    panel: Panel, series: Sequence[_Series], measure: str, days: FloatArray
+) -> Iterator[_Label]:
+    """The present value of each model and its name."""
+    known = [one for one in series if np.isfinite(one.value[-1])]
+    decimals = common_decimals([float(one.value[-1]) for one in known])
+    start = (days[-1] - panel.axes.get_xlim()[0]) * panel.scale[0] + 6
+    for one in known:
+        now = float(one.value[-1])
+        value = drop_zero(_show(now, measure, decimals))
+        changed = ", changed" if one.has_drifted else ""
+        name = shorten(one.name or "of all cases", _WIDEST_LABEL - text_width(f"{value} {changed}"))
+        yield _Label(
+            text=f"{value} {name}{changed}",
+            height=_height(panel, now),
+            start=float(start),
+            colour=INK,
+            line=one.look.colour,
+        )
+
+
+def _label_lines(panel: Panel, lines: Sequence[_Line]) -> Iterator[_Label]:
+    """The words of the limits; an arrow where one is beyond the panel."""
+    for line in lines:
+        height = _height(panel, line.at)
+        arrow = "↑ " if height > panel.height else "↓ " if height < 0 else ""
+        yield _Label(
+            text=f"{arrow}{line.words} {drop_zero(line.number)}",
+            height=float(np.clip(height, 0, panel.height)),
+            start=panel.width,
+            colour=line.colours[1],
+            line=PAPER if arrow else line.colours[0],
+        )
+
+
+def _height(panel: Panel, value: float) -> float:
+    return (value - panel.axes.get_ylim()[0]) * panel.scale[1]
+
+
+def _write_labels(panel: Panel, labels: Sequence[_Label]) -> None:
+    """Labels right of the panel, none on another, each with a hairline from what it belongs to."""
+    axes, left = panel.axes, panel.width + 11
+    for label, at in zip(labels, _spread([label.height for label in labels], panel.height), strict=True):
+        axes.plot(
+            [label.start / panel.width, (left - 2) / panel.width],
+            [label.height / panel.height, at / panel.height],
+            transform=axes.transAxes,
+            clip_on=False,
+            scalex=False,
+            scaley=False,
+            color=label.line,
+            linewidth=0.5,
+        )
+        axes.text(
+            left / panel.width,
+            at / panel.height,
+            label.text,
+            transform=axes.transAxes,
+            va="center_baseline",
+            size=SMALL,
+            color=label.colour,
+        )
+
+
+def _spread(heights: Sequence[float], room: float) -> list[float]:
+    """Heights of labels as near to what they belong to as lines of text allow, and inside the panel."""
+    order = np.argsort(heights, kind="stable")
+    wanted = np.asarray(heights, dtype=np.float64)[order] - _LINE * np.arange(len(heights))
+    placed = isotonic_regression(wanted).x if len(wanted) else wanted
+    placed = np.clip(placed, 0.0, max(room - _LINE * (len(heights) - 1), 0.0)) + _LINE * np.arange(
+        len(heights)
+    )
+    result = np.empty(len(placed))
+    result[order] = placed
+    return [float(at) for at in result]
+
+
+def describe_trend(trend: Trend, judgements: Sequence[Judgement]) -> str:
+    """The present value of each number, its range over the audits and what changed, in words."""
+    first, last = trend.snapshots[0].period.label, trend.snapshots[-1].period.label
+    texts = [f"Numbers of {counted(len(trend.snapshots), 'audit')}, from {first} to {last}."]
+    for measure in list_measures(trend):
+        told = [_describe_series(one, measure) for one in _list_series(trend, measure)]
+        limits = [f"{line.words} {line.number}" for line in _find_lines(judgements, measure)]
+        label = MEASURES[measure].label
+        texts.append(f"{label[0].upper()}{label[1:]}: {'; '.join([*told, *limits])}.")
+    return sentences(texts)
+
+
+def _describe_series(one: _Series, measure: str) -> str:
+    known = one.value[np.isfinite(one.value)].tolist()
+    if not np.isfinite(one.value[-1]):
+        return f"{one.name} not defined now"
+    decimals = common_decimals(known[-1:])
+    now, low, high = (_show(value, measure, decimals) for value in (known[-1], min(known), max(known)))
+    factor, decimals = (100, 1) if MEASURES[measure].is_share else (1, decimals)
+    interval = format_interval(factor * float(one.lower[-1]), factor * float(one.upper[-1]), decimals)
+    shown = " ".join(filter(None, (one.name, now, interval, "now")))
+    changed = ", changed by more than chance explains" if one.has_drifted else ""
+    return f"{shown}, {low} to {high} over all audits{changed}"

@@ -1,0 +1,136 @@
+"""Do the bounds of resampled bands come from the same law? Judged by ranks, whatever the law.
+
+A bound of the reference is a type-7 quantile of its own draws: it lies between two of their order
+statistics, and among independent draws of the same law the rank of an order statistic is beta-binomial.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from math import floor
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import betabinom, binom
+
+from scorereport.reliability.sampling import stream
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from scorereport._utils.arrays import FloatArray, IntArray
+
+#: Means of the same few cases, and lines between them, may differ in the last digits: they are equal.
+_ROUNDING = 1e-12
+#: Standard errors by which the share of curves outside a band may miss its expectation: far beyond chance;
+#: and how many bands of redrawn curves tell both.
+_ERRORS, _REPEATS = 7.0, 200
+
+
+@cache
+def likely_ranks(drawn: int, size: int, level: float, error: float) -> tuple[int, int]:
+    """Among how many of `drawn` values a type-7 quantile of `size` others falls, but for 2 `error`.
+
+    It lies between their order statistics k and k + 1, k = 1 + floor((size - 1) level). Of values with
+    the same law, drawn independently, the number below the k-th order statistic is beta-binomial with
+    parameters k and size - k + 1; ties only leave more values not above and fewer below.
+    """
+    k = 1 + floor((size - 1) * level)
+    below = np.cumsum(betabinom.pmf(np.arange(drawn + 1), drawn, k, size - k + 1))
+    k = min(k + 1, size)
+    above = np.cumsum(betabinom.pmf(np.arange(drawn + 1), drawn, k, size - k + 1))
+    return int(np.searchsorted(below, error)), int(np.searchsorted(above, 1 - error))
+
+
+def is_likely_quantile(
+    values: FloatArray, quantile: float, level: float, sizes: tuple[int, int], error: float
+) -> bool:
+    """Whether a quantile of other draws, of as many as one of `sizes`, is a likely one of these values."""
+    if len(values) == 0 or np.isnan(quantile):
+        return sizes[0] == 0  # only there may either have drawn nothing
+    allowed = [likely_ranks(len(values), max(size, 1), level, error) for size in sizes]
+    fewest, most = min(low for low, _ in allowed), max(high for _, high in allowed)
+    return bool(
+        (values <= quantile + _ROUNDING).sum() >= fewest and (values < quantile - _ROUNDING).sum() <= most
+    )
+
+
+def likely_sizes(points: FloatArray, y_prob: FloatArray, draws: int) -> list[tuple[int, int]]:
+    """Between how many curves say something at each point: all forecasts drawn may lie on one side of it."""
+    ordered, n = np.sort(y_prob), len(y_prob)
+    below = np.searchsorted(ordered, points, side="left") / n
+    above = 1 - np.searchsorted(ordered, points, side="right") / n
+    reached = 1 - below**n - above**n
+    fewest, most = (_counts(q, draws, reached) for q in (1e-9, 1 - 1e-9))
+    return list(zip(fewest.tolist(), most.tolist(), strict=True))
+
+
+def _counts(q: float, draws: int, reached: FloatArray) -> IntArray:
+    return np.maximum(binom.ppf(q, draws, np.clip(reached, 0, 1)), 0).astype(np.intp)
+
+
+def count_unlikely(
+    curves: FloatArray,
+    bounds: tuple[FloatArray, FloatArray],
+    level: float,
+    sizes: list[tuple[int, int]],
+    error: float,
+) -> int:
+    """How many bounds of a band do not fit the curves, a row each; `error` is for all of them together."""
+    each = error / (4 * max(len(sizes), 1))
+    sides = zip(bounds, ((1 - level) / 2, (1 + level) / 2), strict=True)
+    columns = [column[~np.isnan(column)] for column in curves.T]
+    return sum(
+        not is_likely_quantile(values, bound, side_level, size, each)
+        for side, side_level in sides
+        for values, bound, size in zip(columns, side, sizes, strict=True)
+    )
+
+
+def is_likely_band(
+    curves: FloatArray, bounds: tuple[FloatArray, FloatArray], level: float, draws: int, seed: int
+) -> bool:
+    """Whether a band of so many other draws leaves out as much of the curves as such a band does.
+
+    All points together tell levels and widths apart that no single bound can. What is to be expected, and
+    how much it varies, bands of curves drawn from these tell.
+    """
+    known = ~np.isnan(curves).all(axis=0)
+    curves, held = curves[:, known], (bounds[0][known], bounds[1][known])
+    expected, error = _usual_share(curves, level, draws, seed)
+    return abs(_share_outside(curves, held) - expected) <= _ERRORS * error + _ROUNDING
+
+
+def _usual_share(curves: FloatArray, level: float, draws: int, seed: int) -> tuple[float, float]:
+    """Mean and standard deviation of the share that bands of so many of the curves leave out."""
+    rng = stream(seed, draws)
+    shares = [
+        _share_outside(curves, band_of(curves[rng.integers(0, len(curves), draws)], level))
+        for _ in range(_REPEATS)
+    ]
+    return float(np.mean(shares)), float(np.std(shares))
+
+
+def band_of(curves: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Quantiles of curves, a row each, by numpy; NaN where none of them says something."""
+    levels, is_gappy = [(1 - level) / 2, (1 + level) / 2], np.isnan(curves).any(axis=0)
+    bounds = np.empty((2, curves.shape[1]))
+    bounds[:, ~is_gappy] = np.quantile(curves[:, ~is_gappy], levels, axis=0)  # much faster than the other
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of points that none of these curves reaches
+        bounds[:, is_gappy] = np.nanquantile(curves[:, is_gappy], levels, axis=0)
+    return bounds[0], bounds[1]
+
+
+def _share_outside(curves: FloatArray, bounds: tuple[FloatArray, FloatArray]) -> float:
+    """Mean share of curves below and above; what lies on a bound counts half."""
+    lower, upper = bounds
+    with np.errstate(invalid="ignore"):  # of NaN, as R's NA is a signalling one
+        beyond = _count(curves < lower - _ROUNDING) + _count(curves > upper + _ROUNDING)
+        on = _count(np.abs(curves - lower) <= _ROUNDING) + _count(np.abs(curves - upper) <= _ROUNDING)
+    return (beyond + on / 2) / max(_count(~np.isnan(curves)), 1)
+
+
+def _count(holds: NDArray[np.bool_]) -> int:
+    return int(np.count_nonzero(holds))

@@ -1,0 +1,285 @@
+"""`certify()`: hold the numbers of an evaluation against an independent implementation in R."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport._utils.checks import check_inside, check_option, check_whole
+from scorereport._utils.clock import timestamp
+from scorereport._utils.formatting import counted, format_count
+from scorereport._utils.progress import steps
+from scorereport.data.scorereport_predictions import ClassPredictions, Predictions
+from scorereport.errors import UsageError
+from scorereport.reference.asking import Asker, are_rows
+from scorereport.reference.band_comparison import compare_bands
+from scorereport.reference.binary_views import count_views, list_drawn, list_views, name_view
+from scorereport.reference.certificate import Attempt, Certificate
+from scorereport.reference.class_reported import compare_class_models
+from scorereport.reference.comparison_records import Comparison, Verdict
+from scorereport.reference.live_references import BASE, NAMES, PACKAGE, Reference, open_reference
+from scorereport.reference.model_comparison import BASE_SOURCE, PACKAGE_SOURCE
+from scorereport.reference.r_installation import Unavailable
+from scorereport.reference.r_session import ReferenceFailure
+from scorereport.reference.recorded_answers import compare_with_record, describe_record
+from scorereport.reference.reported import compare_reported
+from scorereport.results.class_records import CLASS
+from scorereport.results.evaluation import Evaluation
+from scorereport.results.model_records import ClassSummary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+AnyPredictions = Predictions | ClassPredictions
+RECORDED = "recorded"
+REFERENCES = ("auto", PACKAGE, BASE, RECORDED)
+#: Seconds that R may take for one question: a binary model, or a view of one of K classes.
+TIME_LIMIT = 900.0
+#: With fewer draws R's bounds say next to nothing about the width of a band.
+FEWEST_DRAWS = 100
+#: What a certificate does not speak of.
+LEFT_OUT = (
+    "intervals, tests and components corrected for overfit",
+    "simultaneous bands",
+    "ROC, Murphy, regret and decision curves",
+    "groups, periods of time and comparisons of models",
+)
+#: The same of models of K classes, beside bands of most views.
+CLASS_LEFT_OUT = (
+    "intervals, tests and components corrected for overfit",
+    "simultaneous bands",
+    "retention curves and the probability scale",
+    "groups, periods of time and comparisons of models",
+)
+_WITH = {
+    BASE_SOURCE: "with plain arithmetic of base R",
+    "numpy": "with numpy",
+    "the engine": "of the evaluation with the engine itself",
+}
+NO_WEIGHTS = "The R package has no case weights, and these weights are not whole numbers of rows."
+
+
+def certify(
+    evaluation: Evaluation,
+    *,
+    data: AnyPredictions | None = None,
+    reference: str = "auto",
+    draws: int = 200,
+    time_limit: float = TIME_LIMIT,
+) -> Certificate:
+    """Compare the numbers of every model with R's on the same data, in a process of its own.
+
+    Scores, skills, MCB, DSC, UNC, AUC and the reliability curve are those of the evaluation; bins,
+    recalibrated probabilities and bands come from a fit of the same data. Of models of K classes R is asked
+    about each class and each threshold between ordered ones, as if it were a binary model; the scores of K
+    classes are held against the sums of its answers and against plain arithmetic of base R. What is left out
+    the certificate names. Nothing that goes wrong in R raises: it ends as a verdict.
+
+    Parameters
+    ----------
+    data : the predictions that were evaluated, if the evaluation was read from a file and has them no more
+    reference : "reliabilitydiag" through rpy2, "base" for base R alone, "recorded" for recorded answers,
+        which are not about these data, or "auto", the first of them that is there
+    draws : how often R resamples each band that is compared in distribution
+    time_limit : seconds that R may take for one model, or for one class or threshold of it
+    """
+    predictions = _check_data(evaluation, data)
+    kinds = _kinds(check_option(reference, "reference", REFERENCES))
+    check_whole(draws, "draws", FEWEST_DRAWS)
+    check_inside(time_limit, "time_limit", 0, np.inf, closed="neither")
+    certification = _Certification(
+        evaluation=evaluation, predictions=predictions, draws=draws, time_limit=time_limit
+    )
+    return certification.run(kinds)
+
+
+def decline(evaluation: Evaluation, reason: str) -> Certificate:
+    """The certificate of an evaluation that R is not asked about, for a reason that is a sentence."""
+    return _make_certificate(
+        evaluation,
+        rows=evaluation.data.row_flow.kept,
+        sha256=evaluation.data.sha256,
+        verdict="not certified",
+        sentence=f"Not certified on these data. {_ended(reason)}",
+        reference="none",
+        software={},
+        comparisons=(),
+        left_out=("every number of this evaluation",),
+        attempts=(Attempt(reference="R", reason=reason),),
+    )
+
+
+def _check_data(evaluation: Evaluation, data: AnyPredictions | None) -> AnyPredictions:
+    """The predictions that were evaluated; whether their numbers are the same R will tell."""
+    predictions = evaluation.predictions if data is None else data
+    if predictions is None:
+        raise UsageError("This evaluation was read without its data; pass the predictions as `data`.")
+    evaluated, given = _kind_of(evaluation.data.classes), _kind_of(predictions)
+    if evaluated != given:
+        raise UsageError(f"The evaluation is of {evaluated}, the data are of {given}.")
+    models, named = [result.model for result in evaluation.results], list(predictions.forecasts)
+    if models != named:
+        raise UsageError(f"The evaluation is of {', '.join(models)}, the data are of {', '.join(named)}.")
+    return predictions
+
+
+def _kind_of(outcomes: ClassSummary | AnyPredictions | None) -> str:
+    """What is forecast, in words: an event, or classes in their order."""
+    if isinstance(outcomes, ClassPredictions):
+        labels, ordered = outcomes.classes, outcomes.ordered
+    elif isinstance(outcomes, ClassSummary):
+        labels, ordered = outcomes.labels, outcomes.ordered
+    else:
+        return "an event"
+    return f"{len(labels)} classes {'in order' if ordered else 'without order'} ({', '.join(labels)})"
+
+
+def _kinds(reference: str) -> tuple[str, ...]:
+    """The references to try, in order."""
+    if reference == "auto":
+        return (PACKAGE, BASE)
+    return () if reference == RECORDED else (reference,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Certification:
+    evaluation: Evaluation
+    predictions: AnyPredictions
+    draws: int
+    time_limit: float
+
+    def run(self, kinds: tuple[str, ...]) -> Certificate:
+        """The certificate by the first reference that answers, or by none of them."""
+        attempts: list[Attempt] = []
+        for kind in kinds:
+            try:
+                return self._certify_with(kind, tuple(attempts))
+            except Unavailable as error:
+                attempts.append(Attempt(reference=NAMES[kind], reason=str(error), remedy=error.remedy))
+            except ReferenceFailure as failure:
+                attempts.append(Attempt(reference=NAMES[kind], reason=str(failure)))
+        return self._certificate(**_compare_records(tuple(attempts)))
+
+    def _certify_with(self, kind: str, attempts: tuple[Attempt, ...]) -> Certificate:
+        if kind == PACKAGE and not are_rows(self.predictions.weight):
+            raise Unavailable(NO_WEIGHTS, "")
+        with open_reference(kind, self.time_limit) as reference:
+            lines = tuple(self._compare_all(reference))
+            has_failed = any(line.is_unexpected for line in lines)
+            return self._certificate(
+                verdict="failed" if has_failed else "certified",
+                sentence=_describe(lines, reference, _describe_views(self.predictions)),
+                reference=reference.title,
+                software=reference.software,
+                comparisons=lines,
+                left_out=_leave_out(self.predictions),
+                attempts=attempts,
+            )
+
+    def _certificate(self, **parts: Any) -> Certificate:
+        rows, sha256 = len(self.predictions), self.predictions.sha256
+        return _make_certificate(self.evaluation, rows=rows, sha256=sha256, **parts)
+
+    def _compare_all(self, reference: Reference) -> Iterator[Comparison]:
+        """Every model, of whichever kind it is."""
+        evaluation, predictions = self.evaluation, self.predictions
+        asker = Asker(
+            reference=reference,
+            settings=evaluation.settings,
+            weight=predictions.weight,
+            draws=self.draws,
+        )
+        if isinstance(predictions, ClassPredictions):
+            yield from compare_class_models(asker, evaluation, predictions)
+            return
+        for result in steps(evaluation.models, len(evaluation.models), "asking R", unit="models"):
+            comparer = asker.ask(result.model, predictions.outcome, predictions.forecasts[result.model])
+            yield from comparer.compare(result.scores.decompositions)
+            yield from compare_reported(comparer, result, evaluation, predictions)
+            yield from compare_bands(comparer)
+
+
+def _compare_records(attempts: tuple[Attempt, ...]) -> dict[str, Any]:
+    """What recorded answers tell: of the software, not of these data."""
+    why = attempts[-1].reason if attempts else "Only recorded answers were asked for."
+    try:
+        lines, record = tuple(compare_with_record()), describe_record()
+    except OSError as error:
+        lines, record = (), f"no recorded answers ({error})"
+    has_failed = any(line.is_unexpected for line in lines)
+    told = "differs from" if has_failed else "agrees with"
+    return {
+        "verdict": "failed" if has_failed else "not certified",
+        "sentence": f"Not certified on these data. {_ended(why)} The engine {told} {record}, of other data.",
+        "reference": record,
+        "software": {},
+        "comparisons": lines,
+        "left_out": ("every number of this evaluation",),
+        "attempts": attempts,
+    }
+
+
+def _make_certificate(evaluation: Evaluation, *, rows: int, sha256: str, **parts: Any) -> Certificate:
+    return Certificate(
+        time=timestamp(),
+        rows=rows,
+        sha256=sha256,
+        results_sha256=evaluation.sha256,
+        **{**parts, "software": {"scorereport": version("scorereport"), **parts["software"]}},
+    )
+
+
+def _leave_out(predictions: AnyPredictions) -> tuple[str, ...]:
+    """What a certificate of these models does not speak of."""
+    if isinstance(predictions, Predictions):
+        return LEFT_OUT
+    drawn = [name_view(kind, label) for kind, labels in list_drawn(predictions).items() for label in labels]
+    views = sum(map(len, list_views(predictions).values()))
+    if len(drawn) == views or not are_rows(predictions.weight):
+        return CLASS_LEFT_OUT
+    told = (
+        f"R's resampled bands, which take seconds each, of all but {len(drawn)} of the {views} binary "
+        f"questions about each model ({', '.join(drawn)})"
+    )
+    return (*CLASS_LEFT_OUT, told)
+
+
+def _describe_views(predictions: AnyPredictions) -> str:
+    """How many binary questions were asked, if models have several classes."""
+    if isinstance(predictions, Predictions):
+        return ""
+    asked = " and ".join(
+        "each class" if kind == CLASS else "each threshold between classes"
+        for kind in list_views(predictions)
+    )
+    return f" {counted(count_views(predictions), 'binary question')} were asked, about {asked}."
+
+
+def _describe(lines: tuple[Comparison, ...], reference: Reference, asked: str) -> str:
+    """The outcome in sentences: how many lines by whom, and what became of them."""
+    main = PACKAGE_SOURCE if reference.is_package else BASE_SOURCE
+    names = {**_WITH, main: f"with {reference.title}"}
+    told = [
+        f"{_count([line for line in lines if line.source == source])} {names[source]}"
+        for source in dict.fromkeys(line.source for line in lines)
+    ]
+    has_failed = any(line.is_unexpected for line in lines)
+    return f"{'Failed' if has_failed else 'Certified on these data'}.{asked} {'; '.join(told)}."
+
+
+def _count(lines: list[Comparison]) -> str:
+    count = {verdict: sum(line.verdict is verdict for line in lines) for verdict in Verdict}
+    unexpected = sum(line.is_unexpected for line in lines)
+    agree, expected = count[Verdict.AGREES], count[Verdict.EXPECTED]
+    parts = [f"{format_count(agree)} {'agrees' if agree == 1 else 'agree'}"] if agree else []
+    parts += [f"{expected} {'deviates' if expected == 1 else 'deviate'} as expected"] if expected else []
+    parts += [f"{count[Verdict.NOT_COMPARED]} could not be compared"] if count[Verdict.NOT_COMPARED] else []
+    parts += [f"{unexpected} {'DIFFERS' if unexpected == 1 else 'DIFFER'}"] if unexpected else []
+    return ", ".join(parts)
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."

@@ -1,0 +1,158 @@
+"""Something compared with what an independent source says of it: the line of every certificate and study."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport._utils.formatting import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import ArrayLike
+
+#: Absolute difference that two correct implementations may have, relative to numbers above 1.
+TOLERANCE = 1e-12
+
+
+class Verdict(StrEnum):
+    """What a comparison comes to."""
+
+    AGREES = "agrees"
+    EXPECTED = "expected deviation"
+    DIFFERS = "differs"
+    NOT_COMPARED = "not compared"
+    # of papers
+    REPRODUCED = "reproduced"
+    INCONSISTENT = "paper inconsistent"
+    NOT_REPRODUCIBLE = "not reproducible from the text"
+    # of errata
+    CONFIRMED = "confirmed"
+    REFUTED = "not confirmed"
+    # of an installation and its operation
+    PASSED = "passed"
+    FAILED = "failed"
+    ABSENT = "absent"
+
+
+_NO_NUMBERS = ("Infinity", "-Infinity", "NaN")
+#: Verdicts that nobody expects of correct software on a sound machine.
+UNEXPECTED = frozenset({Verdict.DIFFERS, Verdict.REFUTED, Verdict.FAILED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One quantity of one subject (a model, a paper, a package): ours, theirs, and the verdict.
+
+    `tolerance` is absolute for numbers up to 1 and relative beyond. `reason` explains every verdict that
+    is not plain agreement. `source` names who computed the reference, where lines of several stand together.
+    """
+
+    subject: str
+    quantity: str
+    engine: float | str | None = None
+    reference: float | str | None = None
+    difference: float | None = None
+    tolerance: float | None = None
+    verdict: Verdict
+    reason: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("engine", "reference"):
+            if getattr(self, name) in _NO_NUMBERS:  # read back from a document, which writes them as text
+                object.__setattr__(self, name, float(getattr(self, name)))
+
+    @property
+    def is_unexpected(self) -> bool:
+        """Whether somebody must look at it."""
+        return self.verdict in UNEXPECTED
+
+
+def distance(engine: float, reference: float) -> float:
+    """Absolute difference; 0 where both are infinite alike or both undefined, infinite where one is.
+
+    >>> distance(1.0, 0.5), distance(math.inf, math.inf), distance(math.nan, 0.0)
+    (0.5, 0.0, inf)
+    """
+    if engine == reference or (math.isnan(engine) and math.isnan(reference)):
+        return 0.0
+    gap = abs(engine - reference)
+    return math.inf if math.isnan(gap) else gap
+
+
+def compare_numbers(
+    subject: str, quantity: str, engine: float, reference: float, *, tolerance: float = TOLERANCE
+) -> Comparison:
+    """Compare a number of the engine with that of a reference.
+
+    >>> compare_numbers("logit", "MCB", 0.25, 0.25 + 1e-13).verdict
+    <Verdict.AGREES: 'agrees'>
+    """
+    engine, reference = float(engine), float(reference)
+    gap = distance(engine, reference)
+    is_close = gap <= tolerance * (max(1.0, abs(reference)) if math.isfinite(reference) else 1.0)
+    return Comparison(
+        subject=subject,
+        quantity=quantity,
+        engine=engine,
+        reference=reference,
+        difference=gap,
+        tolerance=tolerance,
+        verdict=Verdict.AGREES if is_close else Verdict.DIFFERS,
+    )
+
+
+def compare_arrays(
+    subject: str, quantity: str, engine: ArrayLike, reference: ArrayLike, *, tolerance: float = TOLERANCE
+) -> Comparison:
+    """Compare many numbers by the two that differ most.
+
+    >>> compare_arrays("logit", "recalibrated", [0.25, 0.5], [0.25, 0.75]).difference
+    0.25
+    """
+    ours, theirs = (np.asarray(values, dtype=np.float64) for values in (engine, reference))
+    if ours.shape != theirs.shape or ours.size == 0:
+        return Comparison(
+            subject=subject,
+            quantity=quantity,
+            engine=f"{ours.size} numbers",
+            reference=f"{theirs.size} numbers",
+            tolerance=tolerance,
+            verdict=Verdict.DIFFERS,
+            reason="There are not equally many of them, or none.",
+        )
+    ours, theirs = ours.ravel(), theirs.ravel()
+    with np.errstate(invalid="ignore"):
+        gaps = np.abs(ours - theirs) / np.where(np.isfinite(theirs), np.maximum(np.abs(theirs), 1), 1)
+    is_same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
+    worst = int(np.argmax(np.where(is_same, 0.0, np.where(np.isnan(gaps), np.inf, gaps))))
+    return compare_numbers(subject, quantity, ours[worst], theirs[worst], tolerance=tolerance)
+
+
+def summarise(lines: Iterable[Comparison], subject: str, thing: str) -> Iterator[Comparison]:
+    """One line for each quantity and verdict: the worst of them, and of how many; alarms stay whole.
+
+    >>> lines = [compare_numbers("logit", "MCB", 0.5, 0.5 + gap) for gap in (0, 1e-14)]
+    >>> [(line.difference > 0, line.reason) for line in summarise(lines, "all", "model")]
+    [(True, '2 models')]
+    """
+    held: dict[tuple[str, Verdict, str], list[Comparison]] = {}
+    for line in lines:
+        if line.is_unexpected:
+            yield line
+        else:
+            is_same_reason = line.verdict is not Verdict.AGREES
+            key = (line.quantity, line.verdict, line.reason if is_same_reason else "")
+            held.setdefault(key, []).append(line)
+    for group in held.values():
+        worst = max(group, key=lambda line: line.difference or 0.0)
+        told = counted(len(group), thing)
+        if worst.verdict is not Verdict.AGREES:
+            told = f"{told}. {worst.reason}"
+        yield replace(worst, subject=subject, reason=told)

@@ -1,0 +1,175 @@
+"""One model: every number of the engine beside that of R."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport.reference import deviations
+from scorereport.reference.comparison_records import TOLERANCE, Comparison, Verdict, compare_arrays
+from scorereport.reference.questions import Answer, Question
+from scorereport.reliability.fit import Corp, corp
+from scorereport.scores.registry import Direction, get_score
+from scorereport.scores.skills import relative_skill
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from numpy.typing import ArrayLike
+
+    from scorereport._utils.arrays import CountArray, FloatArray
+    from scorereport.reliability.decomposition import Decomposition, MurphyDecomposition
+    from scorereport.results.model_records import SampleSummary, ScoreValue
+
+#: Whose number stands beside that of the engine.
+PACKAGE_SOURCE, BASE_SOURCE = "reliabilitydiag", "base R"
+#: A quotient of two differences, the lower of which may be small.
+SKILL_TOLERANCE = 1e-10
+_MURPHY = ("reliability", "resolution", "uncertainty")
+#: What R says of each score, in this order.
+COMPONENTS = ("mean score", "MCB", "DSC", "UNC", "perfect forecast")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Comparer:
+    """Compares one model with the answer of a reference; of the package known defects are expected."""
+
+    subject: str
+    question: Question
+    answer: Answer
+    is_package: bool
+
+    @property
+    def source(self) -> str:
+        """Whose numbers these are, unless a line says otherwise."""
+        return PACKAGE_SOURCE if self.is_package else BASE_SOURCE
+
+    def compare(self, decompositions: Iterable[Decomposition]) -> Iterator[Comparison]:
+        """Scores as they were decomposed, bins and recalibrated probabilities of a fit of the same data."""
+        for decomposition in decompositions:
+            yield from self.components(decomposition)
+        fit = self.fit()
+        yield from self.bins(fit)
+        yield self.match("recalibrated probabilities", fit.cep, self.answer.cep)
+
+    def fit(self) -> Corp:
+        """The engine's fit of what R was asked about."""
+        return corp(self.question.y_true, self.question.y_prob, self.question.weight)
+
+    def components(self, decomposition: Decomposition) -> Iterator[Comparison]:
+        """Mean score, MCB, DSC, UNC and perfection; where higher is better R was given the loss."""
+        d = decomposition
+        label, theirs = get_score(d.name).label, self.answer.scores.get(d.name)
+        if theirs is None:
+            yield self.state(label, Verdict.NOT_COMPARED, "R was not given this score.")
+            return
+        ours = (d.score, d.miscalibration, d.discrimination, d.uncertainty, d.perfect)
+        signs = (-1, 1, 1, -1, -1) if d.higher_is_better else (1, 1, 1, 1, 1)
+        for name, engine, sign, reference in zip(COMPONENTS, ours, signs, theirs, strict=True):
+            yield self.match(f"{label}: {name}", engine, sign * reference)
+
+    def score(self, value: ScoreValue) -> Iterator[Comparison]:
+        """A mean score and its skill, as tables show them."""
+        score, theirs = get_score(value.name), self.answer.scores.get(value.name)
+        if theirs is None:
+            yield self.state(score.label, Verdict.NOT_COMPARED, "R was not given this score.")
+            return
+        mean, _, _, constant, perfect = theirs
+        is_turned = score.direction is Direction.HIGHER
+        yield self.match(f"{score.label}: as reported", value.value, -mean if is_turned else mean)
+        skill = relative_skill(mean, constant, perfect)
+        yield self.match(f"{score.label}: skill", value.skill, skill, tolerance=SKILL_TOLERANCE)
+
+    def auc(self, value: float) -> Comparison:
+        """The area under the ROC curve, by plain arithmetic of base R on counts of the same data."""
+        return self.match("AUC", value, self.answer.auc, source=BASE_SOURCE)
+
+    def auc_skill(self, value: float) -> Comparison:
+        """Its skill: 0 for a forecast that cannot tell, 1 for one that always can."""
+        return self.match("AUC: skill", value, 2 * self.answer.auc - 1, source=BASE_SOURCE)
+
+    def counts(self, auc: float, murphy: MurphyDecomposition) -> Iterator[Comparison]:
+        """What the package does not compute: the AUC, and Murphy's parts over distinct forecasts."""
+        yield self.auc(auc)
+        parts = (murphy.reliability, murphy.resolution, murphy.uncertainty)
+        for name, engine, theirs in zip(_MURPHY, parts, self.answer.murphy, strict=True):
+            yield self.match(f"Murphy's {name}", engine, theirs, source=BASE_SOURCE)
+
+    def sample(self, sample: SampleSummary) -> Comparison:
+        """Number of cases and of events, or the sums of their weights."""
+        ours = [sample.total, sample.events]
+        return self.match("cases and events", ours, self.answer.totals, source=BASE_SOURCE)
+
+    def curve(self, forecast: FloatArray, cep: FloatArray) -> Iterator[Comparison]:
+        """A reliability curve: its corners are the edges of R's bins, its heights their probabilities."""
+        bins = deviations.merge_rounded(self.answer.bins)
+        edges = np.unique(np.concatenate([bins["x_min"], bins["x_max"]]))
+        if self.question.weight is not None:  # rounding of weights may have left a corner inside a bin
+            forecast, cep = _without_flat_corners(forecast, cep)
+        yield self.match("reliability curve: corners", forecast, edges, tolerance=0.0)
+        held = np.minimum(np.searchsorted(bins["x_max"], forecast), len(bins["cep"]) - 1)
+        yield self.match("reliability curve: heights", cep, bins["cep"][held])
+
+    def bins(self, fit: Corp) -> Iterator[Comparison]:
+        """Number, edges and sizes of the bins of the isotonic fit; all of them exactly."""
+        blocks, exact = fit.blocks, 0.0
+        theirs: Mapping[str, CountArray] = self.answer.bins
+        ours: Mapping[str, CountArray] = {
+            "n": blocks.n,
+            "x_min": blocks.x_min,
+            "x_max": blocks.x_max,
+            "cep": blocks.mean,
+        }
+        if self.question.weight is not None:  # sums of weights are rounded, here as in R
+            ours, exact = deviations.merge_rounded(ours), TOLERANCE
+        number = self.match("number of bins", len(ours["n"]), len(theirs["n"]), tolerance=0.0)
+        if self.is_package and number.verdict is Verdict.DIFFERS:
+            theirs = deviations.merge_rounded(theirs)
+            if len(theirs["n"]) == len(ours["n"]):
+                number = replace(number, verdict=Verdict.EXPECTED, reason=deviations.ROUNDED_BINS)
+        yield number
+        yield self.match("lower edges of bins", ours["x_min"], theirs["x_min"], tolerance=0.0)
+        yield self.match("upper edges of bins", ours["x_max"], theirs["x_max"], tolerance=0.0)
+        yield self.match("cases in bins", ours["n"], theirs["n"], tolerance=exact)
+
+    def match(
+        self,
+        quantity: str,
+        ours: ArrayLike,
+        theirs: ArrayLike,
+        *,
+        tolerance: float = TOLERANCE,
+        source: str | None = None,
+    ) -> Comparison:
+        """A line with numbers: one of each, or the two of many that differ most."""
+        source = self.source if source is None else source
+        return match_numbers(self.subject, quantity, ours, theirs, tolerance=tolerance, source=source)
+
+    def state(self, quantity: str, verdict: Verdict, reason: str) -> Comparison:
+        """A line without numbers."""
+        return Comparison(
+            subject=self.subject, quantity=quantity, verdict=verdict, reason=reason, source=self.source
+        )
+
+
+def match_numbers(
+    subject: str,
+    quantity: str,
+    ours: ArrayLike,
+    theirs: ArrayLike,
+    *,
+    source: str,
+    tolerance: float = TOLERANCE,
+) -> Comparison:
+    """A line with numbers, and whose they are: one of each, or the two of many that differ most."""
+    line = compare_arrays(subject, quantity, np.atleast_1d(ours), np.atleast_1d(theirs), tolerance=tolerance)
+    return replace(line, source=source)
+
+
+def _without_flat_corners(forecast: FloatArray, cep: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A curve without those corners between which it does not rise, but for rounding."""
+    rises = np.diff(cep) > TOLERANCE
+    keep = np.append(True, rises) | np.append(rises, True)
+    return forecast[keep], cep[keep]

@@ -1,0 +1,202 @@
+"""A process of its own for R, started and watched by us.
+
+Whatever happens in there (a crash, a hang, chatter, nonsense) comes out as a `ReferenceFailure` with a
+sentence. Questions and answers are files in a folder that goes with the process; on its standard output a
+line with a secret token says that an answer is there, and every other line is chatter.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+from collections import deque
+from contextlib import suppress
+from threading import TIMEOUT_MAX, Event, Timer
+from typing import IO, TYPE_CHECKING, Any, Self, cast
+
+from scorereport._utils.files import TemporaryFolder
+from scorereport._utils.formatting import one_line
+from scorereport._utils.processes import Stopped, undisturbed
+from scorereport._utils.scorereport_processes import end_group
+from scorereport.reference.exchange import ExchangeError, Vector, read_vectors, write_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+#: Lines of chatter that are kept for the sentence about a failure, and how much of them it quotes.
+_LAST_LINES, _QUOTED = 20, 400
+#: Bytes after which a line of chatter is cut, lest it fill the memory.
+_LONGEST_LINE = 1 << 16
+#: Seconds that a process is given to end by itself.
+_GRACE = 5.0
+
+
+class ReferenceFailure(Exception):  # noqa: N818  # a finding about R, not an error of ours
+    """A reference gave no answer that can be used; the message is a sentence that says why."""
+
+    def __init__(self, sentence: str, answer: Mapping[str, Vector] | None = None) -> None:
+        super().__init__(sentence)
+        self.answer = dict(answer or {})
+
+
+class Session:
+    """A running reference: `ask` it, and `close` it (or use it in a `with` block).
+
+    `program` is called with a folder, a token and the `sources`; every answer must come within
+    `time_limit` seconds.
+    """
+
+    def __init__(self, program: Sequence[str], sources: Sequence[Path], *, time_limit: float) -> None:
+        self._token = secrets.token_hex(16)
+        self._time_limit = min(time_limit, TIMEOUT_MAX)
+        self._asked = 0
+        self._chatter: deque[str] = deque(maxlen=_LAST_LINES)
+        try:
+            with undisturbed():  # a folder or a process that nobody knows of would stay
+                self._start([*program], list(map(str, sources)))
+        except Stopped as stop:
+            self.__exit__(type(stop))
+            raise
+
+    def _start(self, program: list[str], sources: list[str]) -> None:
+        try:
+            self._folder = TemporaryFolder("r-")
+        except OSError as error:
+            raise ReferenceFailure(f"There is no folder to exchange data with R in: {error}.") from error
+        try:
+            self._process = subprocess.Popen(
+                [*program, str(self._folder.path), self._token, *sources],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd=self._folder.path,  # where no .Rprofile and no .RData lie about
+                env={**os.environ, "LANGUAGE": "en", "TMPDIR": str(self._folder.path)},
+                start_new_session=True,  # Ctrl-C is for us alone, and its children end with it
+                pass_fds=() if self._folder.lock is None else (self._folder.lock,),  # R may outlive us
+            )
+        except OSError as error:
+            self._folder.close()
+            raise ReferenceFailure(f"R could not be started: {error}.") from error
+
+    @property
+    def process_id(self) -> int:
+        """The process, for whoever wants to watch or end it."""
+        return self._process.pid
+
+    def ask(self, what: str, **vectors: Any) -> dict[str, Vector]:
+        """Ask for an operation; its answer is named vectors."""
+        self._asked += 1
+        timed_out = Event()
+        watchdog = Timer(self._time_limit, self._end, args=(timed_out,))
+        watchdog.daemon = True  # an interrupt must not wait for it
+        try:
+            watchdog.start()
+            answer = _clean(self._exchange(what, vectors))
+        except EOFError as error:
+            watchdog.cancel()
+            raise ReferenceFailure(self._obituary(is_late=timed_out.is_set())) from error
+        except OSError as error:
+            raise ReferenceFailure(f"Files could not be exchanged with R: {error}.") from error
+        except ExchangeError as error:
+            raise ReferenceFailure(f"R answered with something else than numbers ({error}).") from error
+        finally:
+            watchdog.cancel()
+        if "error" in answer:
+            raise ReferenceFailure(f"R refused: {text_of(answer['error'])}", answer)
+        return answer
+
+    def close(self) -> None:
+        """End the process, kindly first, and remove its files."""
+        try:
+            for stream in (self._stdin, self._stdout):
+                with suppress(OSError):
+                    stream.close()
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_GRACE)
+        finally:  # whoever is interrupted here leaves nothing either
+            self._end()  # also what it started and left behind
+            self._process.wait()
+            self._folder.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._end()
+        self.close()
+
+    @property
+    def _stdin(self) -> IO[bytes]:
+        return cast("IO[bytes]", self._process.stdin)
+
+    @property
+    def _stdout(self) -> IO[bytes]:
+        return cast("IO[bytes]", self._process.stdout)
+
+    def _exchange(self, what: str, vectors: Mapping[str, Any]) -> dict[str, Vector]:
+        request, answer = (self._folder.path / f"{self._asked}.{kind}" for kind in ("request", "answer"))
+        write_vectors(request, {"what": [what], **vectors})
+        with suppress(BrokenPipeError):  # its last words are still to be heard
+            self._stdin.write(f"{self._asked}\n".encode())
+            self._stdin.flush()
+        self._listen()
+        found = read_vectors(answer)
+        for file in (request, answer):
+            file.unlink()
+        return found
+
+    def _listen(self) -> None:
+        """Wait for the line that announces the answer; remember the last lines of chatter."""
+        awaited = f"{self._token} {self._asked}"
+        while line := self._stdout.readline(_LONGEST_LINE):
+            text = line.decode(errors="replace").strip()
+            if text == awaited:
+                return
+            if text:
+                self._chatter.append(text)
+        raise EOFError
+
+    def _end(self, because: Event | None = None) -> None:
+        """End the process and all that it started, at once."""
+        if because is not None:
+            because.set()
+        end_group(self._process)
+
+    def _obituary(self, *, is_late: bool) -> str:
+        if is_late:
+            return f"R gave no answer within {self._time_limit:g} seconds and was ended."
+        try:
+            code = self._process.wait(_GRACE)
+        except subprocess.TimeoutExpired:
+            return f"R closed its output without an answer.{self._last_words()}"
+        if code < 0:
+            return f"R died of signal {-code}{_signal_name(-code)}.{self._last_words()}"
+        return f"R ended with exit code {code} before it answered.{self._last_words()}"
+
+    def _last_words(self) -> str:
+        words = one_line(" ".join(self._chatter))[-_QUOTED:]
+        return f" Its last words: {words}" if words else ""
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return f" ({signal.Signals(number).name})"
+    except ValueError:  # real-time signals have no names
+        return ""
+
+
+def text_of(vector: Vector) -> str:
+    """The words of a vector as one line."""
+    return one_line(" ".join(str(value) for value in vector))
+
+
+def _clean(answer: Mapping[str, Vector]) -> dict[str, Vector]:
+    """An answer whose names and texts are fit to be shown."""
+    return {
+        one_line(name): [one_line(text) for text in vector] if isinstance(vector, list) else vector
+        for name, vector in answer.items()
+    }

@@ -1,0 +1,92 @@
+"""Quantiles of Chernoff's distribution, the limit law of isotonic regression.
+
+It is the law of argmax(W(t) - t²) for a two-sided Brownian motion W.
+
+References
+----------
+Groeneboom, Wellner (2001), J. Comput. Graph. Stat. 10, doi:10.1198/10618600152627997
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import airy
+
+from scorereport._utils.checks import check_inside
+
+if TYPE_CHECKING:
+    from scorereport._utils.arrays import FloatArray
+
+#: Levels and quantiles of the table that the R package reliabilitydiag interpolates linearly.
+_R_LEVELS = np.r_[np.arange(50, 100) / 100, np.arange(991, 1000) / 1000, 0.9999]
+# fmt: off
+_R_QUANTILES = np.array([
+    0.000000, 0.013187, 0.026383, 0.039595, 0.052830, 0.066096, 0.079402, 0.092757,
+    0.106168, 0.119645, 0.133196, 0.146831, 0.160560, 0.174393, 0.188342, 0.202418,
+    0.216633, 0.230999, 0.245530, 0.260242, 0.275151, 0.290274, 0.305629, 0.321238,
+    0.337123, 0.353308, 0.369821, 0.386694, 0.403959, 0.421656, 0.439828, 0.458525,
+    0.477804, 0.497731, 0.518383, 0.539855, 0.562252, 0.585706, 0.610378, 0.636468,
+    0.664235, 0.694004, 0.726216, 0.761477, 0.800658, 0.845081, 0.896904, 0.960057,
+    1.043030, 1.171530, 1.189813, 1.209897, 1.232241, 1.257496, 1.286659, 1.321370,
+    1.364637, 1.423026, 1.516664, 1.784955,
+])
+# fmt: on
+#: Beyond this the density is below 1e-30.
+_FAR_OUT = 5.0
+
+
+@cache
+def chernoff_quantile(probability: float) -> float:
+    """The quantile at a probability in (0, 1), by inversion of the exact distribution function.
+
+    >>> round(chernoff_quantile(0.975), 6)
+    0.998181
+    """
+    p = check_inside(probability, "probability", 0, 1, closed="neither")
+    return float(brentq(lambda z: _distribution(z) - p, -_FAR_OUT, _FAR_OUT, xtol=1e-14, rtol=1e-14))
+
+
+def interpolated_chernoff_quantile(probability: float) -> float:
+    """The quantile as the R package has it, for comparison with its answers; it ends at 0.9999.
+
+    >>> round(interpolated_chernoff_quantile(0.975), 7)
+    1.0015435
+    """
+    p = check_inside(probability, "probability", _R_LEVELS[0], _R_LEVELS[-1])
+    return float(np.interp(p, _R_LEVELS, _R_QUANTILES))
+
+
+def _distribution(z: float) -> float:
+    """1/2 plus the integral of the symmetric density from 0 to z, by Gauss-Legendre."""
+    node, weight = _gauss_legendre()
+    points = abs(z) * (node + 1) / 2
+    return 0.5 + np.sign(z) * float((weight * _density(points)).sum()) * abs(z) / 2
+
+
+def _density(z: FloatArray) -> FloatArray:
+    return _half_density(z) * _half_density(-z) / 2
+
+
+def _half_density(t: FloatArray) -> FloatArray:
+    """The function g with Fourier transform 2^(1/3) / Ai(i 2^(-1/3) λ), by the trapezoidal rule.
+
+    The integrand is smooth and falls like exp(-λ^(3/2)/3), so the rule converges exponentially.
+    """
+    frequency, transform = _transform()
+    step = frequency[1] - frequency[0]
+    return (np.exp(-1j * np.outer(t, frequency)) @ transform).real * step / (2 * np.pi)
+
+
+@cache
+def _transform() -> tuple[FloatArray, FloatArray]:
+    frequency = np.linspace(-30, 30, 241)
+    return frequency, 2 ** (1 / 3) / airy(1j * 2 ** (-1 / 3) * frequency)[0]
+
+
+@cache
+def _gauss_legendre() -> tuple[FloatArray, FloatArray]:
+    return np.polynomial.legendre.leggauss(80)

@@ -1,0 +1,141 @@
+"""Random outcomes and cases, with no more random bits than they need and the exact law."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scorereport._utils.arrays import CountArray, FloatArray
+
+_Bits = TypeVar("_Bits", bound=np.unsignedinteger[Any])
+
+#: Distinct forecasts that are drawn together: 2^15, as a bit of 16 is for the outcome.
+_BITS = 15
+_LARGEST_INT32 = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ties:
+    """Which cases are the first with their forecast, and where the cases of each shared forecast lie."""
+
+    n: NDArray[Any]
+    is_first: NDArray[np.bool_]
+    shared: NDArray[np.intp]
+    edges: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, n: CountArray) -> Ties:
+        """The ties of so many cases with each forecast."""
+        start, shared = np.cumsum(n) - n, np.flatnonzero(n > 1)
+        is_first = np.zeros(int(n.sum()), dtype=np.bool_)
+        is_first[start] = True
+        edges = np.column_stack([start[shared], start[shared] + n[shared]]).ravel()
+        edges = edges[edges < len(is_first)].astype(np.intp)
+        small = n.astype(np.int32) if len(is_first) <= _LARGEST_INT32 else n  # each draw sums it up
+        return cls(n=small, is_first=is_first, shared=shared, edges=edges)
+
+    def count(self, happens: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """Number of events with each forecast."""
+        events = happens[self.is_first].astype(np.int32)
+        events[self.shared] = np.add.reduceat(happens, self.edges, dtype=np.int32)[::2]
+        return events
+
+    def forecasts_of(self, cases: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Which distinct forecasts some cases have: each shared one before them takes more than one case."""
+        first = self.edges[::2]
+        before = np.searchsorted(first, cases, side="right") - 1
+        shared = self.shared[before]
+        beyond = np.maximum(cases - first[before] - self.n[shared] + 1, 0)
+        return np.where(before < 0, cases, shared + beyond)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chances:
+    """Probabilities of events, and how many of 2^16 patterns of bits are events for sure.
+
+    With ties, probabilities are those of distinct forecasts, and what is sure is told of each case.
+    """
+
+    probability: FloatArray
+    sure: NDArray[np.uint16]
+    ties: Ties | None = None
+
+    @classmethod
+    def of(cls, probability: FloatArray) -> Chances:
+        """What is sure of each probability; a pattern is always left open, as 2^16 takes 17 bits."""
+        scaled = np.ldexp(probability, 16)
+        return cls(probability, np.minimum(scaled, 2**16 - 1, out=scaled).astype(np.uint16))
+
+    def spread(self, ties: Ties) -> Chances:
+        """The chances of all cases from those of distinct forecasts."""
+        return Chances(self.probability, np.repeat(self.sure, ties.n), ties)
+
+    def draw(self, rng: np.random.Generator, at: NDArray[np.uint16] | None = None) -> NDArray[np.bool_]:
+        """Draw an outcome with each probability, or with those at some places.
+
+        It takes 16 random bits and, where these leave it open, a random number more: the law is exact.
+        """
+        sure = self.sure if at is None else self.sure.take(at)
+        bits = _draw_bits(rng, len(sure), np.uint16)
+        happens = bits < sure
+        (places,) = (bits == sure).nonzero()  # where it is open
+        if len(places):
+            chance = np.ldexp(self._probability_at(places if at is None else at[places]), 16)
+            happens[places] = rng.random(len(places)) < chance - sure[places]
+        return happens
+
+    def _probability_at(self, places: NDArray[Any]) -> FloatArray:
+        return self.probability[places if self.ties is None else self.ties.forecasts_of(places)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Piece:
+    """Neighbouring distinct forecasts, few enough for forecast and outcome to fit into 16 bits."""
+
+    first: int  # distinct forecast
+    cases: int
+    forecast: NDArray[np.uint16] | None  # of each case, counted from the first; None where no cases tie
+    chances: Chances
+
+    @classmethod
+    def of(cls, first: int, n: CountArray, probability: FloatArray) -> Piece:
+        """The piece that begins with a distinct forecast."""
+        part = slice(first, first + 2**_BITS)
+        times = n[part].astype(np.int64)
+        places, cases = np.arange(len(times), dtype=np.uint16), int(times.sum())
+        return cls(
+            first=first,
+            cases=cases,
+            forecast=None if cases == len(times) else np.repeat(places, times),
+            chances=Chances.of(probability[part]),
+        )
+
+    def draw(self, rng: np.random.Generator, size: int) -> NDArray[np.uint16]:
+        """Draw cases and their outcomes: forecasts, with a lowest bit for non-events, in order."""
+        forecast = self._draw_forecasts(rng, size)
+        key = forecast << np.uint16(1)
+        key |= ~self.chances.draw(rng, forecast)
+        key.sort(kind="stable")  # of 16 bits: by radix, on any processor
+        return key
+
+    def _draw_forecasts(self, rng: np.random.Generator, size: int) -> NDArray[np.uint16]:
+        """Draw forecasts by 15 random bits, or of another number by 32: no case's chance is off by 2^-32."""
+        if self.forecast is None and self.cases == 2**_BITS:
+            return _draw_bits(rng, size, np.uint16) >> np.uint16(16 - _BITS)
+        case = _draw_bits(rng, size, np.uint32) * np.uint64(self.cases)
+        case >>= 32
+        return case.astype(np.uint16) if self.forecast is None else self.forecast.take(case.view(np.int64))
+
+
+def cut_into_pieces(n: CountArray, probability: FloatArray) -> list[Piece]:
+    """All distinct forecasts, with so many cases and such a probability each, in pieces."""
+    return [Piece.of(first, n, probability) for first in range(0, len(n), 2**_BITS)]
+
+
+def _draw_bits(rng: np.random.Generator, size: int, dtype: type[_Bits]) -> NDArray[_Bits]:
+    """Random bits as unsigned numbers, without the generator's detour by single numbers."""
+    words = -(-size * np.dtype(dtype).itemsize // 8)
+    return rng.bit_generator.random_raw(words).view(dtype)[:size]

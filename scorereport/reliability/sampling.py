@@ -1,0 +1,213 @@
+"""What was drawn independently: rows, repeated rows, weighted rows or clusters of rows.
+
+Every standard error and every resample asks here, so that all of them mean the same sample:
+
+- frequency weights are repeated rows, and a row counts as often as its weight says;
+- sampling weights are carried by rows that were drawn once;
+- clusters are drawn whole, with the weights of their rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.random.bit_generator import ISeedSequence
+from scipy.special import ndtri, stdtrit
+
+from scorereport._utils.arrays import FloatArray, IntArray, read_only
+from scorereport.reliability.clusters import effective_number, raise_by_share, sums_of_mean
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: The seed of every resampling unless another is given.
+SEED = 2021
+#: Repeated rows are drawn one by one up to this many per row, beyond by their multinomial law.
+_FEW_REPEATS = 8
+#: Deviations this small against the values are rounding of equal values.
+_ROUNDING = 1e-14
+#: Where streams start is remembered for so many of them: every band, model and test asks for the same.
+_MOST_STARTS = 10_000
+
+
+def stream(seed: int, *key: int) -> np.random.Generator:
+    """Random numbers of their own for each key: results do not depend on who draws first, or where."""
+    return np.random.Generator(np.random.SFC64(_Start(seed, key)))  # type: ignore[arg-type]  # of the stubs
+
+
+class _Start(ISeedSequence):
+    """Where a stream starts, as numpy's `SeedSequence` has it, which takes ten times as long."""
+
+    def __init__(self, seed: int, key: tuple[int, ...]) -> None:
+        self._seed, self._key = seed, key
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:
+        """The first words of a state."""
+        return _find_start(self._seed, self._key, n_words, dtype)
+
+
+@lru_cache(maxsize=_MOST_STARTS)
+def _find_start(seed: int, key: tuple[int, ...], n_words: int, dtype: Any) -> NDArray[Any]:
+    return read_only(np.random.SeedSequence(seed, spawn_key=key).generate_state(n_words, dtype))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Units:
+    """The rows of a sample as independent draws; `cluster` numbers the clusters from 0."""
+
+    rows: int
+    weight: FloatArray | None = None
+    cluster: IntArray | None = None
+    weight_kind: str = "sampling"
+
+    @property
+    def are_repeated_rows(self) -> bool:
+        """Whether weights are counts of equal rows; rows without weights are counted once."""
+        return self.weight is None or self.weight_kind == "frequency"
+
+    @property
+    def case_weight(self) -> float:
+        """What a case weighs, Σw²/Σw: 1 for repeated rows. Weights divided by it count cases."""
+        return 1.0 if self.are_repeated_rows else float((self.row_weight**2).sum() / self.total)
+
+    def count(self, chosen: NDArray[np.bool_]) -> float:
+        """The number of cases among some rows: Kish's, (Σw)²/Σw², if they carry sampling weights."""
+        weight = self.row_weight[chosen]
+        if self.are_repeated_rows or not len(weight):
+            return float(weight.sum())
+        return float(weight.sum() ** 2 / (weight**2).sum())
+
+    def count_draws(self, chosen: NDArray[np.bool_]) -> float:
+        """The number of independent draws among some rows; of their clusters, were these of equal weight."""
+        if self.cluster is None or not chosen.any():
+            return self.count(chosen)
+        weight = np.bincount(self.cluster[chosen], weights=self.row_weight[chosen])
+        return effective_number(weight.astype(np.float64))
+
+    @property
+    def describes(self) -> str:
+        """What is resampled, in a word."""
+        return "rows" if self.cluster is None else "clusters"
+
+    @property
+    def unit(self) -> str:
+        """One of what is resampled."""
+        return "row" if self.cluster is None else "cluster"
+
+    @cached_property
+    def row_weight(self) -> FloatArray:
+        """The weight of each row."""
+        return np.broadcast_to(1.0, self.rows) if self.weight is None else self.weight
+
+    @cached_property
+    def total(self) -> float:
+        """Sum of all weights."""
+        return float(self.rows if self.weight is None else self.weight.sum())
+
+    @property
+    def size(self) -> float:
+        """Number of independent draws."""
+        if self.cluster is not None:
+            return int(self.cluster.max()) + 1
+        return self.total if self.are_repeated_rows else self.rows
+
+    @cached_property
+    def cluster_weight(self) -> FloatArray:
+        """The weight of each cluster, which has to be there."""
+        return np.bincount(self.cluster, weights=self.row_weight).astype(np.float64)  # type: ignore[arg-type]
+
+    @property
+    def effective_size(self) -> float:
+        """Number of independent draws; of clusters as many as there would be of equal weight."""
+        return self.size if self.cluster is None else effective_number(self.cluster_weight)
+
+    @cached_property
+    def degrees_of_freedom(self) -> float:
+        """Those of the variance of a mean over clusters; infinite without clusters, NaN for one."""
+        if self.cluster is None:
+            return np.inf
+        if self.size <= 1:
+            return np.nan
+        sums = sums_of_mean(self.cluster_weight, np.zeros(int(self.size)), self.case_weight)
+        return sums.degrees_of_freedom(np.ones(1))
+
+    def critical_value(self, level: float) -> float:
+        """The two-sided quantile of an estimate over its error: normal, or of t for clusters."""
+        upper = (1 + level) / 2
+        return float(ndtri(upper) if self.cluster is None else stdtrit(self.degrees_of_freedom, upper))
+
+    def mean(self, values: FloatArray) -> float:
+        """Weighted mean of one value per row."""
+        weighted = values if self.weight is None else self.weight * values
+        return float(weighted.sum() / self.total)
+
+    def standard_error(self, values: FloatArray) -> float:
+        """Standard error of the weighted mean of `values`; NaN if there was one draw only.
+
+        With weights w, total weight W and r the deviations from the mean it is √(n/(n - 1) Σ (w r)²)/W for
+        n draws. With clusters it is √(Σ (Σ w r)²/(1 - w/W))/W, the inner sum and w over a cluster: the
+        bias-reduced CR2, the same as statsmodels' robust error of a mean where clusters weigh the same.
+        """
+        if self.size <= 1:
+            return np.nan
+        squares = self._deviation_sums(values)
+        np.square(squares, out=squares)
+        if self.cluster is not None:
+            raised = raise_by_share(squares, self.cluster_weight / self.total)
+            return float(np.sqrt(raised.sum()) / self.total)
+        spread = float(self._repeat(squares).sum())
+        return float(np.sqrt(spread * self.size / (self.size - 1)) / self.total)
+
+    def acceleration(self, values: FloatArray) -> float:
+        """A sixth of the skewness of a mean, which BCa intervals need; 0 where nothing varies."""
+        deviations = self._deviation_sums(values)
+        weighted = values if self.weight is None else values * self.weight
+        if np.abs(deviations).max() <= _ROUNDING * np.abs(weighted).max():
+            return 0.0
+        spread = float(self._repeat(deviations**2).sum())
+        return float(self._repeat(deviations**3).sum() / (6 * spread**1.5))
+
+    def draw(self, rng: np.random.Generator) -> FloatArray:
+        """Draw as many units as there are, with replacement: how much each row then weighs."""
+        if self.cluster is not None:
+            drawn = _count_draws(rng, int(self.size))[self.cluster]
+        elif not self.are_repeated_rows:
+            drawn = _count_draws(rng, self.rows)
+        else:
+            return self._draw_repeated(rng).astype(np.float64)
+        return drawn * self.row_weight
+
+    def _draw_repeated(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        total = int(self.total)
+        if self.weight is None:
+            return _count_draws(rng, total)
+        if total > _FEW_REPEATS * self.rows:
+            return rng.multinomial(total, self.weight / total)
+        row = np.repeat(np.arange(self.rows), self.weight.astype(np.int64))
+        return np.bincount(row[rng.integers(0, total, total)], minlength=self.rows)
+
+    def _deviation_sums(self, values: FloatArray) -> FloatArray:
+        """For each unit, the weighted sum of its deviations; for repeated rows, of one of them."""
+        deviation = values - self.mean(values)
+        if self.cluster is not None:
+            return np.bincount(self.cluster, weights=deviation * self.row_weight).astype(np.float64)
+        return deviation if self.are_repeated_rows else deviation * self.row_weight
+
+    def _repeat(self, values: FloatArray) -> FloatArray:
+        """Values of each unit, those of repeated rows as often as they were drawn."""
+        if self.weight is None or self.cluster is not None or not self.are_repeated_rows:
+            return values
+        return values * self.weight
+
+
+def are_whole(weight: FloatArray | None) -> bool:
+    """Whether all weights are whole numbers: then point values are those of repeated rows."""
+    return weight is None or bool((weight == np.floor(weight)).all())
+
+
+def _count_draws(rng: np.random.Generator, n: int) -> NDArray[np.int64]:
+    """How often each of n equal chances comes up in n draws."""
+    return np.bincount(rng.integers(0, n, n), minlength=n)

@@ -1,0 +1,243 @@
+"""Checklists of frameworks: which item a report answers, where, and what it still lacks.
+
+A list is a TOML file: those that come with the package stand in `templates/checklists`, own ones beside
+the configuration. An item names the sections that answer it and the keys of the configuration they need;
+an item without sections says why a report on predictions cannot answer it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scorereport._utils.formatting import join_words
+from scorereport._utils.resources import find_folder
+from scorereport.configuration import CHECKLISTS, SECTION_NAMES, Configuration
+from scorereport.configuration.configuration_tables import FIXED_SECTIONS, Limits
+from scorereport.configuration.messages import join_key, known_keys, refuse, show, suggest
+from scorereport.configuration.strict import STRICT
+from scorereport.configuration.toml_reader import decode_text, find_unfit_values, parse_toml
+from scorereport.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+
+#: What the sections of a report may lack although they are there, and how that is said.
+EVIDENCE = {
+    "intervals": "the report has no intervals and tests",
+    "verification": "nobody else has computed the numbers",
+}
+
+
+class Status(StrEnum):
+    """How far a report answers an item."""
+
+    COVERED = "covered"
+    INCOMPLETE = "incomplete"
+    NOT_APPLICABLE = "not applicable"
+    NOT_COVERED = "not covered by this report"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChecklistItem:
+    """What is asked for, the sections and keys that answer it, and the reason why a report may have none."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    number: str
+    text: str
+    sections: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checklist:
+    """A list by the name it has in the configuration, with the reference of its framework."""
+
+    __pydantic_config__: ClassVar = STRICT
+
+    name: str = ""
+    title: str
+    source: str
+    items: tuple[ChecklistItem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChecklistLine:
+    """An item as this report answers it; `sections` are those that the report has."""
+
+    number: str
+    text: str
+    status: Status
+    sections: tuple[str, ...] = ()
+    missing_sections: tuple[str, ...] = ()
+    missing_keys: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def read_checklists(configuration: Configuration) -> tuple[Checklist, ...]:
+    """All lists that a configuration asks for; items that it calls not applicable must be there."""
+    lists = tuple(_read_checklist(name, configuration) for name in configuration.checklist.lists)
+    known = {f"{listed.name}:{item.number}" for listed in lists for item in listed.items}
+    strangers = [key for key in configuration.checklist.not_applicable if key not in known]
+    refuse(
+        configuration.name,
+        [
+            f"`checklist.not_applicable` names an item that its list does not have: {key!r}; "
+            f"{suggest(key, known) or 'look its number up in the list.'}"
+            for key in strangers
+        ],
+    )
+    return lists
+
+
+def fill_checklist(
+    checklist: Checklist,
+    configuration: Configuration,
+    present_sections: Collection[str],
+    evidence: Collection[str] = tuple(EVIDENCE),
+) -> tuple[ChecklistLine, ...]:
+    """Say of each item how far a report with these sections and this evidence answers it."""
+    present = {*present_sections, *FIXED_SECTIONS}
+    excused = configuration.checklist.not_applicable
+    return tuple(
+        _fill_item(item, configuration, present, evidence, excused.get(f"{checklist.name}:{item.number}", ""))
+        for item in checklist.items
+    )
+
+
+def parse_checklist(text: str, name: str) -> Checklist:
+    """Check the text of a list; `name` stands in messages."""
+    from pydantic import TypeAdapter, ValidationError
+
+    raw = parse_toml(text, name)
+    problems = list(find_unfit_values(raw))
+    if "name" in raw:
+        problems.append("`name` is not known: a list is called by the name of its file.")
+    try:
+        checklist = TypeAdapter(Checklist).validate_json(json.dumps({**raw, "name": name}))
+    except ValidationError as error:
+        refuse(name, [*problems, *map(_describe_error, error.errors())])
+        raise
+    refuse(name, [*problems, *_find_broken_rules(checklist)])
+    return checklist
+
+
+def _read_checklist(name: str, configuration: Configuration) -> Checklist:
+    is_own = name.endswith(".toml")
+    if not is_own and name not in CHECKLISTS:
+        raise UsageError(
+            f"{configuration.name}: `checklist.lists` names a list that is not known: {name!r}; "
+            f"{suggest(name, CHECKLISTS) or 'lists are ' + ', '.join(CHECKLISTS) + ', or .toml files.'}"
+        )
+    folder = Path(configuration.folder) if is_own else find_folder("templates") / "checklists"
+    path = folder / (name if is_own else f"{name}.toml")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"{configuration.name}: `checklist.lists` names a file that cannot be read: {str(path)!r} "
+            f"({error.strerror})."
+        ) from error
+    return parse_checklist(decode_text(content, name), name)
+
+
+def _describe_error(error: Mapping[str, Any]) -> str:
+    """What pydantic refused, by its place in the list; items are counted from 1."""
+    path = [str(part + 1) if isinstance(part, int) else part for part in error["loc"]]
+    key = join_key(tuple(path))
+    if error["type"] == "missing":
+        return f"`{key}` is missing."
+    if error["type"] == "unexpected_keyword_argument":
+        kind = Checklist if len(path) == 1 else ChecklistItem
+        known = [field.name for field in fields(kind) if (kind, field.name) != (Checklist, "name")]
+        return f"`{key}` is not known; {suggest(path[-1], known) or 'keys are ' + ', '.join(known) + '.'}"
+    kinds = {"string_type": "text", "tuple_type": "a list", "dataclass_type": "a table"}
+    way_out = " Put it in quotes." if error["type"] == "string_type" else ""
+    return f"`{key}` must be {kinds[error['type']]}; got {show(error['input'])}.{way_out}"
+
+
+def _find_broken_rules(checklist: Checklist) -> Iterator[str]:
+    if not checklist.items:
+        yield "`items` must have at least one item."
+    numbers = [item.number for item in checklist.items]
+    for place, item in enumerate(checklist.items, start=1):
+        key = f"items.{place}"
+        if not item.number.strip() or not item.text.strip():
+            yield f"`{key}` must have a number and a text."
+        if numbers.index(item.number) < place - 1:
+            yield f"`{key}.number` must not occur twice; got {item.number!r}."
+        if not (item.sections or item.reason):
+            yield f"`{key}` must have `sections` that answer it, or a `reason` why none does."
+        yield from _find_strangers(key, item)
+
+
+def _find_strangers(key: str, item: ChecklistItem) -> Iterator[str]:
+    """Sections and keys that do not exist."""
+    sections = (*FIXED_SECTIONS, *SECTION_NAMES)
+    for section in item.sections:
+        if section not in sections:
+            known = suggest(section, sections) or f"sections are {', '.join(sections)}."
+            yield f"`{key}.sections` names no section: {section!r}; {known}"
+    for name in item.evidence:
+        if name not in EVIDENCE:
+            yield f"`{key}.evidence` must be one of {join_words(EVIDENCE)}; got {name!r}."
+    for need in item.needs:
+        if not _is_key(need):
+            yield f"`{key}.needs` names no key of the configuration, such as `model.owner`: {need!r}."
+
+
+def _is_key(need: str) -> bool:
+    table, _, name = need.partition(".")
+    return need == "limits" or (table in known_keys(()) and hasattr(Configuration().find(table), name))
+
+
+def _fill_item(
+    item: ChecklistItem,
+    configuration: Configuration,
+    present: Collection[str],
+    evidence: Collection[str],
+    excuse: str,
+) -> ChecklistLine:
+    if excuse:
+        return _line(item, Status.NOT_APPLICABLE, reason=excuse)
+    sections = tuple(section for section in item.sections if section in present)
+    if item.reason and not sections:
+        return _line(item, Status.NOT_COVERED, reason=item.reason)
+    missing_sections = tuple(section for section in item.sections if section not in present)
+    missing_keys = tuple(need for need in item.needs if not _is_filled(configuration.find(need)))
+    missing_evidence = [EVIDENCE[name] for name in item.evidence if name not in evidence]
+    if not (missing_sections or missing_keys or missing_evidence):
+        return _line(item, Status.COVERED, sections=sections)
+    return _line(
+        item,
+        Status.INCOMPLETE,
+        sections=sections,
+        missing_sections=missing_sections,
+        missing_keys=missing_keys,
+        reason="; ".join([*_describe_missing(missing_sections, missing_keys), *missing_evidence]),
+    )
+
+
+def _line(item: ChecklistItem, status: Status, **found: Any) -> ChecklistLine:
+    return ChecklistLine(number=item.number, text=item.text, status=status, **found)
+
+
+def _is_filled(value: object) -> bool:
+    if isinstance(value, Limits):
+        return bool(value.bounds)
+    return bool(value.strip() if isinstance(value, str) else value)
+
+
+def _describe_missing(sections: tuple[str, ...], keys: tuple[str, ...]) -> list[str]:
+    parts = [f"the configuration lacks {join_words([f'`{key}`' for key in keys])}"] if keys else []
+    if sections:
+        noun = "section" if len(sections) == 1 else "sections"
+        parts.append(f"the report has no {noun} {join_words(sections)}")
+    return parts

@@ -1,0 +1,206 @@
+"""Formulas of calibration: the curve and its decomposition, the line, indices and tests."""
+
+from __future__ import annotations
+
+from scorereport.inference.binned_errors import KUMAR_2019, NAEINI_2015
+from scorereport.inference.calibration_tests import HOSMER_LEMESHOW_1980, SPIEGELHALTER_1986, VAN_CALSTER_2019
+from scorereport.inference.distances import CARPENTER_1999
+from scorereport.inference.flexible_curves import VAN_CALSTER_2016
+from scorereport.inference.grades import ECB_2019
+from scorereport.inference.lowess import CLEVELAND_1979
+from scorereport.inference.recalibration_lines import COX_1958, HARRELL_2015
+from scorereport.inference.smooth_calibration import AUSTIN_STEYERBERG_2019
+from scorereport.inference.time_errors import LAZARUS_2018, LJUNG_BOX_1978
+from scorereport.reliability.clusters import PUSTEJOVSKY_TIPTON
+from scorereport.report.methods.notation import Formula
+from scorereport.report.methods.works import COVERAGE_STUDY
+from scorereport.scores.references import DIMITRIADIS_2021
+
+#: Methods by the key under which the section asks for them.
+CALIBRATION = {
+    "isotonic": Formula(
+        name="Reliability curve (CORP)",
+        formula="ŷ at the k-th forecast = max over i ≤ k of min over j ≥ k of the mean y of cases from the "
+        "i-th to the j-th forecast",
+        convention="Isotonic regression by pooling adjacent violators: no bins to choose. Distinct forecasts "
+        "are counted in ascending order, equal forecasts are pooled first, equal neighbouring blocks are "
+        "one.",
+        reference=DIMITRIADIS_2021,
+    ),
+    "corp": Formula(
+        name="Decomposition into MCB, DSC and UNC",
+        formula="S(p) = MCB − DSC + UNC; MCB = S(p) − S(ŷ), DSC = S(ȳ) − S(ŷ), UNC = S(ȳ)",
+        convention="Miscalibration (lower is better), discrimination (higher is better) and uncertainty of "
+        "the outcome. Raw values add up exactly; of net benefit MCB and DSC have the opposite sign, so that "
+        "they mean the same.",
+        reference=DIMITRIADIS_2021,
+    ),
+    "overfit": Formula(
+        name="MCB and DSC less overfit, with intervals",
+        formula="[C − max(O₁, O₂) − z se, C − min(O₁, O₂) + z se], cut at 0; less overfit: max(0, C − O₂)",
+        convention="C is the raw MCB or DSC, and se = sd / √n of what each case adds to it. The fit ŷ "
+        "follows chance, which makes both too large; this overfit is estimated twice. O₁ = Σ w g(ŷ) / n over "
+        "the blocks of the fit, w = 1 if a block has one distinct forecast, else 1.5; g(ŷ) = ŷ(1 − ŷ) for "
+        "Brier, 1/2 for log, in general ŷ(1 − ŷ)/2 times the slope of S(p, 0) − S(p, 1) there, and 0 for "
+        "misclassification. O₂ is the mean of S(q) − S(ŷ*) over outcomes drawn from q, the curve without "
+        "steps. For DSC both are less by g(ȳ)/n, the overfit of ȳ; neither is below 0. The interval of MCB "
+        "starts at 0 unless its test has p ≤ max((1 − ℓ)/2, 1/(B + 1)). Over clusters "
+        "the upper end u of MCB, which reaches r, is u + r²/(4 max(u − r, r/4)). An interval may exclude the "
+        "raw value.",
+        reference=f"{DIMITRIADIS_2021}; {COVERAGE_STUDY}",
+    ),
+    "miscalibration test": Formula(
+        name="Test that MCB is 0",
+        formula="p-value = (1 + #{MCB* ≥ MCB}) / (B + 1), y* = 1 with probability p",
+        convention="Forecasts are kept, outcomes are drawn from them. It sees any departure, but is weak "
+        "against a mere slope.",
+        reference=DIMITRIADIS_2021,
+    ),
+    "line": Formula(
+        name="Calibration line",
+        formula="logit P(y = 1) = a + b logit p; at slope 1: logit P(y = 1) = a + logit p; estimate ± z se",
+        convention="Slope b = 1 and intercept a = 0 are ideal; b < 1: forecasts spread too far on the "
+        "whole. Maximum likelihood. Forecasts of exactly 0 or 1 leave no line (n/d).",
+        reference=COX_1958,
+    ),
+    "ici": Formula(
+        name="Distances to a smooth curve (ICI, E50, E90, Emax)",
+        formula="ICI = mean |s(p) − p|, s a smooth curve of y over p; E50, E90, Emax: median, 90 % quantile "
+        "and maximum of |s(p) − p|",
+        convention="Lower is better. The curve is lowess, local lines of degree 1, cut to [0, 1]; Austin and "
+        "Steyerberg, who proposed the measures, used loess of degree 2, which gives other values.",
+        reference=f"{AUSTIN_STEYERBERG_2019}; {CLEVELAND_1979}",
+    ),
+    "ece": Formula(
+        name="Expected calibration error (ECE)",
+        formula="ECE = Σ (m / n) |mean y − mean p| over the bins, m cases in a bin",
+        convention="Lower is better. A forecast on an edge belongs to the lower bin. The value depends on "
+        "the bins.",
+        reference=NAEINI_2015,
+    ),
+    "corrected ece": Formula(
+        name="ECE corrected for noise",
+        formula="max(0, 2 ECE − Σ (m / n) E|d + σX|), d = mean y − mean p, σ² = r(1 − r)/m, "
+        "r = (m mean y + 1/2)/(m + 1), X standard normal",
+        convention="What noise adds to the observed distances stands for what it added to the true ones. "
+        "With sampling weights or clusters σ is the error over rows or clusters.",
+        reference=KUMAR_2019,
+    ),
+    "distance interval": Formula(
+        name="Intervals of ICI, E50, E90, Emax and ECE",
+        formula="λ₁D to max(λ₂D, q): curves p + λ(s(p) − p) + noise are drawn B times; at λ₁ a share "
+        "(1 − ℓ)/2 of their distances reaches D, at λ₂ that share is D or less; q is the quantile (1 + ℓ)/2 "
+        "at λ = 1",
+        convention="D is the observed distance. λ₁ = 0 if at λ = 0, a calibrated forecast, that share is "
+        "larger. Noise is normal with the variance of the outcomes at the drawn curve or, with clusters, of "
+        "the sums over clusters; curves are drawn for up to 60 cells of neighbouring forecasts. The upper "
+        "end of ICI, Emax and ECE also reaches how far the prevalence may be from the mean forecast. "
+        "Intervals are for what the same curve or bins show in an endless sample.",
+        reference=f"{CARPENTER_1999}; {COVERAGE_STUDY}",
+    ),
+    "flexible": Formula(
+        name="Flexible calibration curve",
+        formula="logit P(y = 1) = β₀ + β₁x + Σ βₖ hₖ(x), x = logit p, hₖ terms of a restricted cubic spline; "
+        "band: logit ± z se, carried back",
+        convention="Maximum likelihood; 5 knots at the quantiles 5, 27.5, 50, 72.5 and 95 % of the "
+        "forecasts; 4, 3 or none if there are fewer than 10 events or non-events for each βₖ, k ≥ 1, or if "
+        "knots fall together. Beyond the outer knots the curve is a line in log-odds. Forecasts of exactly 0 "
+        "or 1 are left out, which is then stated. With sampling weights or clusters se is the sandwich’s.",
+        reference=f"{VAN_CALSTER_2016}; {HARRELL_2015}",
+    ),
+    "Spiegelhalter's z": Formula(
+        name="Spiegelhalter’s z",
+        formula="z = Σ (y − p)(1 − 2p) / √Σ (1 − 2p)² p(1 − p)",
+        convention="It sees forecasts that are too extreme or too timid, and is blind to some shifts.",
+        reference=SPIEGELHALTER_1986,
+    ),
+    "Spiegelhalter's z in clusters": Formula(
+        name="Spiegelhalter’s z",
+        formula="t = Σ D / √Σ ((D − w Σ D)² / (1 − w)), D the sum of (y − p)(1 − 2p) over a cluster, w "
+        "its share "
+        "of the cases",
+        convention="It sees forecasts that are too extreme or too timid, and is blind to some shifts.",
+        reference=f"{SPIEGELHALTER_1986}; {PUSTEJOVSKY_TIPTON}",
+    ),
+    "Spiegelhalter's z in time": Formula(
+        name="Spiegelhalter’s z",
+        formula="t = Σ d / √(2 Σ Λ² / B), d = (y − p)(1 − 2p), Λ = Σ D cos(π j (t − ½)/T), D the sums at "
+        "each of T times, j = 1, …, B",
+        convention="It sees forecasts that are too extreme or too timid, and is blind to some shifts. B = "
+        "¾ T^(1/3), at least 4; t with B degrees of freedom.",
+        reference=f"{SPIEGELHALTER_1986}; {LAZARUS_2018}",
+    ),
+    "Calibration in the large in time": Formula(
+        name="Calibration in the large",
+        formula="t = Σ d / √(2 Σ Λ² / B), d = y − p, Λ and B as of Spiegelhalter’s z",
+        convention="t > 0 if forecasts are too low on average. t with B degrees of freedom.",
+        reference=f"{VAN_CALSTER_2019}; {LAZARUS_2018}",
+    ),
+    "Autocorrelation in time": Formula(
+        name="Autocorrelation in time",
+        formula="χ² = T(T + 2) Σ r² / (T − l), r the autocorrelations of the sums of y − ŷ at T times, "
+        "l = 1, …, 5",
+        convention="A small p: rows depend on each other in time, and intervals, bands and tests that take "
+        "them as independent are too confident.",
+        reference=LJUNG_BOX_1978,
+    ),
+    "Calibration in the large": Formula(
+        name="Calibration in the large",
+        formula="z = Σ (y − p) / √Σ p(1 − p)",
+        convention="z > 0 if forecasts are too low on average.",
+        reference=VAN_CALSTER_2019,
+    ),
+    "Calibration in the large in clusters": Formula(
+        name="Calibration in the large",
+        formula="t = Σ D / √Σ ((D − w Σ D)² / (1 − w)), D the sum of y − p over a cluster, w its share of "
+        "the "
+        "cases",
+        convention="t > 0 if forecasts are too low on average.",
+        reference=f"{VAN_CALSTER_2019}; {PUSTEJOVSKY_TIPTON}",
+    ),
+    "Calibration slope": Formula(
+        name="Test of the calibration slope",
+        formula="z = (b − 1) / se(b)",
+        convention="From the calibration line with both coefficients.",
+        reference=COX_1958,
+    ),
+    "Calibration intercept at slope 1": Formula(
+        name="Test of the calibration intercept",
+        formula="z = a / se(a)",
+        convention="From the calibration line with its slope held at 1.",
+        reference=COX_1958,
+    ),
+    "Unreliability": Formula(
+        name="Unreliability",
+        formula="χ² = 2 (log L(a, b) − log L(0, 1)), L the likelihood of the calibration line",
+        convention="Slope and intercept together.",
+        reference=HARRELL_2015,
+    ),
+    "Unreliability in time": Formula(
+        name="Unreliability",
+        formula="F = (B − 1)/(2B) dᵀV⁻¹d, d = (a, b − 1), V their covariance by the B slowest cosines "
+        "over time",
+        convention="Slope and intercept together; F with 2 and B − 1 degrees of freedom.",
+        reference=f"{HARRELL_2015}; {LAZARUS_2018}",
+    ),
+    "Unreliability by Wald": Formula(
+        name="Unreliability",
+        formula="χ² = dᵀV⁻¹d, d = (a, b − 1), V their covariance",
+        convention="Slope and intercept together.",
+        reference=HARRELL_2015,
+    ),
+    "Hosmer-Lemeshow": Formula(
+        name="Hosmer-Lemeshow",
+        formula="χ² = Σ (O − E)² / (E(1 − E/m)) over groups of m cases, O events, E = Σ p",
+        convention="Groups of about equal size by forecast; equal forecasts stay together.",
+        reference=HOSMER_LEMESHOW_1980,
+    ),
+    "grades": Formula(
+        name="Tests by grade",
+        formula="Jeffreys: P(θ ≤ m), θ with law Beta(d + 1/2, n − d + 1/2); binomial: P(X ≥ d), X with law "
+        "Bin(n, m)",
+        convention="n cases, d events and the mean forecast m of a grade. One-sided: small if the forecast "
+        "is too low. Not adjusted for the number of grades.",
+        reference=ECB_2019,
+    ),
+}

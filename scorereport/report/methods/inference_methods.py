@@ -1,0 +1,168 @@
+"""Intervals and comparisons: the methods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scorereport._utils.formatting import format_level, format_number, join_words
+from scorereport.inference.rare_cases import WIDENED
+from scorereport.report.methods.method_entries import (
+    METHODS,
+    Entry,
+    capitalize,
+    distinct,
+    inside_sentence,
+    is_defined,
+    make_entry,
+    tell_methods,
+)
+from scorereport.report.methods.methods_engines import describe_groups
+from scorereport.report.tables.table import label_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from scorereport.inference.estimates import Difference, Estimate
+    from scorereport.results.evaluation import Evaluation
+    from scorereport.results.model_records import ModelScores, SampleSummary
+
+#: Methods of intervals, by how records call them, the longer of two beginnings first.
+_INTERVALS = (
+    "BCa bootstrap",
+    "percentile bootstrap",
+    "grouped jackknife",
+    "Wilson",
+    "normal on log-odds",
+    "DeLong with bias-reduced",
+    "DeLong",
+)
+
+
+_DIFFERENCES = {
+    "Diebold-Mariano": "Diebold-Mariano",
+    "DeLong": "DeLong difference",
+    "AUC influence": "DeLong difference",
+    "delta method": "delta method",
+    "bracket": "bracket",
+    "grouped jackknife": "jackknife difference",
+    "raw value less": "jackknife bracket",
+}
+
+
+#: Degrees of freedom of t, by how records call the method, the longer of two beginnings first.
+_FREEDOM = {
+    "DeLong with bias-reduced": "t with Satterthwaite’s degrees of freedom.",
+    "DeLong": "t with Welch’s degrees of freedom, of the mean differences among events and among non-events.",
+    "AUC influence, errors in time": "t with one degree of freedom for each cosine.",
+    "AUC influence, HAC": "t with one degree of freedom less than times.",
+}
+#: Beginnings of methods of components, of which overfit is taken off.
+_BRACKETS = ("bracket", "raw value less")
+_SKILL = " skill"
+_OF_PREVALENCE = "An uncertainty takes its values over the interval of the prevalence."
+
+
+def describe_intervals(evaluation: Evaluation) -> Iterator[Entry]:
+    """Each method once, with what it was used for; details are those of all rows together."""
+    overall = list(_estimates(evaluation.data.sample, [model.scores for model in evaluation.results]))
+    others = [
+        estimate
+        for group in (*evaluation.groups, *evaluation.windows)
+        for estimate in _estimates(group.sample, group.models)
+    ]
+    for key in _INTERVALS:
+        here = [estimate for estimate in overall if _method_of(estimate) == key]
+        anywhere = here or [estimate for estimate in others if _method_of(estimate) == key]
+        if anywhere:
+            methods = (estimate.method.removesuffix(f", {WIDENED}") for estimate in here)
+            recorded = distinct(method.removeprefix(f"{key}, ") for method in methods)
+            told = [capitalize(f"{text}.") for text in recorded if text != key]
+            of_prevalence = _OF_PREVALENCE if any(e.measure == "prevalence" for e in anywhere) else ""
+            more = describe_groups(evaluation) if key == "grouped jackknife" else ""
+            yield make_entry(
+                key, of_prevalence, _tell_measures(anywhere, "" if here else " in groups"), *told, more
+            )
+    if any(estimate.method.endswith(WIDENED) for estimate in (*overall, *others)):
+        yield make_entry("rare cases")
+
+
+def _estimates(sample: SampleSummary, models: Iterable[ModelScores]) -> Iterator[Estimate]:
+    known = [sample.prevalence_interval]
+    for model in models:
+        for score in model.scores:
+            known += [score.interval, score.skill_interval]
+    return (estimate for estimate in known if estimate is not None and is_defined(estimate))
+
+
+def _method_of(estimate: Estimate) -> str:
+    return next((key for key in _INTERVALS if estimate.method.startswith(key)), "")
+
+
+def _tell_measures(estimates: Sequence[Estimate], where: str) -> str:
+    names = distinct(estimate.measure for estimate in estimates)
+    words = [inside_sentence(label_of(name)) for name in names if not name.endswith(_SKILL)]
+    skills = len(names) - len(words)
+    if skills:
+        words.append("its skill" if skills == 1 else "skills")
+    return f"For {join_words(words)}{where}."
+
+
+def describe_comparisons(evaluation: Evaluation) -> Iterator[Entry]:
+    """Differences between models, their adjustment, and the ranks."""
+    compared = evaluation.comparisons
+    defined = [d for d in compared.differences if is_defined(d)]
+    for key in dict.fromkeys(_DIFFERENCES.values()):
+        same = [d for d in defined if _DIFFERENCES[_beginning(d)] == key]
+        if same:
+            reference = distinct(part for d in same for part in d.reference.split("; "))
+            fixed = METHODS[key].reference.split("; ")
+            freedom = distinct(_name_freedom(d) for d in same)
+            how = tell_methods(_without_bracket(same))
+            yield make_entry(key, *freedom, how, reference="; ".join(distinct([*reference, *fixed])))
+    if compared.murphy:
+        curve = compared.murphy[0]
+        how = f"{capitalize(curve.method)}, {curve.resamples} draws, seed {curve.seed}"
+        yield make_entry("murphy difference", f"{how}, level {format_level(curve.level)}.")
+    adjusted = list(_find_adjusted(evaluation))
+    if adjusted:
+        yield make_entry("holm", f"Adjusted over {'; over '.join(adjusted)}.")
+    if compared.ranks:
+        alpha = format_number(1 - evaluation.settings.level, 3).rstrip("0").rstrip(".")
+        yield make_entry(
+            "ranks",
+            f"Told: Holm’s p is at most {alpha}, or the difference is infinite. Models that are not told "
+            "apart are tied (=).",
+        )
+
+
+def _without_bracket(differences: Iterable[Difference]) -> list[Difference]:
+    """Only the errors of a bracket interval; the rest of it stands where it is first explained."""
+    return [
+        replace(d, method=d.method.rpartition("; ")[2]) if d.method.startswith(_BRACKETS) else d
+        for d in differences
+    ]
+
+
+def _beginning(difference: Difference) -> str:
+    return next(start for start in _DIFFERENCES if difference.method.startswith(start))
+
+
+def _name_freedom(difference: Difference) -> str:
+    """The degrees of freedom of t by which AUCs are compared; empty for other differences."""
+    method = difference.method
+    return next((text for start, text in _FREEDOM.items() if method.startswith(start)), "")
+
+
+def _find_adjusted(evaluation: Evaluation) -> Iterator[str]:
+    """Over what p-values were adjusted."""
+    if any(d.p_value_holm is not None for d in evaluation.comparisons.differences):
+        yield "the pairs of models, for each measure"
+    of_models = [test for m in evaluation.results for test in m.scores.miscalibration_tests]
+    if any(test.p_value_holm is not None for test in of_models):
+        yield "the models, for each test of calibration"
+    grouped = [model for group in (*evaluation.groups, *evaluation.windows) for model in group.models]
+    if any(test.p_value_holm is not None for model in grouped for test in model.miscalibration_tests):
+        yield "the groups or periods of a column, for the tests that MCB is 0"
+    if any(model.recalibration for model in evaluation.models):
+        yield "the ways to recalibrate a model"

@@ -1,0 +1,204 @@
+"""Documents to files: each whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scorereport._utils import json_documents
+from scorereport._utils.clock import fixed_time, read_time
+from scorereport._utils.formatting import join_words
+from scorereport._utils.progress import announce
+from scorereport._utils.scorereport_files import write_bytes, write_together
+from scorereport.configuration import Configuration, read_configuration
+from scorereport.errors import UsageError
+from scorereport.report.assembly import describe_report
+from scorereport.report.choosing import choose_checkpoint
+from scorereport.report.document_context import describe_study
+from scorereport.report.page_policy import add_policy, check_self_contained
+from scorereport.report.pdf import Attachment, render_pdf
+from scorereport.report.provenance import trace
+from scorereport.report.report_record import make_report
+from scorereport.report.signatures import open_signer
+from scorereport.report.templates import embed_fonts, hash_templates, render_html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from scorereport.evaluation.selection.selection_records import Selection
+    from scorereport.history.trend.drift_records import Trend
+    from scorereport.reference.certificate import Certificate
+    from scorereport.reference.reference_documents import Study
+    from scorereport.report.report_record import Report
+    from scorereport.results.evaluation import Evaluation
+
+_STUDY_NAME = "validation-report"
+_ENDINGS = (".html", ".pdf", ".json")
+
+
+def write_report(
+    evaluation: Evaluation,
+    path: str | Path,
+    *,
+    certificate: Certificate | None = None,
+    selection: Selection | None = None,
+    config: str | Path | Configuration | None = None,
+    templates: str | Path | None = None,
+    date: str | None = None,
+    sign: str | Path | None = None,
+    password: str | None = None,
+) -> Path:
+    """Write a report as .html, .pdf or .json, by the ending of its name.
+
+    Parameters
+    ----------
+    evaluation : what to report
+    path : where to; an earlier file is replaced once the new one is complete
+    certificate : of these results, from `certify`
+    selection : how the model was chosen among checkpoints, from `select`; that of the configuration unless
+        given
+    config : a TOML file with what data cannot tell, and the limits; see docs/configuration.md
+    templates : a folder with templates that replace ours of the same name
+    date : the date of the report, now unless given; the same date gives the same bytes
+    sign, password : a PKCS#12 file (.p12) to sign a PDF with, and its password
+    """
+    target = check_name(path)
+    signer = None if sign is None else open_signer(check_signed(Path(sign), [target]), password=password)
+    configuration = config if isinstance(config, Configuration | None) else read_configuration(config)
+    folder = find_templates(configuration, templates)
+    chosen = selection or _choose(evaluation, configuration)
+    with fixed_time(None if date is None else read_time(date)):
+        report = prepare_report(evaluation, certificate, configuration, templates=folder, selection=chosen)
+    return write_pages(report, [target], templates=folder, sign=signer)[0]
+
+
+def _choose(evaluation: Evaluation, configuration: Configuration | None) -> Selection | None:
+    """The choice among checkpoints that the configuration asks for, of the classes of the evaluation."""
+    classes = evaluation.data.classes
+    return choose_checkpoint(
+        configuration,
+        classes=None if classes is None else classes.labels,
+        normalize=classes is not None and bool(classes.rescaled),
+    )
+
+
+def prepare_report(
+    evaluation: Evaluation,
+    certificate: Certificate | None,
+    configuration: Configuration | None,
+    *,
+    templates: Path | None = None,
+    command: str = "",
+    overridden: Collection[str] = (),
+    selection: Selection | None = None,
+    trend: Trend | None = None,
+) -> Report:
+    """A report of now, to be rendered with these templates."""
+    return make_report(
+        evaluation,
+        trace(command=command, templates_sha256=hash_templates(templates)),
+        certificate=certificate,
+        configuration=configuration,
+        overridden=overridden,
+        selection=selection,
+        trend=trend,
+    )
+
+
+def check_signed(certificate: Path, paths: Sequence[Path]) -> Path:
+    """The certificate to sign with, if there is a PDF to sign."""
+    if not any(path.suffix.lower() == ".pdf" for path in paths):
+        raise UsageError(f"Only a PDF can be signed; got {join_words(path.name for path in paths)}.")
+    return certificate
+
+
+def find_templates(configuration: Configuration | None, templates: str | Path | None = None) -> Path | None:
+    """The folder of a user's own templates: that given, or else that of the configuration."""
+    if templates is not None:
+        return Path(templates)
+    if configuration is None or not configuration.report.templates:
+        return None
+    return Path(configuration.folder, configuration.report.templates)
+
+
+def write_pages(
+    report: Report,
+    paths: Sequence[Path],
+    *,
+    templates: Path | None = None,
+    sign: Callable[[bytes], bytes] | None = None,
+) -> list[Path]:
+    """Write a report in each form that the endings ask for; nothing is written before all is rendered."""
+    endings = {path.suffix.lower() for path in paths}
+    contents = render_report(report, endings, templates=templates)
+    if sign is not None and ".pdf" in contents:
+        contents[".pdf"] = sign(contents[".pdf"])
+    return write_together({path: contents[path.suffix.lower()] for path in paths})
+
+
+def render_report(report: Report, endings: set[str], *, templates: Path | None = None) -> dict[str, bytes]:
+    """A report in each of the forms asked for: ".json", ".html" and ".pdf"."""
+    results = report.to_json().encode()
+    rendered = {".json": results}
+    if endings <= rendered.keys():
+        return rendered
+    context = describe_report(report, templates_sha256=hash_templates(templates))
+    html = render_html("report.html", context, templates=templates)
+    check_self_contained(html)
+    if ".html" in endings:
+        rendered[".html"] = embed_fonts(add_policy(html)).encode()
+    if ".pdf" in endings:
+        announce("setting pages")
+        attachments = _attach(report, results)
+        rendered[".pdf"] = render_pdf(html, attachments=attachments, created=report.provenance.time)
+    return rendered
+
+
+def _attach(report: Report, results: bytes) -> list[Attachment]:
+    """The files that a PDF carries: the results, and the configuration if there is one."""
+    source = report.configuration_source
+    files = [
+        Attachment(
+            name="results.json",
+            content=results,
+            description="All results of this report, from which it can be rendered again",
+            relationship="Data",
+        )
+    ]
+    if source.text:
+        files.append(
+            Attachment(
+                name=source.name,
+                content=source.text.encode(),
+                description="The configuration of this report",
+                relationship="Source",
+            )
+        )
+    return files
+
+
+def check_name(path: str | Path) -> Path:
+    """The path of a report, if its ending tells what to write and its folder is there."""
+    target = Path(path)
+    if target.suffix.lower() not in _ENDINGS:
+        raise UsageError(f"The name of a report must end in .html, .pdf or .json; got {target.name!r}.")
+    if not target.parent.is_dir():
+        raise UsageError(f"The folder {target.parent} does not exist; make it, or write elsewhere.")
+    if target.is_dir():
+        raise UsageError(f"{target} is a folder; name a file.")
+    return target
+
+
+def write_study(study: Study, folder: str | Path) -> list[Path]:
+    """Write validation-report.json, .html and .pdf; a PDF that cannot be made does not cost the others."""
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    html = render_html("validation.html", describe_study(study))
+    contents = {".json": json_documents.dump(study).encode(), ".html": embed_fonts(add_policy(html)).encode()}
+    written = [write_bytes(target / f"{_STUDY_NAME}{ending}", body) for ending, body in contents.items()]
+    try:
+        pdf = render_pdf(html, created=study.time)
+    except UsageError as error:  # the libraries of the system are not there
+        there = " and ".join(map(str, written))
+        raise UsageError(f"The PDF cannot be made ({error}); {there} are written.") from error
+    return [*written, write_bytes(target / f"{_STUDY_NAME}.pdf", pdf)]

@@ -1,0 +1,176 @@
+"""The report as a document: all that its pages show, so that they can be rendered again without the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from scorereport._utils import json_documents
+from scorereport._utils.clock import read_time
+from scorereport.configuration import Configuration, check_configuration, parse_configuration
+from scorereport.configuration.judging import Judgement, Light, judge, worst
+from scorereport.errors import DataError, UsageError
+from scorereport.evaluation.selection.choice import check_selection
+from scorereport.evaluation.selection.selection_records import Selection
+from scorereport.history.trend.drift_records import Trend
+from scorereport.reference.certificate import Certificate
+from scorereport.report.checklists import Checklist, read_checklists
+from scorereport.report.provenance import Provenance, trace
+from scorereport.results.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+VERSION: Literal[1] = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """The configuration as it was written."""
+
+    name: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Report:
+    """An evaluation with its certificate, the words and limits of its configuration, and the verdicts.
+
+    `overridden` names settings of the configuration that options took the place of. `origin` is the
+    provenance of results that were reported before, under another configuration. `selection` tells how the
+    model was chosen among checkpoints, if that is to be shown. `trend` compares an audit with earlier ones.
+    """
+
+    version: Literal[1] = VERSION
+    evaluation: Evaluation
+    provenance: Provenance
+    certificate: Certificate | None = None
+    configuration_source: Source = field(default_factory=Source)
+    results_sha256: str = ""
+    judgements: tuple[Judgement, ...] = ()
+    checklists: tuple[Checklist, ...] = ()
+    overridden: tuple[str, ...] = ()
+    origin: Provenance | None = None
+    selection: Selection | None = None
+    trend: Trend | None = None
+
+    @cached_property
+    def configuration(self) -> Configuration:
+        """The configuration, read from its source."""
+        source = self.configuration_source
+        return parse_configuration(source.text, source.name) if source.text else Configuration()
+
+    @property
+    def verdict(self) -> Light | None:
+        """The worst verdict on any limit; None if there are no limits."""
+        return worst(self.judgements)
+
+    def to_json(self) -> str:
+        """The report as a document."""
+        return json_documents.dump(self)
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON Schema of report documents; `scorereport/schemas` holds it as a file."""
+        return json_documents.json_schema(cls, f"scorereport report, version {VERSION}")
+
+
+def make_report(
+    evaluation: Evaluation,
+    provenance: Provenance,
+    *,
+    certificate: Certificate | None = None,
+    configuration: Configuration | None = None,
+    overridden: Collection[str] = (),
+    selection: Selection | None = None,
+    trend: Trend | None = None,
+) -> Report:
+    """Judge an evaluation by the limits of a configuration, and put together what a report shows.
+
+    The evaluation must be made as the configuration asks, but for settings `overridden` on purpose.
+    """
+    configuration = configuration or Configuration()
+    asked = set(configuration.evaluation.arguments)
+    check_certificate(certificate, evaluation)
+    check_configuration(configuration, evaluation, overridden=overridden)
+    return Report(
+        evaluation=evaluation,
+        provenance=provenance,
+        certificate=certificate,
+        configuration_source=_keep_source(configuration),
+        results_sha256=evaluation.sha256,
+        judgements=judge(evaluation, configuration.limits),
+        checklists=read_checklists(configuration) if configuration.text else (),
+        overridden=tuple(sorted(asked.intersection(overridden))),
+        selection=selection,
+        trend=trend,
+    )
+
+
+def configure_again(report: Report, configuration: Configuration, provenance: Provenance) -> Report:
+    """The same results with other words and limits, which are of now, not of when the results were made."""
+    again = make_report(
+        report.evaluation,
+        provenance,
+        certificate=report.certificate,
+        configuration=configuration,
+        overridden=report.overridden,
+        selection=report.selection,
+        trend=report.trend,
+    )
+    return replace(again, origin=report.origin or report.provenance)
+
+
+def read_report(path: str | Path, *, templates_sha256: str = "") -> Report:
+    """Read a report document back, or begin one from the document of an evaluation.
+
+    A document whose parts do not belong together is refused.
+    """
+    try:
+        text = Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(f"The results document {path} cannot be read: {error.strerror}.") from error
+    json_documents.check_version(text, VERSION, str(path))
+    if not json_documents.has_field(text, "evaluation"):
+        return make_report(Evaluation.from_json(path), trace(templates_sha256=templates_sha256))
+    report = json_documents.load(Report, text, str(path))
+    try:
+        read_time(report.provenance.time)
+        check_certificate(report.certificate, report.evaluation)
+        if report.selection is not None:
+            check_selection(report.selection)
+        expected = judge(report.evaluation, report.configuration.limits)
+    except UsageError as error:
+        raise DataError(f"{path} contradicts itself: {error}") from error
+    if report.results_sha256 != report.evaluation.sha256:
+        raise DataError(_refuse(path, report, "its results are not those whose hash it has"))
+    if json_documents.encode(expected) != json_documents.encode(report.judgements):
+        raise DataError(_refuse(path, report, "its verdicts do not follow from its numbers and limits"))
+    return report
+
+
+def _refuse(path: str | Path, report: Report, contradiction: str) -> str:
+    """Why a document is not rendered; another version has other fields and rules, and can confirm nothing."""
+    written, here = report.evaluation.software.get("scorereport", ""), version("scorereport")
+    if written in ("", here):
+        return f"{path} contradicts itself: {contradiction}."
+    return (
+        f"{path} was written by scorereport {written}, and version {here} cannot confirm its numbers: render "
+        f"it with {written}, or evaluate the data again."
+    )
+
+
+def check_certificate(certificate: Certificate | None, evaluation: Evaluation) -> None:
+    """Refuse a certificate of other results."""
+    if certificate is not None and certificate.results_sha256 != evaluation.sha256:
+        raise UsageError(
+            f"The certificate is of other results: it names {certificate.results_sha256[:12]}…, these are "
+            f"{evaluation.sha256[:12]}…. Certify this evaluation."
+        )
+
+
+def _keep_source(configuration: Configuration) -> Source:
+    return Source(name=configuration.name, text=configuration.text) if configuration.text else Source()

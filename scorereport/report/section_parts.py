@@ -1,0 +1,83 @@
+"""What a section is made of: tables, figures and facts, as plain dictionaries that templates only place.
+
+A part is known by its key until all sections are together; then it gets its number.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from scorereport.evaluation.notes import CLUSTERS_INDEPENDENT_IN_TIME, find_time_note
+from scorereport.report.tables.results import describe_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.figure import Figure
+
+    from scorereport.report.tables.table import Table
+    from scorereport.results.evaluation import Evaluation
+
+    Part = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Section:
+    """A section by the name of its template, with its parts by key and whatever else the template places."""
+
+    name: str
+    title: str
+    template: str = ""  # that of its name, unless given
+    parts: Mapping[str, Part] = field(default_factory=dict)
+    content: Mapping[str, Any] = field(default_factory=dict)
+
+
+def collect_parts(**parts: Part | None) -> dict[str, Part]:
+    """The parts that there are, in the order in which they are numbered."""
+    return {key: part for key, part in parts.items() if part is not None}
+
+
+def make_table(table: Table | None, detail: str = "") -> Part | None:
+    """A table as a part, with a detail behind its caption; None if there is none."""
+    return None if table is None else {"kind": "table", **describe_table(table), "detail": detail}
+
+
+def note_time(evaluation: Evaluation) -> str:
+    """What tables say whose intervals do not allow for dependence in time; empty without times."""
+    note = find_time_note(evaluation.notes)
+    units = "clusters" if note == CLUSTERS_INDEPENDENT_IN_TIME else "rows"
+    return f"(intervals and tests for {units} independent in time)" if note else ""
+
+
+def make_figure(plot: Callable[..., Figure], alt: str, *data: Any, caption: str, **options: Any) -> Part:
+    """Draw a figure; the caption says what is seen and how it was made, the alt text tells it in words."""
+    from scorereport.plots import render_svg
+
+    drawn = plot(*data, **options)
+    width, height = drawn.get_size_inches()
+    return {
+        "kind": "figure",
+        "src": f"data:image/svg+xml;base64,{b64encode(render_svg(drawn).encode()).decode()}",
+        "alt": alt,
+        "caption": caption,
+        "width": f"{25.4 * width:.0f}",
+        "height": f"{25.4 * height:.0f}",
+    }
+
+
+def make_facts(facts: Mapping[str, str]) -> list[dict[str, str]]:
+    """Labels with their texts, without those that have none."""
+    return [{"label": label, "text": text} for label, text in facts.items() if text]
+
+
+def split_paragraphs(text: str) -> list[str]:
+    """Paragraphs of a text, which an empty line parts."""
+    return [part.strip() for part in text.split("\n\n") if part.strip()]
+
+
+def join_software(software: Mapping[str, str]) -> str:
+    """Names and versions in a line."""
+    return ", ".join(f"{name} {version}" for name, version in software.items())

@@ -1,0 +1,68 @@
+"""Decisions: what acting on the forecasts costs and brings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport._utils.formatting import format_level
+from scorereport.plots import describe_decision, describe_regret, plot_decision, plot_regret
+from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table, note_time
+from scorereport.report.tables.decision_tables import threshold_table
+from scorereport.report.tables.score_tables import bounded_table
+
+if TYPE_CHECKING:
+    from scorereport.report.report_record import Report
+    from scorereport.report.tables.table import Table
+    from scorereport.results.evaluation import Evaluation
+
+
+def describe_decision_section(report: Report) -> Section:
+    """Regret, net benefit and thresholds over the costs that matter."""
+    evaluation = report.evaluation
+    models, costs = evaluation.models, evaluation.settings.cost_interval
+    shaded = "" if costs is None else f" Shaded: costs between {costs[0]:g} and {costs[1]:g}."
+    return Section(
+        name="decision",
+        title="Decisions",
+        parts=collect_parts(
+            bounded=make_table(_bounded(evaluation), note_time(evaluation)),
+            regret=make_figure(
+                plot_regret,
+                describe_regret(models, costs),
+                models,
+                costs,
+                caption="Regret curves: mean loss beyond that of perfect foresight, against the cost "
+                f"ratio c: a false alarm costs c, a miss 1 − c. Lower is better.{shaded}",
+            ),
+            decision=make_figure(
+                plot_decision,
+                describe_decision(models, costs),
+                models,
+                costs,
+                caption="Decision curves: net benefit of acting if the forecast is at least the threshold, "
+                f"beside acting always and never. Higher is better.{_describe_band(evaluation)}{shaded}",
+            ),
+            thresholds=make_table(
+                threshold_table(models, format_level(evaluation.settings.level)), note_time(evaluation)
+            ),
+        ),
+        content={"costs": "" if costs is None else f"{costs[0]:g} to {costs[1]:g}"},
+    )
+
+
+def _describe_band(evaluation: Evaluation) -> str:
+    """What the light areas are, if there are any."""
+    bands = [model.curves.decision.band for model in evaluation.models]
+    if not any(band is not None and not band.note for band in bands):
+        return ""
+    level = format_level(evaluation.settings.level)
+    return f" Light areas: {level} intervals at each threshold by itself."
+
+
+def _bounded(evaluation: Evaluation) -> Table | None:
+    costs = evaluation.settings.cost_interval
+    if costs is None:
+        return None
+    ranks = {(rank.model, rank.measure): rank for rank in evaluation.comparisons.ranks}
+    models = [result.scores for result in evaluation.models]
+    return bounded_table(models, ranks, format_level(evaluation.settings.level), *costs)

@@ -1,0 +1,80 @@
+"""Decomposition of scores of K classes: over the thresholds or classes, and in sum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport._utils.formatting import counted, format_count, format_level, format_percent
+from scorereport.plots import describe_view_components, plot_view_components
+from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table, note_time
+from scorereport.report.tables.decomposition_tables import view_table
+from scorereport.report.tables.decompositions import decomposition_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scorereport.report.report_record import Report
+    from scorereport.report.section_parts import Part
+    from scorereport.results.evaluation import Evaluation
+
+
+def describe_class_decomposition(report: Report) -> Section | None:
+    """The components of the scores in sum and view by view; None of binary models."""
+    evaluation = report.evaluation
+    models, level = evaluation.class_models, format_level(evaluation.settings.level)
+    if not models:
+        return None
+    has_views = len(models[0].families[-1].views) > 1  # a single one is the sum
+    views = {
+        f"views_{place}": make_table(view_table(model, model.families[-1], level), note_time(evaluation))
+        for place, model in enumerate(models if has_views else (), start=1)
+    }
+    return Section(
+        name="decomposition",
+        title="Decomposition",
+        template="sections/class-decomposition.html",
+        parts=collect_parts(
+            components=make_table(
+                decomposition_table([m.scores for m in models], level), note_time(evaluation)
+            ),
+            view_components=_draw_components(evaluation, level),
+            **views,
+        ),
+        content={
+            "has_intervals": bool(models[0].scores.components),
+            "is_ordered": evaluation.kind == "ordinal",
+            "views": list(views),
+            "crossing": list(_describe_crossing(evaluation)),
+        },
+    )
+
+
+def _draw_components(evaluation: Evaluation, level: str) -> Part:
+    models = evaluation.class_models
+    kind = models[0].families[-1].kind
+    is_ordered = evaluation.kind == "ordinal"
+    where, why = (
+        ("threshold", "how many cases lie on either side of a threshold")
+        if is_ordered
+        else ("class", "how often a class comes")
+    )
+    lines = f" Lines: {level} intervals of the true components." if models[0].scores.components else ""
+    return make_figure(
+        plot_view_components,
+        describe_view_components(models, kind),
+        models,
+        kind,
+        caption="Where models lose and gain: miscalibration, which should be small, and discrimination, "
+        f"which should be large, of each {where}.{lines} Discrimination also depends on {why}: compare "
+        "models in a row, not rows.",
+    )
+
+
+def _describe_crossing(evaluation: Evaluation) -> Iterator[str]:
+    """Models whose recalibrated thresholds contradict each other, and in how many cases."""
+    total = evaluation.data.sample.total
+    for model in evaluation.class_models:
+        crossing = model.families[-1].crossing
+        if crossing > 0:
+            share = format_percent(crossing / total)
+            yield f"{model.model}: {format_count(crossing)} of {counted(total, 'case')} ({share})."

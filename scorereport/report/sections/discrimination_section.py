@@ -1,0 +1,66 @@
+"""Discrimination of models of K classes: which classes they tell apart, and which they mistake."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport._utils.formatting import format_level
+from scorereport.plots import describe_confusion, plot_confusion
+from scorereport.plots.confusion_matrix import MOST_NUMBERED
+from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table, note_time
+from scorereport.report.tables.data_tables import label_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scorereport.report.report_record import Report
+    from scorereport.report.section_parts import Part
+    from scorereport.results.class_records import ClassModelResult
+    from scorereport.results.model_records import ClassSummary
+
+#: More models than these do not fit into a figure of one page.
+_MODELS_OF_A_FIGURE = 6
+
+
+def describe_class_discrimination(report: Report) -> Section | None:
+    """Confusion tables as pictures, and precision, recall and AUC class by class; None of binary models."""
+    evaluation = report.evaluation
+    models, classes = evaluation.class_models, evaluation.data.classes
+    if classes is None:
+        return None
+    figures = dict(_draw_figures(models, classes))
+    return Section(
+        name="discrimination",
+        title="Discrimination",
+        template="sections/class-discrimination.html",
+        parts=collect_parts(
+            **figures,
+            labels=make_table(
+                label_table(models, classes, format_level(evaluation.settings.level)), note_time(evaluation)
+            ),
+        ),
+        content={"figures": list(figures), "is_ordered": classes.ordered},
+    )
+
+
+def _draw_figures(models: Sequence[ClassModelResult], classes: ClassSummary) -> Iterator[tuple[str, Part]]:
+    """As many figures as the models need; the first is the one that texts refer to."""
+    for start in range(0, len(models), _MODELS_OF_A_FIGURE):
+        shown = models[start : start + _MODELS_OF_A_FIGURE]
+        key = f"confusion_{start // _MODELS_OF_A_FIGURE + 1}" if start else "confusion"
+        alt = describe_confusion(shown, classes.labels)
+        yield key, make_figure(plot_confusion, alt, shown, classes.labels, caption=_caption(classes))
+
+
+def _caption(classes: ClassSummary) -> str:
+    cells = (
+        "Numbers are percent of the row"
+        if len(classes.counts) <= MOST_NUMBERED
+        else "The darker a cell, the larger its share of the row"
+    )
+    is_absent = any(count.weight == 0 for count in classes.counts)
+    line = " A line through a row marks a class that never came." if is_absent else ""
+    return (
+        "Confusion tables: of the cases in which each class came (rows), the share in which each class was "
+        f"called likeliest (columns). {cells}; on the diagonal the call is right.{line}"
+    )

@@ -1,0 +1,112 @@
+"""Subgroups and periods: whether the models are equally good everywhere and always."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from scorereport._utils.formatting import counted, format_level
+from scorereport.plots import describe_groups, describe_windows, plot_groups, plot_windows
+from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table, note_time
+from scorereport.report.tables.group_tables import group_table, heterogeneity_table
+from scorereport.report.tables.table import label_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from scorereport.report.report_record import Report
+    from scorereport.report.section_parts import Part
+    from scorereport.results.model_records import GroupResult
+
+#: More groups than these are in the results document; a page cannot show them all.
+MOST_SHOWN = 40
+
+
+def describe_groups_section(report: Report) -> Section | None:
+    """Results by subgroup, each column with its table and figure; None if there are no subgroups."""
+    evaluation = report.evaluation
+    columns = list(dict.fromkeys(group.column for group in evaluation.groups))
+    if not columns:
+        return None
+    level = format_level(evaluation.settings.level)
+    what = "the event happens" if evaluation.kind == "binary" else "each class comes"
+    blocks, parts = [], {}
+    for place, column in enumerate(columns, start=1):
+        members = [group for group in evaluation.groups if group.column == column]
+        keys = {"table": f"groups_{place}", "figure": f"groups_figure_{place}"}
+        parts[keys["table"]] = make_table(
+            group_table(column, members[:MOST_SHOWN], level, weighted=evaluation.data.weighted),
+            note_time(evaluation),
+        )
+        parts[keys["figure"]] = _draw(
+            partial(plot_groups, measure=evaluation.main_score),
+            partial(describe_groups, measure=evaluation.main_score),
+            members[:MOST_SHOWN],
+            f"{label_of(evaluation.main_score)} by {column}",
+            level,
+        )
+        blocks.append({"title": column, "keys": list(keys.values()), "left_out": _count_left_out(members)})
+    differ = (
+        make_table(heterogeneity_table(evaluation), note_time(evaluation))
+        if evaluation.heterogeneity
+        else None
+    )
+    return Section(
+        name="groups",
+        title="Subgroups",
+        parts=collect_parts(**parts, heterogeneity=differ),
+        content={"columns": blocks, "smallest": str(evaluation.settings.smallest_group), "what": what},
+    )
+
+
+def describe_time_section(report: Report) -> Section | None:
+    """Results by period; None if the data have no dates."""
+    evaluation = report.evaluation
+    if not evaluation.windows:
+        return None
+    windows, level = evaluation.windows, format_level(evaluation.settings.level)
+    column, weighted = windows[0].column, evaluation.data.weighted
+    return Section(
+        name="time",
+        title="Time",
+        parts=collect_parts(
+            windows=make_table(
+                group_table(column, windows[-MOST_SHOWN:], level, weighted=weighted), note_time(evaluation)
+            ),
+            windows_figure=_draw(
+                partial(plot_windows, measure=evaluation.main_score),
+                partial(describe_windows, measure=evaluation.main_score),
+                windows[-MOST_SHOWN:],
+                f"{label_of(evaluation.main_score)} by {column}",
+                level,
+            ),
+        ),
+        content={"column": column, "left_out": _count_left_out(windows)},
+    )
+
+
+def _draw(
+    plot: Callable[..., Any],
+    describe: Callable[..., str],
+    shown: Sequence[GroupResult],
+    what: str,
+    level: str,
+) -> Part | None:
+    """A figure of those groups that were scored; None if none was."""
+    scored = [model for group in shown for model in group.models]
+    if not scored:
+        return None
+    whiskers = f", with {level} intervals" if scored[0].scores[0].interval is not None else ""
+    return make_figure(
+        plot,
+        describe(shown),
+        shown,
+        caption=f"{what}{whiskers}. Lower is better, but it also depends on how often "
+        f"{'each class comes' if shown[0].sample.classes else 'the event happens'} in a group.",
+    )
+
+
+def _count_left_out(groups: Sequence[GroupResult]) -> str:
+    """What a page does not show."""
+    more = len(groups) - MOST_SHOWN
+    return f"{counted(more, 'more group')} of it are in the results document." if more > 0 else ""

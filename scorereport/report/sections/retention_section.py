@@ -1,0 +1,86 @@
+"""Retention: which score finds the cases that a model gets wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport._utils.formatting import format_level
+from scorereport.plots import describe_retention, plot_retention
+from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table, note_time
+from scorereport.report.tables.retention_tables import describe_best_scores, retention_table
+from scorereport.report.tables.table import label_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scorereport.inference.retention_bands import RetentionBand
+    from scorereport.report.report_record import Report
+    from scorereport.report.section_parts import Part
+    from scorereport.results.class_records import ClassModelResult
+
+#: More models than these would not fit into a figure of one page.
+_MODELS_OF_A_FIGURE = 4
+
+
+def describe_retention_section(report: Report) -> Section | None:
+    """Curves of each metric as cases are set aside, and the areas under them; None if there are none."""
+    models = [model for model in report.evaluation.class_models if model.retention]
+    if not models:
+        return None
+    level, band = format_level(models[0].retention[0].level), models[0].retention[0]
+    figures = dict(_draw_figures(models))
+    return Section(
+        name="retention",
+        title="Retention curves",
+        parts=collect_parts(
+            **figures,
+            retention_areas=make_table(retention_table(models, level), note_time(report.evaluation)),
+        ),
+        content={
+            "figures": list(figures),
+            "best": describe_best_scores(models),
+            "notes": list(_gather_notes(models)),
+            "has_band": band.resamples > 0,
+            "level": level,
+            "method": band.area.method,
+            **_describe_window(band),
+        },
+    )
+
+
+def _draw_figures(models: Sequence[ClassModelResult]) -> Iterator[tuple[str, Part]]:
+    """As many figures as the models need; the first is the one that texts refer to."""
+    for start in range(0, len(models), _MODELS_OF_A_FIGURE):
+        shown = models[start : start + _MODELS_OF_A_FIGURE]
+        key = f"retention_{start // _MODELS_OF_A_FIGURE + 1}" if start else "retention"
+        yield key, make_figure(plot_retention, describe_retention(shown), shown, caption=_caption(shown))
+
+
+def _caption(models: Sequence[ClassModelResult]) -> str:
+    band = models[0].retention[0]
+    shaded = (
+        f" Shaded: pointwise {format_level(band.level)} bands, {band.area.method}." if band.resamples else ""
+    )
+    return (
+        "Retention curves: each metric of the cases that are left after those with the worst score were set "
+        f"aside, one line for each score; lines that coincide lie upon each other.{shaded}"
+    )
+
+
+def _describe_window(band: RetentionBand) -> dict[str, str]:
+    """The fractions in words: first, last, and what lies between them."""
+    first, last = float(band.fraction[0]), float(band.fraction[-1])
+    return {
+        "first": f"{100 * first:g} %",
+        "last": f"{100 * last:g} %",
+        "width": f"{last - first:g}",
+        "width_percent": f"{100 * (last - first):g}",
+        "steps": str(len(band.fraction)),
+    }
+
+
+def _gather_notes(models: Sequence[ClassModelResult]) -> Iterator[str]:
+    """What was not defined, once for each model and metric."""
+    for model in models:
+        notes = dict.fromkeys((band.metric, band.note) for band in model.retention if band.note)
+        yield from (f"{model.model}, {label_of(metric)}: {note}" for metric, note in notes)

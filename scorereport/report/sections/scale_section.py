@@ -1,0 +1,111 @@
+"""The probability scale: what models said of what came, against how often such things came."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport._utils.formatting import format_level, format_number, join_words
+from scorereport.inference.scale_results import WITHOUT_TAIL
+from scorereport.plots import describe_scale, describe_spectrum, plot_scale, plot_spectrum
+from scorereport.plots.scale_diagram import describe_window
+from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table, note_time
+from scorereport.report.tables.scale_tables import angle_table, class_scale_table, scale_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scorereport.inference.scale_results import Scaled
+    from scorereport.report.report_record import Report
+    from scorereport.report.section_parts import Part
+
+#: More panels than these are too small to read on one page.
+_MODELS_OF_A_FIGURE = 6
+
+
+def describe_scale_section(report: Report) -> Section | None:
+    """Decisiveness, accuracy and robustness of model and source, and their angle; None if there are none."""
+    models = [result for result in report.evaluation.results if result.scale]
+    if not models:
+        return None
+    first, level = models[0].scale[0], format_level(report.evaluation.settings.level)
+    figures, spectra = dict(_draw_scales(models)), dict(_draw_spectra(models))
+    return Section(
+        name="scale",
+        title="Probability scale",
+        parts=collect_parts(
+            scale_marks=make_table(scale_table(models, level), note_time(report.evaluation)),
+            **figures,
+            scale_angles=make_table(angle_table(models, level), note_time(report.evaluation)),
+            scale_classes=make_table(class_scale_table(models, level), note_time(report.evaluation)),
+            **spectra,
+        ),
+        content={
+            "figures": list(figures),
+            "spectra": list(spectra),
+            "sentences": [sentence for model in models for sentence in _say(model)],
+            "left_out": list(_tell_missing(models)),
+            "notes": list(_gather_notes(models)),
+            "is_binary": bool(getattr(report.evaluation, "models", ())),
+            "n_bins": str(first.n_bins),
+            "has_intervals": first.accuracy.model.method != "no resamples",
+            "method": first.accuracy.model.method.partition(", ")[2],
+            "level": level,
+            "limit": format_number(first.limit, 4).rstrip("0") if first.limit else "",
+        },
+    )
+
+
+def _say(model: Scaled) -> Iterator[str]:
+    """What the angle says in CORP blocks, and in equal-count bins if that is another verdict."""
+    cut, fitted = model.scale[:2]
+    for result in (fitted, cut) if cut.verdict != fitted.verdict else (fitted,):
+        sentence = result.sentence
+        yield f"{model.model}, {result.bins}: {sentence[0].lower()}{sentence[1:]}"
+
+
+def _slices(models: Sequence[Scaled], key: str) -> Iterator[tuple[str, int, Sequence[Scaled]]]:
+    """Models in as many figures as they need; the first figure is the one that texts refer to."""
+    for start in range(0, len(models), _MODELS_OF_A_FIGURE):
+        name = f"{key}_{start // _MODELS_OF_A_FIGURE + 1}" if start else key
+        yield name, start, models[start : start + _MODELS_OF_A_FIGURE]
+
+
+def _draw_scales(models: Sequence[Scaled]) -> Iterator[tuple[str, Part]]:
+    for key, first, shown in _slices(models, "scale_plot"):
+        window = describe_window(shown)
+        caption = (
+            "Model against source probability, all classes together. Filled bubbles are bins with equal "
+            "numbers of pairs of case and class, outlined ones CORP blocks; their area is their share of "
+            "what came. Dark marks, joined by a line whose angle is written beside: robustness, accuracy and "
+            f"decisiveness in equal-count bins.{f' {window}' if window else ''}"
+        )
+        yield key, make_figure(plot_scale, describe_scale(shown), shown, first=first, caption=caption)
+
+
+def _draw_spectra(models: Sequence[Scaled]) -> Iterator[tuple[str, Part]]:
+    for key, first, shown in _slices(models, "scale_spectrum"):
+        caption = (
+            "Generalised mean of the probabilities of what came over its exponent m: small m heeds small "
+            "probabilities. Solid: model; dashed: source in equal-count bins. Dots: the three marks, at "
+            "m = −2/3, 0 and 1."
+        )
+        yield key, make_figure(plot_spectrum, describe_spectrum(shown), shown, first=first, caption=caption)
+
+
+def _gather_notes(models: Sequence[Scaled]) -> Iterator[str]:
+    """What was unusual, once for each class, whatever the bins."""
+    notes = dict.fromkeys((r.target, r.note) for model in models for r in model.scale if r.note)
+    for target, note in notes:
+        if not any(target == other and note != longer and note in longer for other, longer in notes):
+            yield f"{target}: {note}" if target else note
+
+
+def _tell_missing(models: Sequence[Scaled]) -> Iterator[str]:
+    """Whose robustness has no interval, because few small probabilities rule it."""
+    missing = [m.model for m in models if any(r.robustness.model.note == WITHOUT_TAIL for r in m.scale)]
+    if missing:
+        yield (
+            "Some intervals of the robustness and its divergence, here or for single classes, are left out "
+            f"({join_words(missing)}): few very small probabilities of what came rule these means, others "
+            "like them may come, and no interval could be relied on."
+        )

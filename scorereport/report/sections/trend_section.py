@@ -1,0 +1,101 @@
+"""An audit among those before it: how its numbers run, and whether anything has changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scorereport._utils.formatting import counted, format_count, format_level, join_words
+from scorereport.history.trend.drift_sentences import SIZES
+from scorereport.history.trend.reference_audits import ENOUGH_AUDITS
+from scorereport.inference.components import FEW_EVENTS
+from scorereport.plots import describe_trend, plot_trend
+from scorereport.plots.trend_plot import MOST_MARKS, MOST_MODELS, name_models
+from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table
+from scorereport.report.tables.trend import drift_table, forecast_drift_table
+
+if TYPE_CHECKING:
+    from scorereport.history.trend.drift_records import Drift, Trend
+    from scorereport.report.report_record import Report
+    from scorereport.report.section_parts import Part
+
+#: More periods than these are named by the first and the last.
+_MOST_NAMED = 4
+
+
+def describe_trend_section(report: Report) -> Section | None:
+    """Numbers over time and tests of drift; None if this is no audit, little if it is the first."""
+    trend: Trend | None = report.trend
+    if trend is None:
+        return None
+    level = format_level(trend.snapshots[-1].level)
+    return Section(
+        name="trend",
+        title="Comparison with earlier audits",
+        parts=collect_parts(
+            drift=make_table(drift_table(trend, level)),
+            trend=_draw(report, trend, level),
+            forecast_drift=make_table(forecast_drift_table(trend, level)),
+        ),
+        content={
+            **_describe(trend, kind=report.evaluation.kind),
+            "is_closed": report.evaluation.settings.engine != "memory",
+        },
+    )
+
+
+def _draw(report: Report, trend: Trend, level: str) -> Part | None:
+    """The figure; None if there is no earlier audit to show."""
+    if len(trend.snapshots) == 1:
+        return None
+    models = len(name_models(trend))
+    left_out = f" The first {MOST_MODELS} of {models} models." if models > MOST_MODELS else ""
+    has_limits = any(not judgement.group for judgement in report.judgements)
+    limits = " Dashed lines: limits as they are now; an arrow points to one beyond a panel." * has_limits
+    has_marks = len(trend.snapshots) <= MOST_MARKS and bool(trend.reference)
+    marks = " Of the other marks the larger ones are audits that it is tested against." * has_marks
+    where = "at the last day" if trend.snapshots[-1].period.start is None else "in the middle"
+    return make_figure(
+        plot_trend,
+        describe_trend(trend, report.judgements),
+        trend,
+        report.judgements,
+        caption=f"Numbers of {counted(len(trend.snapshots), 'audit')} {where} of each period, with "
+        f"{level} intervals. Large marks: this audit.{marks}{limits}{left_out}",
+    )
+
+
+def _describe(trend: Trend, *, kind: str) -> dict[str, Any]:
+    """What the template says of this comparison."""
+    current, tested = trend.snapshots[-1], [drift for drift in trend.drifts if not drift.note]
+    return {
+        "is_first": len(trend.snapshots) == 1,
+        "period": current.period.label,
+        "earlier": counted(len(trend.snapshots) - 1, "earlier audit"),
+        "reference": _name_periods(trend),
+        "rows": counted(current.rows, "row"),
+        "tests": format_count(len(tested)),
+        "has_drifted": trend.has_drifted,
+        "drifted": [_leave_caution(drift) for drift in trend.drifts if drift.has_drifted],
+        "stable": [_leave_caution(drift) for drift in trend.drifts if not drift.has_drifted],
+        "alpha": format_level(trend.alpha),
+        "looks": counted(trend.looks, "audit"),
+        "what": "the event happens" if kind == "binary" else "each class comes",
+        "sizes": {name: [format_level(size) for size in sizes] for name, sizes in SIZES.items()},
+        "index": SIZES["forecasts"],
+        "fewest": format_count(FEW_EVENTS),
+        "enough": format_count(ENOUGH_AUDITS),
+        "notes": list(trend.notes),
+    }
+
+
+def _leave_caution(drift: Drift) -> str:
+    """The sentence on a drift without the caution, which stands at the table for all of them."""
+    return drift.sentence.removesuffix(drift.caution).rstrip()
+
+
+def _name_periods(trend: Trend) -> str:
+    """The periods that are tested against, by name or by the first and the last."""
+    labels = trend.reference
+    if len(labels) <= _MOST_NAMED:
+        return join_words(labels) if labels else ""
+    return f"{counted(len(labels), 'period')} from {labels[0]} to {labels[-1]}"

@@ -1,0 +1,175 @@
+"""Tests and measures of calibration as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport._utils.formatting import (
+    NOT_DEFINED,
+    format_count,
+    format_number,
+    format_p_value,
+    format_percent,
+    join_words,
+)
+from scorereport.inference.calibration_in_time import INDEPENDENT
+from scorereport.inference.time_errors import AUTOCORRELATION
+from scorereport.report.tables.table import Table, interval_text, section_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from scorereport.inference.estimates import HypothesisTest
+    from scorereport.inference.grades import GradeTest
+    from scorereport.results.model_records import ModelCalibration, ModelResult
+
+
+def calibration_tables(
+    models: Sequence[ModelResult], level: str, *, has_smooth: bool = True
+) -> Iterator[Table]:
+    """The calibration line, errors and tests of each model, and its rating grades if there are any."""
+    known = [(m.model, m.calibration) for m in models if m.calibration is not None]
+    if known:
+        yield line_table(known, level)
+        yield distance_table(known, level, has_smooth=has_smooth)
+        yield calibration_test_table(known)
+        yield from grade_tables(known)
+
+
+def line_table(known: Sequence[tuple[str, ModelCalibration]], level: str) -> Table:
+    """Slope and intercepts of the calibration line."""
+    lines = []
+    for model, calibration in known:
+        line = calibration.line
+        estimates = (line.slope, line.intercept, line.intercept_at_slope_one)
+        texts = [text for e in estimates for text in (format_number(e.value, 3), interval_text(e, 3))]
+        lines.append((model, *texts))
+    heads = ("slope", "interval", "intercept", "interval", "at slope 1", "interval")
+    return Table(
+        caption=f"Calibration line (slope 1 and intercept 0 are ideal), with {level} intervals",
+        heads=("model", *heads),
+        rows=tuple(lines),
+    )
+
+
+#: Distances to a smooth curve, with their heads.
+_SMOOTH = {"ici": "ICI", "e50": "E50", "e90": "E90", "emax": "Emax"}
+
+
+def distance_table(
+    known: Sequence[tuple[str, ModelCalibration]], level: str, *, has_smooth: bool = True
+) -> Table:
+    """Distances between forecasts and what happened: to a smooth curve, and in bins.
+
+    Smooth curves need the rows in memory; without them there are no columns for their distances.
+    """
+    smooth = _SMOOTH if has_smooth else {}
+    found = [calibration.binned for _, calibration in known]
+    is_bounded = any(binned.interval is not None for binned in found)
+    is_corrected = any(binned.corrected is not None for binned in found)
+    return Table(
+        caption=_describe_distances(level, has_smooth=has_smooth, bounded=is_bounded, corrected=is_corrected),
+        heads=(
+            *("model", *(head for name in smooth.values() for head in (name, "interval")), "ECE"),
+            *(("interval",) if is_bounded else ()),
+            *(("ECE corrected",) if is_corrected else ()),
+        ),
+        rows=tuple(
+            (
+                model,
+                *_distances(calibration, smooth),
+                format_number(calibration.binned.value, 4),
+                *((interval_text(calibration.binned.interval, 4),) if is_bounded else ()),
+                *((_corrected(calibration),) if is_corrected else ()),
+            )
+            for model, calibration in known
+        ),
+    )
+
+
+def _describe_distances(level: str, *, has_smooth: bool, bounded: bool, corrected: bool) -> str:
+    of_curve = (
+        "to the lowess curve, local lines of degree 1 (mean ICI, median E50, 90 % quantile E90, maximum "
+        "Emax), and "
+    )
+    noise = "; noise makes it too large, the last column corrects for that"
+    intervals = f", with {level} intervals, which hold 0 unless the data speak against it; lower is better"
+    return (
+        f"Distance between forecasts and observed frequencies {of_curve * has_smooth}in 10 bins (ECE, which "
+        f"depends on the bins{noise * corrected}){intervals if bounded else '; lower is better'}"
+    )
+
+
+def _distances(found: ModelCalibration, smooth: Iterable[str]) -> Iterator[str]:
+    intervals = {} if found.errors is None else {e.measure: e for e in found.errors.intervals}
+    for name in smooth:
+        yield NOT_DEFINED if found.errors is None else format_number(getattr(found.errors, name), 4)
+        yield interval_text(intervals.get(name), 4)
+
+
+def _corrected(found: ModelCalibration) -> str:
+    corrected = found.binned.corrected
+    return NOT_DEFINED if corrected is None else format_number(corrected, 4)
+
+
+def calibration_test_table(known: Sequence[tuple[str, ModelCalibration]]) -> Table:
+    """All tests of calibration of all models; of several, also with p-values adjusted for their number."""
+    is_adjusted = len(known) > 1
+    tests = [
+        (test.name, model, format_number(test.statistic, 2), *_p_values(test, is_adjusted=is_adjusted))
+        for of_test in zip(*(c.tests for _, c in known), strict=True)
+        for (model, _), test in zip(known, of_test, strict=True)
+    ]
+    adjusted = f" (Holm: adjusted for the {len(known)} models)" if is_adjusted else ""
+    return Table(
+        caption=f"Tests of calibration; a small p speaks against it{adjusted}{_tell_time(known)}",
+        heads=("test", "model", "statistic", "p", *(["Holm p"] if is_adjusted else [])),
+        rows=tuple(tests),
+        n_labels=2,
+        section=section_size(known),
+    )
+
+
+def _p_values(test: HypothesisTest, *, is_adjusted: bool) -> tuple[str, ...]:
+    alone = format_p_value(test.p_value)
+    if not is_adjusted:
+        return (alone,)
+    return alone, NOT_DEFINED if test.p_value_holm is None else format_p_value(test.p_value_holm)
+
+
+def _tell_time(known: Sequence[tuple[str, ModelCalibration]]) -> str:
+    """Which tests allow for dependence in time; nothing without times."""
+    tests = known[0][1].tests
+    if not any(test.name == AUTOCORRELATION for test in tests):
+        return ""
+    others = [test.name for test in tests if test.note.endswith(INDEPENDENT)]
+    told = f". Tests allow for dependence in time, but for {join_words(others)}" if others else ""
+    return f"{told}; that of autocorrelation asks whether rows depend in time"
+
+
+def grade_tables(known: Sequence[tuple[str, ModelCalibration]]) -> Iterator[Table]:
+    """A table for each model whose rating grades were tested."""
+    for model, calibration in known:
+        if calibration.grades:
+            yield _grade_table(model, calibration.grades)
+
+
+def _grade_table(model: str, grades: Iterable[GradeTest]) -> Table:
+    rows = [
+        (
+            g.grade,
+            format_count(g.n),
+            format_count(g.d),
+            format_percent(g.probability),
+            format_percent(g.event_rate),
+            format_p_value(g.jeffreys_p_value),
+            format_p_value(g.binomial_p_value),
+            g.light,
+        )
+        for g in grades
+    ]
+    return Table(
+        caption=f"{model} by grade: is the forecast too low? (one-sided)",
+        heads=("grade", "n", "d", "forecast", "observed", "Jeffreys p", "binomial p", "light"),
+        rows=tuple(rows),
+    )

@@ -1,0 +1,112 @@
+"""The choice that each score makes among checkpoints, and how scores go together, as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport._utils.formatting import counted, format_number
+from scorereport.report.tables.table import Table, label_of
+from scorereport.scores.registry import Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scorereport.evaluation.selection.selection_records import Choice, Selection, Worth
+
+#: Heads of a table of choices beside the score and the checkpoint.
+_WORTH = ("value", "macro F1", "accuracy", "F1 lost")
+_DECIMALS = 4
+#: More scores than these make a matrix that does not fit a page.
+_WIDEST_MATRIX = 8
+_SIGN = "with the opposite sign where lower is better: near 1 if both call the same checkpoints good"
+#: Scores as the heads of narrow columns.
+_SHORT = {
+    "multiclass_brier": "Brier",
+    "multiclass_log_loss": "log",
+    "penalized_brier": "pen. Brier",
+    "penalized_log_loss": "pen. log",
+    "macro_f1": "macro F1",
+    "accuracy": "accuracy",
+}
+
+
+def choice_table(selection: Selection) -> Table:
+    """The checkpoint that each score chooses, what its labels are worth, and what early stopping keeps."""
+    caption = (
+        "The checkpoint that each score chooses, the score there (lower is better; ↑ higher is better), and "
+        "what is lost of the best macro F1 of all checkpoints"
+    )
+    if selection.patience is None:
+        return Table(
+            caption=caption,
+            heads=("score", "checkpoint", *_WORTH),
+            rows=tuple((_name(choice), choice.best, *_worth(choice)) for choice in selection.choices),
+            n_labels=2,
+        )
+    return Table(
+        caption=f"{caption}. Early stopping ends training after {counted(selection.patience, 'checkpoint')} "
+        "in a row without a better score and keeps the best so far",
+        heads=("score", "rule", "checkpoint", "stops at", *_WORTH),
+        rows=tuple(row for choice in selection.choices for row in _rules(choice)),
+        n_labels=4,
+        section=2,
+    )
+
+
+def _rules(choice: Choice) -> Iterator[tuple[str, ...]]:
+    yield _name(choice), "best of all", choice.best, "", *_worth(choice)
+    if choice.stop is not None:
+        ends = "the last" if choice.stop.at is None else choice.stop.at
+        yield _name(choice), "early stopping", choice.stop.kept, ends, *_worth(choice.stop)
+
+
+def _name(choice: Choice) -> str:
+    return f"{label_of(choice.score)} ↑" if choice.direction is Direction.HIGHER else label_of(choice.score)
+
+
+def _worth(worth: Worth) -> tuple[str, ...]:
+    numbers = (worth.value, worth.macro_f1, worth.accuracy, worth.macro_f1_loss)
+    return tuple(format_number(number, _DECIMALS) for number in numbers)
+
+
+def correlation_table(selection: Selection) -> Table | None:
+    """The correlations of every two scores or, if these are too many, of each with macro F1.
+
+    None if there is nothing to correlate.
+    """
+    if len(selection.checkpoints) == 1 or len(selection.tracks) == 1:
+        return None
+    if len(selection.tracks) <= _WIDEST_MATRIX:
+        return _matrix(selection)
+    if not selection.correlations:
+        return None
+    return Table(
+        caption=f"Correlation of each score with macro F1 over the checkpoints, {_SIGN}. Pearson's is of the "
+        "values, Spearman's of their ranks",
+        heads=("score", "Pearson", "Spearman"),
+        rows=tuple(
+            (label_of(pair.first), format_number(pair.pearson, 3), format_number(pair.spearman, 3))
+            for pair in selection.correlations
+        ),
+    )
+
+
+def _matrix(selection: Selection) -> Table:
+    """Pearson's correlations and, in the last column, Spearman's with macro F1 if it is known."""
+    names = [track.score for track in selection.tracks]
+    pearson = {(pair.first, pair.second): pair.pearson for pair in selection.pairwise}
+    pearson |= {(second, first): value for (first, second), value in pearson.items()}
+    ranks = {pair.first: format_number(pair.spearman, 3) for pair in selection.correlations}
+    last = " and, in the last column, Spearman's of their ranks with macro F1" if ranks else ""
+    return Table(
+        caption=f"Pearson's correlation of every two scores over the checkpoints{last}, {_SIGN}",
+        heads=("score", *(_SHORT.get(name, label_of(name)) for name in names), *(["ranks"] if ranks else [])),
+        rows=tuple(
+            (
+                label_of(name),
+                *(format_number(pearson[name, other], 3) if name != other else "1" for other in names),
+                *([ranks.get(name, "1")] if ranks else []),
+            )
+            for name in names
+        ),
+    )

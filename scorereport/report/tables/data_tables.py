@@ -1,0 +1,119 @@
+"""The classes of an outcome as tables: how often each came, what was forecast, and what was decided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport._utils.formatting import format_count, format_number, format_percent
+from scorereport.report.tables.table import Table, interval_text, percents_text, section_size
+from scorereport.results.class_records import CLASS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.results.class_records import ClassModelResult, ViewResult
+    from scorereport.results.model_records import ClassSummary
+
+
+def class_table(classes: ClassSummary, level: str) -> Table:
+    """How many cases are of each class, and their share with its interval."""
+    has_intervals = any(count.interval is not None for count in classes.counts)
+    order = "from the lowest to the highest" if classes.ordered else "which have no order"
+    with_intervals = f", with {level} intervals" if has_intervals else ""
+    return Table(
+        caption=f"The {len(classes.counts)} classes of the outcome, {order}: cases and their share"
+        f"{with_intervals}",
+        heads=("class", "cases", "share", *(["interval"] if has_intervals else [])),
+        rows=tuple(
+            (
+                count.label,
+                format_count(count.weight),
+                format_percent(count.share),
+                *([percents_text(count.interval)] if has_intervals else []),
+            )
+            for count in classes.counts
+        ),
+    )
+
+
+def class_forecast_table(models: Sequence[ClassModelResult], classes: ClassSummary) -> Table:
+    """The forecasts of each class: mean, smallest, median and largest, beside the share that came."""
+    rows = [
+        (
+            count.label,
+            model.model,
+            format_percent(count.share),
+            *(format_percent(value) for value in _summarise(view)),
+        )
+        for count, views in zip(classes.counts, _views_by_class(models), strict=True)
+        for model, view in zip(models, views, strict=True)
+    ]
+    return Table(
+        caption="Forecasts of each class: their mean, which should be near the share of cases in which the "
+        "class came, the smallest, the median and the largest",
+        heads=("class", "model", "came", "mean", "smallest", "median", "largest"),
+        rows=tuple(rows),
+        n_labels=2,
+        section=section_size(models),
+    )
+
+
+def _views_by_class(models: Sequence[ClassModelResult]) -> Iterator[tuple[ViewResult, ...]]:
+    families = [model.family(CLASS) for model in models]
+    return zip(*(family.views for family in families if family is not None), strict=True)
+
+
+def _summarise(view: ViewResult) -> tuple[float, float, float, float]:
+    forecasts = view.forecasts
+    median = next((q.value for q in forecasts.quantiles if q.level == 0.5), np.nan)
+    return forecasts.mean, forecasts.minimum, median, forecasts.maximum
+
+
+def label_table(models: Sequence[ClassModelResult], classes: ClassSummary, level: str) -> Table:
+    """Precision, recall and F1 of each class, from the confusion tables, and its AUC against the rest."""
+    has_intervals = models[0].scores.scores[0].interval is not None
+    found = [_rates(np.array(model.confusion.counts)) for model in models]
+    rows = [
+        (count.label, model.model, *rates[place], *_area(view, has_intervals=has_intervals))
+        for place, (count, views) in enumerate(zip(classes.counts, _views_by_class(models), strict=True))
+        for model, view, rates in zip(models, views, found, strict=True)
+    ]
+    blank, interval = (("", ""), ("interval",)) if has_intervals else (("",), ())
+    means = [("mean over classes", model.model, "", "", _macro_f1(model), *blank) for model in models]
+    with_intervals = f", with {level} intervals" if has_intervals else ""
+    return Table(
+        caption="Class by class, if the likeliest class is decided for: precision (calls of the class "
+        "that are right), recall (cases of it that are found), F1 (the harmonic mean of both; its mean is "
+        "macro F1), and the AUC of the class against all others"
+        f"{with_intervals}. Higher is better; n/d: never called, or never came",
+        heads=("class", "model", "precision", "recall", "F1", "AUC", *interval),
+        rows=(*rows, *means),
+        n_labels=2,
+        section=section_size(models),
+    )
+
+
+def _macro_f1(model: ClassModelResult) -> str:
+    return format_number(model.scores.score("macro_f1").value, 4)
+
+
+def _rates(counts: FloatArray) -> list[tuple[str, str, str]]:
+    """Precision, recall and F1 of each class, as text."""
+    right, came, called = np.diagonal(counts), counts.sum(axis=1), counts.sum(axis=0)
+    precision, recall, f1 = (
+        np.divide(top, bottom, out=np.full(len(counts), np.nan), where=bottom > 0)
+        for top, bottom in ((right, called), (right, came), (2 * right, came + called))
+    )
+    return [
+        (format_percent(precision[k]), format_percent(recall[k]), format_number(f1[k], 4))
+        for k in range(len(counts))
+    ]
+
+
+def _area(view: ViewResult, *, has_intervals: bool) -> tuple[str, ...]:
+    area = view.scores.score("roc_auc")
+    text = format_number(area.value, 4)
+    return (text, interval_text(area.interval, 4)) if has_intervals else (text,)

@@ -1,0 +1,117 @@
+"""The decomposition of a score of K classes over its binary views, as a table that adds up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport._utils.formatting import common_decimals, format_interval, format_number, format_p_value
+from scorereport.report.tables.table import Table, interval_text
+from scorereport.results.class_records import THRESHOLD
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scorereport.inference.components import ComponentEstimate
+    from scorereport.results.class_records import ClassModelResult, ViewFamily
+    from scorereport.results.model_records import ModelScores, ScoreValue
+
+    #: Score, miscalibration, discrimination, uncertainty.
+    Numbers = tuple[float, float, float, float]
+
+
+def view_table(model: ClassModelResult, family: ViewFamily, level: str) -> Table:
+    """Brier score, its components and AUC of each view, and in the last row what they add up to."""
+    numbers = [_numbers(view.scores, "brier") for view in family.views]
+    total = sum_views(family)
+    decimals = [common_decimals(column) for column in zip(*numbers, total, strict=True)]
+    has_intervals = bool(family.views[0].scores.components)
+    rows = [
+        (
+            view.label,
+            *_cells(values, decimals, view.scores, "brier", has_intervals=has_intervals),
+            *_area(view.scores.score("roc_auc"), has_intervals=has_intervals),
+        )
+        for view, values in zip(family.views, numbers, strict=True)
+    ]
+    last = _cells(total, decimals, model.scores, family.score, has_intervals=has_intervals)
+    blank = ("", "") if has_intervals else ("",)
+    return Table(
+        caption=_caption(model.model, family, level if has_intervals else ""),
+        heads=("up to" if family.kind == THRESHOLD else "class", *_heads(has_intervals=has_intervals)),
+        rows=(*rows, (_name_total(family), *last, *blank)),
+    )
+
+
+def sum_views(family: ViewFamily) -> Numbers:
+    """Score, MCB, DSC and UNC of all views, summed and divided as their score is."""
+    score, mcb, dsc, unc = (
+        sum(column) / family.divisor
+        for column in zip(*(_numbers(view.scores, "brier") for view in family.views), strict=True)
+    )
+    return score, mcb, dsc, unc
+
+
+def _numbers(scores: ModelScores, name: str) -> Numbers:
+    part = scores.decomposition(name)
+    return part.score, part.miscalibration, part.discrimination, part.uncertainty
+
+
+def _heads(*, has_intervals: bool) -> tuple[str, ...]:
+    if not has_intervals:
+        return ("S", "MCB", "DSC", "UNC", "AUC ↑")
+    component = ("less overfit", "interval")
+    return ("S", "MCB", *component, "p", "DSC", *component, "UNC", "AUC ↑", "interval")
+
+
+def _cells(
+    values: Numbers, decimals: Sequence[int], scores: ModelScores, name: str, *, has_intervals: bool
+) -> tuple[str, ...]:
+    """The numbers of a row as text, with intervals and p-value between them if there are any."""
+    score, mcb, dsc, unc = (format_number(v, d) for v, d in zip(values, decimals, strict=True))
+    if not has_intervals:
+        return score, mcb, dsc, unc
+    of_mcb, of_dsc = (
+        _corrected(scores.component(name, component), places)
+        for component, places in (("miscalibration", decimals[1]), ("discrimination", decimals[2]))
+    )
+    test = scores.miscalibration_test(name)
+    p_value = format_p_value(np.nan if test is None else test.p_value)
+    return score, mcb, *of_mcb, p_value, dsc, *of_dsc, unc
+
+
+def _corrected(part: ComponentEstimate | None, decimals: int) -> tuple[str, str]:
+    if part is None:
+        return "", ""
+    return format_number(part.corrected, decimals), format_interval(part.lower, part.upper, decimals)
+
+
+def _area(area: ScoreValue, *, has_intervals: bool) -> tuple[str, ...]:
+    text = format_number(area.value, 4)
+    return (text, interval_text(area.interval, 4)) if has_intervals else (text,)
+
+
+def _name_total(family: ViewFamily) -> str:
+    return "sum / (K − 1) = RPS" if family.kind == THRESHOLD else "sum = Brier score"
+
+
+def _caption(model: str, family: ViewFamily, level: str) -> str:
+    what, how, score = (
+        (
+            "threshold between classes",
+            "divided by the number of thresholds, ",
+            "RPS, ranked probability score",
+        )
+        if family.kind == THRESHOLD
+        else ("class against the rest", "", "Brier score of K classes")
+    )
+    tested = (
+        f" {level} intervals of the true MCB, DSC and AUC; p of the test that MCB is 0, for each row alone."
+        if level
+        else ""
+    )
+    return (
+        f"{model}: the Brier score of each {what}, S = MCB − DSC + UNC. The last row is the sum of each "
+        f"column, {how}and is the decomposition of the {score}.{tested}"
+    ).rstrip(".")

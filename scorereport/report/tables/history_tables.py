@@ -1,0 +1,144 @@
+"""Audits of a history as tables: one line for each, and what one of them says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scorereport._utils.formatting import (
+    common_decimals,
+    counted,
+    format_count,
+    format_interval,
+    format_number,
+    format_p_value,
+    format_time,
+    format_value,
+)
+from scorereport.configuration.judging import Light, count_lights
+from scorereport.report.tables.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scorereport.history.audit_record import Record
+    from scorereport.history.trend.drift_records import Number
+
+#: So many letters of a hash tell records apart.
+_SHORT_HASH = 12
+_LONGEST_REASON = 60
+
+
+def history_table(records: Sequence[Record]) -> Table:
+    """A line for each audit: which, of when, what it came to, and its hash."""
+    heads = ("record", "audit", "period", "run", "status", "limits", "drift", "hash", "rows")
+    return Table(
+        caption="Audits, oldest first",
+        heads=heads,
+        rows=tuple(_list_audit(record) for record in records),
+        n_labels=len(heads) - 1,
+    )
+
+
+def _list_audit(record: Record) -> tuple[str, ...]:
+    return (
+        str(record.id),
+        record.audit,
+        record.period.label if record.attempt == 1 else f"{record.period.label} ({record.attempt})",
+        format_time(record.finished),
+        describe_status(record),
+        _count_limits(record),
+        str(sum(drift.has_drifted for drift in record.drifts)) if record.drifts else "",
+        record.sha256[:_SHORT_HASH],
+        format_count(record.rows) if record.rows else "",
+    )
+
+
+def describe_status(record: Record) -> str:
+    """What a record came to; a failed run with the beginning of its reason."""
+    if record.kind == "retention":
+        return f"{counted(len(record.removed), 'file')} removed"
+    if not record.reason:
+        return str(record.status)
+    is_long = len(record.reason) > _LONGEST_REASON
+    return f"{record.status}: {record.reason[:_LONGEST_REASON]}{'…' if is_long else ''}"
+
+
+def _count_limits(record: Record) -> str:
+    """How many limits came to each verdict, without those that none came to."""
+    return ", ".join(f"{n} {light}" for light, n in count_lights(record.judgements).items() if n)
+
+
+def number_table(record: Record) -> Table | None:
+    """The main numbers of an audit, with their intervals; None if it failed."""
+    if record.snapshot is None:
+        return None
+    return Table(
+        caption="Main numbers",
+        heads=("model", "number", "value", "without overfit", "interval"),
+        rows=tuple(map(_list_number, record.snapshot.numbers)),
+        n_labels=2,
+    )
+
+
+def _list_number(number: Number) -> tuple[str, ...]:
+    """The interval of a component is that of what is left without the overfit of the fit."""
+    decimals = common_decimals([number.value])
+    corrected = "" if number.corrected == number.value else format_number(number.corrected, decimals)
+    interval = format_interval(number.lower, number.upper, decimals)
+    return number.model or "all", number.label, format_number(number.value, decimals), corrected, interval
+
+
+def drift_table(record: Record) -> Table | None:
+    """How an audit differs from earlier ones; None if there was nothing to compare with."""
+    if not record.drifts:
+        return None
+    return Table(
+        caption="Against earlier audits; p-values allow for all tests and for repeated looks",
+        heads=("model", "number", "now", "before", "adjusted p"),
+        rows=tuple(
+            (
+                drift.model or "all",
+                drift.label,
+                format_value(drift.value),
+                format_value(drift.reference),
+                format_p_value(drift.p_value_adjusted),
+            )
+            for drift in record.drifts
+        ),
+        n_labels=2,
+    )
+
+
+def describe_record(record: Record) -> Iterator[str]:
+    """A record in lines of text: what was audited, of what, and what it came to."""
+    yield f"Record {record.id}: {record.audit}, period {record.period.label}, attempt {record.attempt}"
+    yield f"Status: {record.status}, exit code {record.exit_code}. {record.reason}".rstrip()
+    yield f"As of {record.as_of}; run from {record.started} to {record.finished}"
+    if record.source:
+        yield f"Data: {record.source}, {format_count(record.rows)} rows"
+    if record.certificate:
+        yield f"R certificate: {record.certificate}"
+    for judgement in record.judgements:
+        if judgement.verdict is not Light.PASS:
+            yield f"{judgement.verdict.capitalize()}. {judgement.sentence}"
+    for drift in record.drifts:
+        if drift.has_drifted:
+            yield f"Drift. {drift.sentence}"
+    yield from _describe_hashes(record)
+
+
+def _describe_hashes(record: Record) -> Iterator[str]:
+    hashes = {
+        "This record": record.sha256,
+        "Record before": record.previous,
+        "Data": record.data_sha256,
+        "Source file": record.source_sha256,
+        "Configuration": record.configuration_sha256,
+        "Templates": record.templates_sha256,
+        "Results": record.results_sha256,
+        **{file.name: file.sha256 for file in record.files},
+        **{f"{file.name} (removed)": file.sha256 for file in record.removed},
+    }
+    for name, sha256 in hashes.items():
+        if sha256:
+            yield f"SHA-256 {sha256}  {name}"

@@ -1,0 +1,141 @@
+"""Data, method and bands of an evaluation in a sentence each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scorereport._utils.checks import name_some
+from scorereport._utils.formatting import counted, format_count, format_level, format_percent, join_words
+from scorereport.inference.rare_cases import WIDENED
+from scorereport.results.class_records import CLASS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scorereport.results.class_records import ClassModelResult
+    from scorereport.results.evaluation import Evaluation
+    from scorereport.results.model_records import DataSummary, ModelResult
+
+#: More classes than these are counted, not listed.
+_MOST_CLASSES = 12
+
+
+def describe_draws(data: DataSummary) -> list[str]:
+    """The weights and clusters of the rows, if there are any."""
+    kind = f"{data.weight_kind} weights of total" if data.weight_kind else "total weight"
+    weights = [f"{kind} {format_count(data.sample.total)}"] if data.weighted else []
+    return weights + ([f"in {counted(data.clusters, 'cluster')}"] if data.clusters is not None else [])
+
+
+def describe_data(evaluation: Evaluation) -> str:
+    """Rows, events and prevalence as a sentence or two."""
+    data, flow, sample = evaluation.data, evaluation.data.row_flow, evaluation.data.sample
+    parts = [f"{counted(flow.read, 'row')} read"]
+    parts += [f"{format_count(drop.rows)} dropped ({drop.reason})" for drop in flow.dropped]
+    parts += [f"{format_count(flow.kept)} kept"]
+    parts += describe_draws(data)
+    if data.classes is not None:
+        order = "ordered classes" if data.classes.ordered else "classes"
+        shares = ", ".join(
+            f"{c.label} {format_percent(c.share)}" for c in data.classes.counts[:_MOST_CLASSES]
+        )
+        more = len(data.classes.counts) - _MOST_CLASSES
+        rest = f" and {more} more" if more > 0 else ""
+        told = f"{len(data.classes.counts)} {order} ({shares}{rest})"
+        return f"{data.source}: {', '.join(parts)}. Outcome {data.outcome}: {told}."
+    events = f"{counted(sample.events, 'event')}, prevalence {format_percent(sample.prevalence)}"
+    return f"{data.source}: {', '.join(parts)}. Outcome {data.outcome} = {data.positive}: {events}."
+
+
+def describe_uncertainty(evaluation: Evaluation) -> str:
+    """How intervals and tests were made, as a sentence; empty if there are none."""
+    settings = evaluation.settings
+    if settings.resamples == 0:
+        return ""
+    if settings.engine != "memory":
+        return _describe_buckets(evaluation)
+    method = {"bca": "BCa", "percentile": "percentile"}[settings.interval_method]
+    drawn = "rows" if evaluation.data.clusters is None else "clusters"
+    return (
+        f"{format_level(settings.level)} intervals: {method} bootstrap of scores and skills over "
+        f"{format_count(settings.resamples)} resamples of {drawn} (seed {settings.seed}); AUC and rates in "
+        "closed form; MCB and DSC less the overfit of isotonic regression, so that an interval may exclude "
+        "the raw value; that of MCB starts at 0 unless its test rejects on one side."
+    )
+
+
+def _describe_buckets(evaluation: Evaluation) -> str:
+    """The same of rows that were never in memory together, of which nothing is drawn."""
+    score = evaluation.models[0].scores.scores[0].interval
+    method = "grouped jackknife" if score is None else score.method.removesuffix(f", {WIDENED}")
+    is_independent = evaluation.models[0].bands != ()
+    rates, lines = (
+        ("Wilson's", "likelihood") if is_independent else ("on log-odds with its errors", "buckets")
+    )
+    return (
+        f"{format_level(evaluation.settings.level)} intervals: {method}, for scores, skills, AUC and "
+        f"differences; rates {rates}; calibration lines by Wald with errors from the {lines}; MCB and DSC "
+        "less the overfit of isotonic regression in closed form, so that an interval may exclude the raw "
+        "value; that of MCB starts at 0 unless a test of calibration rejects on one side."
+        f"{_name_bands(evaluation)} Nothing is drawn at random."
+    )
+
+
+def _name_bands(evaluation: Evaluation) -> str:
+    """The methods of the bands, in a sentence; empty if there are none."""
+    bands = [band for model in evaluation.models for band in model.bands]
+    pointwise = list(dict.fromkeys(band.method for band in bands if band.coverage == "pointwise"))
+    whole = list(dict.fromkeys(band.method for band in bands if band.coverage == "simultaneous"))
+    if not bands:
+        return ""
+    return (
+        f" Bands: pointwise by asymptotic theory ({', '.join(pointwise)}), simultaneous {join_words(whole)}."
+    )
+
+
+def describe_all_bands(evaluation: Evaluation) -> Iterator[str]:
+    """Whether reliability curves agree with calibration: of binary models, or of each view of K classes."""
+    for model in evaluation.models:
+        yield from describe_bands(model)
+    for result in evaluation.class_models:
+        yield from describe_view_bands(result)
+
+
+def describe_view_bands(result: ClassModelResult) -> Iterator[str]:
+    """Which views of a model leave their simultaneous band, in a sentence for each kind of view."""
+    for family in result.families:
+        bands = [(v, b) for v in family.views for b in v.bands if b.coverage == "simultaneous"]
+        if not bands:
+            continue
+        what = "classes" if family.kind == CLASS else "threshold" if len(family.views) == 1 else "thresholds"
+        left = [
+            v.label
+            for v, b in bands
+            if not b.holds(np.interp(b.x, v.reliability.forecast, v.reliability.cep))
+        ]
+        band, curves = bands[0][1].label, f"of {len(bands)} {what}"
+        if not left:
+            yield f"{result.model}: every reliability curve {curves} stays inside the {band}."
+            continue
+        up_to = "" if family.kind == CLASS else "up to "
+        yield (
+            f"{result.model}: {len(left)} {curves} {'has a curve' if len(left) == 1 else 'have curves'} that "
+            f"{'leaves' if len(left) == 1 else 'leave'} the {band} "
+            f"({up_to}{name_some(left)}); each band holds for its own view alone."
+        )
+
+
+def describe_bands(result: ModelResult) -> Iterator[str]:
+    """Whether the whole reliability curve agrees with calibration, by each simultaneous band."""
+    curve = result.curves.reliability
+    for band in result.bands:
+        if band.coverage == "pointwise":
+            continue
+        if band.kind == "consistency":
+            inside = band.holds(np.interp(band.x, curve.forecast, curve.cep))
+            what = "the reliability curve stays inside" if inside else "the reliability curve leaves"
+        else:
+            what = "the diagonal stays inside" if band.holds(band.x) else "the diagonal leaves"
+        yield f"{result.model}: {what} the {band.label}."

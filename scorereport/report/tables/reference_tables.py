@@ -1,0 +1,271 @@
+"""Comparisons as tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from scorereport._utils.formatting import counted, format_count, format_difference, format_value
+from scorereport.reference.binary_views import find_views
+from scorereport.reference.comparison_records import UNEXPECTED, Comparison, Verdict
+from scorereport.report.tables.cells import length_class, make_cell
+from scorereport.report.verdict_labels import count_verdicts, describe_verdict
+from scorereport.results.class_records import CLASS, THRESHOLD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+
+#: From how many lines for each subject on it stands above them, and from how many it has its own table.
+_LINES_OF_A_BODY, _LINES_OF_A_TABLE = 2, 8
+#: Up to this many characters a reason stands beside the quantity; longer ones have a row of their own.
+_SHORT_REASON = 24
+#: More characters than these do not fit into a column of numbers; they stand under their row.
+_WIDTH_OF_NUMBERS = 24
+_BELOW = "see below"
+#: More deviations than these are not listed one by one; of each quantity the largest stands for all.
+_LISTED_EXPECTED, LISTED_UNEXPECTED = 15, 60
+#: What the views of each kind are called, where they are counted.
+_VIEWS = {THRESHOLD: "thresholds", CLASS: "classes", "": "all classes together"}
+
+
+def unexpected_table(lines: Sequence[Comparison], *, listed: int | None = None) -> dict[str, Any] | None:
+    """What somebody must look at, if anything; of more lines than are listed, the worst of each quantity."""
+    found = [line for line in lines if line.verdict in UNEXPECTED]
+    if not found:
+        return None
+    caption = f"Unexpected: {format_count(len(found))} of {counted(len(lines), 'comparison')}"
+    if listed is not None and len(found) > listed:
+        return _comparison_table(f"{caption}; the worst of each quantity", _worst_of_each(found), look="loud")
+    return _comparison_table(caption, found, look="loud")
+
+
+def _worst_of_each(lines: Sequence[Comparison]) -> list[Comparison]:
+    together: dict[tuple[str, Verdict], list[Comparison]] = {}
+    for line in lines:
+        together.setdefault((line.quantity, line.verdict), []).append(line)
+    return [_speak_for(same) for same in together.values()]
+
+
+def _speak_for(lines: Sequence[Comparison]) -> Comparison:
+    """The worst of some lines, which says of how many."""
+    worst = max(lines, key=_gap)
+    if len(lines) == 1:
+        return worst
+    told = f"worst of {len(lines)}"
+    return replace(worst, reason=f"{worst.reason} ({told})" if worst.reason else told)
+
+
+def _gap(line: Comparison) -> float:
+    return line.difference or 0.0
+
+
+def expected_table(lines: Sequence[Comparison]) -> dict[str, Any] | None:
+    """Known deviations of all subjects, those of one reason together; many are told by quantity."""
+    if not lines:
+        return None
+    reasons = list(dict.fromkeys(line.reason for line in lines))
+    together = sorted(lines, key=lambda line: reasons.index(line.reason))
+    caption = "Expected deviations and their reasons"
+    if len(lines) <= _LISTED_EXPECTED:
+        return _comparison_table(caption, together)
+    bodies = [
+        {"title": "", "rows": _summary_rows(list(same)), "note": reason}
+        for reason, same in groupby(together, key=lambda line: line.reason)
+    ]
+    return _summary_of_bodies(caption, bodies)
+
+
+def view_table(lines: Sequence[Comparison]) -> dict[str, Any] | None:
+    """What became of the binary questions about models of K classes; None if there were none."""
+    places = find_views({line.subject for line in lines})
+    if not any(kind for _, kind in places.values()):
+        return None
+    together: dict[tuple[str, str], list[Comparison]] = {}
+    for line in lines:
+        together.setdefault(places[line.subject], []).append(line)
+    heads = ("comparisons", "agree", "expected deviations", "not compared", "unexpected")
+    models, kinds = list(dict.fromkeys(model for model, _ in together)), list(_VIEWS)
+    order = sorted(together, key=lambda key: (models.index(key[0]), kinds.index(key[1])))
+    rows = [_view_row(*key, together[key]) for key in order]
+    return {
+        "caption": "Comparisons by model and kind of question",
+        "detail": "",
+        "look": f"summary {length_class(len(rows))}",
+        "heads": [make_cell("model"), make_cell("asked about"), *(make_cell(h, "number") for h in heads)],
+        "bodies": [{"title": "", "rows": rows, "note": ""}],
+    }
+
+
+def _view_row(model: str, kind: str, lines: Sequence[Comparison]) -> dict[str, Any]:
+    views = len({line.subject for line in lines})
+    verdicts = [line.verdict for line in lines]
+    counts = [
+        len(lines),
+        verdicts.count(Verdict.AGREES),
+        verdicts.count(Verdict.EXPECTED),
+        verdicts.count(Verdict.NOT_COMPARED),
+        sum(line.is_unexpected for line in lines),
+    ]
+    asked = f"{views} {_VIEWS[kind]}" if kind else _VIEWS[kind]
+    cells = [make_cell(model, "head"), make_cell(asked)]
+    return {"cells": [*cells, *(make_cell(format_count(n), "number") for n in counts)], "aside": ""}
+
+
+def summary_table(lines: Sequence[Comparison]) -> dict[str, Any]:
+    """How often and how closely each quantity agrees over all subjects; a line for each and its verdict."""
+    caption = "What was compared, over all models; every single comparison is in the results document"
+    return _summary_of_bodies(caption, [{"title": "", "rows": _summary_rows(lines), "note": ""}])
+
+
+def _summary_of_bodies(caption: str, bodies: list[dict[str, Any]]) -> dict[str, Any]:
+    heads = [
+        make_cell("quantity"),
+        make_cell("comparisons", "number"),
+        make_cell("largest difference", "gap"),
+        make_cell("tolerance", "gap"),
+        make_cell("verdict", "verdict"),
+    ]
+    return {
+        "caption": caption,
+        "detail": "",
+        "look": f"summary {length_class(sum(len(body['rows']) for body in bodies))}",
+        "heads": heads,
+        "bodies": bodies,
+    }
+
+
+def _summary_rows(lines: Sequence[Comparison]) -> list[dict[str, Any]]:
+    together: dict[tuple[str, Verdict], list[Comparison]] = {}
+    for line in lines:
+        together.setdefault((line.quantity.partition(":")[0], line.verdict), []).append(line)
+    return [_summary_row(*key, same) for key, same in together.items()]
+
+
+def _summary_row(quantity: str, verdict: Verdict, lines: Sequence[Comparison]) -> dict[str, Any]:
+    gaps = [line.difference for line in lines if line.difference is not None]
+    tolerances = [line.tolerance for line in lines if line.tolerance is not None]
+    return {
+        "cells": [
+            make_cell(quantity, "head"),
+            make_cell(format_count(len(lines)), "number"),
+            _gap_cell(max(gaps, default=None)),
+            _gap_cell(max(tolerances, default=None)),
+            make_cell("", "verdict") | describe_verdict(verdict),
+        ],
+        "aside": "",
+    }
+
+
+def tables_by_subject(lines: Sequence[Comparison]) -> list[dict[str, Any]]:
+    """A table for each subject, or one for all if they have few lines each."""
+    subjects: dict[str, list[Comparison]] = {}
+    for line in lines:
+        subjects.setdefault(line.subject, []).append(line)
+    together = [line for of_subject in subjects.values() for line in of_subject]
+    if len(lines) < _LINES_OF_A_BODY * len(subjects):
+        return [_comparison_table("All comparisons", together)]
+    if len(lines) < _LINES_OF_A_TABLE * len(subjects) and len(subjects) > 1:
+        return [_comparison_table("All comparisons", together, subjects="above")]
+    return [
+        _comparison_table(subject, of_subject, subjects="caption") for subject, of_subject in subjects.items()
+    ]
+
+
+def _comparison_table(
+    caption: str, lines: Sequence[Comparison], *, subjects: str = "column", look: str = ""
+) -> dict[str, Any]:
+    """Lines as a table, with `subjects` in a "column", "above" their lines, or one in the "caption".
+
+    Columns in which nothing would stand are left out.
+    """
+    has_gaps = any(line.difference is not None or line.tolerance is not None for line in lines)
+    values = "number" if any(map(_has_numbers, lines)) else "text"
+    heads = [make_cell("subject")] if subjects == "column" else []
+    heads += [make_cell("quantity")]
+    heads += (
+        [make_cell("engine", values), make_cell("reference", values)] if any(map(_has_values, lines)) else []
+    )
+    heads += [make_cell("difference", "gap"), make_cell("tolerance", "gap")] if has_gaps else []
+    kinds = {head["text"]: head["kind"] for head in heads}
+    return {
+        "caption": caption,
+        "detail": _describe_counts(lines) if subjects == "caption" else "",
+        "look": f"comparison {look} {length_class(len(lines))}",
+        "heads": [*heads, make_cell("verdict", "verdict")],
+        "bodies": list(_comparison_bodies(lines, kinds, has_titles=subjects == "above")),
+    }
+
+
+def _comparison_bodies(
+    lines: Sequence[Comparison], kinds: Mapping[str, str], *, has_titles: bool
+) -> Iterator[dict[str, Any]]:
+    """Lines in a row that have the same verdict for the same reason, which is said once."""
+    title = ""
+    for _, run in groupby(lines, key=lambda line: (line.subject if has_titles else "", *_explain(line))):
+        same = list(run)
+        subject, reason = same[0].subject, _explain(same[0])[1]
+        yield {
+            "title": subject if has_titles and subject != title else "",
+            "rows": [_comparison_row(line, kinds) for line in same],
+            "note": f"{counted(len(same), 'line')}: {reason}" if reason and len(same) > 1 else reason,
+        }
+        title = subject
+
+
+def _has_values(line: Comparison) -> bool:
+    return line.engine is not None or line.reference is not None
+
+
+def _has_numbers(line: Comparison) -> bool:
+    return any(not isinstance(value, str | None) for value in (line.engine, line.reference))
+
+
+def _explain(line: Comparison) -> tuple[Verdict, str]:
+    return line.verdict, "" if _is_short(line.reason) else line.reason
+
+
+def _comparison_row(line: Comparison, kinds: Mapping[str, str]) -> dict[str, Any]:
+    """The cells of those columns that there are; a short reason stands beside the quantity."""
+    values = {"engine": line.engine, "reference": line.reference}
+    wide = {name: value for name, value in values.items() if _is_wide(value, kinds.get(name, ""))}
+    cells = {
+        "subject": make_cell(line.subject),
+        "quantity": make_cell(line.quantity, detail=line.reason if _is_short(line.reason) else ""),
+        **{
+            name: _value_cell(_BELOW if name in wide else values[name], kinds.get(name, ""))
+            for name in values
+        },
+        "difference": _gap_cell(line.difference),
+        "tolerance": _gap_cell(line.tolerance),
+    }
+    first, *others = (cells[name] for name in kinds)
+    verdict = make_cell("", "verdict") | describe_verdict(line.verdict)
+    return {
+        "cells": [first | {"kind": "head"}, *others, verdict],
+        "aside": "; ".join(f"{name}: {value}" for name, value in wide.items()),
+    }
+
+
+def _is_wide(value: float | str | None, kind: str) -> bool:
+    return kind == "number" and isinstance(value, str) and len(value) > _WIDTH_OF_NUMBERS
+
+
+def _is_short(reason: str) -> bool:
+    return len(reason) <= _SHORT_REASON
+
+
+def _describe_counts(lines: Iterable[Comparison]) -> str:
+    return " · ".join(f"{item['text']}: {item['count']}" for item in count_verdicts(lines))
+
+
+def _value_cell(value: float | str | None, kind: str) -> dict[str, str]:
+    """A number, or words, which may be wrapped also in a column of numbers."""
+    if isinstance(value, str):
+        return make_cell(value, "words" if kind == "number" else kind)
+    return make_cell("–" if value is None else format_value(value), kind)
+
+
+def _gap_cell(value: float | None) -> dict[str, str]:
+    return make_cell("–" if value is None else format_difference(value), "gap")

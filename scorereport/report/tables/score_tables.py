@@ -1,0 +1,132 @@
+"""Mean scores and skills as tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scorereport._utils.formatting import common_decimals, format_number, format_percent
+from scorereport.report.tables.table import Table, head_of, interval_text, percents_text, section_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from scorereport.inference.estimates import Estimate
+    from scorereport.inference.ranks import Rank
+    from scorereport.results.model_records import ModelScores, ScoreValue
+
+    #: The rank of a model by a measure.
+    Ranks = Mapping[tuple[str, str], Rank]
+    #: A score and what it is called.
+    Named = tuple[str, ScoreValue]
+
+_SKILL = "skill (0 % the prevalence forecast, 100 % the perfect one)"
+_SKILL_OF_CLASSES = (
+    "skill (0 % the class-frequency forecast, of labels the best constant one; 100 % the perfect one)"
+)
+#: Of two classes, scores have but one scale, and sa-RPS is proper.
+_TWO = 2
+#: Scores of ordered classes on the scale of [0, 1], and on another that some books and packages have.
+_SCALINGS = {
+    "rps": ("RPS, divided by K − 1", "RPS, plain sum"),
+    "sa_rps": ("sa-RPS (not proper), in [0, 1]", "sa-RPS (not proper), × {}"),
+}
+
+
+def score_table(models: Sequence[ModelScores], ranks: Ranks, level: str, *, n_classes: int = 0) -> Table:
+    """Mean scores and skills of all models over all costs; of K ordered classes, some on both scales."""
+    named = [
+        (m.model, [named for s in m.scores if not _is_bounded(s) for named in _name(s, n_classes)])
+        for m in models
+    ]
+    names = {score.name for score in models[0].scores}
+    skill = _SKILL_OF_CLASSES if "multiclass_brier" in names else _SKILL
+    return _score_table(
+        named,
+        ranks,
+        f"Mean scores (lower is better; ↑ higher is better) and {skill}, with {level} intervals",
+    )
+
+
+def bounded_table(
+    models: Sequence[ModelScores], ranks: Ranks, level: str, lower: float, upper: float
+) -> Table:
+    """Mean regret and net benefit over an interval of costs, with skills."""
+    return _score_table(
+        [(m.model, [(head_of(s.name), s) for s in m.scores if _is_bounded(s)]) for m in models],
+        ranks,
+        f"Costs between {lower:g} and {upper:g}: mean regret (lower is better) and net benefit, with "
+        f"{level} intervals",
+    )
+
+
+def _score_table(models: Sequence[tuple[str, list[Named]]], ranks: Ranks, caption: str) -> Table:
+    has_intervals = models[0][1][0][1].interval is not None
+    rows = []
+    for of_score in zip(*(scores for _, scores in models), strict=True):
+        decimals = common_decimals(score.value for _, score in of_score)
+        for (model, _), (label, score) in zip(models, of_score, strict=True):
+            numbers = [format_number(score.value, decimals), format_percent(score.skill)]
+            if has_intervals:
+                intervals = [interval_text(score.interval, decimals), percents_text(score.skill_interval)]
+                numbers = [text for pair in zip(numbers, intervals, strict=True) for text in pair]
+            place = [_rank(ranks[model, score.name])] if ranks else []
+            rows.append((label, model, *numbers, *place))
+    heads = ("mean", "interval", "skill", "interval") if has_intervals else ("mean", "skill")
+    tied = "; = in the rank: the data cannot tell" if ranks else ""
+    return Table(
+        caption=f"{caption}{tied}" if has_intervals else caption.partition(", with")[0],
+        heads=("score", "model", *heads, *(["rank"] if ranks else [])),
+        rows=tuple(rows),
+        n_labels=2,
+        section=section_size(models),
+    )
+
+
+def _name(score: ScoreValue, n_classes: int) -> Iterator[Named]:
+    """A score with its label; one that has two scales, on both of them if they differ."""
+    if score.name not in _SCALINGS or not n_classes:
+        yield head_of(score.name), score
+        return
+    unit, other = _SCALINGS[score.name]
+    if n_classes > _TWO:
+        yield unit, score
+        yield other.format(n_classes - 1), _times(score, n_classes - 1)
+    else:
+        yield unit.replace(" (not proper)", ""), score
+
+
+def _times(score: ScoreValue, factor: int) -> ScoreValue:
+    """A score on a scale that is so many times as large; its skill is the same."""
+    interval = None if score.interval is None else _times_estimate(score.interval, factor)
+    return replace(score, value=factor * score.value, interval=interval)
+
+
+def _times_estimate(estimate: Estimate, factor: int) -> Estimate:
+    return replace(
+        estimate,
+        value=factor * estimate.value,
+        standard_error=factor * estimate.standard_error,
+        lower=factor * estimate.lower,
+        upper=factor * estimate.upper,
+    )
+
+
+def describe_scalings(n_classes: int) -> str:
+    """What the scores of ordered classes are called, and on which scales they are given."""
+    names = "RPS is the ranked probability score, sa-RPS the squared absolute RPS"
+    if n_classes == _TWO:
+        return f"{names}; of two classes both are half of the Brier score."
+    return (
+        f"{names}. Both are given in [0, 1] and {n_classes - 1} times as large, as some packages and the "
+        "paper on sa-RPS have them. sa-RPS is not proper: a model can better it by not saying what it "
+        "believes."
+    )
+
+
+def _rank(rank: Rank) -> str:
+    return f"{rank.rank}=" if rank.tied_with else f"{rank.rank} "
+
+
+def _is_bounded(score: ScoreValue) -> bool:
+    return score.name.startswith("bounded_")

@@ -1,0 +1,119 @@
+"""Templates to HTML: the only place that knows Jinja."""
+
+from __future__ import annotations
+
+import hashlib
+import html as entities
+import re
+import traceback
+from base64 import b64encode
+from typing import TYPE_CHECKING, Any
+
+from scorereport._utils.resources import find_folder
+from scorereport._utils.version import package_version
+from scorereport.errors import UsageError
+from scorereport.plots.fonts import font_faces, replace_invisible
+from scorereport.report.media import media_type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+#: Under this name templates of a user find those that they replace: `scorereport/report.html`.
+_OURS = "scorereport"
+#: What of a template's language gives another page in every run.
+_RANDOM_FILTER, _RANDOM_GLOBAL = "random", "lipsum"
+
+
+def render_html(template: str, context: Mapping[str, Any], *, templates: Path | None = None) -> str:
+    """Fill a template; text is escaped, and a name that the context lacks is an error.
+
+    A file of the folder `templates` takes the place of ours of the same name; it may extend that one, which
+    it finds under `scorereport/`. Templates know the context, `version`, and `embed(name)`, the address of a
+    picture beside them that carries the picture in itself.
+    """
+    files = _template_files(templates)
+    environment = _make_environment(files)
+    try:
+        page = environment.get_template(template).render(context)
+    except Exception as error:  # a template can fail in any way
+        raise UsageError(_describe_failure(error, files)) from error
+    return replace_invisible(page)
+
+
+def embed_fonts(html: str) -> str:
+    """A page that carries its fonts, cut to the characters it uses, so that it needs no other file."""
+    style = f"<style>\n{font_faces(entities.unescape(html))}\n</style>\n"
+    head, end, body = html.partition("</head>")
+    return f"{head}{style}{end}{body}" if end else f"{html}{style}"
+
+
+def hash_templates(folder: Path | None) -> str:
+    """SHA-256 of the names and bytes of all templates: ours, and those of a user before them."""
+    digest = hashlib.sha256()
+    for name, path in sorted(_template_files(folder).items()):
+        content = path.read_bytes()
+        digest.update(f"{len(name.encode())} {name} {len(content)} ".encode() + content)
+    return digest.hexdigest()
+
+
+def _template_files(folder: Path | None) -> dict[str, Path]:
+    """Templates by the names under which others find them: ours also, and always, under our name."""
+    ours = _list_files(find_folder("templates"))
+    named = {f"{_OURS}/{name}": path for name, path in ours.items()}
+    return ours | ({} if folder is None else _list_files(folder)) | named
+
+
+def _list_files(folder: Path) -> dict[str, Path]:
+    """Files of a folder and below it by their names; hidden ones, as of version control, do not count."""
+    if not folder.is_dir():
+        raise UsageError(f"The folder of templates {folder} does not exist.")
+    names = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    seen = {name: path for name, path in names.items() if not re.search(r"(^|/)\.", name)}
+    for path in seen.values():
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise UsageError(f"The template {path} is a link to {path.resolve()}, outside of its folder.")
+    return seen
+
+
+def _make_environment(files: Mapping[str, Path]) -> Any:
+    from jinja2 import FunctionLoader, StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    def load(name: str) -> tuple[str, str, None] | None:
+        return (files[name].read_text(encoding="utf-8"), str(files[name]), None) if name in files else None
+
+    environment = ImmutableSandboxedEnvironment(
+        loader=FunctionLoader(load),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    del environment.filters[_RANDOM_FILTER], environment.globals[_RANDOM_GLOBAL]
+    environment.globals |= {"version": package_version(), "embed": lambda name: _embed(name, files)}
+    return environment
+
+
+def _embed(name: str, files: Mapping[str, Path]) -> str:
+    if name not in files:
+        raise UsageError(f"There is no file {name!r} beside the templates.")
+    content = b64encode(files[name].read_bytes()).decode()
+    return f"data:{media_type_of(name)};base64,{content}"
+
+
+def _describe_failure(error: Exception, files: Mapping[str, Path]) -> str:
+    """What went wrong in which line of which template."""
+    from jinja2 import TemplateNotFound, TemplateSyntaxError
+
+    known = set(map(str, files.values()))
+    steps = traceback.extract_tb(error.__traceback__)
+    places = [(step.filename, step.lineno) for step in steps if step.filename in known]
+    if isinstance(error, TemplateSyntaxError):
+        places = [(error.filename or "", error.lineno)]
+    where = f"Line {places[-1][1]} of the template {places[-1][0]} fails: " if places else ""
+    if isinstance(error, TemplateNotFound):
+        return f"{where or 'Rendering fails: '}there is no template {error.name!r}."
+    told = error.message if isinstance(error, TemplateSyntaxError) else str(error)
+    return f"{where}{type(error).__name__}: {(told or 'no more is known').rstrip('.')}."

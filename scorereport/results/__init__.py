@@ -1,0 +1,1 @@
+"""`Evaluation` and its records: all below fill them, all above read them."""

@@ -1,0 +1,225 @@
+"""`Evaluation`: several models on the same rows, as one object that tables, figures and reports read."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from scorereport._utils import json_documents
+from scorereport._utils.scorereport_files import write_text
+from scorereport.results import frames
+from scorereport.results.class_records import ClassModelResult
+from scorereport.results.model_records import (
+    Comparisons,
+    DataSummary,
+    GroupResult,
+    Heterogeneity,
+    ModelResult,
+    Settings,
+)
+from scorereport.results.notebooks import render_notebook
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from scorereport.data.scorereport_predictions import ClassPredictions, Predictions
+    from scorereport.results.tallies import Tallies
+
+VERSION: Literal[1] = 1
+
+
+class _OnData:
+    """Evaluations remember the predictions they were made of, or counts of them; their documents do not."""
+
+    __slots__ = ("_predictions", "_tallies")
+
+    @property
+    def predictions(self) -> Predictions | ClassPredictions | None:
+        """The predictions that were evaluated; None if they were never in memory, or are so no more."""
+        return getattr(self, "_predictions", None)
+
+    @property
+    def tallies(self) -> Tallies | None:
+        """How forecasts are distributed, where they were never in memory; audits compare by it."""
+        return getattr(self, "_tallies", None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evaluation(_OnData):
+    """All numbers of all models with their uncertainty, overall, against each other, by group and period.
+
+    Binary models are in `models`, models of K classes in `class_models`; `results` are either.
+    """
+
+    version: Literal[1] = VERSION
+    data: DataSummary
+    settings: Settings
+    models: tuple[ModelResult, ...] = ()
+    class_models: tuple[ClassModelResult, ...] = ()
+    comparisons: Comparisons = field(default_factory=Comparisons)
+    groups: tuple[GroupResult, ...] = ()
+    windows: tuple[GroupResult, ...] = ()
+    heterogeneity: tuple[Heterogeneity, ...] = ()
+    notes: tuple[str, ...] = ()
+    software: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def results(self) -> tuple[ModelResult, ...] | tuple[ClassModelResult, ...]:
+        """All models, of whichever kind they are."""
+        return self.models or self.class_models
+
+    @property
+    def kind(self) -> Literal["binary", "multiclass", "ordinal"]:
+        """What the models forecast: an event, one of several classes, or one of ordered classes."""
+        if self.data.classes is None:
+            return "binary"
+        return "ordinal" if self.data.classes.ordered else "multiclass"
+
+    @property
+    def main_score(self) -> str:
+        """The score by which models of this kind are told apart first, and which is decomposed."""
+        return {"binary": "brier", "multiclass": "multiclass_brier", "ordinal": "rps"}[self.kind]
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """Mean scores: a row for each model, a column for each score."""
+        return frames.score_frame(m.scores for m in self.results)
+
+    @property
+    def skills(self) -> pd.DataFrame:
+        """Skills: 0 for forecasting the prevalence, or the class frequencies; 1 for the perfect forecast."""
+        return frames.skill_frame(m.scores for m in self.results)
+
+    @property
+    def intervals(self) -> pd.DataFrame:
+        """Every number that has an interval: a row for each; of the sample, the model is ""."""
+        return frames.interval_frame(self.data, self.results)
+
+    @property
+    def decompositions(self) -> pd.DataFrame:
+        """Mean score, miscalibration, discrimination and uncertainty: a row for each model and score."""
+        return frames.decomposition_frame(m.scores for m in self.results)
+
+    @property
+    def murphy(self) -> pd.DataFrame:
+        """Murphy's reliability, resolution and uncertainty of the Brier score, over distinct forecasts."""
+        return frames.murphy_frame(self.models)
+
+    @property
+    def thresholds(self) -> pd.DataFrame:
+        """Decisions at a few thresholds, with their rates and worth: a row for each model and threshold."""
+        return frames.threshold_frame(self.models)
+
+    @property
+    def decision_curves(self) -> pd.DataFrame:
+        """Net benefit along the decision curves, with its interval: a row for each model and threshold."""
+        return frames.decision_curve_frame(self.models)
+
+    @property
+    def flexible_curves(self) -> pd.DataFrame:
+        """Flexible calibration curves with their bands: a row for each model and forecast."""
+        return frames.flexible_curve_frame(self.models)
+
+    @property
+    def recalibration(self) -> pd.DataFrame:
+        """What cross-fitted recalibration changes: a row for each model, method and score."""
+        return frames.recalibration_frame(self.models)
+
+    @property
+    def views(self) -> pd.DataFrame:
+        """Decompositions of models of K classes by class and threshold: a row for each model and view."""
+        return frames.view_frame(self.class_models)
+
+    @property
+    def confusion(self) -> pd.DataFrame:
+        """How often each class came and was called likeliest: a row for each model and pair of classes."""
+        return frames.confusion_frame(self.data.classes, self.class_models)
+
+    @property
+    def retention(self) -> pd.DataFrame:
+        """Retention curves: a row for each model, score, metric and fraction of the cases set aside."""
+        return frames.retention_frame(self.class_models)
+
+    @property
+    def probability_scale(self) -> pd.DataFrame:
+        """Decisiveness, accuracy and robustness: a row for each model, class, kind of bins and mark."""
+        return frames.scale_frame(self.results)
+
+    @property
+    def calibration_tests(self) -> pd.DataFrame:
+        """Tests of calibration: a row for each model and test."""
+        return frames.calibration_test_frame(self.results)
+
+    @property
+    def differences(self) -> pd.DataFrame:
+        """Paired differences of every two models by every measure, with interval and test."""
+        return frames.record_frame(self.comparisons.differences)
+
+    @property
+    def ranks(self) -> pd.DataFrame:
+        """Models ranked by each measure, with ties where the data cannot tell."""
+        return frames.record_frame(self.comparisons.ranks)
+
+    @property
+    def group_scores(self) -> pd.DataFrame:
+        """Mean scores by subgroup: a row for each group and model."""
+        return frames.group_score_frame(self.groups)
+
+    @property
+    def group_decompositions(self) -> pd.DataFrame:
+        """Decompositions by subgroup: a row for each group, model and score."""
+        return frames.group_decomposition_frame(self.groups)
+
+    @property
+    def group_intervals(self) -> pd.DataFrame:
+        """Intervals by subgroup: a row for each group, model and number."""
+        return frames.group_interval_frame(self.groups)
+
+    @property
+    def window_intervals(self) -> pd.DataFrame:
+        """Intervals by period of time: a row for each period, model and number."""
+        return frames.group_interval_frame(self.windows)
+
+    @property
+    def heterogeneity_tests(self) -> pd.DataFrame:
+        """Tests whether groups differ: a row for each column, model and test."""
+        return frames.record_frame(
+            [h.test for h in self.heterogeneity],
+            column=[h.column for h in self.heterogeneity],
+            model=[h.model for h in self.heterogeneity],
+        )
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The results document as text, written to a file as well if a path is given."""
+        text = json_documents.dump(self)
+        if path is not None:
+            write_text(path, text)
+        return text
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the results document."""
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> Evaluation:
+        """Read a results document back; it equals the evaluation that wrote it."""
+        text = Path(path).read_bytes()
+        json_documents.check_version(text, VERSION, str(path))
+        return json_documents.load(cls, text, str(path))
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON Schema of results documents; `scorereport/schemas` holds it as a file."""
+        return json_documents.json_schema(cls, f"scorereport evaluation, version {VERSION}")
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the main tables and the reliability diagram."""
+        return render_notebook(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Evaluation) and json_documents.encode(self) == json_documents.encode(other)
+
+    __hash__ = None  # type: ignore[assignment]

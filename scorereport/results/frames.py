@@ -1,0 +1,312 @@
+"""The records of an evaluation as DataFrames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scorereport._utils import json_documents
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import pandas as pd
+
+    from scorereport.curves.thresholds import ThresholdResult
+    from scorereport.inference.components import ComponentEstimate
+    from scorereport.inference.estimates import Estimate
+    from scorereport.inference.recalibration import RecalibrationTrial
+    from scorereport.inference.scale_results import ScaleMark
+    from scorereport.results.class_records import ClassModelResult
+    from scorereport.results.model_records import (
+        ClassSummary,
+        DataSummary,
+        GroupResult,
+        ModelCalibration,
+        ModelResult,
+        ModelScores,
+    )
+
+
+def score_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
+    """Mean scores: a row for each model, a column for each score."""
+    rows = [{"model": m.model, **{s.name: s.value for s in m.scores}} for m in models]
+    return _frame(rows).set_index("model")
+
+
+def skill_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
+    """Skills: a row for each model, a column for each score."""
+    rows = [{"model": m.model, **{s.name: s.skill for s in m.scores}} for m in models]
+    return _frame(rows).set_index("model")
+
+
+def interval_frame(
+    data: DataSummary, models: Iterable[ModelResult] | Iterable[ClassModelResult]
+) -> pd.DataFrame:
+    """Every number that has an interval: of the sample, then of each model and its calibration line."""
+    rows = list(_sample_intervals(data))
+    for result in models:
+        rows += _intervals(result.scores)
+        calibration = getattr(result, "calibration", None)  # models of K classes have none
+        if calibration is not None:
+            rows += _calibration_rows(result.model, calibration)
+    return _frame(rows)
+
+
+def decomposition_frame(models: Iterable[ModelScores]) -> pd.DataFrame:
+    """Raw components: a row for each model and score."""
+    return _frame([row for m in models for row in _components(m)])
+
+
+def murphy_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
+    """Murphy's decomposition: a row for each model."""
+    frame = _frame([{"model": m.model, **json_documents.encode(m.murphy)} for m in models])
+    return frame.set_index("model") if len(frame) else frame
+
+
+def threshold_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
+    """Decisions: a row for each model and threshold; limits stand behind each number that has them."""
+    return _frame([{"model": m.model, **_decision(row)} for m in models for row in m.thresholds])
+
+
+def decision_curve_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
+    """Decision curves: a row for each model and threshold of its curve."""
+    rows = []
+    for m in models:
+        curve = m.curves.decision
+        columns = {"threshold": curve.threshold, "net_benefit": curve.net_benefit}
+        if curve.band is not None:
+            columns |= {"lower": curve.band.lower, "upper": curve.band.upper}
+        columns |= {"treat_all": curve.treat_all}
+        rows += _records(m.model, columns)
+    return _frame(rows)
+
+
+def flexible_curve_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
+    """Flexible calibration curves: a row for each model and forecast of its curve."""
+    rows = []
+    for m in models:
+        curve = None if m.calibration is None else m.calibration.flexible
+        if curve is not None:
+            names = ("forecast", "probability", "lower", "upper")
+            rows += _records(m.model, {name: getattr(curve, name) for name in names})
+    return _frame(rows)
+
+
+def recalibration_frame(models: Iterable[ModelResult]) -> pd.DataFrame:
+    """Recalibration tried: a row for each model, method and score."""
+    return _frame([{"model": m.model, **row} for m in models for t in m.recalibration for row in _trial(t)])
+
+
+def view_frame(models: Iterable[ClassModelResult]) -> pd.DataFrame:
+    """Decomposed Brier scores of binary views: a row for each model and view."""
+    return _frame(
+        [
+            {"model": m.model, "kind": family.kind, "label": view.label, **row, "events": view.sample.events}
+            for m in models
+            for family in m.families
+            for view in family.views
+            for row in _components(view.scores)
+        ]
+    )
+
+
+def confusion_frame(classes: ClassSummary | None, models: Iterable[ClassModelResult]) -> pd.DataFrame:
+    """Confusion tables: a row for each model, class that came, and class that was called likeliest."""
+    labels = () if classes is None else classes.labels
+    return _frame(
+        [
+            {"model": m.model, "came": came, "called": called, "weight": weight}
+            for m in models
+            for came, row in zip(labels, m.confusion.counts, strict=True)
+            for called, weight in zip(labels, row, strict=True)
+        ]
+    )
+
+
+def retention_frame(models: Iterable[ClassModelResult]) -> pd.DataFrame:
+    """Retention curves: a row for each model, score, metric and fraction."""
+    columns = ("fraction", "value", "lower", "upper", "n_retained")
+    return _frame(
+        [
+            {
+                "model": m.model,
+                "score": band.score,
+                "metric": band.metric,
+                **dict(zip(columns, row, strict=True)),
+            }
+            for m in models
+            for band in m.retention
+            for row in zip(*(getattr(band, name).tolist() for name in columns), strict=True)
+        ]
+    )
+
+
+def scale_frame(models: Iterable[ModelResult] | Iterable[ClassModelResult]) -> pd.DataFrame:
+    """The probability scale: a row for each model, class, kind of bins and mark."""
+    return _frame(
+        [
+            {
+                "model": m.model,
+                "class": found.target,
+                "bins": found.bins,
+                "mark": mark,
+                "exponent": getattr(found, mark).exponent,
+                "model_value": getattr(found, mark).model.value,
+                "source_value": getattr(found, mark).source.value,
+                "divergence": getattr(found, mark).divergence.value,
+                **_bounds(getattr(found, mark)),
+                "angle": found.angle,
+                "angle_lower": found.angle_lower,
+                "angle_upper": found.angle_upper,
+                "verdict": found.verdict,
+            }
+            for m in models
+            for found in m.scale
+            for mark in ("decisiveness", "accuracy", "robustness")
+        ]
+    )
+
+
+def _bounds(mark: ScaleMark) -> dict[str, float]:
+    return {
+        f"{part}_{end}": getattr(getattr(mark, part), end)
+        for part in ("model", "source", "divergence")
+        for end in ("lower", "upper")
+    }
+
+
+def calibration_test_frame(models: Iterable[ModelResult] | Iterable[ClassModelResult]) -> pd.DataFrame:
+    """Tests of calibration: a row for each model and test."""
+    rows = []
+    for m in models:
+        calibration = getattr(m, "calibration", None)  # models of K classes have none
+        others = calibration.tests if calibration is not None else ()
+        rows += [{"model": m.model, **_flat(test)} for test in (*m.scores.miscalibration_tests, *others)]
+    return _frame(rows)
+
+
+def group_score_frame(groups: Iterable[GroupResult]) -> pd.DataFrame:
+    """Mean scores by group: a row for each group and model."""
+    return _frame(
+        [
+            {**_group_columns(g), "model": m.model, **{s.name: s.value for s in m.scores}}
+            for g in groups
+            for m in g.models
+        ]
+    )
+
+
+def group_decomposition_frame(groups: Iterable[GroupResult]) -> pd.DataFrame:
+    """Raw components by group: a row for each group, model and score."""
+    return _frame([{**_group_columns(g), **row} for g in groups for m in g.models for row in _components(m)])
+
+
+def group_interval_frame(groups: Iterable[GroupResult]) -> pd.DataFrame:
+    """Intervals by group: a row for each group, model and number."""
+    return _frame([{**_group_columns(g), **row} for g in groups for m in g.models for row in _intervals(m)])
+
+
+def record_frame(records: Sequence[Any], **columns: Sequence[Any]) -> pd.DataFrame:
+    """Records without arrays as a table, after other columns of the same length."""
+    return _frame(
+        [
+            {**{name: values[place] for name, values in columns.items()}, **_flat(record)}
+            for place, record in enumerate(records)
+        ]
+    )
+
+
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(rows)
+
+
+def _flat(record: Any) -> dict[str, Any]:
+    from dataclasses import fields
+
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def _decision(row: ThresholdResult) -> dict[str, Any]:
+    """A row of the threshold table, with the limits of each number behind it."""
+    own = _flat(row)
+    found = {interval.measure: interval for interval in own.pop("intervals")}
+    columns: dict[str, Any] = {}
+    beside = {name: interval.value for name, interval in found.items() if name not in own}
+    for name, value in (own | beside).items():
+        columns[name] = value
+        if name in found:
+            columns |= {f"{name}_lower": found[name].lower, f"{name}_upper": found[name].upper}
+    return columns
+
+
+def _records(model: str, columns: dict[str, Any]) -> list[dict[str, Any]]:
+    """A row for each place of several arrays."""
+    values = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [{"model": model, **dict(zip(columns, row, strict=True))} for row in values]
+
+
+def _calibration_rows(model: str, calibration: ModelCalibration) -> Iterable[dict[str, Any]]:
+    line, errors, binned = calibration.line, calibration.errors, calibration.binned
+    smooth = () if errors is None else errors.intervals
+    for estimate in (line.slope, line.intercept, line.intercept_at_slope_one, *smooth):
+        yield _row(model, estimate.measure, "value", estimate)
+    if binned.interval is not None:
+        row = _row(model, binned.interval.measure, "value", binned.interval)
+        yield row if binned.corrected is None else {**row, "corrected": binned.corrected}
+
+
+def _trial(trial: RecalibrationTrial) -> Iterable[dict[str, Any]]:
+    """A trial and what it changed, once for each score; `test` names how that was tested."""
+    own = _flat(trial)
+    for difference in (own.pop("brier"), own.pop("log_loss")):
+        note = " ".join(filter(None, (trial.note, difference.note)))
+        both = {"method": trial.method, "test": difference.method, "note": note}
+        yield {**own, **_flat(difference), **both}
+
+
+def _sample_intervals(data: DataSummary) -> Iterable[dict[str, Any]]:
+    sample = data.sample
+    for count in data.classes.counts if data.classes is not None else ():
+        if count.interval is not None:
+            yield _row("", count.label, "share", count.interval)
+    if sample.prevalence_interval is not None:
+        yield _row("", "prevalence", "mean", sample.prevalence_interval)
+    for estimate in sample.uncertainties:
+        yield _row("", estimate.measure, "uncertainty", estimate)
+
+
+def _intervals(scores: ModelScores) -> Iterable[dict[str, Any]]:
+    for score in scores.scores:
+        for number, estimate in (("mean", score.interval), ("skill", score.skill_interval)):
+            if estimate is not None:
+                yield _row(scores.model, score.name, number, estimate)
+    for part in scores.components:
+        yield {**_row(scores.model, part.measure, part.component, part), "corrected": part.corrected}
+
+
+def _row(model: str, measure: str, number: str, estimate: Estimate | ComponentEstimate) -> dict[str, Any]:
+    wanted = ("value", "standard_error", "lower", "upper", "level", "n", "method", "note")
+    found = {name: getattr(estimate, name) for name in wanted}
+    return {"model": model, "measure": measure, "number": number, **found}
+
+
+def _components(scores: ModelScores) -> list[dict[str, Any]]:
+    return [
+        {
+            "model": scores.model,
+            "measure": part.name,
+            "score": part.score,
+            "miscalibration": part.miscalibration,
+            "discrimination": part.discrimination,
+            "uncertainty": part.uncertainty,
+        }
+        for part in scores.decompositions
+    ]
+
+
+def _group_columns(group: GroupResult) -> dict[str, Any]:
+    sample = group.sample
+    events = {} if sample.classes else {"events": sample.events, "prevalence": sample.prevalence}
+    return {"group": group.column, "label": group.label, "n": sample.rows, **events}

@@ -1,0 +1,138 @@
+"""What is installed, and whether it is what was delivered."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shutil
+import subprocess
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, distribution, version
+from pathlib import Path
+from platform import platform, python_version
+from typing import TYPE_CHECKING
+
+from scorereport._utils.resources import find_folder
+from scorereport.reference.comparison_records import Comparison, Verdict
+from scorereport.reference.live_references import PACKAGE, open_reference
+from scorereport.reference.r_installation import Unavailable
+from scorereport.reference.r_session import ReferenceFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from importlib.metadata import PackagePath
+
+#: What the package cannot do without, and how each is imported.
+_LIBRARIES = {
+    "numpy": "numpy",
+    "scipy": "scipy",
+    "pandas": "pandas",
+    "pyarrow": "pyarrow",
+    "pydantic": "pydantic",
+    "statsmodels": "statsmodels",
+    "typer": "typer",
+    "rich": "rich",
+    "jinja2": "jinja2",
+    "weasyprint": "weasyprint",
+}
+_FILES = {"templates": "validation.html", "recorded": "reliabilitydiag.json"}
+_PANGO = "sudo apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"
+
+
+def software_versions() -> dict[str, str]:
+    """The versions of this package, of Python, the machine, and every library."""
+    own = {"scorereport": version("scorereport"), "python": python_version(), "platform": platform()}
+    return {**own, **{name: _version(name) or "absent" for name in _LIBRARIES}}
+
+
+def check_installation(time_limit: float) -> Iterator[Comparison]:
+    """Libraries, files, fonts and R, each present or absent, with what mends it."""
+    yield _present("scorereport", version("scorereport"))
+    yield _present("Python", f"{python_version()} on {platform()}")
+    for name, module in _LIBRARIES.items():
+        yield _check_library(name, module)
+    yield _check_delivery()
+    for folder, file in _FILES.items():
+        is_there = (find_folder(folder) / file).is_file()
+        yield _line(f"files: {folder}", Verdict.PASSED if is_there else Verdict.FAILED, file)
+    yield _check_fonts()
+    yield from _check_r(time_limit)
+
+
+def _check_library(name: str, module: str) -> Comparison:
+    """A library must import: WeasyPrint, for one, needs libraries of the system."""
+    try:
+        import_module(module)
+    except Exception as error:
+        remedy = _PANGO if name == "weasyprint" else f"pip install {name}"
+        return _line(name, Verdict.FAILED, f"{type(error).__name__}: {error}. To mend it: {remedy}")
+    return _present(name, _version(name) or "of unknown version")
+
+
+def _check_delivery() -> Comparison:
+    """Every installed file has the hash that its wheel recorded."""
+    recorded = [file for file in distribution("scorereport").files or [] if file.hash is not None]
+    code = [file for file in recorded if file.parts[0] == "scorereport"]
+    if not code:
+        reason = "an editable installation: its files are the developer's, not those of a wheel"
+        return _line("files as delivered", Verdict.NOT_COMPARED, reason)
+    changed = [str(file) for file in code if not _is_as_recorded(file)]
+    told = (
+        f"{len(code)} files have the SHA-256 of the wheel"
+        if not changed
+        else f"changed: {', '.join(changed)}"
+    )
+    return _line("files as delivered", Verdict.FAILED if changed else Verdict.PASSED, told)
+
+
+def _is_as_recorded(file: PackagePath) -> bool:
+    if file.hash is None or not Path(file.locate()).is_file():
+        return False
+    return _digest(file.read_binary()) == file.hash.value
+
+
+def _digest(content: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+
+
+def _check_fonts() -> Comparison:
+    """The font that a report is set in, as the system would choose it."""
+    matcher = shutil.which("fc-match")
+    if matcher is None:
+        return _line("fonts", Verdict.ABSENT, "no fc-match to ask which fonts there are: install fontconfig")
+    asked = subprocess.run([matcher, "sans-serif"], capture_output=True, text=True, check=False)
+    is_there = asked.returncode == 0 and asked.stdout.strip()
+    if not is_there:
+        return _line("fonts", Verdict.FAILED, "no font at all: sudo apt-get install fonts-dejavu-core")
+    return _present("fonts", f"sans-serif is {asked.stdout.strip()}")
+
+
+def _check_r(time_limit: float) -> Iterator[Comparison]:
+    try:
+        with open_reference(PACKAGE, time_limit) as reference:
+            for name in ("R", "rpy2", "rpy2-rinterface", "reliabilitydiag", "monotone"):
+                yield _present(name, reference.software[name])
+    except Unavailable as error:
+        yield _line("R with reliabilitydiag", Verdict.ABSENT, f"{error} To mend it: {error.remedy}")
+    except ReferenceFailure as failure:
+        yield _line("R with reliabilitydiag", Verdict.FAILED, str(failure))
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def _present(what: str, found: str) -> Comparison:
+    return _line(what, Verdict.PASSED, found)
+
+
+def _line(what: str, verdict: Verdict, reason: str) -> Comparison:
+    return Comparison(
+        subject="Installation",
+        quantity=what,
+        verdict=verdict,
+        reason=reason,
+    )

@@ -1,0 +1,191 @@
+"""How what a paper prints is held against what the engine computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from scorereport.reference.comparison_records import TOLERANCE, Comparison, Verdict, distance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+#: What the printed claim comes to, what is correct, and whether the computation bears that out.
+Finding = tuple[Fraction | float | str, Fraction | float | str, bool]
+#: What is wrong in a paper, the computation that shows it, and why it is so.
+Erratum = tuple[str, Callable[[], Finding], str]
+
+
+def half_unit(printed: str) -> float:
+    """Half a unit of the last printed decimal; fractions and whole numbers are meant exactly.
+
+    >>> half_unit(".1025"), half_unit("9/32")
+    (5e-05, 1e-12)
+    """
+    decimals = len(printed.partition(".")[2])
+    return 0.5 * 10.0**-decimals if decimals else TOLERANCE
+
+
+def is_near(value: float, exact: Fraction | float) -> bool:
+    """Whether a number of the engine is an exact one but for rounding."""
+    return distance(float(value), float(exact)) <= TOLERANCE
+
+
+def compare_printed(
+    subject: str,
+    quantity: str,
+    printed: str,
+    engine: float,
+    *,
+    corrected: Fraction | float | None = None,
+    tolerance: float | None = None,
+    reason: str = "",
+) -> Comparison:
+    """Hold a number against the printed one and, where that is in error, against the corrected one."""
+    line = compare_formula(
+        subject,
+        quantity,
+        float(Fraction(printed)),
+        engine,
+        corrected=corrected,
+        tolerance=half_unit(printed) if tolerance is None else tolerance,
+        reason=reason,
+    )
+    return replace(line, reference=printed)
+
+
+def compare_formula(
+    subject: str,
+    quantity: str,
+    printed: float,
+    engine: float,
+    *,
+    corrected: Fraction | float | None = None,
+    tolerance: float = TOLERANCE,
+    reason: str = "",
+) -> Comparison:
+    """Hold a number against what a printed formula comes to; `reason` is for the case that it is in error."""
+    engine, printed = float(engine), float(printed)
+    gap = distance(engine, printed)
+    if gap <= tolerance + TOLERANCE:
+        verdict, reason = Verdict.REPRODUCED, ""
+    elif corrected is not None and is_near(engine, corrected):
+        verdict = Verdict.INCONSISTENT
+    else:
+        verdict, reason = Verdict.DIFFERS, "Neither the printed value nor a known correction of it."
+    return Comparison(
+        subject=subject,
+        quantity=quantity,
+        engine=engine,
+        reference=printed,
+        difference=gap,
+        tolerance=tolerance,
+        verdict=verdict,
+        reason=reason,
+    )
+
+
+def compare_claim(
+    subject: str,
+    quantity: str,
+    claim: str,
+    engine: str,
+    *,
+    holds: bool,
+    otherwise: Verdict = Verdict.DIFFERS,
+    reason: str = "What the engine computes does not bear it out.",
+) -> Comparison:
+    """Judge a claim that is no number by what was computed; `reason` is for the case that it fails."""
+    return Comparison(
+        subject=subject,
+        quantity=quantity,
+        engine=engine,
+        reference=claim,
+        verdict=Verdict.REPRODUCED if holds else otherwise,
+        reason="" if holds else reason,
+    )
+
+
+def compare_word(subject: str, quantity: str, printed: str, engine: str) -> Comparison:
+    """Hold a word against the printed one."""
+    return compare_claim(subject, quantity, printed, engine, holds=engine == printed)
+
+
+def compare_readings(
+    subject: str,
+    quantity: str,
+    printed: str,
+    readings: Mapping[str, float],
+    *,
+    reason: str,
+    tolerance: float | None = None,
+) -> Comparison:
+    """Judge a number whose setting the text leaves open by all readings of it that were computed.
+
+    Reproduced if each reading gives it; not reproducible if it lies among readings that disagree. A
+    number outside what the readings span differs.
+    """
+    tolerance, value = half_unit(printed) if tolerance is None else tolerance, float(Fraction(printed))
+    gaps = [distance(reading, value) for reading in readings.values()]
+    low, high = min(readings.values()) - tolerance, max(readings.values()) + tolerance
+    if max(gaps) <= tolerance + TOLERANCE:
+        verdict, reason = Verdict.REPRODUCED, ""
+    elif low <= value <= high:
+        verdict = Verdict.NOT_REPRODUCIBLE
+    else:
+        verdict, reason = Verdict.DIFFERS, "Outside what the readings of the text give."
+    return Comparison(
+        subject=subject,
+        quantity=quantity,
+        engine=_describe_readings(readings, value),
+        reference=printed,
+        difference=min(gaps),
+        tolerance=tolerance,
+        verdict=verdict,
+        reason=reason,
+    )
+
+
+def _describe_readings(readings: Mapping[str, float], value: float) -> str:
+    nearest = min(readings, key=lambda name: distance(readings[name], value))
+    low, high = min(readings.values()), max(readings.values())
+    if low == high:
+        return f"{low:.6g} (all {len(readings)} readings)"
+    return f"{low:.6g} to {high:.6g}, nearest {readings[nearest]:.6g} ({nearest})"
+
+
+def leave_open(
+    subject: str,
+    quantity: str,
+    printed: str | None,
+    engine: str | None = None,
+    *,
+    reason: str,
+    is_possible: bool = True,
+    otherwise: Verdict = Verdict.DIFFERS,
+) -> Comparison:
+    """Say why something cannot be computed anew, unless what was computed shows that it is impossible."""
+    return Comparison(
+        subject=subject,
+        quantity=quantity,
+        engine=engine,
+        reference=printed,
+        verdict=Verdict.NOT_REPRODUCIBLE if is_possible else otherwise,
+        reason=reason,
+    )
+
+
+def judge_errata(paper: str, errata: Iterable[Erratum]) -> Iterator[Comparison]:
+    """Confirm each erratum whose claim is not the correct value and whose computation holds."""
+    for quantity, find, reason in errata:
+        claimed, correct, holds = find()
+        yield Comparison(
+            subject=paper,
+            quantity=quantity,
+            engine=str(correct) if isinstance(correct, Fraction) else correct,
+            reference=str(claimed) if isinstance(claimed, Fraction) else claimed,
+            verdict=Verdict.CONFIRMED if holds and claimed != correct else Verdict.REFUTED,
+            reason=reason,
+        )

@@ -1,0 +1,201 @@
+"""One number of our engine held against that of a peer on all cases.
+
+A known deviation is never excused by its size: the cases in which it shows are chosen by a rule stated
+beforehand, and there the peer must agree with our number after its convention has been imitated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport._utils.formatting import counted
+from scorereport.reference.comparison_records import TOLERANCE, Comparison, Verdict, compare_numbers
+from scorereport.study.defect_demonstrations import silence
+from scorereport.study.peers.peer_samples import Rule
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from scorereport.study.peers.peer_samples import Sample
+
+#: For a statistic, a difference over its error, where the difference may cancel.
+RATIO_TOLERANCE = 1e-10
+RATIO_NOTE = "Tolerance 1e-10: a difference that cancels, over its error."
+
+Number = Callable[["Sample"], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deviation:
+    """What a peer does otherwise: in which cases, how our number is made to do the same, and why."""
+
+    only: Rule
+    imitate: Number
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A number (or an array of them) by our engine and by a peer, on all cases but those left out."""
+
+    quantity: str
+    ours: Number
+    theirs: Number
+    unless: tuple[Rule, ...] = ()
+    tolerance: float = TOLERANCE
+    note: str = ""
+    deviation: Deviation | None = None
+    most_cases: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Worst:
+    """The pair of numbers that differ most among those of many cases, relative to the tolerance."""
+
+    engine: float = math.nan
+    reference: float = math.nan
+    gap: float = -1.0
+    failure: str = ""
+    verdict: Verdict | None = None
+
+    def compare(self, subject: str, quantity: str, tolerance: float) -> Comparison:
+        """The comparison of this pair, or what is to be said where there is none."""
+        line = compare_numbers(subject, quantity, self.engine, self.reference, tolerance=tolerance)
+        if self.verdict is None:
+            return line
+        return replace(line, difference=None, verdict=self.verdict)
+
+
+def run_check(check: Check, subject: str, samples: Sequence[Sample]) -> list[Comparison]:
+    """Hold one number against that of a peer: one comparison, and another for its known deviation."""
+    chosen, left_out = _choose(check, samples)
+    lines = [_compare_all(check, subject, chosen, left_out)] if chosen else []
+    if check.deviation is not None:
+        several = [s for s in samples[: check.most_cases] if not _is_left_out(check, s)]
+        apart = [s for s in several if check.deviation.only.holds(s)]
+        lines += [_compare_deviation(check, check.deviation, subject, apart)] if apart else []
+    return lines or [_not_compared(check, subject, left_out)]
+
+
+# Which cases
+
+
+def _choose(check: Check, samples: Sequence[Sample]) -> tuple[list[Sample], dict[str, int]]:
+    """The cases to be compared, and how many are left out by which rule."""
+    rules = check.unless if check.deviation is None else (*check.unless, check.deviation.only)
+    chosen: list[Sample] = []
+    left_out: dict[str, int] = {}
+    for sample in samples[: check.most_cases]:
+        rule = next((rule.text for rule in rules if rule.holds(sample)), None)
+        if rule is None:
+            chosen.append(sample)
+        else:
+            left_out[rule] = left_out.get(rule, 0) + 1
+    return chosen, left_out
+
+
+def _is_left_out(check: Check, sample: Sample) -> bool:
+    return any(rule.holds(sample) for rule in check.unless)
+
+
+def _describe_cases(check: Check, number: int, left_out: dict[str, int]) -> str:
+    first = "" if check.most_cases is None else f" of the first {check.most_cases}, to save time"
+    others = ", ".join(f"{count} with {text}" for text, count in left_out.items())
+    text = f"{counted(number, 'case')}{first}" + (f"; left out {others}" if others else "") + "."
+    return f"{text} {check.note}".strip()
+
+
+# What they come to
+
+
+def _compare_all(
+    check: Check, subject: str, chosen: Sequence[Sample], left_out: dict[str, int]
+) -> Comparison:
+    worst = _find_worst(check.ours, check.theirs, chosen)
+    line = worst.compare(subject, check.quantity, check.tolerance)
+    reason = f"{_describe_cases(check, len(chosen), left_out)} {worst.failure}"
+    return replace(line, reason=reason.strip())
+
+
+def _compare_deviation(
+    check: Check, deviation: Deviation, subject: str, apart: Sequence[Sample]
+) -> Comparison:
+    """Expected if the imitation agrees; agreement if the peer no longer deviates; else a difference."""
+    cases, quantity = counted(len(apart), "case"), f"{check.quantity}, {deviation.only.text}"
+    plain, imitated = (_find_worst(ours, check.theirs, apart) for ours in (check.ours, deviation.imitate))
+    line, imitation = (worst.compare(subject, quantity, check.tolerance) for worst in (plain, imitated))
+    if plain.failure or imitated.failure:
+        return replace(
+            line if plain.failure else imitation, reason=f"{cases}. {plain.failure or imitated.failure}"
+        )
+    if line.verdict is Verdict.AGREES:
+        done = "made no difference" if imitation.verdict is Verdict.AGREES else "is mended in this version"
+        return replace(line, reason=f"{cases}. What was known {done}: {deviation.reason}")
+    if imitation.verdict is not Verdict.AGREES:
+        return replace(imitation, reason=f"{cases}. It is not what was known: {deviation.reason}")
+    rest = f"Imitated, the largest difference is {imitation.difference:.1g}."
+    return replace(line, verdict=Verdict.EXPECTED, reason=f"{cases}. {deviation.reason} {rest}")
+
+
+def _not_compared(check: Check, subject: str, left_out: dict[str, int]) -> Comparison:
+    return Comparison(
+        subject=subject,
+        quantity=check.quantity,
+        tolerance=check.tolerance,
+        verdict=Verdict.NOT_COMPARED,
+        reason=_describe_cases(check, 0, left_out),
+    )
+
+
+def _find_worst(ours: Number, theirs: Number, samples: Sequence[Sample]) -> _Worst:
+    """The worst pair of all cases; whatever is raised is a finding, not the end of the study."""
+    worst = _Worst()
+    for sample in samples:
+        with silence():
+            found = _compare_case(ours, theirs, sample)
+        if found.failure:
+            is_lacking = found.verdict is Verdict.NOT_COMPARED and sample is samples[0]
+            verdict = found.verdict if is_lacking else Verdict.DIFFERS  # what it had before it does not lack
+            return replace(found, failure=f"{sample.case.name}: {found.failure}", verdict=verdict)
+        worst = max(worst, found, key=lambda pair: pair.gap)
+    return worst
+
+
+def _compare_case(ours: Number, theirs: Number, sample: Sample) -> _Worst:
+    """The worst pair of one case; what a version of the peer does not offer yet is not compared."""
+    try:
+        engine = _numbers(ours(sample))
+    except Exception as error:
+        return _Worst(failure=f"Ours raised {_describe(error)}", verdict=Verdict.DIFFERS)
+    try:
+        reference = _numbers(theirs(sample))
+    except (AttributeError, TypeError) as error:
+        return _Worst(failure=f"This version lacks it: {_describe(error)}", verdict=Verdict.NOT_COMPARED)
+    except Exception as error:
+        return _Worst(failure=f"Theirs raised {_describe(error)}", verdict=Verdict.DIFFERS)
+    return _worst_of(engine, reference)
+
+
+def _describe(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _numbers(values: Any) -> NDArray[np.float64]:
+    return np.atleast_1d(np.asarray(values, dtype=np.float64)).ravel()
+
+
+def _worst_of(engine: NDArray[np.float64], reference: NDArray[np.float64]) -> _Worst:
+    """The pair with the largest difference, absolute up to 1 and relative beyond."""
+    if engine.shape != reference.shape:
+        sizes = f"{len(engine)} numbers of ours, {len(reference)} of theirs"
+        return _Worst(failure=sizes, verdict=Verdict.DIFFERS)
+    gap = np.abs(engine - reference) / np.maximum(1.0, np.abs(reference))
+    same = (engine == reference) | (np.isnan(engine) & np.isnan(reference))
+    gap = np.where(same, 0.0, np.where(np.isnan(gap), np.inf, gap))
+    index = int(gap.argmax())
+    return _Worst(float(engine[index]), float(reference[index]), float(gap[index]))

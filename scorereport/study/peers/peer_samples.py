@@ -1,0 +1,180 @@
+"""A case as the peers are given it, with what is derived from it, and the rules by which cases are chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import logit
+
+from scorereport.reliability.fit import Corp, corp
+from scorereport.reliability.sampling import SEED, stream
+from scorereport.study.seeded_cases import Case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from scorereport._utils.arrays import FloatArray, IntArray
+
+#: scikit-learn takes forecasts closer than this for equal: `numpy.finfo(...).resolution` of their precision.
+RESOLUTION = {np.dtype(np.float64): 1e-15, np.dtype(np.float32): 1e-6}
+#: scikit-learn pulls probabilities this far away from 0 and 1 before it takes logarithms.
+CLIP = float(np.finfo(np.float64).eps)
+#: The interval of costs for which bounded scores are compared.
+INTERVAL = (0.1, 0.4)
+#: The number of grades for which labels are compared.
+GRADES = 5
+#: As many cases, ten of every shape, are enough for what repeats a comparison with weights or labels.
+FEWER_CASES = 110
+#: Peers that hold a table of rows times thresholds are spared larger cases.
+MANY_ROWS = 100_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sample:
+    """A case with forecasts in double precision, and all that the comparisons derive from it."""
+
+    case: Case
+    number: int
+
+    @property
+    def y(self) -> FloatArray:
+        """Outcomes."""
+        return self.case.y_true
+
+    @cached_property
+    def p(self) -> FloatArray:
+        """Forecasts in double precision."""
+        return self.case.y_prob.astype(np.float64)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
+    @cached_property
+    def drawn(self) -> tuple[FloatArray, FloatArray]:
+        """Whole weights from 1 to 4, and the forecasts of a second model, which adds noise to the first."""
+        rng = stream(SEED, self.number)
+        weight = rng.integers(1, 5, self.n).astype(np.float64)
+        return weight, 0.8 * self.p + 0.2 * rng.random(self.n)
+
+    @property
+    def weight(self) -> FloatArray:
+        """Whole weights from 1 to 4."""
+        return self.drawn[0]
+
+    @property
+    def other(self) -> FloatArray:
+        """Forecasts of a second model."""
+        return self.drawn[1]
+
+    @cached_property
+    def fit(self) -> Corp:
+        """Our isotonic fit."""
+        return corp(self.y, self.p)
+
+    @cached_property
+    def weighted_fit(self) -> Corp:
+        """Our isotonic fit with weights."""
+        return corp(self.y, self.p, self.weight)
+
+    @cached_property
+    def thresholds(self) -> FloatArray:
+        """Five fixed thresholds and up to three that are forecasts themselves, all inside (0, 1)."""
+        at_forecasts = self.p[[0, self.n // 2, -1]]
+        inside = at_forecasts[(at_forecasts > 0) & (at_forecasts < 1)]
+        return np.unique(np.concatenate([[0.05, 0.2, 0.35, 0.5, 0.8], inside]))
+
+    @cached_property
+    def grades(self) -> tuple[IntArray, IntArray]:
+        """Grades by the second model, taken for the truth, and by the first."""
+        return _grade(self.other), _grade(self.p)
+
+    @cached_property
+    def three_classes(self) -> tuple[IntArray, FloatArray]:
+        """A class of three, and for two draws with probability p that of 0, 1 and 2 events."""
+        p = self.p
+        classes = np.where(self.y == 1, 2, (self.weight > 2).astype(np.int64))
+        return classes, np.column_stack([(1 - p) ** 2, 2 * p * (1 - p), p**2])
+
+    @property
+    def loss_differences(self) -> FloatArray:
+        """Differences of the Brier scores of the two models, written out once more."""
+        return np.asarray((self.p - self.y) ** 2 - (self.other - self.y) ** 2)
+
+    @property
+    def log_odds(self) -> FloatArray:
+        """Log-odds of the forecasts."""
+        return np.asarray(logit(self.p))
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Number of rows and of events."""
+        return self.n, int(self.y.sum())
+
+
+def _grade(probability: FloatArray) -> IntArray:
+    return np.minimum((GRADES * probability).astype(np.int64), GRADES - 1)
+
+
+def merge_like_scikit_learn(forecasts: NDArray[Any]) -> FloatArray:
+    """Forecasts with those replaced that scikit-learn takes for equal to the first of their group."""
+    gap = np.asarray(RESOLUTION[forecasts.dtype], dtype=forecasts.dtype)
+    level, position = np.unique(forecasts, return_inverse=True)
+    merged = level.copy()
+    for index in range(1, len(level)):
+        if level[index] - merged[index - 1] < gap:
+            merged[index] = merged[index - 1]
+    return merged[position].astype(np.float64)
+
+
+class Rule(NamedTuple):
+    """Cases with a property that is known before anything is compared."""
+
+    text: str
+    holds: Callable[[Sample], bool]
+
+
+def _has_close_forecasts(forecasts: NDArray[Any]) -> bool:
+    gaps = np.diff(np.unique(forecasts))
+    return bool((gaps < RESOLUTION[forecasts.dtype]).any())
+
+
+def _has_clipped(probability: FloatArray) -> bool:
+    return bool(((probability < CLIP) | (probability > 1 - CLIP)).any())
+
+
+def _separates(sample: Sample) -> bool:
+    """Whether a threshold separates the outcomes, so that a logistic fit runs away."""
+    events, others = sample.p[sample.y == 1], sample.p[sample.y == 0]
+    return bool(events.min() >= others.max() or events.max() <= others.min())
+
+
+def _lacks_spread(sample: Sample) -> bool:
+    """Whether the placements of both classes are the same throughout, or a class has one row."""
+    events, others = sample.p[sample.y == 1], sample.p[sample.y == 0]
+    return min(len(events), len(others)) < 2 or _separates(sample)
+
+
+ONE_CLASS = Rule("outcomes of one class", lambda s: bool(s.y.min() == s.y.max()))
+CLIPPED = Rule("forecasts within 2.2e-16 of 0 or 1", lambda s: _has_clipped(s.p))
+CLIPPED_CLASSES = Rule("probabilities within 2.2e-16 of 0 or 1", lambda s: _has_clipped(s.three_classes[1]))
+CERTAIN = Rule("forecasts of 0 or 1", lambda s: bool(((s.p == 0) | (s.p == 1)).any()))
+ZERO = Rule("forecasts of 0", lambda s: bool((s.p == 0).any()))
+CONSTANT = Rule("constant forecasts", lambda s: bool(s.p.min() == s.p.max()))
+SEPARATED = Rule("separated outcomes", _separates)
+NO_SPREAD = Rule("separated outcomes or one row of a class", _lacks_spread)
+LARGE = Rule(f"more than {MANY_ROWS:,} rows", lambda s: s.n > MANY_ROWS)
+CLOSE = Rule("forecasts within 1e-15 of each other", lambda s: _has_close_forecasts(s.p))
+SINGLE = Rule("single precision", lambda s: s.case.y_prob.dtype == np.float32)
+DOUBLE = Rule("double precision", lambda s: s.case.y_prob.dtype != np.float32)
+NOT_CORRELATED = Rule(
+    "forecasts not positively correlated", lambda s: not np.cov(s.p, s.y)[0, 1] > 0 or CONSTANT.holds(s)
+)
+UNLIKELY_EVENTS = Rule("events forecast below 0.001", lambda s: bool((s.p[s.y == 1] < 1e-3).any()))
+SAME_LABELS = Rule("one and the same label throughout", lambda s: len(np.unique(s.grades)) == 1)

@@ -1,0 +1,115 @@
+"""What the R package is known to do wrong, shown live by the smallest example of each.
+
+None of it touches a certificate: these are calls that `certify` never makes. Beside each stands what the
+engine gives, which is checked against arithmetic by hand; a defect that was mended agrees.
+"""
+
+from __future__ import annotations
+
+from math import inf, log
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorereport.inference.component_tests import miscalibration_test
+from scorereport.reference.comparison_records import Comparison, Verdict
+from scorereport.reference.r_session import ReferenceFailure
+from scorereport.reliability.fit import corp
+from scorereport.study.defect_demonstrations import Demonstration, run_demonstration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.reference.live_references import Reference
+    from scorereport.reliability.decomposition import Decomposition
+
+_X, _Y, _VALUES = [0.12, 0.13, 0.14, 0.9], [0.0, 1.0, 0.0, 1.0], [0.1, 0.9]
+_LEVEL = 0.9999
+_SUBJECT = "Known defects of reliabilitydiag"
+_TOLD = ("snapped", "wrong_log", "p_value", "end_of_table")
+SNAPPING = (
+    "Forecasts are moved to `xvalues` only after they were sorted, so equal ones are not pooled: four rows "
+    "moved to 0.1 and 0.9."
+)
+LOG = 'summary(score = "log") finds the function log of base R and takes it for a score.'
+RESTRICTED = "R offers region.method = restricted_resampling, which fails; the engine does not have it."
+P_VALUE = "The p-value is a share of 100 draws and can be 0; the engine counts the sample itself among them."
+END = f"The table of Chernoff's quantiles ends; a continuous band of level {_LEVEL} has no bounds."
+
+
+def show_defects(reference: Reference) -> Iterator[Comparison]:
+    """Every known defect that a certificate does not meet, as an expected deviation while it lasts."""
+    try:
+        told = reference.fetch("defects", x=_X, y=_Y, values=_VALUES)
+        shown = _demonstrations({name: told[name] for name in _TOLD})
+        works = told["restricted"] == ["works"]
+    except (ReferenceFailure, KeyError) as error:
+        yield _line("all of them", Verdict.FAILED, f"R could not be asked: {error}")
+        return
+    yield from (run_demonstration(defect, _SUBJECT) for defect in shown)
+    yield _line("restricted resampling", Verdict.AGREES if works else Verdict.EXPECTED, RESTRICTED)
+
+
+def _line(quantity: str, verdict: Verdict, reason: str) -> Comparison:
+    return Comparison(subject=_SUBJECT, quantity=quantity, verdict=verdict, reason=reason)
+
+
+def _demonstrations(told: dict[str, Any]) -> tuple[Demonstration, ...]:
+    """Each with its arithmetic by hand; R's wrong numbers are those of version 0.2.1.9000."""
+    return (
+        Demonstration(
+            quantity="MCB of forecasts moved to other values",
+            ours=lambda: _pooled().miscalibration,
+            theirs=lambda: told["snapped"][0],
+            right=13 / 300,
+            wrong=0.085,
+            reason=SNAPPING,
+        ),
+        Demonstration(
+            quantity="DSC of forecasts moved to other values",
+            ours=lambda: _pooled().discrimination,
+            theirs=lambda: told["snapped"][1],
+            right=1 / 12,
+            wrong=0.125,
+            reason=SNAPPING,
+        ),
+        Demonstration(
+            quantity="mean log score by its name",
+            ours=lambda: corp(_Y, _X).decompose("log").score,
+            theirs=lambda: told["wrong_log"][0],
+            right=-log(0.88 * 0.13 * 0.86 * 0.9) / 4,
+            wrong=inf,
+            reason=LOG,
+        ),
+        Demonstration(
+            quantity="p-value of a forecast turned round",
+            ours=_p_value,
+            theirs=lambda: told["p_value"][0],
+            right=0.01,
+            wrong=0.0,
+            reason=P_VALUE,
+        ),
+        Demonstration(
+            quantity=f"bounds of a band of level {_LEVEL}",
+            ours=lambda: _count(corp(_Y, _X).band(level=_LEVEL, method="continuous").lower),
+            theirs=lambda: _count(told["end_of_table"]),
+            right=101.0,
+            wrong=0.0,
+            reason=END,
+        ),
+    )
+
+
+def _pooled() -> Decomposition:
+    return corp(_Y, [0.1, 0.1, 0.1, 0.9]).decompose("brier")
+
+
+def _count(bounds: FloatArray) -> int:
+    return int(np.isfinite(bounds).sum())
+
+
+def _p_value() -> float:
+    """No draw of 99 is as bad as outcomes opposite to the forecast."""
+    fit = corp([1.0, 0.0] * 50, [0.1, 0.9] * 50)
+    return miscalibration_test(fit, resamples=99).p_value

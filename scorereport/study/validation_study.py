@@ -1,0 +1,195 @@
+"""`run_study()`: all sections of the validation study, in order."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from scorereport._utils.clock import timestamp
+from scorereport._utils.progress import steps
+from scorereport.reference.comparison_records import Comparison, Verdict
+from scorereport.reference.live_references import BASE, NAMES, PACKAGE, Reference, open_reference
+from scorereport.reference.r_installation import Unavailable
+from scorereport.reference.r_session import ReferenceFailure
+from scorereport.reference.recorded_answers import compare_with_record
+from scorereport.reference.reference_documents import Section, Study, StudyFigure
+from scorereport.reliability.sampling import SEED
+from scorereport.study.installation_checks import check_installation, software_versions
+from scorereport.study.live import compare_live
+from scorereport.study.operation import check_operation
+from scorereport.study.papers.ahmadian import reproduce_ahmadian
+from scorereport.study.papers.ahmadian_errata import errata_ahmadian
+from scorereport.study.papers.dimitriadis import reproduce_dimitriadis
+from scorereport.study.papers.dimitriadis_errata import errata_dimitriadis
+from scorereport.study.papers.flores import reproduce_flores
+from scorereport.study.papers.flores_errata import errata_flores
+from scorereport.study.papers.galdran import reproduce_galdran
+from scorereport.study.papers.galdran_errata import errata_galdran
+from scorereport.study.papers.nelson import reproduce_nelson
+from scorereport.study.papers.nelson_errata import errata_nelson
+from scorereport.study.papers.nelson_plots import picture_nelson
+from scorereport.study.peers.peer_comparison import compare_with_peers
+from scorereport.study.r_comparison import show_defects
+from scorereport.study.seeded_cases import Case, draw_cases
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+#: Cases that R is asked about unless told otherwise, and which share of them base R is asked about too.
+CASES, _BASE_SHARE = 300, 5
+#: Columns of the Niamey data: the outcome, and four forecasts.
+_NIAMEY = ("obs", "ENS", "EPC", "EMOS", "Logistic")
+#: Seconds that R may take for one case.
+TIME_LIMIT = 900.0
+#: Title of each section, and how its comparisons were made.
+_TEXTS = {
+    "installation": ("Installation", "Libraries, files, fonts and R, as they are on this machine."),
+    "operation": (
+        "Operation",
+        "The way of the data from end to end on demonstration data, and the exit codes of the command line.",
+    ),
+    "defects": (
+        "Known defects of the R package",
+        "Calls that a certificate never makes, each by its smallest example, beside the engine.",
+    ),
+    "recorded": (
+        "Recorded answers of R",
+        "Answers of the R package, recorded with their data, which can be checked on every machine.",
+    ),
+    "peers": (
+        "Other implementations",
+        "Independent Python packages on the same cases, where they define the same number. What is known to "
+        "be wrong in them is shown to be so.",
+    ),
+    "papers": (
+        "Numbers of the papers",
+        "What five papers print, computed anew. Inconsistent is what contradicts the paper itself.",
+    ),
+    "errata": (
+        "Errata of the papers",
+        "Where a printed formula is wrong: the value it gives, the right one, and a proof or counterexample, "
+        "computed now.",
+    ),
+}
+_ERRATA = (errata_galdran, errata_nelson, errata_flores, errata_dimitriadis, errata_ahmadian)
+
+
+def run_study(*, cases: int = CASES, seed: int = SEED, time_limit: float = TIME_LIMIT) -> Study:
+    """Check installation and operation, and hold the engine against R, its record, peers and papers."""
+    drawn = list(draw_cases(cases, seed))
+    return Study(
+        time=timestamp(),
+        seed=seed,
+        cases=cases,
+        software=software_versions(),
+        sections=tuple(_sections(drawn, seed, time_limit)),
+    )
+
+
+def _sections(drawn: Sequence[Case], seed: int, time_limit: float) -> Iterator[Section]:
+    yield _known_section("installation", check_installation(time_limit))
+    yield _known_section("operation", check_operation())
+    with _try_reference(PACKAGE, time_limit) as package:
+        yield _live_section("reliabilitydiag", package, drawn, seed)
+        if isinstance(package, Reference):
+            yield _known_section("defects", show_defects(package))
+        niamey, failure = _fetch_niamey(package)
+    with _try_reference(BASE, time_limit) as base:
+        yield _live_section("base-r", base, drawn[: max(len(drawn) // _BASE_SHARE, 1)], seed)
+    yield _known_section("recorded", compare_with_record())
+    yield _known_section("peers", compare_with_peers(drawn))
+    yield _known_section("papers", chain(failure, _reproduce(niamey)), picture_nelson())
+    yield _known_section("errata", _check_errata())
+
+
+def _check_errata() -> Iterator[Comparison]:
+    for errata in steps(_ERRATA, len(_ERRATA), "checking errata"):
+        yield from errata()
+
+
+def _known_section(key: str, lines: Iterable[Comparison], figures: Iterable[StudyFigure] = ()) -> Section:
+    return _section(key, *_TEXTS[key], lines, figures)
+
+
+def _section(
+    key: str, title: str, text: str, lines: Iterable[Comparison], figures: Iterable[StudyFigure] = ()
+) -> Section:
+    """Gather a section; what breaks it is its last line, and the others go on."""
+    found: list[Comparison] = []
+    shown: list[StudyFigure] = []
+    try:
+        found.extend(lines)
+        shown.extend(figures)
+    except Exception as error:
+        reason = f"The section broke off: {type(error).__name__}: {error}"
+        found.append(Comparison(subject=title, quantity="the rest", verdict=Verdict.FAILED, reason=reason))
+    return Section(key=key, title=title, text=text, comparisons=tuple(found), figures=tuple(shown))
+
+
+@contextmanager
+def _try_reference(kind: str, time_limit: float) -> Iterator[Reference | Comparison]:
+    """A running reference, or the line that says why there is none."""
+    with ExitStack() as stack:
+        found: Reference | Comparison
+        try:
+            found = stack.enter_context(open_reference(kind, time_limit))
+        except Unavailable as error:
+            found = _missing(kind, Verdict.ABSENT, f"{error} To mend it: {error.remedy}")
+        except ReferenceFailure as failure:
+            found = _missing(kind, Verdict.FAILED, str(failure))
+        yield found
+
+
+def _missing(kind: str, verdict: Verdict, reason: str) -> Comparison:
+    return Comparison(
+        subject=NAMES[kind],
+        quantity="all cases",
+        verdict=verdict,
+        reason=reason,
+    )
+
+
+def _live_section(key: str, reference: Reference | Comparison, drawn: Sequence[Case], seed: int) -> Section:
+    """Cases of every shape, or the reason why R was not asked."""
+    if isinstance(reference, Comparison):
+        title = f"{reference.subject}, live"
+        return _section(key, title, "R was not asked.", [reference])
+    shapes = ", ".join(dict.fromkeys(case.shape for case in drawn))
+    text = (
+        f"{len(drawn)} seeded cases ({shapes}) compared with {reference.title}, in a process of its own. "
+        "Each line is the largest difference over all cases, or over those of a shape."
+    )
+    return _section(key, f"{reference.name}, live", text, compare_live(drawn, reference, seed))
+
+
+def _fetch_niamey(reference: Reference | Comparison) -> tuple[pd.DataFrame | None, list[Comparison]]:
+    """The data of the CORP paper, from the R package: they are not ours to copy; and what went wrong."""
+    if isinstance(reference, Comparison):
+        return None, []
+    try:
+        answer = reference.fetch("niamey")
+        return pd.DataFrame({name: answer[name] for name in _NIAMEY}), []
+    except (ReferenceFailure, KeyError) as error:
+        return None, [_missing(PACKAGE, Verdict.FAILED, f"No Niamey data: {error}")]
+
+
+def _reproduce(niamey: pd.DataFrame | None) -> Iterator[Comparison]:
+    papers = (
+        lambda: reproduce_dimitriadis(niamey),
+        reproduce_flores,
+        reproduce_galdran,
+        reproduce_nelson,
+        reproduce_ahmadian,
+    )
+    for reproduce in steps(papers, len(papers), "reproducing papers"):
+        yield from map(_under_its_paper, reproduce())
+
+
+def _under_its_paper(line: Comparison) -> Comparison:
+    """The paper as subject, and the place in it before the quantity."""
+    paper, _, place = line.subject.partition(", ")
+    return replace(line, subject=paper, quantity=f"{place}: {line.quantity}" if place else line.quantity)
