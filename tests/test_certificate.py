@@ -1089,7 +1089,9 @@ def test_resampled_bands_of_equal_laws_are_not_accused():
 
 def test_an_engine_whose_curves_say_nothing_is_accused(monkeypatch):
     monkeypatch.setattr(
-        band_comparison, "redraw_curves", lambda _, x, draws, seed: np.full((draws, len(x)), NAN)
+        band_comparison,
+        "redraw_curves",
+        lambda _, x, draws, seed: np.full((draws, len(x)), NAN),  # noqa: ARG005
     )
     question, answer = read("rounded 2")
     lines = compare(question, answer)
