@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import sqrtm
 from scipy.special import expit, ndtr
 
-from scorereport.reliability.clusters import CORRELATION
+from scorereport.reliability.clusters import WORKING_CORRELATION
 
 
 def dense_cr2(columns, weight, residual, cluster, contrasts):
@@ -24,7 +24,7 @@ def dense_cr2(columns, weight, residual, cluster, contrasts):
     adjusted = [np.linalg.inv(sqrtm(left[np.ix_(m, m)]).real) @ x[m] @ inverse for m in members]
     moved = np.array([a.T @ e[m] for a, m in zip(adjusted, members, strict=True)])
     case = (weight**2).sum() / weight.sum()
-    model = np.eye(n) + CORRELATION / case * np.outer(root, root) * (cluster[:, None] == cluster)
+    model = np.eye(n) + WORKING_CORRELATION / case * np.outer(root, root) * (cluster[:, None] == cluster)
     contrasts = np.atleast_2d(contrasts)
 
     def products(first, second):

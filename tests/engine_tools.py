@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.evaluation.engines.chunk_digest import digest_stretch
+from scorereport.evaluation.engines.chunk_digest import digest_chunk
 from scorereport.evaluation.engines.protocol import (
     BUCKETS,
     Batch,
-    Before,
+    Chunk,
+    CountsBelow,
+    DigestPlan,
     LabelCount,
-    Marks,
-    Stretch,
     Sums,
     Survey,
 )
@@ -100,29 +100,29 @@ class ArrayEngine:
             for label, rows in rows_by_label(self.labels[name])
         )
 
-    def _fold(self, model: str, rows: np.ndarray, marks: Marks) -> Digest:
+    def _fold(self, model: str, rows: np.ndarray, marks: DigestPlan) -> Digest:
         x = self.predictions.forecasts[model][self.kept][rows] + 0.0
         order = np.argsort(x, kind="stable")
-        stretch = Stretch(
+        stretch = Chunk(
             x=x[order],
             y=self.y[rows][order] == 1,
             bucket=self.bucket[rows][order],
             weight=None if self.weight is None else self.weight[rows][order],
         )
         pieces = (stretch.select(slice(at, at + self.rows)) for at in range(0, len(stretch), self.rows))
-        digest, before = None, Before()
+        digest, before = None, CountsBelow()
         for piece in cut_at_ties(pieces, self.rows):
-            found = digest_stretch(piece, marks, before)
+            found = digest_chunk(piece, marks, before)
             digest = found if digest is None else digest + found
             n, events = found.blocks.n.sum().item(), found.blocks.events.sum().item()
-            before = Before(n=before.n + n, events=before.events + events)
+            before = CountsBelow(n=before.n + n, events=before.events + events)
         return digest
 
-    def digest(self, model: str, marks: Marks) -> Digest:
+    def digest(self, model: str, marks: DigestPlan) -> Digest:
         """The digest of all rows of a model."""
         return self._fold(model, np.arange(len(self.y)), marks)
 
-    def digest_groups(self, model: str, column: str, marks_of: Mapping[int, Marks]) -> dict[int, Digest]:
+    def digest_groups(self, model: str, column: str, marks_of: Mapping[int, DigestPlan]) -> dict[int, Digest]:
         """A digest for each label asked for."""
         return {
             code: self._fold(model, np.flatnonzero(self.codes[column] == code), marks)

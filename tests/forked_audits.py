@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 from audit_tools import BRIEF, make_scored, write_audit
 
-from scorereport.audit.inspecting import verify_plan
+from scorereport.audit.inspecting import verify_audit_history
 from scorereport.audit.plan import read_plan
 from scorereport.audit.run import run_audit
 
@@ -41,7 +41,7 @@ def look(config: str) -> dict:
     plan = read_plan(config)
     if not plan.history_file.exists():
         return {"records": 0, "findings": [], "files": []}
-    found, reports = verify_plan(plan), plan.reports
+    found, reports = verify_audit_history(plan), plan.reports
     files = sorted(p.relative_to(reports).as_posix() for p in reports.rglob("*") if p.is_file())
     return {
         "records": found.records,

@@ -18,9 +18,9 @@ import scorereport as sr
 from scorereport.configuration import SECTION_NAMES, parse_configuration, read_configuration
 from scorereport.reference.certificate import Certificate
 from scorereport.reference.comparison_records import Comparison, Verdict, compare_numbers
-from scorereport.report.choosing import choose_checkpoint
+from scorereport.report.choosing import select_checkpoint
 from scorereport.report.provenance import Provenance, Revision
-from scorereport.report.report_record import Report, configure_again, make_report
+from scorereport.report.report_record import Report, build_report, reconfigure_report
 from scorereport.report.templates import hash_templates
 
 DATE = "2026-11-15"
@@ -152,7 +152,7 @@ def make_rich_report(folder: Path) -> Report:
         machine="Linux x86_64",
         software={"python": "3.11.2", "scorereport": "0.1.0"},
     )
-    return make_report(
+    return build_report(
         evaluation,
         provenance,
         certificate=make_certificate(evaluation),
@@ -397,12 +397,12 @@ def make_graded_report(folder: Path) -> Report:
     (folder / "graded.toml").write_bytes(GRADED_CONFIGURATION.encode())
     configuration = read_configuration(folder / "graded.toml")
     evaluation = sr.evaluate(folder / "patients.csv", time="visit", **configuration.evaluation.arguments)
-    return make_report(
+    return build_report(
         evaluation,
         Provenance(time=TIME, command=GRADED_COMMAND, templates_sha256=hash_templates(None)),
         certificate=make_certificate(evaluation),
         configuration=configuration,
-        selection=choose_checkpoint(configuration, classes=configuration.evaluation.classes),
+        selection=select_checkpoint(configuration, classes=configuration.evaluation.classes),
     )
 
 
@@ -411,4 +411,4 @@ def shorten_report(report: Report) -> Report:
     kept = ("retention", "checkpoints")
     omitted = [name for name in SECTION_NAMES if name not in kept]
     text = GRADED_CONFIGURATION.replace("[report]\n", f"[report]\nomit = {omitted}\n")
-    return configure_again(report, parse_configuration(text, "short.toml"), report.provenance)
+    return reconfigure_report(report, parse_configuration(text, "short.toml"), report.provenance)

@@ -10,10 +10,10 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from scorereport.configuration import Bounds
-from scorereport.configuration.judging import Judgement, Light, find_light, worst
+from scorereport.configuration.judging import Judgement, LimitVerdict, find_verdict, find_worst_verdict
 from scorereport.configuration.measure_limits import MEASURES
 from scorereport.configuration.periods import Period
-from scorereport.history.audit_record import BEGINNING, FiledFile, Record, Status
+from scorereport.history.audit_record import CHAIN_START, AuditStatus, Record, RecordedFile
 from scorereport.history.trend.drift_records import Distribution, Drift, Number, Snapshot
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def make_records(
 def chain(records: Sequence[Record]) -> list[Record]:
     """The records one after the other, each with the hash of the one before."""
     chained: list[Record] = []
-    previous = BEGINNING
+    previous = CHAIN_START
     for number, record in enumerate(records, 1):
         chained.append(replace(record, id=number, previous=previous))
         previous = chained[-1].sha256
@@ -87,7 +87,7 @@ def _make_failure(
     del rng, share, models
     return Record(
         **_times(audit, period),
-        status=Status.FAILED,
+        status=AuditStatus.FAILED,
         exit_code=4,
         reason=f"The query of `audit.source` gave no rows for the period {period.label}.",
     )
@@ -107,17 +107,17 @@ def _make_success(
     ]
     numbers.append(_number("", "prevalence", 0.26 + 0.03 * math.sin(7 * share) + rng.gauss(0, 0.006), 0.012))
     judgements = tuple(_judge(number) for number in numbers if number.measure in LIMITS)
-    light = worst(judgements) or Light.PASS
+    light = find_worst_verdict(judgements) or LimitVerdict.PASS
     names = [f"{audit}/{period.label}.{form}" for form in forms]
     rows = rng.randint(4000, 6000)
     return Record(
         **_times(audit, period),
-        status=Status(light.value),
-        exit_code=int(light is Light.FAIL),
+        status=AuditStatus(light.value),
+        exit_code=int(light is LimitVerdict.FAIL),
         rows=rows,
         data_sha256=hashlib.sha256(rng.randbytes(8)).hexdigest(),
         files=tuple(
-            FiledFile(
+            RecordedFile(
                 name=name, sha256=hashlib.sha256(content_of(name)).hexdigest(), size=len(content_of(name))
             )
             for name in names
@@ -200,7 +200,7 @@ def _judge(number: Number) -> Judgement:
         warn_upper=bounds.warn_upper,
         fail_lower=bounds.fail_lower,
         fail_upper=bounds.fail_upper,
-        verdict=find_light(number.lower, number.upper, bounds),
+        verdict=find_verdict(number.lower, number.upper, bounds),
         sentence=f"{number.label} of {number.model} is judged.",
     )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from scorereport.evaluation.engines.protocol import Marks
+from scorereport.evaluation.engines.protocol import DigestPlan
 from scorereport.evaluation.engines.spark.spark_session import end_java
 
 if TYPE_CHECKING:
@@ -79,11 +79,11 @@ def to_spark(session: SparkSession, frame: pd.DataFrame) -> DataFrame:
         return session.createDataFrame(frame).repartition(3)
 
 
-def mark(of: Survey | LabelCount, **others: Any) -> Marks:
+def mark(of: Survey | LabelCount, **others: Any) -> DigestPlan:
     """Marks that ask for a little of everything."""
     edges, ranks = np.array([0.1, 0.25, 0.5]), np.arange(0, of.total, max(of.total // 7, 1)).astype(float)
     measures = (("brier", ()), ("log_loss", ()))
-    return Marks(
+    return DigestPlan(
         total=of.total, events=of.events, measures=measures, edges=edges, ranks=ranks, jumps=5, **others
     )
 

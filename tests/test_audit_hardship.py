@@ -14,11 +14,11 @@ import pytest
 from audit_tools import BRIEF, make_scored, run_command, write_audit
 
 from scorereport._utils.clock import fixed_time
-from scorereport.audit.inspecting import verify_plan
+from scorereport.audit.inspecting import verify_audit_history
 from scorereport.audit.plan import read_plan
 from scorereport.audit.run import run_audit
 from scorereport.errors import ExitCode
-from scorereport.history.audit_record import Status
+from scorereport.history.audit_record import AuditStatus
 from scorereport.history.store import open_history
 
 HERE = Path(__file__).parent
@@ -35,7 +35,7 @@ def folder(tmp_path) -> Path:
 def verify(config):
     plan = read_plan(config)
     with open_history(plan.database_url, head=plan.head, create=False) as history:
-        return verify_plan(plan), history.records()
+        return verify_audit_history(plan), history.records()
 
 
 def run_forked(*tasks):
@@ -71,14 +71,14 @@ def test_thirty_runs_killed_at_random_moments_harm_nothing(tmp_path):
 
 #: Right before which function a run is killed, and whether it has a record then.
 STEPS = {
-    "scorereport.audit.run:gather": False,
+    "scorereport.audit.run:load_rows": False,
     "scorereport._utils.scorereport_files:_fill": False,
     "pathlib:Path.replace": False,
     "scorereport.history.store:History.append": False,
     "scorereport.history.store:insert_record": False,
-    "scorereport.history.store:advance_head": True,
-    "scorereport.audit.report_folder:Shelf.settle": True,
-    "scorereport.audit.after_run:tell": True,
+    "scorereport.history.store:advance_chain_head": True,
+    "scorereport.audit.report_folder:ReportFolder.settle": True,
+    "scorereport.audit.after_run:send_notifications": True,
 }
 
 
@@ -172,7 +172,7 @@ def test_a_disk_that_is_full_is_told_and_leaves_the_old_state(folder):
     assert done.stderr.startswith("scorereport: ")
     found, records = verify(config)
     assert found.findings == ()
-    assert next(record.status for record in records) is Status.DONE
+    assert next(record.status for record in records) is AuditStatus.DONE
     assert run_command("run", config, "--as-of", AS_OF).returncode == 0
     assert verify(config)[0].findings == ()
 
@@ -194,9 +194,9 @@ def test_machines_that_share_a_server_keep_their_own_files(folder, postgres_url,
     history = {"database": "${HISTORY}"}
     ours = write_audit(folder, "ours", folder="here", history=history)
     theirs = write_audit(folder, "theirs", folder="there", history=history)
-    assert run_audit(ours, as_of="2026-01-02").record.status is Status.FAILED  # there are no rows
+    assert run_audit(ours, as_of="2026-01-02").record.status is AuditStatus.FAILED  # there are no rows
     for config in (ours, theirs):
-        assert run_audit(config, as_of=AS_OF).record.status is Status.DONE
+        assert run_audit(config, as_of=AS_OF).record.status is AuditStatus.DONE
     found, records = verify(ours)
     assert found.findings == ()
     assert found.files == 1
@@ -214,7 +214,7 @@ def test_machines_that_share_a_server_keep_their_own_files(folder, postgres_url,
     (folder / "here" / "home").unlink()
     assert any("is gone or empty" in finding.sentence for finding in verify(ours)[0].findings)
     lost = run_audit(ours, as_of=AS_OF, again=True).record
-    assert lost.status is Status.FAILED
+    assert lost.status is AuditStatus.FAILED
     assert "is gone or empty, though audits were run here: restore it" in lost.reason
     (folder / "here" / "home").write_text(mark)
     never = write_audit(folder, "never", folder="nowhere", history=history)

@@ -20,13 +20,13 @@ from scorereport._utils.clock import fixed_time
 from scorereport._utils.json_documents import encode
 from scorereport.audit import after_run, audit_report
 from scorereport.audit.channels import limits
-from scorereport.audit.inspecting import verify_plan
+from scorereport.audit.inspecting import verify_audit_history
 from scorereport.audit.plan import read_plan
-from scorereport.audit.report_folder import Shelf
-from scorereport.audit.run import Run, run_audit
+from scorereport.audit.report_folder import ReportFolder
+from scorereport.audit.run import AuditRun, run_audit
 from scorereport.configuration.periods import find_period, read_as_of
 from scorereport.errors import ExitCode, UsageError
-from scorereport.history.audit_record import BEGINNING, FiledFile, Status
+from scorereport.history.audit_record import CHAIN_START, AuditStatus, RecordedFile
 from scorereport.history.store import open_history
 from scorereport.history.trend.drift_records import Drift, Trend
 from scorereport.report.report_record import read_report
@@ -57,7 +57,7 @@ def read_history(config):
 
 
 def verify(config):
-    return verify_plan(read_plan(config))
+    return verify_audit_history(read_plan(config))
 
 
 def assert_intact(config, *, records):
@@ -71,9 +71,9 @@ def test_a_run_files_a_report_and_a_record(folder):
     outcome = run_audit(config, as_of=OCTOBER, command="scorereport audit run loans.toml")
     record = outcome.record
     assert outcome.is_new
-    assert (record.id, record.previous, record.attempt) == (1, BEGINNING, 1)
+    assert (record.id, record.previous, record.attempt) == (1, CHAIN_START, 1)
     assert (record.audit, record.period.label, record.rows) == ("loans", "2026-10", 310)
-    assert (record.status, record.exit_code, record.reason) == (Status.PASS, 0, "")
+    assert (record.status, record.exit_code, record.reason) == (AuditStatus.PASS, 0, "")
     (file,) = outcome.files
     assert file == folder / "audits" / "reports" / "loans" / "2026-10.json"
     report = read_report(file)
@@ -95,7 +95,7 @@ def test_the_record_has_the_results_and_the_configuration(folder):
         assert history.document(record.configuration_sha256) == config.read_bytes()
     assert results["evaluation"]["models"][0]["model"] == "logit"
     assert results["trend"]["snapshots"][0]["period"]["label"] == "2026-10"
-    assert record.status is Status.DONE  # there are no limits
+    assert record.status is AuditStatus.DONE  # there are no limits
 
 
 def test_a_second_run_answers_from_the_record(folder):
@@ -177,11 +177,11 @@ def test_a_small_drift_is_told_but_is_no_warning():
         sentence="It rose.",
         size="small",
     )
-    for size, status in (("small", Status.DONE), ("moderate", Status.WARN), ("", Status.WARN)):
+    for size, status in (("small", AuditStatus.DONE), ("moderate", AuditStatus.WARN), ("", AuditStatus.WARN)):
         trend = Trend(snapshots=(), drifts=(replace(drift, size=size),))
         assert trend.has_drifted
         report = SimpleNamespace(certificate=None, trend=trend, verdict=None)
-        assert audit_report.Made(report=report, snapshot=None, forms={}).status is status
+        assert audit_report.RenderedReport(report=report, snapshot=None, forms={}).status is status
 
 
 def test_drift_is_a_warning(folder, call):
@@ -191,9 +191,9 @@ def test_drift_is_a_warning(folder, call):
     pd.concat([old, new]).to_csv(folder / "scores.csv", index=False)
     config = write_audit(folder, evaluation={"resamples": 50}, limits={"brier": 1.0})
     for as_of in ("2026-09-01", "2026-10-01"):
-        assert run_audit(config, as_of=as_of).record.status is Status.PASS
+        assert run_audit(config, as_of=as_of).record.status is AuditStatus.PASS
     record = run_audit(config, as_of=OCTOBER).record
-    assert record.status is Status.WARN
+    assert record.status is AuditStatus.WARN
     assert record.exit_code == ExitCode.DONE
     assert any(drift.has_drifted for drift in record.drifts)
     assert call("audit", "run", config, "--as-of", OCTOBER, "--strict")[0] == ExitCode.WARNINGS
@@ -220,11 +220,11 @@ def test_a_run_that_fails_is_a_record_and_blocks_nothing(folder, break_it, code,
     scores = (folder / "scores.csv").read_bytes()
     break_it(folder)
     record = run_audit(config, as_of=OCTOBER).record
-    assert (record.status, record.exit_code, record.files) == (Status.FAILED, code, ())
+    assert (record.status, record.exit_code, record.files) == (AuditStatus.FAILED, code, ())
     assert reason in record.reason
     (folder / "scores.csv").write_bytes(scores)
     mended = run_audit(config, as_of=OCTOBER).record
-    assert (mended.status, mended.attempt) == (Status.DONE, 2)
+    assert (mended.status, mended.attempt) == (AuditStatus.DONE, 2)
     assert_intact(config, records=2)
 
 
@@ -236,7 +236,7 @@ def test_a_required_certificate_that_cannot_be_had_is_a_failure(folder, monkeypa
     monkeypatch.setattr("scorereport.reference.certification.certify", lambda _evaluation: Absent())
     config = write_audit(folder, certify="required")
     record = run_audit(config, as_of=OCTOBER).record
-    assert (record.status, record.exit_code) == (Status.FAILED, ExitCode.CERTIFICATE_FAILED)
+    assert (record.status, record.exit_code) == (AuditStatus.FAILED, ExitCode.CERTIFICATE_FAILED)
     assert "requires a certificate" in record.reason
 
 
@@ -248,7 +248,7 @@ def test_an_error_that_nobody_foresaw_is_recorded_with_its_kind(folder, monkeypa
     monkeypatch.setattr(audit_report, "evaluate", stumble)
     config = write_audit(folder, notify={"on": ["pass"], "webhook": {"url": "http://127.0.0.1/${HOOK}"}})
     outcome = run_audit(config, as_of=OCTOBER)
-    assert outcome.record.status is Status.FAILED
+    assert outcome.record.status is AuditStatus.FAILED
     assert outcome.record.reason == "ZeroDivisionError: division by the secret ***"
     assert "Traceback" in outcome.failure
     assert "hunter22" not in outcome.failure
@@ -265,7 +265,7 @@ def test_full_disk_leaves_a_record_and_nothing_else(folder, monkeypatch):
     monkeypatch.setattr("scorereport._utils.scorereport_files._fill", fill)
     record = run_audit(config, as_of=OCTOBER).record
     monkeypatch.undo()
-    assert record.status is Status.FAILED
+    assert record.status is AuditStatus.FAILED
     assert record.reason.endswith("audits/reports/loans cannot be written: No space left on device.")
     assert not list((folder / "audits").rglob(".staging"))
     run_audit(config, as_of=NOVEMBER)
@@ -303,7 +303,7 @@ def test_a_removal_that_was_not_due_removes_nothing(folder):
 
 
 def test_a_record_that_was_tampered_with_removes_nothing_else(folder):
-    shelf = Shelf(reports=folder / "reports", audit="loans")
+    shelf = ReportFolder(reports=folder / "reports", audit="loans")
     (folder / "reports" / "loans").mkdir(parents=True)
     (folder / "reports" / "other").mkdir()
     precious = [folder / "precious", folder / "reports" / "other" / "report.pdf"]
@@ -318,9 +318,9 @@ def test_a_record_that_was_tampered_with_removes_nothing_else(folder):
         "loans/a.pdf",
     ]
     sha256 = hashlib.sha256(b"x").hexdigest()
-    shelf.remove([FiledFile(name=name, sha256="0" * 64, size=1) for name in names])
+    shelf.remove([RecordedFile(name=name, sha256="0" * 64, size=1) for name in names])
     assert ours.exists()  # what was changed since is no more the file that was filed
-    shelf.remove([FiledFile(name=name, sha256=sha256, size=1) for name in names])
+    shelf.remove([RecordedFile(name=name, sha256=sha256, size=1) for name in names])
     assert all(path.exists() for path in precious)
     assert not ours.exists()
 
@@ -340,10 +340,10 @@ def test_what_goes_wrong_after_a_record_is_told_without_secrets(folder, monkeypa
         raise UsageError("no way to hunter2222")
 
     monkeypatch.setenv("HOOK", "hunter2222")
-    monkeypatch.setattr(after_run, "retain", stumble)
+    monkeypatch.setattr(after_run, "remove_expired_files", stumble)
     config = write_audit(folder, notify={"on": ["fail"], "webhook": {"url": "http://127.0.0.1/${HOOK}"}})
     outcome = run_audit(config, as_of=OCTOBER)
-    assert outcome.record.status is Status.DONE
+    assert outcome.record.status is AuditStatus.DONE
     assert outcome.problems == ("Files that were kept long enough could not be removed: no way to ***",)
 
 
@@ -385,7 +385,7 @@ def test_models_of_several_classes_are_audited(tmp_path):
     config = write_audit(tmp_path, evaluation=classes, limits={"rps": 0.5})
     run_audit(config, as_of="2026-10-02")
     record = run_audit(config, as_of=OCTOBER).record
-    assert record.status is Status.PASS
+    assert record.status is AuditStatus.PASS
     assert {drift.measure for drift in record.drifts} >= {"rps", "forecasts"}
     assert_intact(config, records=2)
 
@@ -398,7 +398,7 @@ def test_a_configuration_that_is_wrong_makes_no_record(folder):
 
 
 def test_secrets_are_nowhere(folder, call, monkeypatch):
-    monkeypatch.setattr(limits, "PAUSES", ())
+    monkeypatch.setattr(limits, "RETRY_PAUSES", ())
     secret = "correct-horse-battery"
     config = write_audit(
         folder,
@@ -409,14 +409,14 @@ def test_secrets_are_nowhere(folder, call, monkeypatch):
     code, *told = call("audit", "run", config, "--as-of", OCTOBER)
     assert code in (ExitCode.USAGE, ExitCode.DATA_REFUSED)
     (record,) = read_history_of(config, secret)
-    assert record.status is Status.FAILED
+    assert record.status is AuditStatus.FAILED
     written = [p.read_bytes() for p in (folder / "audits").rglob("*") if p.is_file()]
     assert written
     assert secret.encode() not in b"".join([*written, *map(str.encode, told)])
 
 
 def test_secrets_are_in_no_report_either(folder, monkeypatch):
-    monkeypatch.setattr(limits, "PAUSES", ())
+    monkeypatch.setattr(limits, "RETRY_PAUSES", ())
     secret = "correct-horse-battery"
     monkeypatch.setenv("HOOK", secret)
     config = write_audit(
@@ -426,7 +426,7 @@ def test_secrets_are_in_no_report_either(folder, monkeypatch):
         notify={"on": ["done"], "webhook": {"url": "http://127.0.0.1:9/${HOOK}"}},
     )
     outcome = run_audit(config, as_of=OCTOBER)
-    assert outcome.record.status is Status.DONE
+    assert outcome.record.status is AuditStatus.DONE
     (problem,) = outcome.problems
     told = [path.read_bytes() for path in (folder / "audits").rglob("*") if path.is_file()]
     assert len(told) > 4
@@ -463,7 +463,7 @@ def test_a_record_that_another_machine_made_meanwhile_is_the_answer(folder, monk
     def wait_for_the_other(*arguments, **options):
         monkeypatch.setattr(audit_report, "evaluate", right)
         plan = read_plan(config)
-        run = Run(plan=plan, moment=plan.now, period=find_period(plan.audit.window.period, plan.now))
+        run = AuditRun(plan=plan, moment=plan.now, period=find_period(plan.audit.window.period, plan.now))
         run = replace(run, moment=read_as_of(OCTOBER, plan.zone))
         run = replace(run, period=find_period(plan.audit.window.period, run.moment))
         with open_history(plan.database_url, head=plan.head) as history:  # no lock: as on another machine
@@ -494,7 +494,7 @@ def test_people_are_told_of_a_record_though_the_run_was_killed_before(folder, mo
     def die(*_arguments, **_options):
         raise Killed
 
-    monkeypatch.setattr(after_run, "tell", die)
+    monkeypatch.setattr(after_run, "send_notifications", die)
     with pytest.raises(Killed):
         run_audit(config, as_of=OCTOBER)
     monkeypatch.undo()
@@ -567,7 +567,7 @@ def test_a_report_is_never_written_over(folder):
     taken.parent.mkdir(parents=True)
     taken.write_text("of somebody else")
     outcome = run_audit(config, as_of=OCTOBER)
-    assert outcome.record.status is Status.DONE
+    assert outcome.record.status is AuditStatus.DONE
     assert any("taken by another file" in problem for problem in outcome.problems)
     assert taken.read_text() == "of somebody else"
     later = run_audit(config, as_of=NOVEMBER)
@@ -589,10 +589,10 @@ def test_a_failure_is_not_the_last_word_of_a_period(folder):
     config, scores = write_audit(folder), (folder / "scores.csv").read_bytes()
     run_audit(config, as_of=OCTOBER)
     (folder / "scores.csv").unlink()
-    assert run_audit(config, as_of=OCTOBER).record.status is Status.FAILED
+    assert run_audit(config, as_of=OCTOBER).record.status is AuditStatus.FAILED
     (folder / "scores.csv").write_bytes(scores)
     outcome = run_audit(config, as_of=OCTOBER)
-    assert (outcome.is_new, outcome.record.status, outcome.record.attempt) == (True, Status.DONE, 3)
+    assert (outcome.is_new, outcome.record.status, outcome.record.attempt) == (True, AuditStatus.DONE, 3)
     assert not run_audit(config, as_of=OCTOBER).is_new
 
 

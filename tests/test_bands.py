@@ -23,7 +23,7 @@ from scorereport.reliability import asymptotic_bands, band_bounds
 from scorereport.reliability.band_bounds import fewest_resamples, redraw_curves
 from scorereport.reliability.bands import POINTWISE_NOTE, BandRequest, choose_method
 from scorereport.reliability.honest import choose_cells
-from scorereport.reliability.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, random_stream
 
 CASES = recorded("reliabilitydiag")["cases"]
 FIT = sr.corp([0, 1, 0, 1, 1], [0.1, 0.3, 0.5, 0.7, 0.9])
@@ -358,7 +358,7 @@ def test_each_curve_is_of_one_draw_with_random_numbers_of_its_own(kind):
     fit = sr.corp(*sample("continuous, n = 60"))
     x = fit.distinct.x_min
     simulation = fit.sample.simulation(x if kind == "consistency" else fit.recalibrate(x))
-    draws = [simulation.redraw_cases(stream(SEED, number)) for number in range(31)]
+    draws = [simulation.redraw_cases(random_stream(SEED, number)) for number in range(31)]
     curves = np.array([draw.fit().at(x, x, draw.position) for draw in draws])
     np.testing.assert_array_equal(drawn_curves(fit, kind, 31), curves)
 
@@ -864,7 +864,7 @@ def test_split_resampling_is_what_it_says(name, level, resamples):
     x = fit.distinct.x_min
     band = fit.band(coverage="simultaneous", level=level, resamples=resamples)
     simulation = fit.sample.simulation(x)
-    draws = (simulation.redraw_outcomes(stream(SEED, number)) for number in range(resamples))
+    draws = (simulation.redraw_outcomes(random_stream(SEED, number)) for number in range(resamples))
     curves = np.array([draw.fit().at_entries(np.arange(len(x))) for draw in draws])
     lower, upper, middle, inside = split_band(curves, level)
     np.testing.assert_allclose(band.lower, lower, rtol=0, atol=1e-14)

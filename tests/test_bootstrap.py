@@ -24,7 +24,7 @@ from scorereport.inference.bootstrap_results import METHODS, _bounds
 from scorereport.inference.losses import resolve_measure
 from scorereport.inference.panel import make_panel
 from scorereport.inference.rates import rate_interval
-from scorereport.reliability.sampling import SEED, Units, stream
+from scorereport.reliability.sampling import SEED, SamplingUnits, random_stream
 
 SCORES = (
     ("brier", {}),
@@ -107,7 +107,7 @@ def recompute(y, p, w):
 def test_replicates_are_the_statistics_of_the_drawn_rows(kind):
     result = draw(kind, resamples=4)
     panel = result.panel
-    weights = [panel.units.row_weight, *(panel.units.draw(stream(4, number)) for number in range(4))]
+    weights = [panel.units.row_weight, *(panel.units.draw(random_stream(4, number)) for number in range(4))]
     expected = {
         model: [recompute(panel.outcome, p, w) for w in weights] for model, p in panel.forecasts.items()
     }
@@ -122,7 +122,7 @@ def test_replicates_are_the_statistics_of_the_drawn_rows(kind):
 @pytest.mark.parametrize("kind", DRAWN)
 def test_resamples_are_as_large_as_the_sample(kind):
     units = draw(kind, resamples=2).panel.units
-    drawn = [units.draw(stream(1, number)) for number in range(200)]
+    drawn = [units.draw(random_stream(1, number)) for number in range(200)]
     if units.cluster is None and units.are_repeated_rows:
         assert {w.sum() for w in drawn} == {units.total}
     if units.cluster is None and not units.are_repeated_rows:
@@ -143,8 +143,8 @@ def test_resamples_are_as_large_as_the_sample(kind):
 def test_a_few_and_many_repeats_have_the_same_law():
     """Counts of a row of weight w among W draws have variance w(1 - w/W); 2000 draws know it to 1 in 30."""
     for weight in ([1, 2, 3], [30, 60, 90]):
-        units = Units(rows=3, weight=np.array(weight, float), weight_kind="frequency")
-        drawn = np.array([units.draw(stream(3, number)) for number in range(2000)])
+        units = SamplingUnits(rows=3, weight=np.array(weight, float), weight_kind="frequency")
+        drawn = np.array([units.draw(random_stream(3, number)) for number in range(2000)])
         expected = units.row_weight * (1 - units.row_weight / units.total)
         # the variance of a sample variance is about 2σ⁴/R: five errors are 16 %
         np.testing.assert_allclose(drawn.var(axis=0), expected, rtol=0.16)
@@ -591,7 +591,7 @@ def test_threads_of_the_linear_algebra_leave_no_bit_either():
 @pytest.mark.parametrize("events", [0, 1, 7, 20])
 def test_rates_of_rows_have_wilsons_interval(events, level):
     happened = np.repeat([1.0, 0.0], [events, 20 - events])
-    estimate = rate_interval("rate", happened, Units(rows=20), level)
+    estimate = rate_interval("rate", happened, SamplingUnits(rows=20), level)
     lower, upper = proportion_confint(events, 20, alpha=1 - level, method="wilson")
     assert (estimate.lower, estimate.upper) == pytest.approx((lower, upper), rel=1e-12, abs=1e-15)
     assert estimate.value == events / 20
@@ -600,7 +600,7 @@ def test_rates_of_rows_have_wilsons_interval(events, level):
 
 
 def test_rates_of_frequencies_count_rows():
-    units = Units(rows=2, weight=np.array([3.0, 9.0]), weight_kind="frequency")
+    units = SamplingUnits(rows=2, weight=np.array([3.0, 9.0]), weight_kind="frequency")
     estimate = rate_interval("rate", np.array([1.0, 0.0]), units, 0.9)
     assert (estimate.lower, estimate.upper) == pytest.approx(
         proportion_confint(3, 12, alpha=0.1, method="wilson")
@@ -613,7 +613,7 @@ def test_rates_of_other_rows_have_an_interval_on_log_odds(kind):
     happened = (rng.random(60) < 0.2).astype(float)
     weight = rng.random(60) + 0.1
     cluster = rng.integers(0, 15, 60) if kind == "clusters" else None
-    units = Units(rows=60, weight=weight, cluster=cluster)
+    units = SamplingUnits(rows=60, weight=weight, cluster=cluster)
     estimate = rate_interval("rate", happened, units, 0.9)
     rate = np.average(happened, weights=weight)
     scores = weight * (happened - rate) / weight.sum()
@@ -637,11 +637,13 @@ def test_rates_of_other_rows_have_an_interval_on_log_odds(kind):
 @pytest.mark.parametrize("rate", [0.0, 1.0])
 def test_equal_outcomes_are_counted_by_their_effective_number(rate):
     """Three clusters of two rows count as three; weights v, v, 3v count as (5v)²/11v²."""
-    clusters = rate_interval("rate", np.full(6, rate), Units(rows=6, cluster=np.arange(6) // 2), 0.9)
+    clusters = rate_interval("rate", np.full(6, rate), SamplingUnits(rows=6, cluster=np.arange(6) // 2), 0.9)
     expected = proportion_confint(3 * rate, 3, alpha=0.1, method="wilson")
     assert (clusters.lower, clusters.upper) == pytest.approx(expected, abs=1e-15)
     assert clusters.method == "Wilson, effective number of clusters"
-    weighted = rate_interval("rate", np.full(3, rate), Units(rows=3, weight=np.array([0.5, 0.5, 1.5])), 0.9)
+    weighted = rate_interval(
+        "rate", np.full(3, rate), SamplingUnits(rows=3, weight=np.array([0.5, 0.5, 1.5])), 0.9
+    )
     n = 25 / 11
     expected = proportion_confint(n * rate, n, alpha=0.1, method="wilson")
     assert (weighted.lower, weighted.upper) == pytest.approx(expected, abs=1e-12)
@@ -652,6 +654,6 @@ def test_equal_outcomes_are_counted_by_their_effective_number(rate):
 
 def test_one_cluster_has_no_interval_of_a_rate():
     happened = np.array([0.0, 1.0, 1.0])
-    estimate = rate_interval("rate", happened, Units(rows=3, cluster=np.zeros(3, dtype=int)), 0.9)
+    estimate = rate_interval("rate", happened, SamplingUnits(rows=3, cluster=np.zeros(3, dtype=int)), 0.9)
     assert np.isnan([estimate.standard_error, estimate.lower, estimate.upper]).all()
     assert estimate.note == "One cluster cannot tell how much rates vary."

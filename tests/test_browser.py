@@ -15,7 +15,7 @@ import pytest
 
 import scorereport as sr
 from scorereport.reference.comparison_records import Comparison, Verdict
-from scorereport.reference.reference_documents import Section, Study
+from scorereport.reference.reference_documents import Study, StudySection
 from scorereport.report.document_context import describe_study
 from scorereport.report.page_policy import add_policy
 from scorereport.report.templates import embed_fonts, render_html
@@ -126,7 +126,7 @@ def _make_study():
             (LONG, Verdict.DIFFERS, ""),
         )
     ]
-    section = Section(key="1", title="Part", text="How it was `done`.", comparisons=tuple(lines))
+    section = StudySection(key="1", title="Part", text="How it was `done`.", comparisons=tuple(lines))
     return Study(
         time="2026-11-15T00:00:00+00:00", seed=7, cases=9, software={"R": "4.2.2"}, sections=(section,)
     )

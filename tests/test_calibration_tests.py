@@ -33,7 +33,7 @@ from scorereport.inference.regression import (
     unreliability_test,
 )
 from scorereport.inference.smooth_calibration import calibration_errors
-from scorereport.reliability.sampling import Units
+from scorereport.reliability.sampling import SamplingUnits
 
 RNG = np.random.default_rng(7)
 N = 400
@@ -242,7 +242,7 @@ def test_sampling_weights_are_carried(call, factor):
 )
 def test_clusters_replace_the_variance(call, factor, weight):
     """The mean of factor (y - p) over its bias-reduced error, of t."""
-    units = Units(rows=N, weight=weight, cluster=CLUSTER)
+    units = SamplingUnits(rows=N, weight=weight, cluster=CLUSTER)
     terms = factor * (Y - P)
     expected = units.mean(terms) / units.standard_error(terms)
     df = units.degrees_of_freedom
@@ -422,7 +422,7 @@ def test_the_sandwich_agrees_with_statsmodels(cluster):
     groups = len(np.unique(cluster))
     options = {"cov_type": "cluster", "cov_kwds": {"groups": cluster, "use_correction": False}}
     joint = fitted(**options)
-    units = Units(rows=N, cluster=cluster)
+    units = SamplingUnits(rows=N, cluster=cluster)
     sums = sum_over_draws(np.stack([np.ones(N), X]), joint.params[0] + joint.params[1] * X, Y, units)
     assert_agree(np.sqrt(np.diag(sums.sandwich)), joint.bse * np.sqrt(groups / (groups - 1)))
 
@@ -444,7 +444,7 @@ def test_errors_are_those_of_the_influence(weight, cluster):
     """The line and whoever resamples it mean the same sample."""
     kind = "frequency" if weight is WHOLE else "sampling"
     line = calibration_line(Y, P, sample_weight=weight, weight_kind=kind, cluster=cluster)
-    units = Units(rows=N, weight=weight, weight_kind=kind, cluster=cluster)
+    units = SamplingUnits(rows=N, weight=weight, weight_kind=kind, cluster=cluster)
     influence = line_influence(X, Y, units.row_weight)
     errors = [units.standard_error(row) for row in influence]
     if cluster is None and weight is not FRACTIONAL:  # the line's errors are then those of the likelihood
@@ -628,7 +628,7 @@ def test_unreliability_agrees_with_statsmodels():
 
 
 def test_unreliability_of_clusters_is_a_wald_test():
-    joint, units = fitted(), Units(rows=N, cluster=CLUSTER)
+    joint, units = fitted(), SamplingUnits(rows=N, cluster=CLUSTER)
     sums = sum_over_draws(np.stack([np.ones(N), X]), joint.params[0] + joint.params[1] * X, Y, units)
     off = joint.params - [0, 1]
     wald, df = off @ np.linalg.solve(sums.covariance, off), sums.degrees_of_freedom(np.eye(2))

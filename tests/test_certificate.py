@@ -45,15 +45,20 @@ from scorereport.reference.comparison_records import (
     summarise,
 )
 from scorereport.reference.live_references import BASE, PACKAGE, open_reference
-from scorereport.reference.model_comparison import Comparer
+from scorereport.reference.model_comparison import ModelComparer
 from scorereport.reference.questions import RESAMPLED, Answer, BandAnswer, Question, read_answer
 from scorereport.reference.r_installation import Unavailable
 from scorereport.reference.r_session import ReferenceFailure
-from scorereport.reference.recorded_answers import compare_fit, decompose_all, describe_record, read_case
+from scorereport.reference.recorded_answers import (
+    compare_fit,
+    decompose_all,
+    describe_recorded_answers,
+    read_case,
+)
 from scorereport.reliability import bands
 from scorereport.reliability.band_bounds import redraw_curves
 from scorereport.study.live import compare_live
-from scorereport.study.seeded_cases import SHAPES, draw_cases
+from scorereport.study.seeded_cases import CASE_SHAPES, draw_cases
 
 RECORD = {case["name"]: case for case in recorded("reliabilitydiag")["cases"]}
 INF, NAN = math.inf, math.nan
@@ -460,7 +465,7 @@ def read(name):
 
 def compare(question, answer, is_package=True):
     """The comparisons of all scores, bins and bands, by quantity."""
-    comparer = Comparer(subject="model", question=question, answer=answer, is_package=is_package)
+    comparer = ModelComparer(subject="model", question=question, answer=answer, is_package=is_package)
     lines = list(compare_fit(comparer))
     found = {line.quantity: line for line in lines}
     assert len(found) == len(lines)
@@ -576,7 +581,7 @@ def break_chance(monkeypatch, _):
 def test_the_band_that_users_get_is_of_the_curves_that_r_is_held_against(n, spoil, by, monkeypatch):
     question = ask(n=n, digits=17, level=0.9)
     answer = made(question)
-    comparer = Comparer(subject="model", question=question, answer=answer, is_package=True)
+    comparer = ModelComparer(subject="model", question=question, answer=answer, is_package=True)
     spoil(monkeypatch, by)
     for kind, quantity in zip(RESAMPLED, QUANTILES, strict=True):
         lines = {line.quantity: line for line in ResampledBand(comparer, kind).compare()}
@@ -1077,7 +1082,7 @@ def test_resampled_bands_of_equal_laws_are_not_accused():
         curves = redraw_curves(fit.sample.simulation(x), x, 100, n)
         lower, upper = np.nanquantile(curves, [0.05, 0.95], axis=0)
         band = BandAnswer(x=x, lower=lower, upper=upper, level=0.9)
-        comparer = Comparer(
+        comparer = ModelComparer(
             subject="model",
             question=question,
             answer=replace(make_answer(question), bands={"consistency": band}),
@@ -1412,10 +1417,10 @@ def break_discrete_band(monkeypatch):
 
 
 def break_draws(monkeypatch):
-    from scorereport.reliability.fitted_sample import Sample
+    from scorereport.reliability.fitted_sample import FittedSample
 
-    simulation = Sample.simulation
-    monkeypatch.setattr(Sample, "simulation", lambda sample, chance: simulation(sample, chance**3))
+    simulation = FittedSample.simulation
+    monkeypatch.setattr(FittedSample, "simulation", lambda sample, chance: simulation(sample, chance**3))
     return {CONSISTENCY, CONFIDENCE}
 
 
@@ -1432,7 +1437,7 @@ def test_a_broken_engine_differs_from_the_record(break_engine, monkeypatch):
     assert {line.quantity for line in c.unexpected} == differing
     assert c.sentence == (
         "Not certified on these data. Only recorded answers were asked for. The engine differs from "
-        f"{describe_record()}, of other data."
+        f"{describe_recorded_answers()}, of other data."
     )
 
 
@@ -1496,7 +1501,7 @@ def test_a_recorded_certificate_is_none_of_these_data(recorded_certificate):
         "Not certified on these data. Only recorded answers were asked for. The engine agrees with 44 "
         "recorded answers of reliabilitydiag 0.2.1.9000 (R 4.2.2), of other data."
     )
-    assert c.reference == describe_record()
+    assert c.reference == describe_recorded_answers()
     assert "through rpy2" not in c.reference
     assert set(c.software) == {"scorereport"}
     assert c.attempts == ()
@@ -2086,7 +2091,7 @@ class Remembered:
 def live_cases():
     """One of every shape and one more, of no more than 100 rows."""
     cases = list(draw_cases(12, seed=8))
-    assert {case.shape for case in cases} == set(SHAPES[:-1])
+    assert {case.shape for case in cases} == set(CASE_SHAPES[:-1])
     return [replace(case, y_true=case.y_true[:100], y_prob=case.y_prob[:100]) for case in cases]
 
 
@@ -2116,7 +2121,7 @@ def test_every_shape_agrees_with_the_package(remembered):
     lines = list(compare_live(live_cases(), remembered, seed=8))
     assert not [line for line in lines if line.is_unexpected]
     assert {line.subject for line in lines} == {"All shapes", "Shapes"}
-    assert {line.quantity for line in lines if line.subject == "Shapes"} == set(SHAPES[:-1])
+    assert {line.quantity for line in lines if line.subject == "Shapes"} == set(CASE_SHAPES[:-1])
     assert {line.verdict for line in lines} == {Verdict.AGREES, Verdict.EXPECTED}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scorereport._utils.resources import find_folder
+from scorereport._utils.resources import find_package_folder
 from scorereport.configuration import (
     CHECKLISTS,
     SECTION_NAMES,
@@ -19,7 +19,7 @@ from scorereport.errors import UsageError
 from scorereport.report.checklists import (
     Checklist,
     ChecklistItem,
-    Status,
+    ItemStatus,
     fill_checklist,
     parse_checklist,
     read_checklists,
@@ -37,7 +37,7 @@ def lines_of(name, configuration, sections=SECTION_NAMES):
 
 
 def test_all_lists_of_the_package_are_known():
-    files = {path.stem for path in (find_folder("templates") / "checklists").glob("*.toml")}
+    files = {path.stem for path in (find_package_folder("templates") / "checklists").glob("*.toml")}
     assert files == set(CHECKLISTS)
     assert [checklist.name for checklist in read_checklists(Configuration())] == list(CHECKLISTS)
 
@@ -71,12 +71,12 @@ def test_a_full_configuration_covers_all_that_a_report_can(name):
     }
     for number, line in lines.items():
         if number in excused:
-            assert line.status is Status.NOT_APPLICABLE
+            assert line.status is ItemStatus.NOT_APPLICABLE
         else:
-            assert line.status in (Status.COVERED, Status.NOT_COVERED)
-            assert bool(line.sections) == (line.status is Status.COVERED)
-            assert bool(line.reason) == (line.status is Status.NOT_COVERED)
-    assert {line.status for line in lines.values()} >= {Status.COVERED, Status.NOT_COVERED}
+            assert line.status in (ItemStatus.COVERED, ItemStatus.NOT_COVERED)
+            assert bool(line.sections) == (line.status is ItemStatus.COVERED)
+            assert bool(line.reason) == (line.status is ItemStatus.NOT_COVERED)
+    assert {line.status for line in lines.values()} >= {ItemStatus.COVERED, ItemStatus.NOT_COVERED}
 
 
 def test_what_is_missing_is_named():
@@ -84,7 +84,7 @@ def test_what_is_missing_is_named():
         '[model]\nname = "M"\nowner = " "\nversion = "1"\n[limits]\nbrier = 0.2'
     )
     lines = lines_of("model-risk", configuration, ["summary", "model"])
-    assert lines["2"].status is Status.INCOMPLETE
+    assert lines["2"].status is ItemStatus.INCOMPLETE
     assert lines["2"].missing_keys == ("model.owner", "model.tier")
     assert lines["2"].sections == ("model",)
     assert lines["2"].reason == "the configuration lacks `model.owner` and `model.tier`"
@@ -103,14 +103,14 @@ def test_what_is_missing_is_named():
 def test_the_cover_is_always_there():
     configuration = parse_configuration('[report]\ntitle = "T"\n[data]\npopulation = "P"\noutcome = "O"')
     line = lines_of("tripod-ai", configuration, [])["1"]
-    assert (line.status, line.sections) == (Status.COVERED, ("cover",))
+    assert (line.status, line.sections) == (ItemStatus.COVERED, ("cover",))
 
 
 def test_an_item_that_does_not_apply_gives_the_reason():
     text = '[checklist.not_applicable]\n"tripod-ai:6c" = "No treatments."\n"tripod-ai:1" = "No title."'
     lines = lines_of("tripod-ai", parse_configuration(text))
-    assert (lines["6c"].status, lines["6c"].reason) == (Status.NOT_APPLICABLE, "No treatments.")
-    assert (lines["1"].status, lines["1"].sections) == (Status.NOT_APPLICABLE, ())
+    assert (lines["6c"].status, lines["6c"].reason) == (ItemStatus.NOT_APPLICABLE, "No treatments.")
+    assert (lines["1"].status, lines["1"].sections) == (ItemStatus.NOT_APPLICABLE, ())
 
 
 def test_an_item_that_is_not_there_is_refused():
@@ -134,7 +134,7 @@ def test_own_lists_are_read_beside_the_configuration(tmp_path):
     )
     configuration = read_configuration(path)
     lines = lines_of("lists/own.toml", configuration, ["model"])
-    assert [line.status for line in lines.values()] == [Status.COVERED, Status.NOT_APPLICABLE]
+    assert [line.status for line in lines.values()] == [ItemStatus.COVERED, ItemStatus.NOT_APPLICABLE]
     without = lines_of("lists/own.toml", configuration, [])
     assert without["B.1"].reason == "the report has no section model"
 
@@ -236,6 +236,6 @@ def test_an_item_with_sections_and_a_reason_is_covered_where_there_is_one():
     item = ChecklistItem(number="1", text="x", sections=("trend",), reason="no audit")
     checklist = Checklist(title="T", source="S", items=(item,))
     (line,) = fill_checklist(checklist, Configuration(), ["trend"])
-    assert line.status is Status.COVERED
+    assert line.status is ItemStatus.COVERED
     (line,) = fill_checklist(checklist, Configuration(), ["data"])
-    assert (line.status, line.reason) == (Status.NOT_COVERED, "no audit")
+    assert (line.status, line.reason) == (ItemStatus.NOT_COVERED, "no audit")

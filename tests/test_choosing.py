@@ -10,7 +10,7 @@ import pytest
 import scorereport as sr
 from scorereport.configuration import parse_configuration
 from scorereport.evaluation.selection.choice import check_selection
-from scorereport.report.choosing import choose_checkpoint
+from scorereport.report.choosing import select_checkpoint
 
 SCORES = pd.DataFrame(
     {"epoch": [1, 2, 3], "penalized_brier": [0.9, 0.7, 0.8], "macro_f1": [0.3, 0.4, 0.5], "loss": [3, 2, 1]}
@@ -31,14 +31,14 @@ def configure(folder, text):
 
 
 def test_nobody_asks():
-    assert choose_checkpoint(None) is None
-    assert choose_checkpoint(parse_configuration("")) is None
+    assert select_checkpoint(None) is None
+    assert select_checkpoint(parse_configuration("")) is None
 
 
 def test_a_table_of_scores_beside_the_configuration(tmp_path):
     SCORES.to_csv(tmp_path / "epochs.csv", index=False)
     told = 'file = "epochs.csv"\ncolumn = "epoch"\npatience = 1\ndirections = {loss = "lower"}'
-    found = choose_checkpoint(configure(tmp_path, told), classes=["a", "b"], normalize=True)
+    found = select_checkpoint(configure(tmp_path, told), classes=["a", "b"], normalize=True)
     assert found.chosen.best == "2"
     assert found.choice("loss").best == "3"
     assert found.patience == 1
@@ -47,7 +47,7 @@ def test_a_table_of_scores_beside_the_configuration(tmp_path):
 def test_predictions_have_the_classes_of_the_evaluation(tmp_path):
     ROWS.to_csv(tmp_path / "rows.csv", index=False)
     told = 'file = "rows.csv"\ncolumn = "epoch"\noutcome = "y"\nforecasts = ["pa", "pb"]\nweight = "w"'
-    found = choose_checkpoint(configure(tmp_path, told), classes=["a", "b"], normalize=True)
+    found = select_checkpoint(configure(tmp_path, told), classes=["a", "b"], normalize=True)
     assert found.classes == ("a", "b")
     assert found.chosen.best == "2"
 
@@ -55,13 +55,13 @@ def test_predictions_have_the_classes_of_the_evaluation(tmp_path):
 def test_a_file_that_is_given_goes_before_that_of_the_configuration(tmp_path):
     SCORES.to_csv(tmp_path / "other.csv", index=False)
     told = configure(tmp_path, 'file = "epochs.csv"\ncolumn = "epoch"')
-    assert choose_checkpoint(told, tmp_path / "other.csv").chosen.best == "2"
+    assert select_checkpoint(told, tmp_path / "other.csv").chosen.best == "2"
 
 
 def test_a_table_without_a_file_is_refused(tmp_path):
     sentence = r"^`checkpoints.file` is missing: name the file that holds the checkpoints\.$"
     with pytest.raises(sr.UsageError, match=sentence):
-        choose_checkpoint(configure(tmp_path, 'score = "rps"'))
+        select_checkpoint(configure(tmp_path, 'score = "rps"'))
 
 
 def test_both_labels_of_an_event_are_checked():

@@ -11,12 +11,12 @@ import pytest
 
 import scorereport as sr
 from scorereport._utils import json_documents
-from scorereport.evaluation.calibration import judge_calibration
+from scorereport.evaluation.calibration import examine_class_calibration
 from scorereport.evaluation.class_bootstrap import MeanScores
 from scorereport.evaluation.class_measures import choose_mean_measures, choose_table_measures
 from scorereport.evaluation.class_views import make_families
 from scorereport.inference.class_panel import make_class_panel
-from scorereport.results.model_records import Settings
+from scorereport.results.model_records import EvaluationSettings
 from scorereport.scores.hard_labels import confusion_table
 
 CLASSES = ["low", "mid", "high", "top"]
@@ -352,7 +352,7 @@ def test_influences_of_skills_are_derivatives(name):
     y, p = arrays(make_frame(n=40, models=("a",)), "a")
     distance = np.abs(np.subtract.outer(range(4), range(4)))
     cost = tuple(map(tuple, (distance + np.diag([0.0, 0.5, 0.1, 0.9])).tolist()))
-    measures = choose_mean_measures(4, Settings(cost_matrix=cost), ordered=True)
+    measures = choose_mean_measures(4, EvaluationSettings(cost_matrix=cost), ordered=True)
     part = MeanScores(make_class_panel(y, {"a": p}), measures)
 
     def skill(weight):
@@ -407,7 +407,7 @@ def test_the_joint_test_keeps_its_level():
         y, p = arrays(make_frame(n=40, seed=seed, models=("a",)), "a")
         panel = make_class_panel(y, {"a": p})
         families = make_families(panel, CLASSES, ordered=True)
-        tests = judge_calibration(panel, families, "a", resamples=39, seed=1)
+        tests = examine_class_calibration(panel, families, "a", resamples=39, seed=1)
         rejected.append(tests[1].p_value <= 0.1)
     assert sum(rejected) <= 13  # of 60 at 10 %: more has a chance of about one in a hundred
 

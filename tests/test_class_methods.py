@@ -10,15 +10,15 @@ import pytest
 
 import scorereport as sr
 from scorereport.configuration import parse_configuration
-from scorereport.evaluation.class_measures import order_of_tables
+from scorereport.evaluation.class_measures import list_class_measures
 from scorereport.plots.fonts import covers
-from scorereport.report.conclusions import conclude
-from scorereport.report.methods.class_formulas import CLASS_CATALOGUE, CLASS_SCORES, CLASS_SYMBOLS
-from scorereport.report.methods.formula_catalogue import CATALOGUE
+from scorereport.report.conclusions import draw_conclusions
+from scorereport.report.methods.class_formulas import CLASS_CATALOGUE, CLASS_SCORE_FORMULAS, CLASS_SYMBOLS
+from scorereport.report.methods.formula_catalogue import BINARY_CATALOGUE
 from scorereport.report.methods.sample_precision import describe_size, precision_table
 from scorereport.report.provenance import Provenance
-from scorereport.report.report_record import make_report
-from scorereport.report.sections.methods_section import describe_methods
+from scorereport.report.report_record import build_report
+from scorereport.report.sections.methods_section import describe_methods_section
 from scorereport.scores import get_score
 
 K = 3
@@ -40,7 +40,7 @@ def report_of(*, configuration="", **options):
     given = {"outcome": "y", "forecasts": ["m", "bold"], "classes": CLASSES, "ordered": True, "resamples": 40}
     evaluation = sr.evaluate(make_frame(), **(given | options))
     told = parse_configuration(configuration)
-    return make_report(evaluation, Provenance(time="2026-11-15T07:30:12+00:00"), configuration=told)
+    return build_report(evaluation, Provenance(time="2026-11-15T07:30:12+00:00"), configuration=told)
 
 
 @pytest.fixture(scope="module")
@@ -54,13 +54,13 @@ def plain():
 
 
 def names_of(report):
-    families = describe_methods(report).content["families"]
+    families = describe_methods_section(report).content["families"]
     return [method["name"] for family in families for method in family["methods"]]
 
 
 def test_each_score_is_explained_once_in_the_order_of_tables(ordinal, plain):
     for report, ordered in ((ordinal, True), (plain, False)):
-        labels = [get_score(name).label for name in order_of_tables(ordered=ordered)]
+        labels = [get_score(name).label for name in list_class_measures(ordered=ordered)]
         assert names_of(report)[: len(labels)] == labels
 
 
@@ -69,7 +69,7 @@ def test_only_what_was_used_is_listed(ordinal, plain):
     assert listed >= {CLASS_CATALOGUE[key].name for key in CLASS_CATALOGUE if key != "checkpoints"}
     assert "Choice of a checkpoint" not in listed
     assert {"Difference of scores", "Difference of MCB or DSC", "Ranks", "Cochran’s Q"} <= listed
-    of_events = {CATALOGUE[key].name for key in ("roc", "regret", "net benefit", "line", "murphy")}
+    of_events = {BINARY_CATALOGUE[key].name for key in ("roc", "regret", "net benefit", "line", "murphy")}
     assert not of_events & listed
     drawn = {"Test that MCB is 0", "MCB and DSC less overfit, with intervals", "BCa bootstrap", "Ranks"}
     assert not drawn & set(names_of(plain))
@@ -87,7 +87,7 @@ def test_intervals_and_angle_are_listed_with_what_they_are_of(ordinal, plain):
 
 
 def test_symbols_and_conventions_are_those_of_classes(ordinal):
-    content = describe_methods(ordinal).content
+    content = describe_methods_section(ordinal).content
     assert [fact["label"] for fact in content["symbols"]][: len(CLASS_SYMBOLS)] == list(CLASS_SYMBOLS)
     assert any("likeliest class" in sentence for sentence in content["conventions"])
     assert not any("threshold" in sentence for sentence in content["conventions"])
@@ -98,7 +98,7 @@ def test_every_text_can_be_printed():
     texts += [
         *CLASS_SYMBOLS,
         *CLASS_SYMBOLS.values(),
-        *(text for pair in CLASS_SCORES.values() for text in pair),
+        *(text for pair in CLASS_SCORE_FORMULAS.values() for text in pair),
     ]
     assert all(covers(character) for character in set("".join(texts)) - {" "})
     assert all("--" not in text and " - " not in text for text in texts)
@@ -124,7 +124,7 @@ def plain_score(name, p, y):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in CLASS_SCORES if name not in {"macro_f1", "quadratic_weighted_kappa"}]
+    "name", [name for name in CLASS_SCORE_FORMULAS if name not in {"macro_f1", "quadratic_weighted_kappa"}]
 )
 def test_formulas_of_means_give_the_numbers_of_the_engine(ordinal, name):
     frame = make_frame()
@@ -150,12 +150,12 @@ def test_formulas_of_kappa_and_f1_give_the_numbers_of_the_engine(ordinal):
 
 
 def test_findings_speak_of_classes(ordinal, plain):
-    texts = [finding.text for finding in conclude(ordinal)]
+    texts = [finding.text for finding in draw_conclusions(ordinal)]
     assert any("ranked probability score" in text and "class frequencies" in text for text in texts)
     assert any(text.startswith("The class called likeliest is right in: m ") for text in texts)
     assert any("bold is miscalibrated" in text and "up to " in text for text in texts)
     assert not any("event" in text for text in texts)
-    assert any("Brier score (K classes)" in finding.text for finding in conclude(plain))
+    assert any("Brier score (K classes)" in finding.text for finding in draw_conclusions(plain))
 
 
 def test_precision_and_size_are_told_by_class(ordinal):

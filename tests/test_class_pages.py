@@ -22,18 +22,23 @@ from scorereport.plots import (
     plot_views,
     render_svg,
 )
-from scorereport.plots.class_reliability import MOST_SHOWN, describe_axes, leaves_band, shown_views
+from scorereport.plots.class_reliability import MOST_VIEWS, choose_views, describe_axes, leaves_band
 from scorereport.report.assembly import describe_report
 from scorereport.report.provenance import Provenance
-from scorereport.report.report_record import make_report
-from scorereport.report.sections.class_calibration import describe_class_calibration
-from scorereport.report.sections.data_section import describe_class_data
-from scorereport.report.sections.decomposition_section import describe_class_decomposition
-from scorereport.report.sections.discrimination_section import describe_class_discrimination
-from scorereport.report.sections.performance_section import describe_class_performance
-from scorereport.report.tables.class_scoring import cost_matrix_table, cost_table, penalty_table, read_costs
+from scorereport.report.report_record import build_report
+from scorereport.report.sections.class_calibration import describe_class_calibration_section
+from scorereport.report.sections.data_section import describe_class_data_section
+from scorereport.report.sections.decomposition_section import describe_class_decomposition_section
+from scorereport.report.sections.discrimination_section import describe_class_discrimination_section
+from scorereport.report.sections.performance_section import describe_class_performance_section
+from scorereport.report.tables.class_scoring import (
+    cost_matrix_table,
+    cost_table,
+    find_decision_costs,
+    penalty_table,
+)
 from scorereport.report.tables.data_tables import class_forecast_table, class_table, label_table
-from scorereport.report.tables.decomposition_tables import sum_views, view_table
+from scorereport.report.tables.decomposition_tables import sum_views, view_decomposition_table
 from scorereport.report.tables.score_tables import score_table
 from scorereport.report.tables.tables_overview import evaluation_tables
 from scorereport.report.templates import render_html
@@ -44,11 +49,11 @@ GRADES = ["none", "mild", "moderate", "severe"]
 GREEK = ["Ωμέγα", "κακή 🙂", "ohneLeerzeichenUndMitSehrVielenBuchstabenUndNochMehrDavon1234", "x"]
 LONG = [f"A very long name of a class with sixty letters, really so {k:02d}" for k in range(13)]
 DESCRIBERS = (
-    describe_class_data,
-    describe_class_performance,
-    describe_class_calibration,
-    describe_class_discrimination,
-    describe_class_decomposition,
+    describe_class_data_section,
+    describe_class_performance_section,
+    describe_class_calibration_section,
+    describe_class_discrimination_section,
+    describe_class_decomposition_section,
 )
 
 
@@ -109,7 +114,7 @@ def fifty():
 
 
 def report_of(evaluation):
-    return make_report(evaluation, Provenance(time="2026-11-15T07:30:12+00:00"))
+    return build_report(evaluation, Provenance(time="2026-11-15T07:30:12+00:00"))
 
 
 #: Sections by describer and evaluation, which fixtures keep alive: to draw them takes long.
@@ -180,7 +185,7 @@ def test_skill_of_classes_is_against_the_class_frequencies(graded, named):
 
 def test_the_section_tells_of_the_scales_of_ordinal_scores(graded, named, two):
     told, other, of_two = (
-        section_of(describe_class_performance, evaluation).content["scalings"]
+        section_of(describe_class_performance_section, evaluation).content["scalings"]
         for evaluation in (graded, named, two)
     )
     assert "given in [0, 1] and 3 times as large" in told
@@ -218,7 +223,7 @@ def test_penalties_add_up(graded):
 @pytest.mark.parametrize("matrix", [None, [[0, 1, 2, 9], [1, 0, 1, 3], [2, 1, 0, 1], [5, 4, 3, 0]]])
 def test_costs_are_divided_by_those_of_the_best_constant_decision(matrix):
     evaluation = evaluate(GRADES, cost_matrix=matrix)
-    costs = read_costs(evaluation)
+    costs = find_decision_costs(evaluation)
     came = [GRADES.index(label) for label in make_frame(GRADES)[0]["grade"]]
     naive = naive_expected_cost(came, n_classes=4, cost=matrix)
     assert costs.naive == pytest.approx(naive, abs=1e-15)
@@ -234,11 +239,11 @@ def test_the_best_constant_decision_is_named():
     matrix = np.full((4, 4), 5.0)
     matrix[:, 2] = 1.0
     np.fill_diagonal(matrix, 0.0)
-    assert read_costs(evaluate(GRADES, cost_matrix=matrix)).decision == "moderate"
+    assert find_decision_costs(evaluate(GRADES, cost_matrix=matrix)).decision == "moderate"
 
 
 def test_a_ratio_of_costs_has_an_interval_only_if_right_decisions_are_free(graded):
-    costs = read_costs(graded)
+    costs = find_decision_costs(graded)
     skill = graded.class_models[0].scores.score("expected_cost").skill_interval
     first = cost_table(scores_of(graded), costs, "95 %").rows[0]
     assert first[-1] == f"[{1 - skill.upper:.4f}, {1 - skill.lower:.4f}]"
@@ -247,17 +252,17 @@ def test_a_ratio_of_costs_has_an_interval_only_if_right_decisions_are_free(grade
 
 
 def test_a_matrix_of_costs_has_no_more_decimals_than_it_needs():
-    whole = cost_matrix_table(read_costs(evaluate(GRADES, cost_matrix=1 - np.eye(4))), GRADES)
+    whole = cost_matrix_table(find_decision_costs(evaluate(GRADES, cost_matrix=1 - np.eye(4))), GRADES)
     assert whole.rows[1] == ("mild", "1", "0", "1", "1")
-    ninths = cost_matrix_table(read_costs(evaluate(GRADES)), GRADES)
+    ninths = cost_matrix_table(find_decision_costs(evaluate(GRADES)), GRADES)
     assert ninths.rows[0] == ("none", "0.0000", "0.1111", "0.4444", "1.0000")
 
 
 def test_long_labels_number_the_columns_of_a_matrix_of_costs(named, fifty):
-    table = cost_matrix_table(read_costs(named), GREEK)
+    table = cost_matrix_table(find_decision_costs(named), GREEK)
     assert table.heads[1:] == ("1", "2", "3", "4")
     assert [row[0] for row in table.rows] == [f"{n}: {label}" for n, label in enumerate(GREEK, start=1)]
-    assert cost_matrix_table(read_costs(fifty), fifty.data.classes.labels) is None
+    assert cost_matrix_table(find_decision_costs(fifty), fifty.data.classes.labels) is None
 
 
 def test_precision_recall_and_f1_are_those_of_the_confusion_table(graded):
@@ -288,7 +293,7 @@ def test_views_add_up_to_the_decomposition(graded, fifty, two, kind):
 def test_the_table_of_views_ends_with_what_they_add_up_to(graded):
     model = graded.class_models[0]
     family = model.family(THRESHOLD)
-    table = view_table(model, family, "95 %")
+    table = view_decomposition_table(model, family, "95 %")
     assert [row[0] for row in table.rows] == [*GRADES[:-1], "sum / (K − 1) = RPS"]
     part, mcb = model.scores.decomposition("rps"), model.scores.component("rps", "miscalibration")
     decimals = len(table.rows[-1][1].partition(".")[2])
@@ -317,9 +322,11 @@ def test_a_class_that_never_came_is_in_every_table(two):
     table = label_table(absent.class_models, absent.data.classes, "95 %")
     rows = [row for row in table.rows if row[0] == "never"]
     assert [row[3] for row in rows] == ["n/d", "n/d"]
-    assert describe_class_data(report_of(absent)).content["absent"] == ["never"]
-    assert not describe_class_data(report_of(two)).content["absent"]
-    assert "never came" in describe_class_discrimination(report_of(absent)).parts["confusion"]["caption"]
+    assert describe_class_data_section(report_of(absent)).content["absent"] == ["never"]
+    assert not describe_class_data_section(report_of(two)).content["absent"]
+    assert (
+        "never came" in describe_class_discrimination_section(report_of(absent)).parts["confusion"]["caption"]
+    )
     assert_drawn(plot_views(absent.class_models[0], CLASS))
     assert_drawn(plot_view_components(absent.class_models, CLASS))
 
@@ -377,20 +384,20 @@ def test_confusion_tables_of_many_models_fit_on_a_page(bare, models):
 
 def test_a_figure_shows_the_views_that_are_least_calibrated(fifty, graded):
     family = fifty.class_models[0].family(CLASS)
-    shown = shown_views(family)
-    assert len(shown) == MOST_SHOWN
+    shown = choose_views(family)
+    assert len(shown) == MOST_VIEWS
     labels = [view.label for view in family.views]
     places = [labels.index(view.label) for view in shown]
     assert places == sorted(places)
     mcb = {view.label: view.scores.decomposition("brier").miscalibration for view in family.views}
     least = min(mcb[view.label] for view in shown)
     assert all(mcb[label] <= least for label in set(labels) - {view.label for view in shown})
-    assert shown_views(graded.class_models[0].family(CLASS)) == graded.class_models[0].family(CLASS).views
+    assert choose_views(graded.class_models[0].family(CLASS)) == graded.class_models[0].family(CLASS).views
     assert "12 of 50" in describe_views(fifty.class_models[0], CLASS)
 
 
 def test_rare_classes_have_axes_of_their_own(fifty, graded):
-    assert "axes" in describe_axes(shown_views(fifty.class_models[0].family(CLASS)))
+    assert "axes" in describe_axes(choose_views(fifty.class_models[0].family(CLASS)))
     assert describe_axes(graded.class_models[0].family(THRESHOLD).views) == ""
 
 
@@ -479,8 +486,8 @@ def test_numbers_without_an_interval_leave_its_room_free(graded):
 
 
 def test_two_ordered_classes_have_no_tables_of_their_one_threshold(graded, two):
-    assert section_of(describe_class_decomposition, graded).content["views"] == ["views_1", "views_2"]
-    section = section_of(describe_class_decomposition, two)
+    assert section_of(describe_class_decomposition_section, graded).content["views"] == ["views_1", "views_2"]
+    section = section_of(describe_class_decomposition_section, two)
     assert section.content["views"] == []
     assert list(section.parts) == ["components", "view_components"]
 
@@ -494,30 +501,33 @@ def test_four_classes_of_ordered_ones_stand_in_a_row(graded, named):
 
 
 def test_what_a_panel_shows_is_explained_once(graded, named):
-    parts = section_of(describe_class_calibration, graded).parts
+    parts = section_of(describe_class_calibration_section, graded).parts
     assert "Thick segments are bins" in parts["reliability"]["caption"]
     assert "Thick segments are bins" not in parts["class_reliability"]["caption"]
     assert parts["class_reliability"]["caption"].endswith("as in the diagrams of the thresholds.")
     assert (
         "Thick segments are bins"
-        in section_of(describe_class_calibration, named).parts["reliability"]["caption"]
+        in section_of(describe_class_calibration_section, named).parts["reliability"]["caption"]
     )
 
 
 def test_ordered_classes_have_diagrams_of_thresholds_and_of_classes(graded, named, two):
-    keys = list(section_of(describe_class_calibration, graded).parts)
+    keys = list(section_of(describe_class_calibration_section, graded).parts)
     assert keys == ["reliability", "reliability_2", "class_reliability", "class_reliability_2"]
-    assert list(section_of(describe_class_calibration, named).parts) == ["reliability", "reliability_2"]
-    assert list(section_of(describe_class_calibration, two).parts) == ["reliability", "reliability_2"]
+    assert list(section_of(describe_class_calibration_section, named).parts) == [
+        "reliability",
+        "reliability_2",
+    ]
+    assert list(section_of(describe_class_calibration_section, two).parts) == ["reliability", "reliability_2"]
 
 
 def test_captions_of_diagrams_tell_how_they_were_made(graded, fifty):
-    caption = section_of(describe_class_calibration, graded).parts["reliability"]["caption"]
+    caption = section_of(describe_class_calibration_section, graded).parts["reliability"]["caption"]
     assert "of calm, for each threshold" in caption
     assert "Shaded: 90 % pointwise consistency band (resampling, 40 draws)" in caption
     assert "Dashed: 90 % simultaneous consistency band" in caption
     assert f"Seed {graded.settings.seed}." in caption
-    many = section_of(describe_class_calibration, fifty).parts["class_reliability"]["caption"]
+    many = section_of(describe_class_calibration_section, fifty).parts["class_reliability"]["caption"]
     assert "Shown are the 12 of 50 with the largest miscalibration." in many
     assert "Shaded" not in many
 
@@ -535,7 +545,7 @@ def test_tests_of_many_views_are_adjusted_for_their_number(graded):
         ]
         changed = replace(model, families=(model.families[0], replace(family, views=tuple(views))))
         few = replace(graded, class_models=(changed,), settings=replace(graded.settings, resamples=999))
-        return section_of(describe_class_calibration, few).content["blocks"][0]["sentences"][-1]
+        return section_of(describe_class_calibration_section, few).content["blocks"][0]["sentences"][-1]
 
     among = "calm, test of miscalibration of 3 thresholds, adjusted for their number (Holm): "
     assert with_p_values([0.001, 0.2, 0.02]) == (
@@ -545,7 +555,7 @@ def test_tests_of_many_views_are_adjusted_for_their_number(graded):
 
 
 def test_too_few_draws_are_told(named):
-    sentences = section_of(describe_class_calibration, named).content["blocks"][0]["sentences"]
+    sentences = section_of(describe_class_calibration_section, named).content["blocks"][0]["sentences"]
     assert "too few draws to show it." in " ".join(sentences)  # 4 tests, none can be below 4/41
 
 
@@ -553,7 +563,7 @@ def test_cases_whose_thresholds_cross_are_counted(graded):
     model = graded.class_models[0]
     crossed = replace(model.families[1], crossing=30.0)
     some = replace(graded, class_models=(replace(model, families=(model.families[0], crossed)),))
-    content = section_of(describe_class_decomposition, some).content
+    content = section_of(describe_class_decomposition_section, some).content
     assert content["crossing"] == ["calm: 30 of 120 cases (25.0 %)."]
 
 
@@ -563,7 +573,7 @@ def test_rescaled_rows_are_told():
     evaluation = sr.evaluate(
         frame, outcome="grade", forecasts=forecasts, classes=GRADES, ordered=True, normalize=True, resamples=0
     )
-    told = section_of(describe_class_data, evaluation).content["rescaled"]
+    told = section_of(describe_class_data_section, evaluation).content["rescaled"]
     assert len(told) == len(evaluation.data.classes.rescaled)
     assert any("in 10 of 120 rows the probabilities did not sum to 1" in text for text in told)
     assert any("the furthest to 1.500000" in text for text in told)

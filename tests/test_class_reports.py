@@ -58,7 +58,7 @@ from scorereport.report.assembly import describe_report
 from scorereport.report.page_policy import PAGE_POLICY, check_self_contained
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_output import write_pages
-from scorereport.report.report_record import make_report, read_report
+from scorereport.report.report_record import build_report, read_report
 from scorereport.report.templates import hash_templates, render_html
 
 FORMS = (".pdf", ".html", ".json")
@@ -569,7 +569,7 @@ def test_documents_keep_to_their_schemas(report, nominal):
     assert_valid(report.to_json(), "report-1.json")
     assert_valid(report.evaluation.to_json(), "evaluation-1.json")
     assert_valid(nominal.to_json(), "evaluation-1.json")
-    assert_valid(make_report(nominal, Provenance(time=TIME)).to_json(), "report-1.json")
+    assert_valid(build_report(nominal, Provenance(time=TIME)).to_json(), "report-1.json")
     found = json.loads(report.to_json())
     for spoil in (
         lambda d: d["evaluation"]["class_models"][0]["families"][0].update(kind="nothing"),
@@ -668,7 +668,7 @@ def hostile():
         directions={f"loss {HOSTILE}": "lower"},
         patience=1,
     )
-    report = make_report(evaluation, Provenance(time=TIME), selection=selection)
+    report = build_report(evaluation, Provenance(time=TIME), selection=selection)
     return evaluation, render_html("report.html", describe_report(report))
 
 
@@ -731,7 +731,7 @@ TABLES = SHORT.replace("omit = [", 'omit = ["calibration", "retention", "compari
 
 def render(evaluation, configuration=SHORT):
     told = parse_configuration(configuration, "odd.toml")
-    report = make_report(evaluation, Provenance(time=TIME), configuration=told)
+    report = build_report(evaluation, Provenance(time=TIME), configuration=told)
     page = render_html("report.html", describe_report(report))
     assert_page_is_sound(page)
     return page

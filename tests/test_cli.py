@@ -192,7 +192,7 @@ def test_an_interrupt_between_draws_stops_at_once(call, long, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("scorereport.inference.bootstrap_resamples.stream", interrupted)
+    monkeypatch.setattr("scorereport.inference.bootstrap_resamples.random_stream", interrupted)
     assert call("score", long, *REQUIRED) == (130, "", "scorereport: interrupted.\n")
 
 

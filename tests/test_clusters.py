@@ -33,7 +33,7 @@ from scorereport.reliability.clusters import (
     sum_over_clusters,
 )
 from scorereport.reliability.fit import corp
-from scorereport.reliability.sampling import Units
+from scorereport.reliability.sampling import SamplingUnits
 from scorereport.results.model_records import GroupResult, ModelScores, SampleSummary, ScoreValue
 from scorereport.scores import REGISTRY
 
@@ -362,7 +362,7 @@ def test_the_upper_end_of_a_miscalibration_over_clusters_is_taken_on_the_root_sc
     p = rng.uniform(0.3, 0.9, 500)
     y = (rng.random(500) < 0.6 * p).astype(int)
     bound, _ = component_intervals(corp(y, p, cluster=cluster), draws=20, resamples=99)
-    units = Units(rows=500, cluster=cluster)
+    units = SamplingUnits(rows=500, cluster=cluster)
     reach = units.critical_value(0.95) * bound.standard_error
     centre = bound.value - min(bound.overfit_closed, bound.overfit_resampled)
     assert centre > reach / 4

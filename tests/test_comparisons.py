@@ -25,7 +25,7 @@ from scorereport.inference.estimates import adjust_by_holm
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
 from scorereport.inference.panel import make_panel
 from scorereport.inference.ranks import rank_models
-from scorereport.reliability.sampling import Units, stream
+from scorereport.reliability.sampling import SamplingUnits, random_stream
 
 TOLERANCE = 1e-10
 NAN = float("nan")
@@ -179,7 +179,7 @@ def test_cluster_errors_agree_with_statsmodels():
 
 def test_unequal_clusters_have_satterthwaite_degrees_of_freedom():
     cluster = np.where(np.arange(157) < 100, 0, np.arange(157) % 30)
-    d, units = score_difference(Y, P, Q, cluster=cluster), Units(rows=157, cluster=cluster)
+    d, units = score_difference(Y, P, Q, cluster=cluster), SamplingUnits(rows=157, cluster=cluster)
     assert d.standard_error == pytest.approx(units.standard_error(BRIER), rel=TOLERANCE)
     df = units.degrees_of_freedom
     assert 1 < df < 8
@@ -813,8 +813,8 @@ def test_one_resample_is_the_curve_of_the_drawn_rows(digits):
     d = draw(120, 6, digits)
     panel = make_panel(d["y"], {"first": d["p"], "second": d["q"]}, cluster=d["cluster"])
     theta = np.linspace(0, 1, 21).round(2)
-    weight = panel.units.draw(stream(7, 3))
-    mean, square = murphy_bands.average_differences(murphy_bands.Cells.of(panel, theta), weight)
+    weight = panel.units.draw(random_stream(7, 3))
+    mean, square = murphy_bands.average_differences(murphy_bands.MurphyCells.of(panel, theta), weight)
     for position, cost in enumerate(theta):
         first, second = (sr.scores.elementary(panel.outcome, p, theta=cost) for p in panel.forecasts.values())
         expected = [(weight * (first - second) ** power).sum() / weight.sum() for power in (1, 2)]

@@ -30,9 +30,15 @@ from scorereport.inference.losses import (
     resolve_measure,
     uncertainty_slope,
 )
-from scorereport.inference.mean_errors import NormalOrT
-from scorereport.inference.overfit import PRICES, Overfit, draw_excess, estimate_overfit, smooth_curve
-from scorereport.reliability.sampling import Units, stream
+from scorereport.inference.mean_errors import ErrorDistribution
+from scorereport.inference.overfit import (
+    OVERFIT_WEIGHTS,
+    Overfit,
+    draw_excess,
+    estimate_overfit,
+    smooth_curve,
+)
+from scorereport.reliability.sampling import SamplingUnits, random_stream
 from scorereport.scores.registry import REGISTRY, Kind, Propriety
 
 X = np.arange(1, 9) / 10
@@ -64,7 +70,7 @@ SCORES = {
     "mode-shifted": ("mode_shifted", {"mu": 0.3}),
     "beta": ("beta_regret", {"a": 2, "b": 3}),
 }
-PRICED = {key: chosen for key, chosen in SCORES.items() if chosen[0] in PRICES}
+PRICED = {key: chosen for key, chosen in SCORES.items() if chosen[0] in OVERFIT_WEIGHTS}
 
 
 def simulate(n=300, seed=1, power=0.8, digits=None):
@@ -135,7 +141,7 @@ def test_an_interval_is_made_of_its_pieces():
 
 # ---- the bracket by hand ----
 
-EVEN = Units(rows=4)
+EVEN = SamplingUnits(rows=4)
 #: Gains .1, .1, .3, .3 of recalibration over the forecast and .2, .4, .2, .4 over the prevalence.
 LOSSES = CaseLosses(
     measure="loss",
@@ -204,7 +210,7 @@ def test_the_test_rejects_on_the_side_of_the_lower_end(p_value, level, resamples
 
 def test_clusters_widen_the_bracket_by_the_quantile_of_t():
     overfit = Overfit(closed=0.03, resampled=0.01, constant=0.005)
-    found = bracket("discrimination", overfit, units=Units(rows=4, cluster=np.arange(4)))
+    found = bracket("discrimination", overfit, units=SamplingUnits(rows=4, cluster=np.arange(4)))
     reach = t.ppf(0.95, 3) * ERROR
     assert found.lower == pytest.approx(max(0.3 - 0.025 - reach, 0), rel=1e-12)
     assert found.upper == pytest.approx(0.3 - 0.005 + reach, rel=1e-12)
@@ -328,7 +334,7 @@ def test_prices_are_half_the_curvature(name):
         return slow_loss(measure, np.zeros(len(q)), q) - slow_loss(measure, np.ones(len(q)), q)
 
     curvature = (advantage(p + h) - advantage(p - h)) / (2 * h)
-    price = PRICES[measure.name](p, measure.options)
+    price = OVERFIT_WEIGHTS[measure.name](p, measure.options)
     np.testing.assert_allclose(price, p * (1 - p) * curvature / 2, rtol=1e-4, atol=1e-8)
     assert (price > 0).any()
 
@@ -340,7 +346,7 @@ def test_all_proper_scores_are_looked_at():
         if entry.kind is Kind.BINARY and entry.propriety is not Propriety.IMPROPER
     }
     assert {name for name, _ in SCORES.values()} == proper
-    assert set(PRICES) <= proper
+    assert set(OVERFIT_WEIGHTS) <= proper
 
 
 @pytest.mark.parametrize("name", sorted(set(SCORES) - set(PRICED)))
@@ -362,9 +368,9 @@ def test_scores_without_a_price_have_no_closed_overfit():
 
 
 def test_a_limit_pays_nothing_beyond_it():
-    price = PRICES["log_loss"](np.array([0.0, 0.04, 0.05, 0.5, 0.95, 0.96, 1.0]), {"limit": 0.05})
+    price = OVERFIT_WEIGHTS["log_loss"](np.array([0.0, 0.04, 0.05, 0.5, 0.95, 0.96, 1.0]), {"limit": 0.05})
     assert price.tolist() == [0, 0, 0.5, 0.5, 0.5, 0, 0]
-    assert PRICES["log_loss"](np.array([0.0, 1.0]), {}).tolist() == [
+    assert OVERFIT_WEIGHTS["log_loss"](np.array([0.0, 1.0]), {}).tolist() == [
         0.5,
         0.5,
     ]  # the formula counts all blocks
@@ -502,7 +508,7 @@ def test_each_draw_gives_what_slow_code_gives(digits, rows, redraw_cases):
     excess = draw_excess(simulation, measures, draws=3, seed=7, redraw_cases=redraw_cases)
     assert excess.shape == (3, 4)
     for number in range(3):
-        rng = stream(7, number)
+        rng = random_stream(7, number)
         drawn = simulation.redraw_cases(rng) if redraw_cases else simulation.redraw_outcomes(rng)
         slow = [slow_excess(measure, simulation, drawn) for measure in measures]
         np.testing.assert_allclose(excess[number], slow, rtol=1e-9, atol=1e-13)
@@ -735,9 +741,9 @@ overfits = st.builds(
 )
 
 
-def contrast(first, second, component, pair, level, law=NormalOrT()):  # noqa: B008
+def contrast(first, second, component, pair, level, law=ErrorDistribution()):  # noqa: B008
     """The difference of two models with iid errors."""
-    units = Units(rows=len(first.forecast))
+    units = SamplingUnits(rows=len(first.forecast))
 
     def errors(values):
         return units.standard_error(values), law
@@ -751,7 +757,7 @@ def contrast(first, second, component, pair, level, law=NormalOrT()):  # noqa: B
     overfits,
     st.sampled_from(COMPONENTS),
     st.floats(0.5, 0.99),
-    st.sampled_from([NormalOrT(), NormalOrT(3)]),
+    st.sampled_from([ErrorDistribution(), ErrorDistribution(3)]),
 )
 def test_the_p_value_agrees_with_the_interval_and_turns_with_the_pair(seed, a, b, component, level, law):
     rng = np.random.default_rng(seed)
@@ -935,7 +941,7 @@ def test_p_values_count_draws(rule, method):
     simulation = fit.sample.simulation(fit.distinct.x_min)
     null = []
     for number in range(25):
-        rng = stream(3, number)
+        rng = random_stream(3, number)
         drawn = simulation.redraw_cases(rng) if rule == "r" else simulation.redraw_outcomes(rng)
         null.append(slow_excess(measure, simulation, drawn))
     at_least = sum(value >= test.statistic - 1e-12 for value in null)

@@ -14,16 +14,16 @@ from scipy.special import expit, logit
 import scorereport as sr
 from scorereport._utils.scorereport_files import write_together
 from scorereport.configuration import parse_configuration
-from scorereport.configuration.judging import Light
+from scorereport.configuration.judging import LimitVerdict
 from scorereport.errors import UsageError
-from scorereport.report.conclusions import conclude
-from scorereport.report.miscalibration_patterns import tell_ways
+from scorereport.report.conclusions import draw_conclusions
+from scorereport.report.miscalibration_patterns import describe_miscalibration
 from scorereport.report.page_policy import check_self_contained
 from scorereport.report.provenance import Provenance
-from scorereport.report.report_record import make_report
+from scorereport.report.report_record import build_report
 from scorereport.report.sections.cards import describe_cards
-from scorereport.report.sections.checklist import describe_checklists
-from scorereport.report.sections.class_calibration import describe_class_calibration
+from scorereport.report.sections.checklist import describe_checklists_section
+from scorereport.report.sections.class_calibration import describe_class_calibration_section
 from scorereport.report.sections.methods_section import describe_families
 from scorereport.report.shapes import describe_segments
 
@@ -39,7 +39,7 @@ def evaluate(forecast, truth, n=4000, **options):
 
 def report_on(evaluation, text=""):
     configuration = parse_configuration(text) if text else None
-    return make_report(evaluation, Provenance(time=TIME), configuration=configuration)
+    return build_report(evaluation, Provenance(time=TIME), configuration=configuration)
 
 
 TRUTH = np.linspace(0.1, 0.9, 4000)
@@ -100,14 +100,14 @@ def evaluate_shape(shape, cases=1500):
 def test_only_forecasts_that_the_band_shows_to_be_wrong_are_called_wrong(shape):
     """Of a single slope, "too extreme" and "too timid" are false at one end of most of these shapes."""
     _, told = SHAPES[shape]
-    assert tell_ways(evaluate_shape(shape)) == told
+    assert describe_miscalibration(evaluate_shape(shape)) == told
 
 
 @pytest.mark.parametrize("shape", ["high end too high", "shifted up", "calibrated"])
 def test_engines_check_each_end_against_the_honest_band(shape):
     memory = evaluate_shape(shape)
     honest = replace(memory, bands=tuple(b for b in memory.bands if b.kind == "confidence"))
-    told = tell_ways(honest)
+    told = describe_miscalibration(honest)
     assert ("are too high (90 % simultaneous confidence band)" in told) == (shape != "calibrated")
     assert "too low" not in told
 
@@ -115,7 +115,9 @@ def test_engines_check_each_end_against_the_honest_band(shape):
 def test_without_a_simultaneous_band_slope_and_average_stand_alone():
     def alone(shape):
         result = evaluate_shape(shape)
-        return tell_ways(replace(result, bands=tuple(b for b in result.bands if b.coverage == "pointwise")))
+        return describe_miscalibration(
+            replace(result, bands=tuple(b for b in result.bands if b.coverage == "pointwise"))
+        )
 
     flat = alone("high end too high")
     assert flat.startswith("its calibration slope 0.7")
@@ -139,7 +141,7 @@ def test_views_of_classes_name_the_forecasts_that_are_wrong(shape):
         ordered=True,
         resamples=60,
     )
-    section = describe_class_calibration(report_on(evaluation))
+    section = describe_class_calibration_section(report_on(evaluation))
     sentences = [text for block in section.content["blocks"] for text in block["sentences"]]
     assert any(text.endswith(f": {told.removeprefix('its ')}).") for text in sentences)
 
@@ -161,11 +163,11 @@ def test_forecasts_near_0_and_1_keep_the_digits_that_tell_them_apart():
 
 
 def sentences(evaluation, text=""):
-    return [finding.text for finding in conclude(report_on(evaluation, text))]
+    return [finding.text for finding in draw_conclusions(report_on(evaluation, text))]
 
 
 def test_evidence_is_not_claimed_where_there_is_none():
-    found = conclude(report_on(evaluate(TRUTH, TRUTH)))
+    found = draw_conclusions(report_on(evaluate(TRUTH, TRUTH)))
     about = next(finding for finding in found if "miscalibration" in finding.text)
     assert about.text.startswith("m: no evidence of miscalibration (miscalibration 0.00")
     assert "; overfit-corrected it may be as large as 0.0" in about.text
@@ -208,7 +210,7 @@ def test_limits_in_groups_are_counted_not_listed(grouped):
     report = report_on(grouped, LIMITS)
     judged = [judgement for judgement in report.judgements if judgement.group]
     assert len(judged) == 12
-    failed = sum(judgement.verdict is Light.FAIL for judgement in judged)
+    failed = sum(judgement.verdict is LimitVerdict.FAIL for judgement in judged)
     assert failed > 0
     told = [text for text in sentences(grouped, LIMITS) if "groups" in text and "MCB" in text]
     assert told[0] == f"MCB of the Brier score of m fails in {failed} of 12 groups."
@@ -236,7 +238,7 @@ def test_cards_say_the_worst_first(grouped):
 
 
 def lines_of(report, name):
-    section = describe_checklists(report, ["performance", "calibration", "certificate"])
+    section = describe_checklists_section(report, ["performance", "calibration", "certificate"])
     lines = next(found["lines"] for found in section.content["lists"] if found["title"] == name)
     return {line["number"]: line for line in lines}
 

@@ -31,7 +31,7 @@ from scorereport.configuration import (
 )
 from scorereport.configuration.configuration_tables import Tables
 from scorereport.errors import UsageError
-from scorereport.results.model_records import Settings
+from scorereport.results.model_records import EvaluationSettings
 from scorereport.scores import Direction
 
 DOCUMENTATION = (Path(__file__).resolve().parents[1] / "docs" / "configuration.md").read_text(
@@ -567,7 +567,7 @@ def test_settings_are_those_of_the_evaluation():
         "level": 0.95,
         "resamples": 1000,
     }
-    assert set(settings) <= {field.name for field in fields(Settings)}
+    assert set(settings) <= {field.name for field in fields(EvaluationSettings)}
 
 
 def test_the_ordinal_example_asks_for_all_that_it_says():
@@ -587,7 +587,7 @@ def test_the_ordinal_example_asks_for_all_that_it_says():
         "group": ["region"],
     }
     assert table.arguments == table.columns | table.settings
-    assert set(table.settings) <= {field.name for field in fields(Settings)}
+    assert set(table.settings) <= {field.name for field in fields(EvaluationSettings)}
 
 
 def test_labels_may_be_whole_numbers_and_models_a_list():

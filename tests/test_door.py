@@ -19,10 +19,10 @@ from scorereport._utils.formatting import visible, visible_lines
 from scorereport.audit import after_run, audit_report
 from scorereport.audit import run as running
 from scorereport.audit.channels import limits
-from scorereport.audit.channels.delivery import describe_outcome
+from scorereport.audit.channels.delivery import summarize_outcome
 from scorereport.audit.run import run_audit
 from scorereport.errors import DataError, ExitCode, InternalError, ScoreReportError
-from scorereport.history.audit_record import Status
+from scorereport.history.audit_record import AuditStatus
 
 AS_OF = "2026-10-02"
 SCORE = ("score", "scores.csv", "--outcome", "y", "--forecast", "logit", "--resamples", "0")
@@ -90,7 +90,7 @@ def test_an_error_that_nobody_foresaw_is_one_sentence_and_exit_code_70(monkeypat
 @pytest.mark.usefixtures("folder")
 def test_a_failure_of_the_door_itself_is_an_internal_error(monkeypatch, call):
     monkeypatch.setattr("scorereport.evaluation.dispatch.evaluate", stumble_with(ValueError()))
-    monkeypatch.setattr("scorereport.cli.entry_point.describe_ending", stumble_with(MemoryError()))
+    monkeypatch.setattr("scorereport.cli.entry_point.format_exit_message", stumble_with(MemoryError()))
     assert call(*SCORE) == (ExitCode.INTERNAL, "", "scorereport: internal error, please report it.\n")
 
 
@@ -247,17 +247,17 @@ def test_results_that_are_nested_too_deeply_are_refused(tmp_path, call):
 
 
 def test_a_configuration_that_is_nested_too_deeply_is_refused_everywhere(tmp_path, call):
-    from scorereport.audit.server.configuration_folder import Roster
-    from scorereport.history.retention import read_terms
+    from scorereport.audit.server.configuration_folder import ConfigurationFolder
+    from scorereport.history.retention import read_expiry_terms
 
     (tmp_path / "deep.toml").write_text(f"a = {DEEP}")
     code, _, stderr = call("audit", "run", tmp_path / "deep.toml")
     assert code == ExitCode.USAGE
     assert stderr.count("\n") == 1
-    (refused,) = Roster(tmp_path).update()
+    (refused,) = ConfigurationFolder(tmp_path).update()
     assert refused.reason == "deep.toml is no TOML file: maximum recursion depth exceeded."
     with pytest.raises(ValueError, match=r"^its lists are nested too deeply$"):
-        read_terms(f"a = {DEEP}".encode())
+        read_expiry_terms(f"a = {DEEP}".encode())
 
 
 # --- audits ---
@@ -324,9 +324,9 @@ def test_rows_are_released_before_a_failure_is_recorded(heard, monkeypatch):
         assert kept[0]() is None, "the rows are still in memory"
         return before(self)
 
-    before = running.Run._draft
+    before = running.AuditRun._draft
     monkeypatch.setattr(audit_report, "evaluate", hoard)
-    monkeypatch.setattr(running.Run, "_draft", draft)
+    monkeypatch.setattr(running.AuditRun, "_draft", draft)
     assert run_audit(heard[0], as_of=AS_OF).record.exit_code == ExitCode.DATA_REFUSED
 
 
@@ -334,7 +334,7 @@ def test_rows_are_released_before_a_failure_is_recorded(heard, monkeypatch):
 def test_an_unforeseen_error_outside_of_the_run_is_notified_too(heard, monkeypatch, call, place):
     config, read = heard
     monkeypatch.setenv("TOKEN", "hunter22")
-    monkeypatch.setattr(limits, "PAUSES", ())
+    monkeypatch.setattr(limits, "RETRY_PAUSES", ())
     config.write_text(config.read_text() + '[audit.notify.webhook]\nurl = "http://127.0.0.1:9/${TOKEN}"\n')
     monkeypatch.setattr(running, place, stumble_with(ZeroDivisionError("by hunter22")))
     code, _, stderr = call("--debug", "audit", "run", config, "--as-of", AS_OF)
@@ -348,7 +348,7 @@ def test_an_unforeseen_error_outside_of_the_run_is_notified_too(heard, monkeypat
 
 def test_a_notifier_that_fails_hides_nothing(heard, monkeypatch, call):
     config, _ = heard
-    monkeypatch.setattr(after_run, "tell", stumble_with(TypeError("a bug of the notifier")))
+    monkeypatch.setattr(after_run, "send_notifications", stumble_with(TypeError("a bug of the notifier")))
     code, _, stderr = call("audit", "run", config, "--as-of", AS_OF)
     assert code == ExitCode.INTERNAL
     assert "TypeError: a bug of the notifier" in stderr
@@ -378,9 +378,9 @@ def test_an_unforeseen_error_of_verify_does_not_mean_changed(heard, monkeypatch,
 
 
 def test_an_email_about_a_failure_without_a_record_can_be_written():
-    from scorereport.audit.channels.mail import write_letter
-    from scorereport.audit.channels.news import News
-    from scorereport.audit.channels.notification import Vault
+    from scorereport.audit.channels.mail import compose_email
+    from scorereport.audit.channels.news import Notification
+    from scorereport.audit.channels.notification import SecretReader
     from scorereport.configuration.audit_tables import EmailTable
     from scorereport.configuration.periods import Period
     from scorereport.history.audit_record import Record
@@ -389,15 +389,15 @@ def test_an_email_about_a_failure_without_a_record_can_be_written():
         audit="loans",
         period=Period(label="2026-09", start=None, end="2026-09-30"),
         as_of=AS_OF,
-        status=Status.FAILED,
+        status=AuditStatus.FAILED,
         exit_code=70,
         started=AS_OF,
         finished=AS_OF,
         reason="The database is gone.",
     )
     table = EmailTable(host="mail", sender="a@b.example", recipients=("c@d.example",))
-    news = News(outcome=describe_outcome(record, files=()), files=())
-    message, problems = write_letter(table, news, Vault(lambda text, _key: text))
+    news = Notification(outcome=summarize_outcome(record, files=()), files=())
+    message, problems = compose_email(table, news, SecretReader(lambda text, _key: text))
     assert problems == []
     assert "The database is gone." in message.get_content()
     assert "There is no record of this." in message.get_content()

@@ -10,7 +10,7 @@ import scorereport as sr
 from scorereport.reliability import draws as drawing
 from scorereport.reliability.blocks import Blocks
 from scorereport.reliability.redraws import Redraw
-from scorereport.reliability.sampling import stream
+from scorereport.reliability.sampling import random_stream
 from scorereport.reliability.simulation import make_simulation
 
 EACH_OF_16_BITS = np.arange(2**16, dtype=np.uint16)
@@ -31,7 +31,7 @@ class Counting:
 
 def make_piece(probability, n=1):
     x = np.asarray(probability, dtype=float)
-    return drawing.Piece.of(0, np.full(len(x), n), x)
+    return drawing.ForecastPiece.of(0, np.full(len(x), n), x)
 
 
 @pytest.mark.parametrize("probability", [0.0, 1e-9, 2**-16, 0.3, 0.5, 1 - 2**-17, 1 - 2**-53, 1.0])
@@ -41,7 +41,7 @@ def test_the_probability_of_an_event_is_exact(probability, between):
     whole = min(int(probability * 2**16), 2**16 - 1)
     expected = whole + (between < probability * 2**16 - whole)
     assert (make_piece([probability]).draw(Counting(between), 2**16) == 0).sum() == expected
-    assert drawing.Chances.of(np.full(2**16, probability)).draw(Counting(between)).sum() == expected
+    assert drawing.EventChances.of(np.full(2**16, probability)).draw(Counting(between)).sum() == expected
 
 
 def test_each_forecast_of_a_full_piece_has_the_same_probability():
@@ -53,7 +53,7 @@ def test_each_forecast_of_a_full_piece_has_the_same_probability():
 @pytest.mark.parametrize("n", [1, 5])
 def test_forecasts_of_any_number_have_the_same_probability(n):
     piece = make_piece(np.full(1000, 0.5), n)
-    drawn = np.bincount(piece._draw_forecasts(stream(1, 2), 10**6), minlength=1000)
+    drawn = np.bincount(piece._draw_forecasts(random_stream(1, 2), 10**6), minlength=1000)
     spread = ((drawn - 1000) ** 2 / 1000).sum()  # chi-square of 999
     assert 999 - 5 * np.sqrt(2 * 999) < spread < 999 + 5 * np.sqrt(2 * 999)
 
@@ -61,7 +61,7 @@ def test_forecasts_of_any_number_have_the_same_probability(n):
 @pytest.mark.parametrize("probability", [0.0, 1.0])
 def test_what_is_certain_always_comes(probability):
     n = 100_000
-    drawn = certain_and_others(n, probability).redraw_cases(stream(5, 1))
+    drawn = certain_and_others(n, probability).redraw_cases(random_stream(5, 1))
     at_end = drawn.events[drawn.position < n // 2]
     assert at_end.all() if probability else not at_end.any()
     others = drawn.events[drawn.position >= n // 2]
@@ -87,7 +87,7 @@ def test_cases_are_drawn_with_replacement_from_all_pieces(ties, monkeypatch):
     simulation = make_simulation(None, distinct, p, None, by_count=True)
     cases, events = np.zeros((draws, 20)), np.zeros((draws, 20))
     for number in range(draws):
-        drawn = simulation.redraw_cases(stream(3, number))
+        drawn = simulation.redraw_cases(random_stream(3, number))
         assert len(drawn.events) == total
         cases[number] = np.bincount(drawn.position, minlength=20)
         events[number] = np.bincount(drawn.position, weights=drawn.events, minlength=20)
@@ -107,7 +107,7 @@ def test_draws_are_in_canonical_order(rows):
     rng = np.random.default_rng(rows)
     x = rng.random(rows).round(4)
     simulation = sr.corp(rng.random(rows) < x, x).sample.simulation(np.unique(x))
-    drawn = simulation.redraw_cases(stream(8, 0))
+    drawn = simulation.redraw_cases(random_stream(8, 0))
     if drawn.n is None:
         position = drawn.position.astype(int)
         assert_array_equal(np.lexsort((~drawn.events, position)), np.arange(rows))

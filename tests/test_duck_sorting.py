@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 
 from scorereport._utils.arrays import bits_equal
-from scorereport._utils.progress import followed_by
+from scorereport._utils.progress import progress_callback
 from scorereport.errors import DataError, UsageError
-from scorereport.evaluation.engines.chunk_digest import digest_stretch
+from scorereport.evaluation.engines.chunk_digest import digest_chunk
 from scorereport.evaluation.engines.digest import Knots
 from scorereport.evaluation.engines.duck import disk_sort, ranges, row_scans, sorted_digests
 from scorereport.evaluation.engines.duck.engine import open_duckdb
-from scorereport.evaluation.engines.duck.ranges import Cells, count_bins, plan_ranges
-from scorereport.evaluation.engines.protocol import BUCKETS, Before, Marks, Stretch
+from scorereport.evaluation.engines.duck.ranges import LabelBins, count_bins, plan_ranges
+from scorereport.evaluation.engines.protocol import BUCKETS, Chunk, CountsBelow, DigestPlan
 from scorereport.reliability.blocks import Blocks
 
 NAMED = {"outcome": "y", "forecasts": ["x"]}
@@ -25,7 +25,7 @@ MEASURES = (("brier", ()), ("log_loss", ()))
 
 
 def marks_of(counted, **others):
-    return Marks(total=counted.total, events=counted.events, measures=MEASURES, jumps=20, **others)
+    return DigestPlan(total=counted.total, events=counted.events, measures=MEASURES, jumps=20, **others)
 
 
 def make_frame(n, seed=1, decimals=None):
@@ -78,13 +78,13 @@ def assert_equals_memory(digest, frame, marks, weight=None):
     """Counts and blocks to the bit, sums to 1e-12, of rows that are sorted in memory."""
     frame = frame if weight is None else frame[frame[weight] > 0]
     frame = frame.sort_values(["x", "y"])
-    stretch = Stretch(
+    stretch = Chunk(
         x=frame["x"].to_numpy() + 0.0,
         y=frame["y"].to_numpy().astype(bool),
         bucket=(np.arange(len(frame)) % BUCKETS).astype(np.uint16),
         weight=None if weight is None else _weights(frame[weight].to_numpy()),
     )
-    expected = digest_stretch(stretch, marks, Before())
+    expected = digest_chunk(stretch, marks, CountsBelow())
     if weight == "part":
         np.testing.assert_allclose(digest.blocks.n, expected.blocks.n, rtol=1e-12)
     else:
@@ -193,7 +193,7 @@ def test_dropped_rows_are_not_sorted(tmp_path):
 
 def plan(x, most):
     counts = count_bins(x)
-    cells = Cells.of(counts)
+    cells = LabelBins.of(counts)
     return plan_ranges(cells, counts[cells.bins], most)
 
 
@@ -345,7 +345,7 @@ def test_rows_of_a_cluster_share_their_bucket(tmp_path):
 @pytest.mark.usefixtures("cut_small")
 def test_progress_counts_rows(large):
     told = []
-    with open_duckdb(large, **NAMED) as engine, followed_by(told.append):
+    with open_duckdb(large, **NAMED) as engine, progress_callback(told.append):
         engine.digest("x", marks_of(engine.survey))
         engine.reduce(lambda batch: (np.array([len(batch)]),), "counting")
     for what in ("sorting x", "counting"):

@@ -15,7 +15,7 @@ from postgres_tools import as_reader
 
 import scorereport as sr
 from scorereport.data.hashing import hash_file
-from scorereport.data.sources import describe
+from scorereport.data.sources import describe_source
 from scorereport.evaluation.engines.duck.engine import open_duckdb
 from scorereport.evaluation.engines.engine_choice import estimate_rows
 
@@ -105,7 +105,7 @@ def test_the_survey_is_the_same_wherever_rows_are(sources, expected, kind):
     with open_duckdb(source, **COLUMNS, table=table) as engine:
         survey = engine.survey
     assert survey.sha256 == sr.read_predictions(FRAME, **COLUMNS).sha256
-    assert survey.source == describe(source, table)
+    assert survey.source == describe_source(source, table)
     assert survey.file_sha256 == hash_file(source, table)
     assert replace(survey, source=expected.source, file_sha256="") == expected
 
@@ -115,14 +115,14 @@ def test_memory_reads_every_kind_of_source(sources, kind):
     source, table = sources[kind]
     p = sr.read_predictions(source, **COLUMNS, table=table)
     frame = sr.read_predictions(FRAME, **COLUMNS)
-    assert (p.sha256, p.row_flow, p.source) == (frame.sha256, frame.row_flow, describe(source, table))
+    assert (p.sha256, p.row_flow, p.source) == (frame.sha256, frame.row_flow, describe_source(source, table))
     assert p.file_sha256 == hash_file(source, table)
 
 
 def test_names_of_sources_tell_no_secrets(sources):
-    assert describe(sources["sqlite"][0], "loans") == "s.db: loans"
-    assert describe("postgresql://me:secret@host:5432/risk", "loans") == "risk: loans"
-    assert describe(sources["duckdb"][0], "loans") == "d.duckdb: loans"
+    assert describe_source(sources["sqlite"][0], "loans") == "s.db: loans"
+    assert describe_source("postgresql://me:secret@host:5432/risk", "loans") == "risk: loans"
+    assert describe_source(sources["duckdb"][0], "loans") == "d.duckdb: loans"
     with pytest.raises(sr.DataError) as refused:
         open_duckdb("nodialect://me:secret@host/risk", **COLUMNS, table="loans")
     assert "secret" not in str(refused.value)

@@ -151,7 +151,7 @@ def test_limits_are_read_with_their_units():
 def test_a_container_may_have_less_memory_than_its_machine(tmp_path, monkeypatch):
     machine = physical_memory()
     files = [tmp_path / "memory.max", tmp_path / "limit_in_bytes"]
-    monkeypatch.setattr("scorereport._utils.memory._OF_CONTAINERS", tuple(map(str, files)))
+    monkeypatch.setattr("scorereport._utils.memory._CONTAINER_LIMITS", tuple(map(str, files)))
     for texts, memory in ((("max\n", "300000000\n"), 300_000_000), (("200000000\n", "1" * 20), 200_000_000)):
         for file, text in zip(files, texts, strict=True):
             file.write_text(text)

@@ -13,18 +13,18 @@ from statsmodels.stats.proportion import proportion_confint
 
 import scorereport as sr
 from scorereport.configuration import parse_configuration
-from scorereport.configuration.judging import Light, judge
+from scorereport.configuration.judging import LimitVerdict, judge
 from scorereport.evaluation.engines import rare_case_intervals
-from scorereport.evaluation.engines.digest import KINDS, SCORED_AS
-from scorereport.evaluation.engines.engine_evaluation import digest_models, evaluate_rows
+from scorereport.evaluation.engines.digest import CASE_KINDS, SCORED_AS
+from scorereport.evaluation.engines.engine_evaluation import digest_models, evaluate_with_engine
 from scorereport.inference.panel import make_panel
-from scorereport.inference.rare_cases import FEW_CASES, WIDENED, Forecasts, RareOutcomes, RareSkill
+from scorereport.inference.rare_cases import FEW_CASES, WIDENED, RareOutcomes, RareSkill, WeightedForecasts
 from scorereport.results.evaluation import Evaluation
-from scorereport.results.model_records import Settings
+from scorereport.results.model_records import EvaluationSettings
 from scorereport.scores.ranking import roc_auc
 
 RNG = np.random.default_rng(29)
-SETTINGS = Settings(engine="duckdb")
+SETTINGS = EvaluationSettings(engine="duckdb")
 ENGINES = ("memory", "duckdb")
 
 
@@ -35,7 +35,7 @@ def evaluate(frame, engine="duckdb", **options):
 def digest(frame, *, seed=1, rows=7, settings=SETTINGS, **columns):
     """The evaluation from digests of small pieces."""
     predictions = sr.read_predictions(frame, outcome="y", forecasts=["m"], **columns)
-    parts = evaluate_rows(ArrayEngine(predictions, rows=rows, seed=seed), settings)
+    parts = evaluate_with_engine(ArrayEngine(predictions, rows=rows, seed=seed), settings)
     return Evaluation(settings=settings, **parts)
 
 
@@ -72,7 +72,7 @@ def test_rows_without_a_surprise_have_the_intervals_of_memory(doubt):
         brier = scores_of(digested)["brier"].interval
         assert bounds_of(brier) == (0, pytest.approx(1 - 0.025 ** (1 / 60), rel=1e-12))
         assert brier.method.endswith(WIDENED)
-    assert verdicts(digested, "brier = 0.02\nlog_loss = 0.1") == [Light.INCONCLUSIVE] * 2
+    assert verdicts(digested, "brier = 0.02\nlog_loss = 0.1") == [LimitVerdict.INCONCLUSIVE] * 2
 
 
 def tied(n):
@@ -106,7 +106,7 @@ def test_enough_cases_of_every_kind_need_no_sums_by_kind():
     frame = pd.DataFrame({"y": y, "m": np.where(side, 0.75, 0.25) + np.arange(n) / (8 * n)})
     predictions = sr.read_predictions(frame, outcome="y", forecasts=["m"])
     (model,) = digest_models(ArrayEngine(predictions, rows=10 * n), SETTINGS)
-    assert model.digest.kind_sums.shape == (len(model.measures), len(KINDS), len(SCORED_AS))
+    assert model.digest.kind_sums.shape == (len(model.measures), len(CASE_KINDS), len(SCORED_AS))
     assert np.isnan(model.digest.kind_sums).all()
     whole, cut = digest(frame, rows=10 * n), digest(frame, rows=7)
     for name, score in scores_of(whole).items():
@@ -136,9 +136,9 @@ def test_the_skill_of_a_large_group_is_bounded_as_from_its_rows():
         assert interval.upper >= asked[1] - 1e-3 * abs(asked[1] - value)
         assert interval.lower <= asked[0] + 1e-3 * abs(asked[0] - value)
         splits = rare_case_intervals._split_all(model, at)
-        exact = RareSkill(measure, value, Forecasts(p, np.ones(n)), *splits)
+        exact = RareSkill(measure, value, WeightedForecasts(p, np.ones(n)), *splits)
         cells = model.fit.mean_cells
-        near = RareSkill(measure, value, Forecasts(cells.x_min, cells.n.astype(float)), *splits)
+        near = RareSkill(measure, value, WeightedForecasts(cells.x_min, cells.n.astype(float)), *splits)
         assert near.bound(1.96, 0.95) == pytest.approx(exact.bound(1.96, 0.95), rel=1e-6)
 
 
@@ -248,7 +248,7 @@ def test_clusters_count_by_their_weight(resamples):
         expected = kish(chosen, frame["c"])
         assert ours <= expected + 1e-12
         assert ours == pytest.approx(expected, rel=0.02)
-    assert verdicts(digested, "brier = 0.5\nroc_auc = 0.3") == [Light.INCONCLUSIVE] * 2
+    assert verdicts(digested, "brier = 0.5\nroc_auc = 0.3") == [LimitVerdict.INCONCLUSIVE] * 2
 
 
 @pytest.mark.parametrize("sizes", [[50] * 6, [200, 30, 30, 20, 10]])
@@ -286,4 +286,4 @@ def test_clusters_are_counted_in_groups_without_intervals():
         assert found.sample.independent.unit == "cluster"
         assert 1 <= found.sample.independent.total <= 2
     limits = parse_configuration("[limits]\nbrier = 0.5\ngroups = true").limits
-    assert {found.verdict for found in judge(digested, limits) if found.group} == {Light.INCONCLUSIVE}
+    assert {found.verdict for found in judge(digested, limits) if found.group} == {LimitVerdict.INCONCLUSIVE}

@@ -11,7 +11,7 @@ from engine_tools import ArrayEngine
 
 import scorereport as sr
 from scorereport.evaluation.engines import engine_evaluation
-from scorereport.evaluation.engines.digest_plan import mark_model
+from scorereport.evaluation.engines.digest_plan import plan_model_digest
 from scorereport.results.evaluation import Evaluation
 
 
@@ -21,7 +21,7 @@ def evaluate_both(frame, *, seed=1, **columns):
     predictions = sr.read_predictions(frame, outcome="y", forecasts=names, **columns)
     memory = sr.evaluate(predictions, resamples=40)
     settings = replace(memory.settings, engine="duckdb")
-    parts = engine_evaluation.evaluate_rows(ArrayEngine(predictions, rows=200, seed=seed), settings)
+    parts = engine_evaluation.evaluate_with_engine(ArrayEngine(predictions, rows=200, seed=seed), settings)
     return memory, Evaluation(settings=settings, **parts)
 
 
@@ -106,9 +106,9 @@ def test_groups_of_other_weight_are_corrected_by_their_own():
 
 def test_forecasts_on_the_edges_of_bins_stay_in_their_bin(monkeypatch):
     def few(*args):
-        return replace(mark_model(*args), most_distinct=100)
+        return replace(plan_model_digest(*args), most_distinct=100)
 
-    monkeypatch.setattr(engine_evaluation, "mark_model", few)
+    monkeypatch.setattr(engine_evaluation, "plan_model_digest", few)
     rng, x, _ = make(6000)
     edges = np.arange(1, 10) / 10
     on_edge = rng.random(6000) < 0.3
@@ -122,9 +122,9 @@ def test_forecasts_on_the_edges_of_bins_stay_in_their_bin(monkeypatch):
 
 def test_weights_that_sum_to_one_have_the_quantiles_of_memory(monkeypatch):
     def few(*args):
-        return replace(mark_model(*args), most_distinct=100)
+        return replace(plan_model_digest(*args), most_distinct=100)
 
-    monkeypatch.setattr(engine_evaluation, "mark_model", few)
+    monkeypatch.setattr(engine_evaluation, "plan_model_digest", few)
     rng, x, y = make(3000)
     weight = rng.random(3000)
     frame = pd.DataFrame({"y": y, "model": x, "weight": weight / weight.sum()})

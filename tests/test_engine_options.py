@@ -12,7 +12,7 @@ import pytest
 
 from scorereport.cli.invocation import describe_command
 from scorereport.configuration import configuration_schema, parse_configuration
-from scorereport.data.addresses import is_address, opened
+from scorereport.data.addresses import is_command_address, open_command_source
 from scorereport.errors import DataError, ExitCode, ScoreReportError, UsageError
 from scorereport.evaluation import dispatch
 
@@ -140,7 +140,7 @@ def test_the_help_lists_all_kinds_of_sources(call):
     ],
 )
 def test_addresses_are_told_from_paths(text, expected):
-    assert is_address(text) is expected
+    assert is_command_address(text) is expected
 
 
 def test_variables_are_put_into_an_address_and_nowhere_else(call, asked, monkeypatch):
@@ -174,7 +174,7 @@ def test_what_goes_wrong_is_told_without_the_secret(monkeypatch, error):
     monkeypatch.setenv("LOANS_PASSWORD", "hunter22/x")
 
     def fail():
-        with opened("postgresql://me:${LOANS_PASSWORD}@host/loans") as address:
+        with open_command_source("postgresql://me:${LOANS_PASSWORD}@host/loans") as address:
             raise error(f"Nobody answers at {address} to hunter22/x")
 
     with pytest.raises(ScoreReportError) as told:
@@ -187,7 +187,7 @@ def test_what_goes_wrong_is_told_without_the_secret(monkeypatch, error):
 
 def test_a_path_hides_nothing():
     def fail():
-        with opened("p.csv") as path:
+        with open_command_source("p.csv") as path:
             raise ValueError(f"{path} as it is")
 
     with pytest.raises(ValueError, match=r"^p\.csv as it is$"):

@@ -15,37 +15,37 @@ from scipy.special import expit, logit
 import scorereport as sr
 from scorereport.cli.terminal import print_evaluation
 from scorereport.configuration import SECTION_NAMES, parse_configuration
-from scorereport.configuration.judging import Light, judge
+from scorereport.configuration.judging import LimitVerdict, judge
 from scorereport.configuration.periods import Period
 from scorereport.errors import UsageError
 from scorereport.evaluation.engines.digest_scores import score_digest
-from scorereport.evaluation.engines.engine_evaluation import digest_models, evaluate_rows
+from scorereport.evaluation.engines.engine_evaluation import digest_models, evaluate_with_engine
 from scorereport.evaluation.engines.protocol import MOST_DISTINCT
 from scorereport.evaluation.engines.tallies import tally_forecasts
 from scorereport.history.trend.drift import find_drift
 from scorereport.history.trend.snapshot import take_snapshot
-from scorereport.inference.mean_errors import NormalOrT
+from scorereport.inference.mean_errors import ErrorDistribution
 from scorereport.plots.fonts import covers
 from scorereport.reference.certification import decline
 from scorereport.report.assembly import describe_report
-from scorereport.report.conclusions import conclude, describe_method_line
+from scorereport.report.conclusions import describe_method_line, draw_conclusions
 from scorereport.report.methods.engines import ENGINE_CATALOGUE, SYMBOLS_OF_BUCKETS
-from scorereport.report.methods.methods_engines import describe_engine
+from scorereport.report.methods.methods_engines import list_engine_methods
 from scorereport.report.methods.sample_precision import describe_size
 from scorereport.report.notebook import render_notebook
 from scorereport.report.provenance import Provenance
-from scorereport.report.report_record import make_report
-from scorereport.report.sections.calibration_section import describe_calibration
-from scorereport.report.sections.checklist import describe_checklists
-from scorereport.report.sections.closing_sections import describe_provenance
-from scorereport.report.sections.methods_section import describe_methods
+from scorereport.report.report_record import build_report
+from scorereport.report.sections.calibration_section import describe_calibration_section
+from scorereport.report.sections.checklist import describe_checklists_section
+from scorereport.report.sections.closing_sections import describe_provenance_section
+from scorereport.report.sections.methods_section import describe_methods_section
 from scorereport.report.tables.group_tables import group_table
 from scorereport.report.tables.overview import describe_uncertainty
-from scorereport.report.tables.table import percents_text
+from scorereport.report.tables.table import percent_interval_text
 from scorereport.report.tables.tables_overview import evaluation_tables
 from scorereport.report.templates import render_html
 from scorereport.results.evaluation import Evaluation
-from scorereport.results.model_records import Settings
+from scorereport.results.model_records import EvaluationSettings
 
 TIME = "2026-11-15T07:30:12+00:00"
 TOO_LARGE = "R cannot hold rows that do not fit into memory."
@@ -98,14 +98,14 @@ def make_frame(rows=1500, seed=5):
 def evaluate(frame, *, engine="duckdb", settings=None, forecasts=("a", "b"), **columns):
     """What an engine that reads rows once makes of a frame."""
     predictions = sr.read_predictions(frame, outcome="y", forecasts=list(forecasts), **columns)
-    asked = replace(settings or Settings(cost_interval=(0.2, 0.6)), engine=engine)
-    parts = evaluate_rows(ArrayEngine(predictions), asked)
+    asked = replace(settings or EvaluationSettings(cost_interval=(0.2, 0.6)), engine=engine)
+    parts = evaluate_with_engine(ArrayEngine(predictions), asked)
     return Evaluation(settings=asked, software={"scorereport": "1", engine: "2"}, **parts)
 
 
 def report_on(evaluation, text="", *, certificate=None):
     configuration = parse_configuration(text) if text else None
-    return make_report(
+    return build_report(
         evaluation, Provenance(time=TIME), configuration=configuration, certificate=certificate
     )
 
@@ -132,7 +132,7 @@ def page(described):
 
 
 def entries_of(evaluation):
-    content = describe_methods(report_on(evaluation)).content
+    content = describe_methods_section(report_on(evaluation)).content
     methods = [method for family in content["families"] for method in family["methods"]]
     return {
         m["name"]: {key: text.replace("\N{NO-BREAK SPACE}", " ") for key, text in m.items()} for m in methods
@@ -280,7 +280,9 @@ def test_methods_name_the_engine_and_every_interval(evaluation):
     assert "Wilson interval of a rate" in entries
     assert {"Difference of scores or AUCs", "Difference of MCB or DSC"} <= entries.keys()
     assert entries["MCB and DSC less overfit, with intervals"]["formula"].startswith("C − O ± z se")
-    families = [family["title"] for family in describe_methods(report_on(evaluation)).content["families"]]
+    families = [
+        family["title"] for family in describe_methods_section(report_on(evaluation)).content["families"]
+    ]
     assert families[0] == "How the rows were read"
     assert "Subgroups" in families
 
@@ -292,7 +294,7 @@ def test_methods_of_clusters_sum_over_buckets(clustered):
     assert entries["Unreliability"]["formula"].startswith("χ² = dᵀV⁻¹d")
     assert "buckets of clusters" in entries["Calibration line"]["convention"]
     assert not any("band" in name for name in entries)
-    section = describe_methods(report_on(clustered))
+    section = describe_methods_section(report_on(clustered))
     assert "Intervals have the level 95 %." in section.content["conventions"]
     assert any("dealt out to buckets whole" in text for text in section.content["conventions"])
     assert_nothing_foreign(read_texts(dict(section.content)))
@@ -301,7 +303,7 @@ def test_methods_of_clusters_sum_over_buckets(clustered):
 def test_spark_is_told_as_spark(evaluation):
     spark = replace(evaluation, settings=replace(evaluation.settings, engine="spark"))
     assert "Rows sorted on a cluster (Spark)" in entries_of(spark)
-    provenance = describe_provenance(report_on(spark))
+    provenance = describe_provenance_section(report_on(spark))
     facts = {fact["label"]: fact["text"] for fact in provenance.content["facts"]}
     assert facts["Engine"] == "Spark, rows sorted on a cluster; nothing is drawn at random"
     assert "Seed" not in facts
@@ -311,24 +313,26 @@ def test_spark_is_told_as_spark(evaluation):
 def test_what_is_approximate_is_told_where_forecasts_are_many(evaluation):
     model = evaluation.models[0]
     many = replace(model, forecasts=replace(model.forecasts, n_distinct=MOST_DISTINCT + 1))
-    entry = next(describe_engine(replace(evaluation, models=(many,))))
+    entry = next(list_engine_methods(replace(evaluation, models=(many,))))
     assert "Of more than 65,536 distinct forecasts the density f in a continuous band" in entry["convention"]
     assert entry["convention"].endswith("is that of at least 16,384 cells of about equal count.")
 
 
 def test_bands_of_the_diagram_are_told_as_drawn(evaluation, clustered, page):
-    content = describe_calibration(report_on(evaluation)).content
+    content = describe_calibration_section(report_on(evaluation)).content
     assert content["has_band"]
     assert not content["has_outline"]
     assert "simultaneous confidence band, which is not drawn" in page
     assert "b: the diagonal leaves the 90 % simultaneous confidence band (honest)." in content["sentences"]
-    without = describe_calibration(report_on(clustered))
+    without = describe_calibration_section(report_on(clustered))
     assert without.content["why_no_band"].startswith("There are no bands here")
     assert without.parts["reliability"]["caption"].startswith("CORP reliability diagrams. Thick segments")
 
 
 def test_findings_judge_calibration_by_the_line(evaluation):
-    found = {f.text.partition(" ")[0]: f for f in conclude(report_on(evaluation)) if f.see == "reliability"}
+    found = {
+        f.text.partition(" ")[0]: f for f in draw_conclusions(report_on(evaluation)) if f.see == "reliability"
+    }
     calibrated, steep = found["a:"], found["There"]
     assert calibrated.text.startswith(
         "a: no evidence against slope and intercept of calibration (test of slope"
@@ -345,7 +349,7 @@ def test_findings_judge_calibration_by_the_line(evaluation):
 def test_findings_heed_the_band_where_the_line_sees_nothing(evaluation):
     first, second = evaluation.models
     bands = replace(evaluation, models=(replace(first, bands=second.bands),))
-    finding = next(f for f in conclude(report_on(bands)) if f.see == "reliability")
+    finding = next(f for f in draw_conclusions(report_on(bands)) if f.see == "reliability")
     assert ", but the diagonal leaves the 90 % simultaneous confidence band (honest)." in finding.text
     assert describe_method_line(evaluation).endswith("Rows are taken as independent, in time as well.")
     assert finding.tone == "open"
@@ -356,10 +360,10 @@ def test_findings_where_no_line_fits():
     report = report_on(
         evaluate(frame, forecasts=("a",)), "[limits]\ncalibration_slope = {min = 0.5, max = 2}"
     )
-    finding = next(f for f in conclude(report) if f.see == "reliability")
+    finding = next(f for f in draw_conclusions(report) if f.see == "reliability")
     assert finding.text.startswith("a: the test of slope and intercept cannot tell (miscalibration")
     (judgement,) = report.judgements
-    assert judgement.verdict is Light.INCONCLUSIVE
+    assert judgement.verdict is LimitVerdict.INCONCLUSIVE
     assert "cannot be judged" in judgement.sentence
     assert "exactly 0 or 1 and have infinite log-odds" in judgement.sentence
 
@@ -369,28 +373,30 @@ def test_limits_are_judged_as_before(evaluation):
     assert {j.measure for j in judgements} == {
         *("brier", "brier_miscalibration", "roc_auc_skill", "calibration_slope", "prevalence")
     }
-    assert all(j.verdict is Light.PASS and np.isfinite([j.lower, j.upper]).all() for j in judgements)
+    assert all(j.verdict is LimitVerdict.PASS and np.isfinite([j.lower, j.upper]).all() for j in judgements)
     assert {j.group for j in judgements} == {"", "site = north", "site = south"}
 
 
 def test_a_limit_on_the_line_needs_intervals():
-    none = evaluate(make_frame(300), settings=Settings(resamples=0))
+    none = evaluate(make_frame(300), settings=EvaluationSettings(resamples=0))
     with pytest.raises(UsageError, match=r"`limits\.calibration_slope` needs the calibration line"):
         report_on(none, "[limits]\ncalibration_slope = {min = 0.5, max = 2}")
 
 
 def test_a_report_without_intervals():
-    none = evaluate(make_frame(300), settings=Settings(resamples=0), group="site", engine="spark")
+    none = evaluate(make_frame(300), settings=EvaluationSettings(resamples=0), group="site", engine="spark")
     entries = entries_of(none)
     assert "Rows sorted on a cluster (Spark)" in entries
     assert not any("jackknife" in name for name in entries)
-    assert not any("random" in text for text in describe_methods(report_on(none)).content["conventions"])
+    assert not any(
+        "random" in text for text in describe_methods_section(report_on(none)).content["conventions"]
+    )
     assert describe_uncertainty(none) == ""
-    assert not describe_calibration(report_on(none)).content["why_no_band"]
+    assert not describe_calibration_section(report_on(none)).content["why_no_band"]
 
 
 def test_checklists_say_why_nothing_was_recalibrated(evaluation):
-    section = describe_checklists(report_on(evaluation, LIMITS), ["methods", "performance"])
+    section = describe_checklists_section(report_on(evaluation, LIMITS), ["methods", "performance"])
     lines = {line["number"]: line for line in section.content["lists"][1]["lines"]}
     assert lines["19"]["reason"] == (
         "the report has no section recalibration; it can be tried only on rows in memory"
@@ -417,7 +423,7 @@ def test_a_document_of_an_engine_is_read_back(evaluation, tmp_path):
     ids=["one outcome", "one forecast", "few rows", "many groups"],
 )
 def test_odd_data_make_a_page(frame):
-    odd = evaluate(frame, group="site", settings=Settings(smallest_group=2), positive=1)
+    odd = evaluate(frame, group="site", settings=EvaluationSettings(smallest_group=2), positive=1)
     described = describe_report(report_on(odd))
     assert_nothing_foreign(read_texts(described))
     assert render_html("report.html", described)
@@ -431,7 +437,7 @@ def test_an_audit_is_compared_without_predictions():
     }
     others = [name for name in SECTION_NAMES if name not in {"trend", "checklist"}]
     configuration = parse_configuration(f"[report]\nomit = {others}")
-    report = make_report(snapshots[1][0], Provenance(time=TIME), configuration=configuration, trend=trend)
+    report = build_report(snapshots[1][0], Provenance(time=TIME), configuration=configuration, trend=trend)
     told = render_html("report.html", describe_report(report))
     assert "Miscalibration is less the overfit of the fit, in closed form; of audits whose rows were" in told
     assert "by that of two estimates which" not in told
@@ -440,7 +446,7 @@ def test_an_audit_is_compared_without_predictions():
 def take_snapshot_of(month, seed):
     """An evaluation of 600 rows, as those of a month, and its snapshot."""
     frame = make_frame(600, seed)
-    audited = evaluate(frame, forecasts=("a",), settings=Settings())
+    audited = evaluate(frame, forecasts=("a",), settings=EvaluationSettings())
     engine = ArrayEngine(sr.read_predictions(frame, outcome="y", forecasts=["a"]))
     object.__setattr__(audited, "_tallies", tally_forecasts(engine))
     period = Period(label=f"2026-0{month}", start=f"2026-0{month}-01", end=f"2026-0{month + 1}-01")
@@ -455,7 +461,7 @@ def buckets():
     """Rows with their buckets, and the digests of both models."""
     frame = make_frame(700)
     engine = ArrayEngine(sr.read_predictions(frame, outcome="y", forecasts=["a", "b"]))
-    digests = digest_models(engine, replace(Settings(), engine="duckdb"))
+    digests = digest_models(engine, replace(EvaluationSettings(), engine="duckdb"))
     return frame, engine.bucket, digests
 
 
@@ -473,7 +479,7 @@ def test_formula_of_the_grouped_jackknife(buckets):
         "T ± z se, se² = (G − 1)/G Σ (T₋g − mean T₋g)²"
     )
     assert first.buckets.error(lambda without: without.mean("score", 0)) == pytest.approx(error, rel=1e-9)
-    assert first.buckets.law == NormalOrT(size - 1)
+    assert first.buckets.law == ErrorDistribution(size - 1)
     difference, _ = leave_one_out(score - (frame.b - frame.y).to_numpy() ** 2, bucket)
     other = second.buckets
     paired = first.buckets.error(lambda w: w.mean("score", 0) - other.without.mean("score", 0))
@@ -509,7 +515,7 @@ def test_formula_of_the_closed_overfit(buckets):
     assert known.overfit_resampled == known.overfit_closed == pytest.approx(overfit, rel=1e-9)
     assert known.standard_error == pytest.approx(error, rel=1e-9)
     assert known.corrected == pytest.approx(max(0, gain.mean() - overfit))
-    reach = NormalOrT(size - 1).critical_value(0.95) * error
+    reach = ErrorDistribution(size - 1).critical_value(0.95) * error
     assert known.upper == pytest.approx(gain.mean() - overfit + reach)
 
 
@@ -526,7 +532,7 @@ def test_intervals_of_very_many_rows_do_not_look_empty(evaluation):
     many = replace(
         evaluation, data=replace(evaluation.data, sample=replace(sample, prevalence_interval=narrow))
     )
-    assert percents_text(narrow) == "[39.97, 40.03]"
+    assert percent_interval_text(narrow) == "[39.97, 40.03]"
     assert "The prevalence is known to about ± 0.03 percentage points." in describe_size(many)
 
 
@@ -536,6 +542,8 @@ def test_an_area_is_told_with_as_many_decimals_as_its_interval_needs(evaluation)
     close = replace(area, value=0.83331, interval=replace(area.interval, lower=0.83312, upper=0.8334))
     told = replace(first, scores=replace(first.scores, scores=(*scores, close)))
     found = [
-        f.text for f in conclude(report_on(replace(evaluation, models=(told, *others)))) if f.see == "auc"
+        f.text
+        for f in draw_conclusions(report_on(replace(evaluation, models=(told, *others))))
+        if f.see == "auc"
     ]
     assert "a 0.8333 [0.8331, 0.8334]" in found[0]

@@ -17,12 +17,12 @@ from hypothesis.extra.numpy import arrays
 import scorereport as sr
 from scorereport.evaluation.engines import digest as digests
 from scorereport.evaluation.engines import engine_evaluation
-from scorereport.evaluation.engines.chunk_digest import digest_stretch
+from scorereport.evaluation.engines.chunk_digest import digest_chunk
 from scorereport.evaluation.engines.digest import SUMS
-from scorereport.evaluation.engines.digest_plan import cell_starts, mark_model
+from scorereport.evaluation.engines.digest_plan import cell_starts, plan_model_digest
 from scorereport.evaluation.engines.jackknife import spread_of_auc, sum_by_bucket
-from scorereport.evaluation.engines.protocol import BUCKETS, Before, Marks, Stretch
-from scorereport.evaluation.engines.stretches import compress, cut_at_ties, join
+from scorereport.evaluation.engines.protocol import BUCKETS, Chunk, CountsBelow, DigestPlan
+from scorereport.evaluation.engines.stretches import compress_chunk, cut_at_ties, join_chunks
 from scorereport.inference.losses import resolve_measure
 from scorereport.reliability.blocks import Blocks
 from scorereport.results.evaluation import Evaluation
@@ -33,7 +33,7 @@ SCORES = ("brier", "log_loss", "misclassification", "spherical")
 def stretch_of(x, y, bucket=None, weight=None):
     order = np.argsort(x, kind="stable")
     bucket = np.zeros(len(x), np.uint16) if bucket is None else bucket
-    return Stretch(
+    return Chunk(
         x=np.asarray(x, float)[order],
         y=np.asarray(y, bool)[order],
         bucket=bucket[order].astype(np.uint16),
@@ -44,17 +44,17 @@ def stretch_of(x, y, bucket=None, weight=None):
 def marks_of(stretch, **more):
     weight = np.ones(len(stretch), int) if stretch.weight is None else stretch.weight
     given = {"total": weight.sum().item(), "events": (weight * stretch.y).sum().item()}
-    return Marks(**given, measures=tuple((name, ()) for name in SCORES), **more)
+    return DigestPlan(**given, measures=tuple((name, ()) for name in SCORES), **more)
 
 
 def fold(pieces, marks):
     """Digest pieces one after the other, and add them up."""
-    total, before = None, Before()
+    total, before = None, CountsBelow()
     for piece in pieces:
-        found = digest_stretch(piece, marks, before)
+        found = digest_chunk(piece, marks, before)
         total = found if total is None else total + found
         n, events = found.blocks.n.sum().item(), found.blocks.events.sum().item()
-        before = Before(n=before.n + n, events=before.events + events)
+        before = CountsBelow(n=before.n + n, events=before.events + events)
     return total
 
 
@@ -79,8 +79,8 @@ def test_a_stream_is_cut_at_ties_without_losing_a_row(given, size, rows):
     pieces = list(cut_at_ties(cut(stretch, size), rows))
     for below, above in pairwise(pieces):
         assert below.x[-1] < above.x[0]
-    whole, again = compress(join(pieces)), compress(stretch)
-    for field in fields(Stretch):
+    whole, again = compress_chunk(join_chunks(pieces)), compress_chunk(stretch)
+    for field in fields(Chunk):
         np.testing.assert_array_equal(getattr(whole, field.name), getattr(again, field.name))
 
 
@@ -101,7 +101,7 @@ def test_a_tie_of_any_length_takes_no_more_than_two_rows_a_bucket():
 
 
 def test_fractional_weights_are_summed_too():
-    found = compress(stretch_of([0.1, 0.1, 0.1], [1, 1, 0], np.array([3, 3, 3]), [0.5, 0.25, 2.0]))
+    found = compress_chunk(stretch_of([0.1, 0.1, 0.1], [1, 1, 0], np.array([3, 3, 3]), [0.5, 0.25, 2.0]))
     assert found.weight.tolist() == [2.0, 0.75]
     assert found.y.tolist() == [False, True]
 
@@ -119,7 +119,7 @@ def test_however_rows_are_cut_the_digest_is_that_of_all_rows(given, size):
         heights=np.linspace(0, 2, 5),
         jumps=2,
     )
-    whole = digest_stretch(stretch, marks, Before())
+    whole = digest_chunk(stretch, marks, CountsBelow())
     parts = fold(cut_at_ties(cut(stretch, size), size), marks)
     assert parts.blocks.equals(whole.blocks)
     assert parts.distinct.equals(whole.distinct)
@@ -138,7 +138,7 @@ def test_however_rows_are_cut_the_digest_is_that_of_all_rows(given, size):
 @given(small_rows)
 def test_pairs_are_counted_exactly(given):
     stretch = stretch_of(*given)
-    digest = digest_stretch(stretch, marks_of(stretch), Before())
+    digest = digest_chunk(stretch, marks_of(stretch), CountsBelow())
     events, others = stretch.x[stretch.y], stretch.x[~stretch.y]
     by_hand = sum(2 * (e > o) + (e == o) for e in events for o in others)
     assert digest.pairs == by_hand
@@ -146,13 +146,13 @@ def test_pairs_are_counted_exactly(given):
 
 def test_pairs_beyond_64_bits_are_counted_exactly():
     n = 3_000_000_000
-    stretch = Stretch(
+    stretch = Chunk(
         x=np.array([0.2, 0.7]),
         y=np.array([False, True]),
         bucket=np.zeros(2, np.uint16),
         weight=np.array([n, n]),
     )
-    digest = digest_stretch(stretch, marks_of(stretch, buckets=1), Before())
+    digest = digest_chunk(stretch, marks_of(stretch, buckets=1), CountsBelow())
     assert digest.pairs == 2 * n * n > 2**63
 
 
@@ -162,7 +162,7 @@ def test_pairs_of_many_heavy_rows_are_counted_exactly(weight):
     x = rng.random(3000).round(2)
     y, counts = rng.random(3000) < x, rng.integers(weight // 2, weight, 3000)
     stretch = stretch_of(x, y, weight=counts)
-    whole = digest_stretch(stretch, marks_of(stretch, buckets=1), Before())
+    whole = digest_chunk(stretch, marks_of(stretch, buckets=1), CountsBelow())
     parts = fold(cut_at_ties(cut(stretch, 400), 400), marks_of(stretch, buckets=1))
     by_value = {}
     for forecast, event, times in zip(x.tolist(), y.tolist(), counts.tolist(), strict=True):
@@ -198,7 +198,7 @@ def test_sums_and_blocks_are_those_of_a_fit_in_memory(digits, buckets):
 
 def test_blocks_that_only_exact_arithmetic_tells_apart_survive_any_cut():
     n = 94_906_267  # two means that differ by less than a rounding error
-    stretch = Stretch(
+    stretch = Chunk(
         x=np.array([0.1, 0.1, 0.2, 0.2]),
         y=np.array([False, True, False, True]),
         bucket=np.zeros(4, np.uint16),
@@ -250,11 +250,11 @@ def evaluate_both(monkeypatch, most_distinct, **columns):
         memory = replace(memory, models=alone.models, comparisons=alone.comparisons)
 
     def few(*args):
-        return replace(mark_model(*args), most_distinct=most_distinct)
+        return replace(plan_model_digest(*args), most_distinct=most_distinct)
 
-    monkeypatch.setattr(engine_evaluation, "mark_model", few)
+    monkeypatch.setattr(engine_evaluation, "plan_model_digest", few)
     settings = replace(memory.settings, engine="duckdb")
-    parts = engine_evaluation.evaluate_rows(ArrayEngine(predictions, rows=500), settings)
+    parts = engine_evaluation.evaluate_with_engine(ArrayEngine(predictions, rows=500), settings)
     return memory, Evaluation(settings=settings, **parts)
 
 
@@ -398,7 +398,7 @@ def test_the_error_of_a_mean_is_that_of_the_buckets():
     y, bucket = rng.random(n) < x, rng.integers(0, BUCKETS, n)
     stretch = stretch_of(x, y, bucket)
     brier = resolve_measure("brier", {})
-    buckets = sum_by_bucket(digest_stretch(stretch, marks_of(stretch), Before()), [brier] * len(SCORES))
+    buckets = sum_by_bucket(digest_chunk(stretch, marks_of(stretch), CountsBelow()), [brier] * len(SCORES))
     loss = (x - y) ** 2
     by_rows = loss.std() / n**0.5
     assert buckets.error(lambda without: without.mean("score", 0)) == pytest.approx(by_rows, rel=0.15)
@@ -434,7 +434,7 @@ def test_jackknife_intervals_cover():
         x = rng.random(n)
         stretch = stretch_of(x, rng.random(n) < x, rng.integers(0, BUCKETS, n))
         marks = replace(marks_of(stretch), measures=(("brier", ()),))
-        buckets = sum_by_bucket(digest_stretch(stretch, marks, Before()), [brier])
+        buckets = sum_by_bucket(digest_chunk(stretch, marks, CountsBelow()), [brier])
         value = buckets.score.sum() / n
         reach = buckets.law.critical_value(0.9) * buckets.error(lambda without: without.mean("score", 0))
         missed += not value - reach <= 1 / 6 <= value + reach

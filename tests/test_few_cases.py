@@ -14,12 +14,12 @@ from scipy.stats import beta, binom, chi2, ncx2
 
 import scorereport as sr
 from scorereport.configuration import MEASURES, parse_configuration
-from scorereport.configuration.consistency import Asked, check_request
-from scorereport.configuration.judging import Light, judge
+from scorereport.configuration.consistency import RequestedEvaluation, check_request
+from scorereport.configuration.judging import LimitVerdict, judge
 from scorereport.configuration.limit_evidence import FEWEST_CASES, exact_bounds, find_evidence
 from scorereport.configuration.measure_limits import ModelKind
 from scorereport.errors import UsageError
-from scorereport.evaluation.engines.engine_evaluation import evaluate_rows
+from scorereport.evaluation.engines.engine_evaluation import evaluate_with_engine
 from scorereport.inference import bootstrap, component_intervals
 from scorereport.inference.few_values import (
     MOST_VALUES,
@@ -37,8 +37,8 @@ from scorereport.inference.rare_cases import (
     split_cases,
     widen,
 )
-from scorereport.reliability.sampling import Units
-from scorereport.results.model_records import IndependentCases, SampleSummary, Settings
+from scorereport.reliability.sampling import SamplingUnits
+from scorereport.results.model_records import EvaluationSettings, IndependentCases, SampleSummary
 
 RNG = np.random.default_rng(11)
 RARE = RNG.beta(1, 49, 30)
@@ -159,14 +159,14 @@ def test_repeated_rows_and_counts_have_the_same_reach(score):
 
 def test_effective_cases_of_weights_and_clusters():
     kind = np.array([1.0, 0, 0, 0, 0, 0])
-    weighted = Units(rows=6, weight=np.array([0.5, 1.5, 2.5, 0.5, 0.5, 1.5]))
+    weighted = SamplingUnits(rows=6, weight=np.array([0.5, 1.5, 2.5, 0.5, 0.5, 1.5]))
     kish = weighted.total**2 / (weighted.weight**2).sum()
     share, error = weighted.mean(kind), weighted.standard_error(kind)
     assert count_cases(share, error, weighted, 0.95) == pytest.approx(
         min(kish, share * (1 - share) / error**2)
     )
     assert count_cases(0.0, 0.0, weighted, 0.95) == pytest.approx(kish)
-    clusters = Units(rows=6, cluster=np.array([0, 0, 0, 1, 1, 2]))
+    clusters = SamplingUnits(rows=6, cluster=np.array([0, 0, 0, 1, 1, 2]))
     assert count_cases(0.0, 0.0, clusters, 0.95) == pytest.approx(6**2 / (3**2 + 2**2 + 1))  # Kish's number
     assert count_cases(0.2, 1e-9, clusters, 0.95) == 6
     assert count_cases(0.2, 0.5, clusters, 0.95) < 0.2 * 0.8 / 0.25
@@ -190,7 +190,11 @@ def test_a_class_that_was_hardly_observed_widens_the_interval():
         assert WIDENED in scores.score(name).interval.method
     assert scores.score("multiclass_brier").interval.upper > 0.1
     judgements = judge(found, limits_of("multiclass_brier = 0.9\nmacro_f1 = 0.01\naccuracy = 0.5"))
-    assert [j.verdict for j in judgements] == [Light.PASS, Light.PASS, Light.INCONCLUSIVE]
+    assert [j.verdict for j in judgements] == [
+        LimitVerdict.PASS,
+        LimitVerdict.PASS,
+        LimitVerdict.INCONCLUSIVE,
+    ]
     assert judgements[-1].sentence.endswith(
         ". Only 1 row of the rarest class: with fewer than 10 an interval does not settle a limit."
     )
@@ -204,7 +208,7 @@ def test_a_class_that_was_hardly_observed_widens_the_interval():
 
 def test_thirty_rows_without_an_event_do_not_pass():
     judgements = judge(evaluate(np.zeros(30), RARE), limits_of(LIMITS))
-    assert [j.verdict for j in judgements] == [Light.INCONCLUSIVE] * 3
+    assert [j.verdict for j in judgements] == [LimitVerdict.INCONCLUSIVE] * 3
     assert judgements[0].sentence.endswith(
         "]. There are no events: with fewer than 10 an interval does not settle a limit."
     )
@@ -213,7 +217,7 @@ def test_thirty_rows_without_an_event_do_not_pass():
 def test_three_perfect_rows_do_not_pass():
     found = evaluate([1, 0, 1], [1.0, 0.0, 1.0], smallest_group=1)
     judgements = judge(found, limits_of(LIMITS))
-    assert [j.verdict for j in judgements] == [Light.INCONCLUSIVE] * 3
+    assert [j.verdict for j in judgements] == [LimitVerdict.INCONCLUSIVE] * 3
     assert "Only 1 non-event: with fewer than 10" in judgements[0].sentence
 
 
@@ -243,7 +247,11 @@ def test_an_exact_bound_settles_a_limit_with_few_events():
     found = evaluate(y, p)
     text = "brier = 0.2\nmisclassification = 0.001\nprevalence = {max = 0.02}"
     passed, failed, rate = judge(found, limits_of(text))
-    assert [j.verdict for j in (passed, failed, rate)] == [Light.PASS, Light.FAIL, Light.PASS]
+    assert [j.verdict for j in (passed, failed, rate)] == [
+        LimitVerdict.PASS,
+        LimitVerdict.FAIL,
+        LimitVerdict.PASS,
+    ]
     lower, upper = exact_share(9 / 2000, 2000, 0.95)
     assert failed.sentence.endswith(
         "Only 9 events: with fewer than 10 only an exact bound settles a limit, and "
@@ -263,9 +271,9 @@ def test_an_exact_bound_is_needed_for_a_failure_as_well():
     (judgement,) = judge(found, limits_of("brier = 0.11"))
     lower, _ = exact_bounds(MEASURES["brier"], value, 30, 0.95)
     assert value > 0.11 > lower
-    assert judgement.verdict is Light.INCONCLUSIVE
+    assert judgement.verdict is LimitVerdict.INCONCLUSIVE
     (judgement,) = judge(found, limits_of(f"brier = {lower / 2}"))
-    assert judgement.verdict is Light.FAIL
+    assert judgement.verdict is LimitVerdict.FAIL
 
 
 @pytest.mark.parametrize(("mean", "n"), [(0.0, 30), (0.02, 30), (0.5, 12), (0.97, 400), (1.0, 3)])
@@ -310,7 +318,11 @@ def test_groups_are_judged_on_their_own_events():
     events = {g.label: g.sample.independent.events for g in found.groups}
     verdicts = {j.group: j.verdict for j in judge(found, limits_of("log_loss = 0.9\ngroups = true"))}
     assert events == {"few": 5, "many": 25}
-    assert verdicts == {"": Light.PASS, "site = few": Light.INCONCLUSIVE, "site = many": Light.PASS}
+    assert verdicts == {
+        "": LimitVerdict.PASS,
+        "site = few": LimitVerdict.INCONCLUSIVE,
+        "site = many": LimitVerdict.PASS,
+    }
 
 
 def test_clusters_with_events_are_counted():
@@ -322,7 +334,7 @@ def test_clusters_with_events_are_counted():
     assert independent.unit == "cluster"
     assert independent.events == pytest.approx(30**2 / (2 * 5**2 + 5 * 4**2))
     (judgement,) = judge(found, limits_of("log_loss = 0.9"))
-    assert judgement.verdict is Light.INCONCLUSIVE
+    assert judgement.verdict is LimitVerdict.INCONCLUSIVE
     assert judgement.sentence.endswith(
         ". The clusters with events count as 6.9 of equal size: with fewer than 10 an interval does not "
         "settle a limit."
@@ -335,7 +347,7 @@ def test_a_large_cluster_without_events_does_not_pass():
     found = evaluate(np.zeros(1000), RNG.uniform(0.005, 0.02, 1000), more={"c": cluster}, cluster="c")
     assert found.data.sample.independent.total == pytest.approx(1000**2 / (970**2 + 30))
     judged = judge(found, limits_of("brier = 0.15\nmisclassification = 0.15\nprevalence = {max = 0.15}"))
-    assert [judgement.verdict for judgement in judged] == 3 * [Light.INCONCLUSIVE]
+    assert [judgement.verdict for judgement in judged] == 3 * [LimitVerdict.INCONCLUSIVE]
     assert found.data.sample.prevalence_interval.upper > 0.7
 
 
@@ -357,9 +369,9 @@ def test_weights_that_vary_have_no_exact_bound():
     found = evaluate(y, p, more={"w": weight}, weight="w")
     assert found.data.sample.independent.events < FEWEST_CASES
     judged = judge(found, limits_of("misclassification = 0.2\nprevalence = {max = 0.2}"))
-    assert [judgement.verdict for judgement in judged] == 2 * [Light.INCONCLUSIVE]
+    assert [judgement.verdict for judgement in judged] == 2 * [LimitVerdict.INCONCLUSIVE]
     equal = evaluate(*make_events(9), more={"w": np.full(2000, 2.5)}, weight="w")
-    assert judge(equal, limits_of("misclassification = 0.2"))[0].verdict is Light.PASS
+    assert judge(equal, limits_of("misclassification = 0.2"))[0].verdict is LimitVerdict.PASS
 
 
 def test_an_exact_bound_is_not_narrower_than_the_interval():
@@ -368,8 +380,11 @@ def test_an_exact_bound_is_not_narrower_than_the_interval():
     wide = replace(number, interval=replace(number.interval, upper=0.9))
     scores = tuple(wide if score is number else score for score in found.models[0].scores.scores)
     model = replace(found.models[0], scores=replace(found.models[0].scores, scores=scores))
-    assert judge(found, limits_of("brier = 0.5"))[0].verdict is Light.PASS
-    assert judge(replace(found, models=(model,)), limits_of("brier = 0.5"))[0].verdict is Light.INCONCLUSIVE
+    assert judge(found, limits_of("brier = 0.5"))[0].verdict is LimitVerdict.PASS
+    assert (
+        judge(replace(found, models=(model,)), limits_of("brier = 0.5"))[0].verdict
+        is LimitVerdict.INCONCLUSIVE
+    )
 
 
 def test_weighted_events_count_by_kishs_number():
@@ -380,7 +395,7 @@ def test_weighted_events_count_by_kishs_number():
     kish = (2 * 50.5 + 28 * 0.5) ** 2 / (2 * 50.5**2 + 28 * 0.25)
     assert found.data.sample.independent.events == pytest.approx(kish)
     (judgement,) = judge(found, limits_of("log_loss = 0.9"))
-    assert judgement.verdict is Light.INCONCLUSIVE
+    assert judgement.verdict is LimitVerdict.INCONCLUSIVE
     assert ". Only 2.5 events (effective number of weighted rows): with fewer than 10" in judgement.sentence
 
 
@@ -407,7 +422,7 @@ def test_a_warning_limit_alone_is_open_with_few_events():
         judge(found, limits_of(f"{text}"))[0].verdict
         for text in ("log_loss = {warn = 0.9}", "brier = {warn = 0.9}", "misclassification = {warn = 0.0001}")
     ]
-    assert verdicts == [Light.INCONCLUSIVE, Light.PASS, Light.WARN]
+    assert verdicts == [LimitVerdict.INCONCLUSIVE, LimitVerdict.PASS, LimitVerdict.WARN]
 
 
 # ---- rows that were never in memory together ----
@@ -417,7 +432,7 @@ def digest(y, p, **columns):
     frame = pd.DataFrame({"y": np.asarray(y, dtype=int), "m": p, **columns})
     roles = {"weight": "w" if "w" in frame else None, "cluster": "c" if "c" in frame else None}
     predictions = sr.read_predictions(frame, outcome="y", forecasts=["m"], **roles)
-    return evaluate_rows(ArrayEngine(predictions), Settings(engine="duckdb"))
+    return evaluate_with_engine(ArrayEngine(predictions), EvaluationSettings(engine="duckdb"))
 
 
 @pytest.mark.parametrize("events", [0, 3, 30])
@@ -543,20 +558,20 @@ def test_few_forecasts_of_weighted_and_clustered_cases_count_by_effective_number
 @pytest.mark.parametrize(
     ("text", "verdict", "ending"),
     [
-        ("0.005", Light.PASS, "shown to be calibrated within 0.0050."),
-        ("{warn = 0.004, fail = 0.01}", Light.PASS, "shown to be calibrated within 0.0040."),
+        ("0.005", LimitVerdict.PASS, "shown to be calibrated within 0.0050."),
+        ("{warn = 0.004, fail = 0.01}", LimitVerdict.PASS, "shown to be calibrated within 0.0040."),
         (
             "{warn = 0.002, fail = 0.01}",
-            Light.WARN,
+            LimitVerdict.WARN,
             "shown to be calibrated within 0.0100, but not shown to be within the warning limit 0.0020.",
         ),
-        ("{warn = 0.002}", Light.WARN, "not shown to be within the warning limit 0.0020."),
+        ("{warn = 0.002}", LimitVerdict.WARN, "not shown to be within the warning limit 0.0020."),
         (
             "0.002",
-            Light.INCONCLUSIVE,
+            LimitVerdict.INCONCLUSIVE,
             "neither shown to be calibrated within 0.0020 nor to be miscalibrated by more.",
         ),
-        ("0.001", Light.FAIL, "shown to be miscalibrated by more than 0.0010."),
+        ("0.001", LimitVerdict.FAIL, "shown to be miscalibrated by more than 0.0010."),
     ],
 )
 @pytest.mark.parametrize("key", ["brier_miscalibration", "calibrated_within"])
@@ -614,7 +629,9 @@ def test_errors_name_a_shorthand_as_it_is_written(value, sentence):
 
 
 def test_a_shorthand_that_classes_do_not_have_is_named_as_it_is_written():
-    asked = Asked(models=["m"], kind=ModelKind.MULTICLASS, has_costs=False, has_line=True, has_groups=False)
+    asked = RequestedEvaluation(
+        models=["m"], kind=ModelKind.MULTICLASS, has_costs=False, has_line=True, has_groups=False
+    )
     sentence = (
         "configuration: `limits.calibrated_within` is for binary models, and these have several classes: "
         "did you mean `limits.multiclass_brier_miscalibration`?"

@@ -18,9 +18,9 @@ from matplotlib.figure import Figure
 
 import scorereport as sr
 from scorereport import plots
-from scorereport.plots.geometry import TOLERANCE, cut_line, flat_runs, simplify
-from scorereport.plots.style import look_of, styled
-from scorereport.plots.text import clean, shorten, text_width, wrap
+from scorereport.plots.geometry import PATH_TOLERANCE, cut_line, flat_runs, simplify
+from scorereport.plots.style import model_style, report_style
+from scorereport.plots.text import clean_text, shorten_text, text_width, wrap
 from scorereport.plots.zoom import UNIT, choose_window, window_ticks
 from scorereport.results.model_records import GroupResult
 
@@ -150,7 +150,7 @@ def reliability(name):
 def texts(figure):
     """All texts that are seen, with their boxes in points."""
     canvas = FigureCanvasAgg(figure)
-    with styled():
+    with report_style():
         figure.draw_without_rendering()
     found = figure.findobj(mpl.text.Text)
     scale = 72 / figure.dpi
@@ -375,7 +375,7 @@ def test_simplified_lines_stay_where_they_are():
         ]
     )
     away = [np.hypot(*(dense - point).T).min() * 200 for point in np.column_stack([x, y])[::40]]
-    assert max(away) < 1.5 * TOLERANCE + 0.05
+    assert max(away) < 1.5 * PATH_TOLERANCE + 0.05
 
 
 def test_flat_runs_are_level_and_wide_enough():
@@ -580,27 +580,27 @@ def test_colours_are_seen_on_paper_and_differ_in_grey():
             0.0722,
         ]
 
-    found = sorted(luminance(look_of(place).colour) for place in range(5))
+    found = sorted(luminance(model_style(place).colour) for place in range(5))
     assert 1.05 / (found[-1] + 0.05) > 3
     lightness = 116 * np.cbrt(found) - 16
     assert np.diff(lightness).min() > 5
-    assert len({(look_of(k).colour, look_of(k).dashes) for k in range(15)}) == 15
+    assert len({(model_style(k).colour, model_style(k).dashes) for k in range(15)}) == 15
 
 
 @pytest.mark.parametrize("text", [LONG, "W" * 120, "a b " * 30])
 def test_wrapped_names_fit_and_keep_their_ends(text):
-    with styled():
+    with report_style():
         lines = wrap(text, 100.0, lines=3)
         assert len(lines) <= 3
         assert all(text_width(line) <= 100 for line in lines)
-        short = shorten(text, 100.0)
+        short = shorten_text(text, 100.0)
         assert text_width(short) <= 100
         assert "…" in short
         assert (short[0], short[-1]) == (text[0], text.rstrip()[-1])
 
 
 def test_names_are_cleaned_of_what_cannot_be_drawn():
-    assert clean("two\nlines\u00ad and\ta tab \u200b模") == "two lines and a tab ‹U+6A21›"
+    assert clean_text("two\nlines\u00ad and\ta tab \u200b模") == "two lines and a tab ‹U+6A21›"
 
 
 def test_counts_beside_a_distribution_stay_clear_of_its_bars():

@@ -44,7 +44,7 @@ from scorereport.configuration import SECTION_NAMES, parse_configuration
 from scorereport.report.assembly import describe_report
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_output import write_pages
-from scorereport.report.report_record import make_report, read_report
+from scorereport.report.report_record import build_report, read_report
 from scorereport.report.templates import hash_templates, render_html
 
 FORMS = (".pdf", ".html", ".json")
@@ -534,7 +534,7 @@ def bare():
 
 def render(evaluation, configuration=""):
     told = parse_configuration(configuration, "x.toml") if configuration else None
-    report = make_report(evaluation, Provenance(time=TIME), configuration=told)
+    report = build_report(evaluation, Provenance(time=TIME), configuration=told)
     return render_html("report.html", describe_report(report))
 
 

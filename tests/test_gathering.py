@@ -25,12 +25,12 @@ import sqlalchemy as sa
 from postgres_tools import as_reader
 
 from scorereport.audit.databases import settings
-from scorereport.audit.databases.database_connection import explain
-from scorereport.audit.databases.database_rows import find_database
+from scorereport.audit.databases.database_connection import explain_database_error
+from scorereport.audit.databases.database_rows import find_source_database
 from scorereport.audit.databases.time_limits import TimeLimit
 from scorereport.audit.rows import loaded_rows, source_rows
-from scorereport.audit.rows.loaded_rows import gather
-from scorereport.audit.rows.source_files import find_file
+from scorereport.audit.rows.loaded_rows import load_rows
+from scorereport.audit.rows.source_files import find_source_file
 from scorereport.configuration import parse_configuration
 from scorereport.configuration.audit_tables import SourceTable, WindowTable
 from scorereport.configuration.periods import Period
@@ -57,7 +57,7 @@ def exactly(sentence):
 
 def take(folder, *, period=OCTOBER, column="t", zone=BERLIN, expand=lambda text, _: text, **given):
     source = {key: given.pop(key) for key in list(given) if key in SourceTable.__dataclass_fields__}
-    return gather(
+    return load_rows(
         SourceTable(**source),
         WindowTable(column=column),
         period,
@@ -129,23 +129,25 @@ def test_without_a_column_or_a_beginning_all_rows_are_taken(tmp_path):
 )
 def test_a_pattern_finds_its_file(tmp_path, pattern, name):
     path = write(tmp_path, name)
-    assert find_file(pattern, OCTOBER, tmp_path, newest="modified") == path
-    assert find_file(str(tmp_path / pattern), OCTOBER, tmp_path, newest="name") == path
+    assert find_source_file(pattern, OCTOBER, tmp_path, newest="modified") == path
+    assert find_source_file(str(tmp_path / pattern), OCTOBER, tmp_path, newest="name") == path
 
 
 def test_signs_in_the_label_of_a_period_are_no_pattern(tmp_path):
     write(tmp_path, "ab.csv")
     path = write(tmp_path, "a*.csv")
     odd = Period(label="a*", start="2026-10-01", end="2026-11-01")
-    assert find_file("{period}.csv", odd, tmp_path, newest="name") == path
+    assert find_source_file("{period}.csv", odd, tmp_path, newest="name") == path
 
 
 def test_the_newest_is_the_last_modified_or_the_last_by_name(tmp_path):
     for name, modified in (("s9.csv", 300), ("s10.csv", 100), ("s08.csv", 300), ("x/s1.csv", 200)):
         write(tmp_path, name, modified=modified)
-    found = {how: find_file("s*.csv", OCTOBER, tmp_path, newest=how).name for how in ("modified", "name")}
+    found = {
+        how: find_source_file("s*.csv", OCTOBER, tmp_path, newest=how).name for how in ("modified", "name")
+    }
     assert found == {"modified": "s9.csv", "name": "s10.csv"}
-    assert find_file("**/s*.csv", OCTOBER, tmp_path, newest="name").parent.name == "x"
+    assert find_source_file("**/s*.csv", OCTOBER, tmp_path, newest="name").parent.name == "x"
 
 
 def test_unfinished_and_hidden_files_and_folders_never_match(tmp_path):
@@ -154,7 +156,7 @@ def test_unfinished_and_hidden_files_and_folders_never_match(tmp_path):
         write(tmp_path, name, modified=200)
     (tmp_path / "s3.csv").mkdir()
     (tmp_path / "s4.csv").symlink_to(tmp_path / "gone.csv")
-    assert find_file("**/*s*", OCTOBER, tmp_path, newest="modified") == path
+    assert find_source_file("**/*s*", OCTOBER, tmp_path, newest="modified") == path
     told = (
         f"No file matches '.s2.csv', the `audit.source.file`, in {tmp_path}: only names that end in .csv, "
         ".csv.gz, .parquet count, and none that begins with a dot or is unfinished (.tmp, .part, ~), "
@@ -247,7 +249,7 @@ def test_a_file_that_goes_away_is_refused(tmp_path, monkeypatch):
         path.unlink(missing_ok=True)
         return path
 
-    monkeypatch.setattr(loaded_rows, "find_file", find_gone)
+    monkeypatch.setattr(loaded_rows, "find_source_file", find_gone)
     with pytest.raises(DataError, match=exactly("p.csv cannot be read: No such file or directory.")):
         take(tmp_path, file="p.csv")
 
@@ -818,7 +820,7 @@ def test_a_server_may_end_a_query_earlier(postgres_url):
 
 
 def test_a_server_that_cannot_be_reached_gives_nothing_away(postgres_url, monkeypatch):
-    monkeypatch.setattr(settings, "PATIENCE", 2)
+    monkeypatch.setattr(settings, "TIMEOUT_SECONDS", 2)
     good = sa.make_url(postgres_url)
     with socket.socket() as free, socket.socket() as mute:
         free.bind(("127.0.0.1", 0))
@@ -876,7 +878,7 @@ def test_a_file_of_sqlite_is_not_touched(tmp_path):
 
 
 def test_files_that_sqlite_cannot_read_are_refused(tmp_path, sqlite_url, monkeypatch):
-    monkeypatch.setattr(settings, "PATIENCE", 0.1)
+    monkeypatch.setattr(settings, "TIMEOUT_SECONDS", 0.1)
     (tmp_path / "p.db").write_bytes(b"y,m,t\n" * 1000)
     prefix = "The table scores on sqlite cannot be read:"
     told = f"{prefix} the file that `audit.source.database` names is none of SQLite."
@@ -920,7 +922,7 @@ def test_without_psycopg_the_way_out_is_told(monkeypatch):
 def test_nothing_of_the_address_is_in_the_representation(sqlite_url):
     fill(sqlite_url)
     source = SourceTable(database=sqlite_url, table="scores")
-    database = find_database(source, folder=Path(), zone=BERLIN, expand=lambda text, _: text)
+    database = find_source_database(source, folder=Path(), zone=BERLIN, expand=lambda text, _: text)
     assert "private" not in repr(database) + str(database)
 
 
@@ -928,4 +930,6 @@ def test_a_folder_that_may_not_be_written_is_told_from_a_query_that_writes():
     error = sqlite3.OperationalError("attempt to write a readonly database")
     error.sqlite_errorname = "SQLITE_READONLY_DIRECTORY"  # as SQLite calls it in WAL mode
     told = "SQLite needs to write beside the file, which is in WAL mode, and may not write in its folder."
-    assert explain(error, "table s on sqlite", "sqlite", TimeLimit(3600)).endswith(f"cannot be read: {told}")
+    assert explain_database_error(error, "table s on sqlite", "sqlite", TimeLimit(3600)).endswith(
+        f"cannot be read: {told}"
+    )

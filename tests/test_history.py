@@ -22,12 +22,12 @@ from sqlalchemy import text
 
 from scorereport._utils.clock import fixed_time
 from scorereport._utils.json_documents import dump
-from scorereport.configuration.judging import Judgement, Light
+from scorereport.configuration.judging import Judgement, LimitVerdict
 from scorereport.configuration.periods import Period
 from scorereport.errors import DataError, ScoreReportError, UsageError
 from scorereport.history import database, database_schema
-from scorereport.history.audit_record import BEGINNING, FiledFile, Record, Status
-from scorereport.history.chain_head import Head, advance_head, check_head, read_head
+from scorereport.history.audit_record import CHAIN_START, AuditStatus, Record, RecordedFile
+from scorereport.history.chain_head import ChainHead, advance_chain_head, check_chain_head, read_chain_head
 from scorereport.history.checking_anchors import find_anchor
 from scorereport.history.export import export_history
 from scorereport.history.store import AlreadyRecorded, open_history, open_unchecked
@@ -48,7 +48,7 @@ def make_draft(audit="claims", label="2026-10", **changes):
         "audit": audit,
         "period": Period(label=label, start="2026-10-01", end="2026-11-01"),
         "as_of": "2026-11-01",
-        "status": Status.PASS,
+        "status": AuditStatus.PASS,
         "exit_code": 0,
         "started": "2026-11-01T02:00:00+00:00",
         "finished": "2026-11-01T02:01:00+00:00",
@@ -110,7 +110,7 @@ def fill(url, place, count=5, audit="claims"):
     with open_history(url, head=place / "head") as history:
         for number in range(1, count + 1):
             content = f"report {number} of {audit}".encode()
-            filed = FiledFile(name=f"{audit}/{number}.pdf", sha256=sha256(content), size=len(content))
+            filed = RecordedFile(name=f"{audit}/{number}.pdf", sha256=sha256(content), size=len(content))
             (folder / f"{number}.pdf").write_bytes(content)
             packed = random.Random(number).randbytes(700).hex().encode()  # in several pages, as real ones are
             draft = make_draft(audit, f"period {number}", files=(filed,), reason="Ein Grüß Gott.")
@@ -165,9 +165,9 @@ def test_records_are_chained_and_read_back(url, place):
         documents = make_documents(b'{"a": 1}', b"[]")
         first = history.append(make_draft(snapshot=make_snapshot(make_draft())), documents)
         second = history.append(make_draft("loans"))
-        third = history.append(make_draft(attempt=2, status=Status.FAILED))
+        third = history.append(make_draft(attempt=2, status=AuditStatus.FAILED))
         assert [record.id for record in (first, second, third)] == [1, 2, 3]
-        assert [r.previous for r in (first, second, third)] == [BEGINNING, first.sha256, second.sha256]
+        assert [r.previous for r in (first, second, third)] == [CHAIN_START, first.sha256, second.sha256]
         assert first.documents == tuple(sorted(documents))
         assert [r.to_json() for r in history.records()] == [r.to_json() for r in (first, second, third)]
         assert history.bodies() == tuple(record.to_json() for record in (first, second, third))
@@ -180,7 +180,7 @@ def test_records_are_chained_and_read_back(url, place):
         assert history.names() == ("claims", "loans")
         assert history.next_attempt("claims", "2026-10") == 3
         assert history.next_attempt("claims", "2026-10", "retention") == 1
-        assert history.last() == Head(id=3, sha256=third.sha256)
+        assert history.last() == ChainHead(id=3, sha256=third.sha256)
         assert {history.document(name) for name in documents} == {b'{"a": 1}', b"[]"}
         newest = history.summaries(last=1)[0]
         assert (newest.audit, newest.status, newest.attempt, newest.sha256) == (
@@ -250,7 +250,7 @@ def assert_nothing_recorded(url, place, what):
             UsageError,
             match=rf"^The history .+ has not kept {what} as it was given, so nothing was recorded: a rule, a",
         ):
-            history.append(make_draft("lost", status=Status.FAILED), make_documents(b"lost", b"too"))
+            history.append(make_draft("lost", status=AuditStatus.FAILED), make_documents(b"lost", b"too"))
         assert history.last().id == len(history.records()) == 2
         assert (place / "head").read_bytes() == before
         with pytest.raises(UsageError, match=r"^There is no document "):
@@ -386,7 +386,7 @@ def test_eight_processes_make_a_history_and_append_at_once(url, place):
     numbers = run_processes([(url, head, f"audit {number}") for number in range(8)])
     assert sorted(numbers) == list(range(1, 9))
     assert_whole(url, place, 8)
-    assert read_head(head).id == 8
+    assert read_chain_head(head).id == 8
 
 
 def test_eight_processes_record_the_same_attempt_once(url, place):
@@ -399,7 +399,7 @@ def test_eight_threads_append_at_once(url, place):
     head = place / "head"
     with open_history(url, head=head) as history, ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: history.append(make_draft(f"audit {number}")), range(8)))
-        assert read_head(head) == history.last()
+        assert read_chain_head(head) == history.last()
     assert_whole(url, place, 8)
 
 
@@ -632,8 +632,8 @@ def test_the_head_advances_and_never_goes_back(file_url, place):
         first = history.append(make_draft())
         assert head.read_text(encoding="utf-8") == f"1 {first.sha256}\n"
         second = history.append(make_draft("loans"))
-        advance_head(head, Head(id=1, sha256=first.sha256), lambda _: second.sha256)
-        assert read_head(head) == Head(id=2, sha256=second.sha256)
+        advance_chain_head(head, ChainHead(id=1, sha256=first.sha256), lambda _: second.sha256)
+        assert read_chain_head(head) == ChainHead(id=2, sha256=second.sha256)
 
 
 def test_the_head_stays_as_proof_if_records_were_cut_off(file_url, place):
@@ -670,12 +670,12 @@ def test_the_head_does_not_pass_over_a_record_that_was_not_noted(file_url, place
             f"The file {place}/head was not written, for it lacks record 2, which was appended by no run "
             "that ended; the next run verifies it."
         ]
-        assert read_head(place / "head").id == 1
+        assert read_chain_head(place / "head").id == 1
         assert history.find_unnoted("") == [2, 3]
         history.note(history.get(3))
         assert history.find_unnoted("") == []
         history.append(make_draft("loans", "next"))
-        assert read_head(place / "head").id == 4
+        assert read_chain_head(place / "head").id == 4
 
 
 def test_the_head_of_one_machine_passes_over_records_of_others(postgres_url, place):
@@ -687,7 +687,7 @@ def test_the_head_of_one_machine_passes_over_records_of_others(postgres_url, pla
         assert history.find_unnoted("here") == []
         last = history.append(make_draft(label="next", home="here"))
         assert history.problems == []
-        assert read_head(place / "head") == Head(id=3, sha256=last.sha256)
+        assert read_chain_head(place / "head") == ChainHead(id=3, sha256=last.sha256)
 
 
 def test_a_head_behind_is_a_warning_and_one_that_is_none_is_found(file_url, place):
@@ -734,7 +734,7 @@ def test_a_head_on_another_machine_than_the_server_may_be_missing(postgres_url, 
 
 def test_a_history_that_its_head_does_not_know_is_refused(copied, file_url):
     with open_history(file_url, head=copied / "head") as history:
-        check_head(history)
+        check_chain_head(history)
     last = sha256(read_body(copied, 5).encode())
     whole = (copied / "history.db").read_bytes()
     beginning = (
@@ -758,7 +758,7 @@ def test_a_history_that_its_head_does_not_know_is_refused(copied, file_url):
 def assert_head_refused(url, place, beginning):
     with open_history(url, head=place / "head") as history:
         with pytest.raises(UsageError) as refusal:
-            check_head(history)
+            check_chain_head(history)
         assert str(refusal.value).startswith(beginning)
         assert str(refusal.value).endswith(f" remove the file {place}/head.")
 
@@ -767,9 +767,9 @@ def test_a_history_without_a_head_that_can_be_read_is_not_refused(copied, file_u
     for content in (b"nothing", None):
         (copied / "head").write_bytes(content) if content else (copied / "head").unlink()
         with open_history(file_url, head=copied / "head") as history:
-            check_head(history)
+            check_chain_head(history)
     with open_history(file_url) as history:
-        check_head(history)
+        check_chain_head(history)
 
 
 # Tampering
@@ -1093,7 +1093,7 @@ def render_results(last_id, last_sha256):
 
 def append_report(history, label, last=None):
     """An audit whose report names the last record, as real ones do."""
-    last = last or history.last() or Head(id=0, sha256="")
+    last = last or history.last() or ChainHead(id=0, sha256="")
     results = render_results(last.id, last.sha256).encode()
     draft = make_draft(label=label, results_sha256=sha256(results))
     return history.append(draft, make_documents(results))
@@ -1109,7 +1109,7 @@ def reported(file_url, place):
 
 
 def test_what_a_report_says_of_the_history_is_found_at_its_end():
-    expected = Head(id=12, sha256="ab" * 32)
+    expected = ChainHead(id=12, sha256="ab" * 32)
     document = render_results(12, "ab" * 32)
     assert [field.name for field in fields(Trend)][-2:] == ["last_id", "last_sha256"]
     assert fields(Report)[-1].name == "trend"
@@ -1164,7 +1164,7 @@ def test_a_report_cannot_name_its_own_record_or_a_later_one(file_url, place, num
     with open_history(file_url, head=place / "head") as history:
         history.append(make_draft("loans"))
         history.append(make_draft("loans", "next"))
-        append_report(history, "forged", Head(id=number, sha256="a" * 64))
+        append_report(history, "forged", ChainHead(id=number, sha256="a" * 64))
         history.append(make_draft("loans", "last"))
     (finding,) = verify(file_url, place).findings
     assert (finding.kind, finding.subject) == ("changed", "record 3")
@@ -1179,7 +1179,7 @@ def test_a_report_may_name_any_earlier_record(file_url, place):
     with open_history(file_url, head=place / "head") as history:
         first = append_report(history, "first")
         for label in ("second", "third"):
-            append_report(history, label, Head(id=1, sha256=first.sha256))
+            append_report(history, label, ChainHead(id=1, sha256=first.sha256))
     assert_whole(file_url, place, 3)
 
 
@@ -1333,7 +1333,7 @@ def test_files_that_are_not_as_recorded_are_named(copied, file_url):
 
 def test_a_run_without_files_lays_claim_to_no_folder(file_url, place):
     with open_history(file_url) as history:
-        history.append(make_draft("reports", status=Status.FAILED))
+        history.append(make_draft("reports", status=AuditStatus.FAILED))
     (place / "reports" / "reports").mkdir(parents=True)
     (place / "reports" / "reports" / "notes.txt").touch()
     assert verify(file_url, place).findings == ()
@@ -1356,8 +1356,8 @@ def append_removal(place, removed, *, table="days = 30\nkeep = 2", ran=True, kep
     given = {"attempt": 0, "started": LATER, "finished": LATER, "configuration_sha256": sha256(content)}
     with open_history(f"sqlite:///{place}/history.db", head=place / "head") as history:
         if ran:
-            history.append(make_draft(status=Status.FAILED, **given), documents)
-        removal = make_draft(kind="retention", removed=removed, status=Status.DONE)
+            history.append(make_draft(status=AuditStatus.FAILED, **given), documents)
+        removal = make_draft(kind="retention", removed=removed, status=AuditStatus.DONE)
         return history.append(replace(removal, **given | changes), documents)
 
 
@@ -1528,7 +1528,7 @@ def test_each_machine_that_shares_a_server_keeps_files_of_its_own(copied, file_u
 
 
 def test_names_that_leave_the_folder_are_named(copied, file_url):
-    filed = FiledFile(name="../../etc/passwd", sha256="0" * 64, size=1)
+    filed = RecordedFile(name="../../etc/passwd", sha256="0" * 64, size=1)
     with open_history(file_url, head=copied / "head") as history:
         history.append(make_draft(files=(filed,)))
     assert find_subjects(verify(file_url, copied)) == {("changed", "file ../../etc/passwd")}
@@ -1536,7 +1536,7 @@ def test_names_that_leave_the_folder_are_named(copied, file_url):
 
 def test_files_of_a_run_during_the_verification_are_no_strangers(copied, file_url):
     content = b"report of now"
-    filed = FiledFile(name="claims/now.pdf", sha256=sha256(content), size=len(content))
+    filed = RecordedFile(name="claims/now.pdf", sha256=sha256(content), size=len(content))
     calls = []
 
     def find_folder(_):
@@ -1584,14 +1584,14 @@ def test_numbers_are_exported_without_formulas(file_url, place, tmp_path):
         warn_upper=0.3,
         fail_lower=None,
         fail_upper=None,
-        verdict=Light.PASS,
+        verdict=LimitVerdict.PASS,
         sentence="Good.",
     )
     with open_history(file_url) as history:
         record = history.append(
             replace(draft, snapshot=make_snapshot(draft, model="@model"), judgements=(judgement,))
         )
-        history.append(make_draft("failed", status=Status.FAILED))
+        history.append(make_draft("failed", status=AuditStatus.FAILED))
         history.append(make_draft("removal", kind="retention"))
     content = export(file_url, place, tmp_path / "numbers.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(io.StringIO(content)))

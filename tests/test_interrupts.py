@@ -17,8 +17,8 @@ import pytest
 from audit_tools import make_scored, write_audit
 
 from scorereport._utils import scorereport_files
-from scorereport._utils.processes import Stopped, check_not_stopped, stopped_by_signals, undisturbed
-from scorereport._utils.progress import report, steps
+from scorereport._utils.processes import Stopped, check_not_stopped, signals_deferred, stopped_by_signals
+from scorereport._utils.progress import report_progress, steps
 from scorereport._utils.scorereport_files import write_together
 from scorereport.audit import audit_report
 from scorereport.audit.run import run_audit
@@ -89,8 +89,8 @@ def test_what_must_not_be_disturbed_is_done_first():
     done = []
 
     def work():
-        with stopped_by_signals(), undisturbed():
-            with undisturbed():
+        with stopped_by_signals(), signals_deferred():
+            with signals_deferred():
                 raise_signals(TERMINATE)
                 done.append("inner")
             done.append("outer")
@@ -101,7 +101,7 @@ def test_what_must_not_be_disturbed_is_done_first():
 
 
 def test_where_nobody_listens_nothing_changes():
-    with undisturbed():
+    with signals_deferred():
         check_not_stopped()
     ran = []
     thread = Thread(target=lambda: ran.append(_run_in_block()))
@@ -111,7 +111,7 @@ def test_where_nobody_listens_nothing_changes():
 
 
 def _run_in_block():
-    with stopped_by_signals(), undisturbed():
+    with stopped_by_signals(), signals_deferred():
         return "ran"
 
 
@@ -143,7 +143,7 @@ def test_a_swallowed_signal_ends_the_work_with_the_next_step(tmp_path, what):
             if what == "steps":
                 went_on.extend(steps([1, 2, 3], 3, "walking"))
             elif what == "report":
-                report("sorting", 1, 2)
+                report_progress("sorting", 1, 2)
             else:
                 write_together({tmp_path / "report.html": b"broken"})
 

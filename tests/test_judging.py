@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 import scorereport as sr
 from scorereport.configuration import MEASURES, Bounds, ModelKind, parse_configuration
 from scorereport.configuration.judging import (
-    Light,
-    count_lights,
-    describe_numbers,
+    LimitVerdict,
+    count_limit_verdicts,
     describe_unjudged,
-    exit_code,
-    find_light,
+    find_verdict,
+    find_worst_verdict,
+    format_judgement,
     judge,
-    worst,
+    verdict_exit_code,
 )
 from scorereport.errors import ExitCode
 
-ORDER = list(Light)
+ORDER = list(LimitVerdict)
 UPPER = Bounds(warn_upper=0.2, fail_upper=0.3)
 #: Numbers with intervals that have no limits; kappa is its own skill.
 UNJUDGED = ["uncertainty", "share", ("quadratic_weighted_kappa", "skill")]
@@ -72,33 +72,38 @@ def judge_one(evaluation, text):
 @pytest.mark.parametrize(
     ("lower", "upper", "bounds", "light"),
     [
-        (0.1, 0.19, UPPER, Light.PASS),
-        (0.1, 0.2, UPPER, Light.PASS),  # ends on the limit, on its good side
-        (0.1, 0.21, UPPER, Light.WARN),
-        (0.2, 0.21, UPPER, Light.WARN),
-        (0.25, 0.3, UPPER, Light.WARN),
-        (0.25, 0.31, UPPER, Light.INCONCLUSIVE),
-        (0.3, 0.31, UPPER, Light.INCONCLUSIVE),  # begins on the limit and reaches beyond
-        (0.31, 0.32, UPPER, Light.FAIL),
-        (0.3, 0.3, UPPER, Light.WARN),
-        (0.3, 0.3, Bounds(fail_upper=0.3), Light.PASS),  # a number on the only limit meets it
-        (0.3, 0.3, Bounds(fail_lower=0.3), Light.PASS),
-        (0.1, 0.9, Bounds(warn_upper=0.05), Light.WARN),  # without a fail limit nothing fails
-        (0.8, 0.9, Bounds(fail_lower=0.7, warn_lower=0.75), Light.PASS),
-        (0.72, 0.9, Bounds(fail_lower=0.7, warn_lower=0.75), Light.WARN),
-        (0.69, 0.9, Bounds(fail_lower=0.7, warn_lower=0.75), Light.INCONCLUSIVE),
-        (0.6, 0.69, Bounds(fail_lower=0.7, warn_lower=0.75), Light.FAIL),
-        (0.9, 1.1, Bounds(fail_lower=0.8, fail_upper=1.2), Light.PASS),
-        (0.7, 1.3, Bounds(fail_lower=0.8, fail_upper=1.2), Light.INCONCLUSIVE),
-        (0.7, 0.79, Bounds(fail_lower=0.8, fail_upper=1.2), Light.FAIL),
-        (1.21, 9.0, Bounds(fail_lower=0.8, fail_upper=1.2), Light.FAIL),
-        (0.85, 1.0, Bounds(fail_lower=0.8, fail_upper=1.2, warn_lower=0.9, warn_upper=1.1), Light.WARN),
-        (math.inf, math.inf, UPPER, Light.FAIL),
-        (-math.inf, math.inf, UPPER, Light.INCONCLUSIVE),
+        (0.1, 0.19, UPPER, LimitVerdict.PASS),
+        (0.1, 0.2, UPPER, LimitVerdict.PASS),  # ends on the limit, on its good side
+        (0.1, 0.21, UPPER, LimitVerdict.WARN),
+        (0.2, 0.21, UPPER, LimitVerdict.WARN),
+        (0.25, 0.3, UPPER, LimitVerdict.WARN),
+        (0.25, 0.31, UPPER, LimitVerdict.INCONCLUSIVE),
+        (0.3, 0.31, UPPER, LimitVerdict.INCONCLUSIVE),  # begins on the limit and reaches beyond
+        (0.31, 0.32, UPPER, LimitVerdict.FAIL),
+        (0.3, 0.3, UPPER, LimitVerdict.WARN),
+        (0.3, 0.3, Bounds(fail_upper=0.3), LimitVerdict.PASS),  # a number on the only limit meets it
+        (0.3, 0.3, Bounds(fail_lower=0.3), LimitVerdict.PASS),
+        (0.1, 0.9, Bounds(warn_upper=0.05), LimitVerdict.WARN),  # without a fail limit nothing fails
+        (0.8, 0.9, Bounds(fail_lower=0.7, warn_lower=0.75), LimitVerdict.PASS),
+        (0.72, 0.9, Bounds(fail_lower=0.7, warn_lower=0.75), LimitVerdict.WARN),
+        (0.69, 0.9, Bounds(fail_lower=0.7, warn_lower=0.75), LimitVerdict.INCONCLUSIVE),
+        (0.6, 0.69, Bounds(fail_lower=0.7, warn_lower=0.75), LimitVerdict.FAIL),
+        (0.9, 1.1, Bounds(fail_lower=0.8, fail_upper=1.2), LimitVerdict.PASS),
+        (0.7, 1.3, Bounds(fail_lower=0.8, fail_upper=1.2), LimitVerdict.INCONCLUSIVE),
+        (0.7, 0.79, Bounds(fail_lower=0.8, fail_upper=1.2), LimitVerdict.FAIL),
+        (1.21, 9.0, Bounds(fail_lower=0.8, fail_upper=1.2), LimitVerdict.FAIL),
+        (
+            0.85,
+            1.0,
+            Bounds(fail_lower=0.8, fail_upper=1.2, warn_lower=0.9, warn_upper=1.1),
+            LimitVerdict.WARN,
+        ),
+        (math.inf, math.inf, UPPER, LimitVerdict.FAIL),
+        (-math.inf, math.inf, UPPER, LimitVerdict.INCONCLUSIVE),
     ],
 )
 def test_the_rule(lower, upper, bounds, light):
-    assert find_light(lower, upper, bounds) is light
+    assert find_verdict(lower, upper, bounds) is light
 
 
 numbers = st.integers(-20, 20)  # so that ends and limits often touch
@@ -128,14 +133,14 @@ def mirror(bounds):
 
 @given(numbers, widths, widths, one_sided_bounds())
 def test_a_shift_towards_worse_never_improves_the_verdict(lower, width, shift, bounds):
-    before = find_light(lower, lower + width, bounds)
-    after = find_light(lower + shift, lower + width + shift, bounds)
+    before = find_verdict(lower, lower + width, bounds)
+    after = find_verdict(lower + shift, lower + width + shift, bounds)
     assert ORDER.index(after) >= ORDER.index(before)
 
 
 @given(numbers, widths, one_sided_bounds())
 def test_the_verdict_does_not_depend_on_the_direction(lower, width, bounds):
-    assert find_light(lower, lower + width, bounds) is find_light(-lower - width, -lower, mirror(bounds))
+    assert find_verdict(lower, lower + width, bounds) is find_verdict(-lower - width, -lower, mirror(bounds))
 
 
 @given(numbers, widths, one_sided_bounds(), widths)
@@ -144,7 +149,7 @@ def test_a_stricter_limit_never_improves_the_verdict(lower, width, bounds, by):
         fail_upper=None if bounds.fail_upper is None else bounds.fail_upper - by,
         warn_upper=None if bounds.warn_upper is None else bounds.warn_upper - by,
     )
-    lights = [find_light(lower, lower + width, each) for each in (bounds, stricter)]
+    lights = [find_verdict(lower, lower + width, each) for each in (bounds, stricter)]
     assert ORDER.index(lights[1]) >= ORDER.index(lights[0])
 
 
@@ -154,16 +159,16 @@ def test_two_sides_are_as_bad_as_the_worse_of_them(lower, width, floor, room, bo
     lower_side = Bounds(fail_lower=floor)
     both = Bounds(fail_lower=floor, fail_upper=floor + room)
     ends = (lower, lower + width)
-    sides = [find_light(*ends, side) for side in (upper_side, lower_side)]
-    assert find_light(*ends, both) is max(sides, key=ORDER.index)
+    sides = [find_verdict(*ends, side) for side in (upper_side, lower_side)]
+    assert find_verdict(*ends, both) is max(sides, key=ORDER.index)
 
 
 @given(numbers, widths, one_sided_bounds())
 def test_only_an_interval_on_both_sides_is_inconclusive(lower, width, bounds):
-    light = find_light(lower, lower + width, bounds)
+    light = find_verdict(lower, lower + width, bounds)
     fail = bounds.fail_upper
     holds_both_sides = fail is not None and lower <= fail < lower + width
-    assert (light is Light.INCONCLUSIVE) == holds_both_sides
+    assert (light is LimitVerdict.INCONCLUSIVE) == holds_both_sides
 
 
 def limit_all(kind):
@@ -260,51 +265,51 @@ def with_brier(evaluation, value, lower, upper, name="brier"):
     [
         (
             "brier = 0.21",
-            Light.PASS,
+            LimitVerdict.PASS,
             "Brier score of exact: 0.1991, interval [0.1950, 0.2031], lies below the limit 0.2100.",
         ),
         (
             "brier = {warn = 0.205, fail = 0.21}",
-            Light.PASS,
+            LimitVerdict.PASS,
             "Brier score of exact: 0.1991, interval [0.1950, 0.2031], lies below the warning limit 0.2050.",
         ),
         (
             "brier = 0.2031",
-            Light.PASS,
+            LimitVerdict.PASS,
             "Brier score of exact: 0.1991, interval [0.1950, 0.2031], lies at or below the limit 0.2031.",
         ),
         (
             "brier = {warn = 0.2, fail = 0.21}",
-            Light.WARN,
+            LimitVerdict.WARN,
             "Brier score of exact: 0.1991, interval [0.1950, 0.2031], lies below the limit 0.2100, but not "
             "wholly below the warning limit 0.2000.",
         ),
         (
             "brier = {warn = 0.19, fail = 0.21}",
-            Light.WARN,
+            LimitVerdict.WARN,
             "Brier score of exact: 0.1991, interval [0.1950, 0.2031], lies below the limit 0.2100, but above "
             "the warning limit 0.1900.",
         ),
         (
             "brier = {warn = 0.2}",
-            Light.WARN,
+            LimitVerdict.WARN,
             "Brier score of exact: 0.1991, interval [0.1950, 0.2031], lies not wholly below the warning "
             "limit 0.2000.",
         ),
         (
             "brier = 0.2",
-            Light.INCONCLUSIVE,
+            LimitVerdict.INCONCLUSIVE,
             "Brier score of exact: 0.1991, interval [0.1950, 0.2031], cannot be told from the limit 0.2000: "
             "it lies inside the interval.",
         ),
         (
             "brier = 0.19",
-            Light.FAIL,
+            LimitVerdict.FAIL,
             "Brier score of exact: 0.1991, interval [0.1950, 0.2031], lies above the limit 0.1900.",
         ),
         (
             "brier = 0.2031001",
-            Light.PASS,
+            LimitVerdict.PASS,
             "Brier score of exact: 0.1991000, interval [0.1950000, 0.2031000], lies below the limit "
             "0.2031001.",
         ),
@@ -318,54 +323,54 @@ def test_sentences_of_a_score(evaluation, text, verdict, sentence):
 @pytest.mark.parametrize(
     ("text", "verdict", "ending"),
     [
-        ("{min = 0.8, max = 1.2}", Light.PASS, "lies between the limits 0.800 and 1.200."),
-        ("{min = 0.8}", Light.PASS, "lies above the limit 0.800."),
-        ("{max = 1.2}", Light.PASS, "lies below the limit 1.200."),
+        ("{min = 0.8, max = 1.2}", LimitVerdict.PASS, "lies between the limits 0.800 and 1.200."),
+        ("{min = 0.8}", LimitVerdict.PASS, "lies above the limit 0.800."),
+        ("{max = 1.2}", LimitVerdict.PASS, "lies below the limit 1.200."),
         (
             "{min = 0.8, warn_max = 1.2}",
-            Light.PASS,
+            LimitVerdict.PASS,
             "lies above the limit 0.800 and below the warning limit 1.200.",
         ),
         (
             "{min = 0.8, max = 1.2, warn_min = 0.85, warn_max = 1.1}",
-            Light.PASS,
+            LimitVerdict.PASS,
             "lies between the warning limits 0.850 and 1.100.",
         ),
         (
             "{min = 0.8, max = 1.2, warn_min = 0.95, warn_max = 1.1}",
-            Light.WARN,
+            LimitVerdict.WARN,
             "lies between the limits 0.800 and 1.200, but not wholly between the warning limits 0.950 and "
             "1.100.",
         ),
         (
             "{min = 0.8, warn_min = 1.1}",
-            Light.WARN,
+            LimitVerdict.WARN,
             "lies above the limit 0.800, but below the warning limit 1.100.",
         ),
         (
             "{min = 0.95, max = 1.2}",
-            Light.INCONCLUSIVE,
+            LimitVerdict.INCONCLUSIVE,
             "cannot be told from the limit 0.950: it lies inside the interval.",
         ),
         (
             "{min = 0.95, max = 1.0}",
-            Light.INCONCLUSIVE,
+            LimitVerdict.INCONCLUSIVE,
             "cannot be told from the limits 0.950 and 1.000: both lie inside the interval.",
         ),
         (
             "{min = 0.9, max = 1.0}",  # the interval begins on a limit, which is met
-            Light.INCONCLUSIVE,
+            LimitVerdict.INCONCLUSIVE,
             "cannot be told from the limit 1.000: it lies inside the interval.",
         ),
         (
             "{min = 0.95, max = 1.05}",
-            Light.INCONCLUSIVE,
+            LimitVerdict.INCONCLUSIVE,
             "cannot be told from the limit 0.950: it lies inside the interval.",
         ),
-        ("{warn_max = 0.9}", Light.WARN, "lies not wholly below the warning limit 0.900."),
-        ("{warn_min = 1.05}", Light.WARN, "lies not wholly above the warning limit 1.050."),
-        ("{min = 1.1, max = 1.2}", Light.FAIL, "lies below the limit 1.100."),
-        ("{max = 0.8}", Light.FAIL, "lies above the limit 0.800."),
+        ("{warn_max = 0.9}", LimitVerdict.WARN, "lies not wholly below the warning limit 0.900."),
+        ("{warn_min = 1.05}", LimitVerdict.WARN, "lies not wholly above the warning limit 1.050."),
+        ("{min = 1.1, max = 1.2}", LimitVerdict.FAIL, "lies below the limit 1.100."),
+        ("{max = 0.8}", LimitVerdict.FAIL, "lies above the limit 0.800."),
     ],
 )
 def test_sentences_of_a_measure_with_two_sides(evaluation, text, verdict, ending):
@@ -388,7 +393,7 @@ def test_components_are_judged_on_the_interval_of_the_true_one(evaluation):
     assert judgement.upper == part.upper
     assert " as measured, 95 % interval of the true MCB [" in judgement.sentence
     limit = (part.upper + part.value) / 2 if part.value > part.upper else part.upper
-    assert judge(evaluation, limits_of(f"brier_miscalibration = {limit}"))[0].verdict is Light.PASS
+    assert judge(evaluation, limits_of(f"brier_miscalibration = {limit}"))[0].verdict is LimitVerdict.PASS
 
 
 def test_shares_are_told_in_percent(evaluation):
@@ -396,10 +401,10 @@ def test_shares_are_told_in_percent(evaluation):
     share = evaluation.data.sample.prevalence
     assert judgement.sentence.startswith(f"Prevalence: {100 * share:.1f} %, interval [")
     assert judgement.sentence.endswith("] %, lies between the limits 20.0 % and 80.0 %.")
-    assert describe_numbers(judgement)["fail"] == "≥ 20.0 %, ≤ 80.0 %"
-    assert describe_numbers(judgement)["warn"] == ""
+    assert format_judgement(judgement)["fail"] == "≥ 20.0 %, ≤ 80.0 %"
+    assert format_judgement(judgement)["warn"] == ""
     skill = judge(evaluation, limits_of("roc_auc_skill = {warn = 0.2, fail = 0.1}"))[0]
-    assert describe_numbers(skill) == {
+    assert format_judgement(skill) == {
         "value": f"{100 * skill.value:.1f} %",
         "interval": f"[{100 * skill.lower:.1f}, {100 * skill.upper:.1f}] %",
         "warn": "≥ 20.0 %",
@@ -418,8 +423,8 @@ def test_without_intervals_the_number_is_judged():
     )
     assert math.isnan(judgement.lower)
     assert math.isnan(judgement.level)
-    assert judge_one(bare, "brier = 0.01").verdict is Light.FAIL
-    assert judge_one(bare, f"brier = {value!r}").verdict is Light.PASS
+    assert judge_one(bare, "brier = 0.01").verdict is LimitVerdict.FAIL
+    assert judge_one(bare, f"brier = {value!r}").verdict is LimitVerdict.PASS
     assert "judged without an interval" in judge_one(bare, "brier_miscalibration = 0.5").sentence
     assert "judged without an interval" in judge_one(bare, "prevalence = {min = 0.1}").sentence
     assert judge(bare, limits_of("calibration_slope = {min = 0.8}")) == ()
@@ -429,37 +434,37 @@ def test_without_intervals_the_number_is_judged():
 def test_infinity_on_the_bad_side_fails(resamples):
     refuted = evaluate_forecast([0, 1, 0, 1, 1] * 6, [0.1, 0.0, 0.3, 0.8, 0.9] * 6, resamples=resamples)
     judgement = judge_one(refuted, "log_loss = {warn = 0.6, fail = 0.7}")
-    assert judgement.verdict is Light.FAIL
+    assert judgement.verdict is LimitVerdict.FAIL
     assert judgement.sentence == "Log score of m is ∞ and lies above the limit 0.7000."
-    assert judge_one(refuted, "log_loss = {warn = 0.6}").verdict is Light.WARN
+    assert judge_one(refuted, "log_loss = {warn = 0.6}").verdict is LimitVerdict.WARN
     skill = judge_one(refuted, "log_loss_skill = 0.0")
     assert (skill.verdict, skill.sentence) == (
-        Light.FAIL,
+        LimitVerdict.FAIL,
         "Skill in the log score of m is −∞ and lies below the limit 0.0 %.",
     )
-    assert judge_one(refuted, "log_loss_miscalibration = 0.1").verdict is Light.FAIL
+    assert judge_one(refuted, "log_loss_miscalibration = 0.1").verdict is LimitVerdict.FAIL
 
 
 def test_what_is_not_defined_is_inconclusive():
     one_class = evaluate_forecast([1] * 30, np.linspace(0.1, 0.9, 30))
     judgement = judge_one(one_class, "roc_auc = {warn = 0.1}")
-    assert judgement.verdict is Light.INCONCLUSIVE
+    assert judgement.verdict is LimitVerdict.INCONCLUSIVE
     assert judgement.sentence.startswith("AUC of m is not defined and cannot be judged: ")
-    assert describe_numbers(judgement)["value"] == "n/d"
+    assert format_judgement(judgement)["value"] == "n/d"
     bare = evaluate_forecast([1] * 30, np.linspace(0.1, 0.9, 30), resamples=0)
     assert judge_one(bare, "roc_auc = 0.1").sentence == (
         "AUC of m is not defined and cannot be judged: these data do not determine it."
     )
     constant = evaluate_forecast([0, 1] * 15, [0.5] * 30)
     slope = judge_one(constant, "calibration_slope = {min = 0.8}")
-    assert slope.verdict is Light.INCONCLUSIVE
+    assert slope.verdict is LimitVerdict.INCONCLUSIVE
     assert "is not defined and cannot be judged: " in slope.sentence
 
 
 def test_an_interval_that_is_not_defined_is_inconclusive(evaluation):
     changed = with_brier(evaluation, 0.2, math.nan, math.nan)
     judgement = judge_one(changed, "brier = 0.3")
-    assert judgement.verdict is Light.INCONCLUSIVE
+    assert judgement.verdict is LimitVerdict.INCONCLUSIVE
     assert judgement.sentence == (
         "Brier score of exact: 0.2000, cannot be judged without an interval: these data do not determine it."
     )
@@ -468,13 +473,20 @@ def test_an_interval_that_is_not_defined_is_inconclusive(evaluation):
 def test_the_worst_verdict_the_counts_and_the_exit_code(evaluation):
     text = "brier = 0.9\nroc_auc = 0.999\nprevalence = {warn_min = 0.9}"
     judgements = judge(evaluation, limits_of(text))
-    assert worst(judgements) is Light.FAIL
-    assert count_lights(judgements) == {Light.PASS: 2, Light.WARN: 1, Light.INCONCLUSIVE: 0, Light.FAIL: 2}
-    assert worst([]) is None
-    assert worst([j for j in judgements if j.verdict is not Light.FAIL]) is Light.WARN
-    assert [exit_code(light, strict=False) for light in (None, *Light)] == [0, 0, 0, 0, 1]
-    assert [exit_code(light, strict=True) for light in (None, *Light)] == [0, 0, 3, 3, 1]
-    assert exit_code(Light.FAIL, strict=False) is ExitCode.LIMIT_BREACHED
+    assert find_worst_verdict(judgements) is LimitVerdict.FAIL
+    assert count_limit_verdicts(judgements) == {
+        LimitVerdict.PASS: 2,
+        LimitVerdict.WARN: 1,
+        LimitVerdict.INCONCLUSIVE: 0,
+        LimitVerdict.FAIL: 2,
+    }
+    assert find_worst_verdict([]) is None
+    assert (
+        find_worst_verdict([j for j in judgements if j.verdict is not LimitVerdict.FAIL]) is LimitVerdict.WARN
+    )
+    assert [verdict_exit_code(light, strict=False) for light in (None, *LimitVerdict)] == [0, 0, 0, 0, 1]
+    assert [verdict_exit_code(light, strict=True) for light in (None, *LimitVerdict)] == [0, 0, 3, 3, 1]
+    assert verdict_exit_code(LimitVerdict.FAIL, strict=False) is ExitCode.LIMIT_BREACHED
 
 
 # ---- Models of several classes ----
@@ -562,33 +574,43 @@ def test_groups_of_classes_are_judged_by_what_they_have(of_classes):
         (
             "macro_f1",
             0.45,
-            Light.PASS,
+            LimitVerdict.PASS,
             "Macro F1 of exact: 0.5000, interval [0.4600, 0.5400], lies above the",
         ),
-        ("macro_f1", 0.5, Light.INCONCLUSIVE, "Macro F1 of exact: 0.5000, interval [0.4600, 0.5400], cannot"),
-        ("accuracy", 0.6, Light.FAIL, "Accuracy of exact: 0.5000, interval [0.4600, 0.5400], lies below the"),
+        (
+            "macro_f1",
+            0.5,
+            LimitVerdict.INCONCLUSIVE,
+            "Macro F1 of exact: 0.5000, interval [0.4600, 0.5400], cannot",
+        ),
+        (
+            "accuracy",
+            0.6,
+            LimitVerdict.FAIL,
+            "Accuracy of exact: 0.5000, interval [0.4600, 0.5400], lies below the",
+        ),
         (
             "expected_cost",
             0.4,
-            Light.FAIL,
+            LimitVerdict.FAIL,
             "Expected cost of exact: 0.5000, interval [0.4600, 0.5400], lies a",
         ),
         (
             "multiclass_brier",
             0.6,
-            Light.PASS,
+            LimitVerdict.PASS,
             "Brier score (K classes) of exact: 0.5000, interval [0.4600, 0.5400], lies below the limit",
         ),
         (
             "multiclass_log_loss",
             0.6,
-            Light.PASS,
+            LimitVerdict.PASS,
             "Log score (K classes) of exact: 0.5000, interval [0.4600, 0.5400], lies below the limit",
         ),
         (
             "penalized_brier",
             0.6,
-            Light.PASS,
+            LimitVerdict.PASS,
             "Penalised Brier score of exact: 0.5000, interval [0.4600, 0.5400], lies below the limit",
         ),
     ],
@@ -632,11 +654,11 @@ def test_a_kappa_that_is_not_defined_is_inconclusive():
         frame, outcome="y", forecasts=["m"], classes=["a", "b"], ordered=True, resamples=40
     )
     judgement = judge_one(constant, "quadratic_weighted_kappa = 0.1")
-    assert judgement.verdict is Light.INCONCLUSIVE
+    assert judgement.verdict is LimitVerdict.INCONCLUSIVE
     assert judgement.sentence.startswith(
         "Quadratic weighted kappa of m is not defined and cannot be judged: "
     )
-    assert judge_one(constant, "accuracy = 0.1").verdict is Light.PASS
+    assert judge_one(constant, "accuracy = 0.1").verdict is LimitVerdict.PASS
 
 
 def test_a_class_called_impossible_that_came_fails():
@@ -645,5 +667,5 @@ def test_a_class_called_impossible_that_came_fails():
         frame.assign(m_b=1 - frame["m_a"]), outcome="y", forecasts=["m"], classes=["a", "b"], resamples=0
     )
     judgement = judge_one(refuted, "multiclass_log_loss = 0.7")
-    assert judgement.verdict is Light.FAIL
+    assert judgement.verdict is LimitVerdict.FAIL
     assert judgement.sentence == "Log score (K classes) of m is ∞ and lies above the limit 0.7000."

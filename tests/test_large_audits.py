@@ -16,9 +16,9 @@ import pytest
 from audit_tools import BRIEF, make_scored, write_audit
 
 from scorereport.audit.rows import lots, source_reference
-from scorereport.audit.rows.loaded_rows import gather
-from scorereport.audit.rows.referring import Referred
-from scorereport.audit.rows.source_files import find_file
+from scorereport.audit.rows.loaded_rows import load_rows
+from scorereport.audit.rows.referring import SourceReference
+from scorereport.audit.rows.source_files import find_source_file
 from scorereport.audit.run import run_audit
 from scorereport.configuration.audit_tables import SourceTable, WindowTable
 from scorereport.configuration.periods import Period
@@ -27,7 +27,7 @@ from scorereport.errors import DataError, ExitCode
 from scorereport.evaluation.dispatch import evaluate
 from scorereport.evaluation.engines.duck.engine import open_duckdb
 from scorereport.evaluation.engines.tallies import tally_forecasts
-from scorereport.history.audit_record import Status
+from scorereport.history.audit_record import AuditStatus
 from scorereport.history.trend.snapshot import take_snapshot
 from scorereport.reference.certification import decline
 
@@ -53,7 +53,7 @@ def frame():
 
 
 def take(folder, *, work=None, period=OCTOBER, column="t", columns=COLUMNS, **source):
-    return gather(
+    return load_rows(
         SourceTable(**source),
         WindowTable(column=column),
         period,
@@ -97,11 +97,11 @@ SOURCES = {
 
 @pytest.mark.parametrize("kind", SOURCES)
 def test_the_rows_of_a_period_are_those_that_memory_holds(tmp_path, frame, kind, monkeypatch):
-    monkeypatch.setattr(lots, "LOT", 64)
+    monkeypatch.setattr(lots, "BATCH_ROWS", 64)
     write_all(tmp_path, frame)
     gathered = take(tmp_path, **SOURCES[kind])
     referred = take(tmp_path, work=LARGE, **SOURCES[kind])
-    assert isinstance(referred, Referred)
+    assert isinstance(referred, SourceReference)
     in_memory = gathered.evaluate(evaluate, {"resamples": 0})
     large = referred.evaluate(evaluate, {"resamples": 0})
     facts = ("source", "file_sha256", "row_flow", "sample") + (("sha256",) if "file" in SOURCES[kind] else ())
@@ -147,7 +147,7 @@ def test_a_period_that_fits_into_memory_is_evaluated_there(tmp_path, frame, monk
 )
 @pytest.mark.parametrize("kind", ["csv", "folder", "query"])
 def test_refusals_are_those_of_memory(tmp_path, frame, monkeypatch, kind, spoil, period):
-    monkeypatch.setattr(lots, "LOT", 64)
+    monkeypatch.setattr(lots, "BATCH_ROWS", 64)
     write_all(tmp_path, spoil(frame))
     told = []
     for work in ({"engine": "memory"}, LARGE):
@@ -178,13 +178,13 @@ def test_a_source_that_changes_while_it_is_copied_or_read_is_refused(tmp_path, f
 
     with pytest.raises(DataError, match=told):
         referred.evaluate(change, {})
-    choose = source_reference.Spool._choose
+    choose = source_reference.RowSpool._choose
 
     def change_and_choose(spool, lot):
         frame[:50].to_parquet(tmp_path / "p.parquet")
         return choose(spool, lot)
 
-    monkeypatch.setattr(source_reference.Spool, "_choose", change_and_choose)
+    monkeypatch.setattr(source_reference.RowSpool, "_choose", change_and_choose)
     with pytest.raises(DataError, match=told):
         take(tmp_path, work=LARGE, file="p.parquet")
 
@@ -196,7 +196,7 @@ def test_an_interrupted_copy_leaves_no_folder(tmp_path, frame, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(source_reference.Spool, "_choose", stop)
+    monkeypatch.setattr(source_reference.RowSpool, "_choose", stop)
     with pytest.raises(KeyboardInterrupt):
         take(tmp_path, work=LARGE | {"temporary_folder": str(tmp_path / "tmp")}, file="p.csv")
     assert list((tmp_path / "tmp").iterdir()) == []
@@ -210,11 +210,13 @@ def test_a_folder_is_meant_by_a_slash_or_by_its_name(tmp_path, frame):
         (tmp_path / name).mkdir()
         frame.to_parquet(tmp_path / name / "part-0.parquet")
     (tmp_path / "2026-11").mkdir()
-    assert find_file("{period}/", OCTOBER, tmp_path, newest="name") == tmp_path / "2026-10"
-    assert find_file("2026-*/", OCTOBER, tmp_path, newest="name") == tmp_path / "2026-10"  # one is empty
-    assert find_file("*", OCTOBER, tmp_path, newest="name") == tmp_path / "all.parquet"
+    assert find_source_file("{period}/", OCTOBER, tmp_path, newest="name") == tmp_path / "2026-10"
+    assert (
+        find_source_file("2026-*/", OCTOBER, tmp_path, newest="name") == tmp_path / "2026-10"
+    )  # one is empty
+    assert find_source_file("*", OCTOBER, tmp_path, newest="name") == tmp_path / "all.parquet"
     with pytest.raises(DataError, match="No file matches '2026-1\\[01\\]'"):
-        find_file("2026-1[01]", OCTOBER, tmp_path, newest="name")
+        find_source_file("2026-1[01]", OCTOBER, tmp_path, newest="name")
 
 
 def test_a_folder_that_is_still_written_does_not_count(tmp_path, frame):
@@ -222,7 +224,7 @@ def test_a_folder_that_is_still_written_does_not_count(tmp_path, frame):
         (tmp_path / name).mkdir()
         frame.to_parquet(tmp_path / name / "part-0.parquet")
     (tmp_path / "b" / "_temporary").mkdir()
-    assert find_file("*/", OCTOBER, tmp_path, newest="modified") == tmp_path / "a"
+    assert find_source_file("*/", OCTOBER, tmp_path, newest="modified") == tmp_path / "a"
 
 
 def test_the_hash_of_a_folder_tells_of_every_file(tmp_path, frame):
@@ -282,7 +284,7 @@ def test_a_required_certificate_of_rows_that_r_cannot_hold_fails_before_the_work
         "scorereport.audit.audit_report.evaluate", lambda *_, **__: pytest.fail("it works already")
     )
     record = run_audit(config, as_of="2026-11-02").record
-    assert (record.status, record.exit_code) == (Status.FAILED, ExitCode.CERTIFICATE_FAILED)
+    assert (record.status, record.exit_code) == (AuditStatus.FAILED, ExitCode.CERTIFICATE_FAILED)
     assert record.reason == (
         "`audit.certify` requires a certificate, and there can be none. R needs all rows in memory, and "
         'these are left to an engine that does not: set `evaluation.engine` to "memory" if the machine has '
@@ -309,7 +311,7 @@ def test_a_large_audit_is_recorded_like_any_other(tmp_path):
         )
         run_audit(config, as_of="2026-10-02")
         outcome = run_audit(config, as_of="2026-11-02")
-        assert (outcome.record.status, outcome.record.reason) == (Status.DONE, "")
+        assert (outcome.record.status, outcome.record.reason) == (AuditStatus.DONE, "")
         assert not run_audit(config, as_of="2026-11-02").is_new
         records[engine] = outcome.record
     memory, large = records["memory"], records["duckdb"]

@@ -21,15 +21,15 @@ from scipy.special import expit, logit
 import scorereport as sr
 from scorereport._utils import machine
 from scorereport._utils.arrays import bits_equal
-from scorereport._utils.memory import give_back_memory
+from scorereport._utils.memory import release_memory
 from scorereport.inference import fits, large_panels, overfit, scale_groups
 from scorereport.inference.bootstrap_resamples import bootstrap, bootstrap_panel
 from scorereport.inference.components import FittedLosses, case_losses
 from scorereport.inference.dominance import murphy_difference
-from scorereport.inference.fits import Fits
-from scorereport.inference.folds import _deal_in_order, deal
+from scorereport.inference.fits import PanelFits
+from scorereport.inference.folds import _assign_in_order, assign_folds
 from scorereport.inference.inference_murphy_bands import CountedSample, RowSample
-from scorereport.inference.large_panels import are_many_alike, resample_sums, stretches
+from scorereport.inference.large_panels import are_many_alike, resample_sums, row_chunks
 from scorereport.inference.likelihood import information
 from scorereport.inference.logistic import fit_line, fit_offset
 from scorereport.inference.losses import resolve_measure
@@ -39,13 +39,13 @@ from scorereport.inference.murphy_limits import _extreme_limits, _sort_together,
 from scorereport.inference.nelson_scale import _of_event, scale_forecast
 from scorereport.inference.overfit import estimate_overfit
 from scorereport.inference.panel import are_ordered, make_panel, order_by
-from scorereport.inference.scale_draws import Target
+from scorereport.inference.scale_draws import ScaleTarget
 from scorereport.inference.scale_groups import group_forecast, is_groupable
 from scorereport.reliability import draws
 from scorereport.reliability.blocks import sum_between
-from scorereport.reliability.draws import Ties
+from scorereport.reliability.draws import ForecastTies
 from scorereport.reliability.fit import corp
-from scorereport.reliability.sampling import Units, stream
+from scorereport.reliability.sampling import SamplingUnits, random_stream
 from scorereport.scores.scale import split_evenly
 
 MANY = 500
@@ -56,7 +56,7 @@ SCALE = {"n_bins": 10, "limit": 0.0, "level": 0.9, "seed": 4}
 
 def set_stretch(monkeypatch, rows):
     """Let stretches have so many rows, wherever they are asked for."""
-    monkeypatch.setattr(stretches, "__defaults__", (rows,))
+    monkeypatch.setattr(row_chunks, "__defaults__", (rows,))
 
 
 def lower_thresholds(monkeypatch):
@@ -110,7 +110,7 @@ def test_only_more_plain_rows_than_the_threshold_are_many(is_many):
 
 @pytest.mark.parametrize(("n", "size"), [(10, 3), (9, 3), (1, 5), (5, 5), (0, 4)])
 def test_stretches_hold_each_row_once_in_order(n, size):
-    found = stretches(n, size)
+    found = row_chunks(n, size)
     assert [row for part in found for row in range(part.start, part.stop)] == list(range(n))
     assert all(part.stop - part.start == size for part in found[:-1])
 
@@ -142,7 +142,7 @@ def make_targets(sample, limit, label, n_bins=7):
     y, p = sample
     of_rows = _of_event(make_panel(y, {"p": p}), "p", limit)
     grouped = group_forecast(y, p, limit, n_bins, EXPONENTS)
-    return Target(of_rows, label, n_bins), Target(grouped, label, n_bins)
+    return ScaleTarget(of_rows, label, n_bins), ScaleTarget(grouped, label, n_bins)
 
 
 @pytest.mark.parametrize("limit", [0.0, 0.01])
@@ -417,7 +417,7 @@ def test_moments_of_joint_cells_are_those_of_rows(digits):
 def test_kinds_of_rows_are_drawn_by_the_multinomial_law():
     panel = draw_panel(700, digits=1)
     counted = CountedSample.of(panel, np.array([0.0, 0.35, 0.7, 1.0]))
-    drawn = np.array([counted.draw(stream(1, number)) for number in range(3000)])
+    drawn = np.array([counted.draw(random_stream(1, number)) for number in range(3000)])
     n, expected = 700, counted.counts.astype(float)
     assert (drawn.sum(axis=1) == n).all()
     variance = expected * (1 - expected / n)
@@ -533,7 +533,7 @@ def test_costs_are_even_and_among_distinct_forecasts(rows, digits, monkeypatch):
 
 @pytest.mark.usefixtures("few_are_many")
 def test_fits_of_few_rows_are_kept_and_of_many_made_anew():
-    few, many = (Fits(draw_panel(n)) for n in (MANY, MANY + 1))
+    few, many = (PanelFits(draw_panel(n)) for n in (MANY, MANY + 1))
     assert few["first"] is few["first"]
     assert many["first"] is not many["first"]
     assert list(many) == ["first", "second"]
@@ -546,16 +546,16 @@ def test_fits_of_few_rows_are_kept_and_of_many_made_anew():
 def test_fits_take_weights_for_what_the_panel_does(kind):
     y, p, _ = draw_sample(20)
     panel = make_panel(y, {"p": p}, sample_weight=np.full(20, 2.0), weight_kind=kind)
-    assert Fits(panel)["p"].sample.units.are_repeated_rows == (kind == "frequency")
+    assert PanelFits(panel)["p"].sample.units.are_repeated_rows == (kind == "frequency")
 
 
 @pytest.mark.usefixtures("few_are_many")
 def test_memory_is_given_back_after_each_fit_of_many_rows(monkeypatch):
     calls = []
-    monkeypatch.setattr(fits, "give_back_memory", lambda: calls.append(1))
-    assert Fits(draw_panel(MANY))["first"].n == MANY
+    monkeypatch.setattr(fits, "release_memory", lambda: calls.append(1))
+    assert PanelFits(draw_panel(MANY))["first"].n == MANY
     assert not calls
-    assert Fits(draw_panel(MANY + 1))["first"].n == MANY + 1
+    assert PanelFits(draw_panel(MANY + 1))["first"].n == MANY + 1
     assert len(calls) == 1
 
 
@@ -610,7 +610,7 @@ def test_drawn_outcomes_have_the_mean_score_of_their_cases(digits, rows, monkeyp
     y, p, _ = draw_sample(60, digits=digits)
     measures = [resolve_measure("brier", {}), resolve_measure("spherical", {})]
     sample = corp(y, p).sample
-    drawn = sample.simulation(sample.distinct.x_min).redraw_outcomes(stream(1))
+    drawn = sample.simulation(sample.distinct.x_min).redraw_outcomes(random_stream(1))
     n = np.ones(60) if drawn.n is None else drawn.n
     found = overfit._make_scorer(sample.simulation(sample.distinct.x_min), measures, redraw_cases=False)(
         drawn
@@ -681,7 +681,7 @@ def test_results_do_not_change_with_the_table_that_lent_its_columns():
 
 def test_the_forecasts_of_a_panel_are_held_once_for_its_fits():
     panel = draw_panel(50)
-    assert np.shares_memory(Fits(panel)["first"].y_prob, panel.forecasts["first"])
+    assert np.shares_memory(PanelFits(panel)["first"].y_prob, panel.forecasts["first"])
 
 
 def test_rows_without_weight_leave_though_in_order():
@@ -738,7 +738,7 @@ def test_a_panel_is_the_same_from_rows_in_any_order(column):
 
 
 def test_rows_without_weights_weigh_one_each_and_take_no_room():
-    weight = Units(rows=5).row_weight
+    weight = SamplingUnits(rows=5).row_weight
     assert weight.tolist() == [1.0] * 5
     assert weight.dtype == np.float64
     assert weight.base.size == 1
@@ -749,7 +749,7 @@ def test_rows_without_weights_weigh_one_each_and_take_no_room():
 def test_rows_without_weights_are_rows_that_weigh_one():
     values = np.random.default_rng(1).exponential(size=200)
     kept = values.copy()
-    plain, weighted = Units(rows=200), Units(rows=200, weight=np.ones(200))
+    plain, weighted = SamplingUnits(rows=200), SamplingUnits(rows=200, weight=np.ones(200))
     for name in ("mean", "standard_error", "acceleration"):
         assert getattr(plain, name)(values) == getattr(weighted, name)(values)
         assert bits_equal(values, kept)
@@ -772,7 +772,7 @@ TIES = {
 def test_events_of_ties_are_counted_by_forecast(n, largest, monkeypatch):
     monkeypatch.setattr(draws, "_LARGEST_INT32", largest)
     counts = np.array(n, dtype=np.int64)
-    ties = Ties.of(counts)
+    ties = ForecastTies.of(counts)
     assert ties.n.tolist() == n
     assert ties.n.dtype == (np.int32 if largest > 3 else np.int64)
     forecast = np.repeat(np.arange(len(n)), n)
@@ -793,11 +793,11 @@ def test_sums_between_cuts_keep_their_kind_of_number():
 
 def test_folds_of_forecasts_in_order_are_even_and_blind_to_outcomes():
     p, folds = np.sort(np.random.default_rng(1).random(203)), 5
-    fold = _deal_in_order(p, folds, stream(1))
+    fold = _assign_in_order(p, folds, random_stream(1))
     assert all(sorted(turn) == list(range(folds)) for turn in fold[:200].reshape(-1, folds).tolist())
     assert len(set(fold[200:].tolist())) == 3
     tied = np.repeat([0.1, 0.2, 0.6], [1, 100, 102])  # outcomes order ties: folds must not follow them
-    dealt = np.array([_deal_in_order(tied, folds, stream(1, number)) for number in range(400)])
+    dealt = np.array([_assign_in_order(tied, folds, random_stream(1, number)) for number in range(400)])
     assert (np.diff(np.sort(np.apply_along_axis(np.bincount, 1, dealt, minlength=folds))) <= 1).all()
     of_tie = np.apply_along_axis(np.bincount, 1, dealt[:, 1:101], minlength=folds)
     assert of_tie.min() >= 19
@@ -810,7 +810,7 @@ def test_folds_of_forecasts_in_order_are_even_and_blind_to_outcomes():
 def test_many_rows_are_dealt_as_they_are():
     y, p, _ = draw_sample(MANY + 1, digits=2)
     panel = make_panel(y, {"p": p})
-    assert deal(panel, 5, stream(1)).panel is panel
+    assert assign_folds(panel, 5, random_stream(1)).panel is panel
 
 
 @pytest.mark.parametrize("rows", [1, 13, 1000])
@@ -843,7 +843,7 @@ def test_fractional_totals_are_split_exactly_evenly():
 
 def test_memory_is_given_back_without_pyarrow(monkeypatch):
     monkeypatch.delitem(sys.modules, "pyarrow", raising=False)
-    give_back_memory()
+    release_memory()
     assert "pyarrow" not in sys.modules
 
 
@@ -854,7 +854,7 @@ def test_memory_of_pyarrow_and_the_c_library_is_given_back(monkeypatch):
     library = SimpleNamespace(malloc_trim=calls.append)
     monkeypatch.setattr(ctypes, "CDLL", {None: library}.get)
     monkeypatch.setattr(sys, "platform", "linux")
-    give_back_memory()
+    release_memory()
     assert calls == ["pyarrow", 0]
 
 
@@ -864,7 +864,7 @@ def test_a_c_library_that_cannot_give_back_is_left_alone(platform, monkeypatch):
     monkeypatch.delitem(sys.modules, "pyarrow", raising=False)
     monkeypatch.setattr(ctypes, "CDLL", lambda name: asked.append(name) or SimpleNamespace())
     monkeypatch.setattr(sys, "platform", platform)
-    give_back_memory()
+    release_memory()
     assert asked == ([None] if platform == "linux" else [])
 
 

@@ -43,14 +43,14 @@ from scorereport.plots.fonts import covers
 from scorereport.reference.certificate import Certificate
 from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.reliability.asymptotic_bands import chernoff_quantile
-from scorereport.reliability.sampling import Units
+from scorereport.reliability.sampling import SamplingUnits
 from scorereport.report.methods.citing import cite, list_works
-from scorereport.report.methods.formula_catalogue import CATALOGUE
-from scorereport.report.methods.scores import SCORES
+from scorereport.report.methods.formula_catalogue import BINARY_CATALOGUE
+from scorereport.report.methods.scores import SCORE_FORMULAS
 from scorereport.report.methods.symbols import SYMBOLS, SYMBOLS_OF_INFERENCE
 from scorereport.report.provenance import Provenance
-from scorereport.report.report_record import make_report
-from scorereport.report.sections.methods_section import describe_methods
+from scorereport.report.report_record import build_report
+from scorereport.report.sections.methods_section import describe_methods_section
 from scorereport.report.tables.tables_overview import evaluation_tables
 from scorereport.report.templates import render_html
 
@@ -79,7 +79,7 @@ def make_frame(rows=160, seed=1):
 
 def report_of(frame, *, configuration="", certificate=False, **options):
     evaluation = sr.evaluate(frame, outcome="y", **({"forecasts": ["a"], "resamples": 40} | options))
-    return make_report(
+    return build_report(
         evaluation,
         Provenance(time="2026-11-15T07:30:12+00:00"),
         configuration=parse_configuration(configuration),
@@ -126,12 +126,12 @@ def reports():
 
 
 def entries_of(report):
-    families = describe_methods(report).content["families"]
+    families = describe_methods_section(report).content["families"]
     return {method["name"]: method for family in families for method in family["methods"]}
 
 
 def render(report):
-    section = describe_methods(report)
+    section = describe_methods_section(report)
     parts = {key: part | {"id": "table-1", "name": "Table 1"} for key, part in section.parts.items()}
     shown = {**section.content, "id": "methods", "number": "4", "title": section.title, "parts": parts}
     return render_html("sections/methods.html", {"section": shown, "labels": {}})
@@ -159,7 +159,7 @@ ALWAYS = [
 
 
 def test_without_draws_nothing_that_needs_them_is_listed(reports):
-    section = describe_methods(reports["plain"])
+    section = describe_methods_section(reports["plain"])
     assert list(entries_of(reports["plain"])) == ALWAYS
     assert dict(section.parts) == {}
     assert [family["title"] for family in section.content["families"]] == [
@@ -233,8 +233,8 @@ def test_all_recorded_methods_are_in_the_catalogue(reports, name):
     model = evaluation.models[0]
     for score in model.scores.scores:
         for estimate in (score.interval, score.skill_interval):
-            keys = [key for key in CATALOGUE if estimate.method.startswith(key)]
-            assert CATALOGUE[max(keys, key=len)].name in entries
+            keys = [key for key in BINARY_CATALOGUE if estimate.method.startswith(key)]
+            assert BINARY_CATALOGUE[max(keys, key=len)].name in entries
     for band in model.bands:
         is_shown = (band.kind, band.coverage) != ("confidence", "pointwise")
         name = f"{band.coverage.capitalize()} {band.kind} band, 90 % ({band.method})"
@@ -288,14 +288,14 @@ def test_clusters_change_formulas_and_say_so(reports):
     assert "Interval of a rate on log-odds" in entries
     assert "Hosmer-Lemeshow" not in entries
     assert "Simultaneous confidence band, 90 % (honest)" not in entries
-    conventions = describe_methods(reports["clustered"]).content["conventions"]
+    conventions = describe_methods_section(reports["clustered"]).content["conventions"]
     assert any(
         sentence.startswith("Rows depend on each other within 54 clusters") for sentence in conventions
     )
 
 
 def test_weights_and_times_are_told(reports):
-    weighted, dated = (describe_methods(reports[name]).content for name in ("weighted", "dated"))
+    weighted, dated = (describe_methods_section(reports[name]).content for name in ("weighted", "dated"))
     assert any(sentence.startswith("Means and sums are weighted") for sentence in weighted["conventions"])
     assert not any(sentence.startswith("Means and sums") for sentence in dated["conventions"])
     assert any("depend in time" in sentence for sentence in dated["conventions"])
@@ -353,7 +353,10 @@ def test_one_class_has_no_roc_curve():
 
 
 def test_precision_is_half_the_width_of_the_recorded_intervals(reports):
-    part, evaluation = describe_methods(reports["full"]).parts["precision"], reports["full"].evaluation
+    part, evaluation = (
+        describe_methods_section(reports["full"]).parts["precision"],
+        reports["full"].evaluation,
+    )
     rows = [[cell["text"] for cell in row["cells"]] for body in part["bodies"] for row in body["rows"]]
     assert [row[0] for row in rows] == ["a", "b"]
     for row, model in zip(rows, evaluation.models, strict=True):
@@ -366,12 +369,12 @@ def test_precision_is_half_the_width_of_the_recorded_intervals(reports):
 def test_what_cannot_be_known_is_not_defined():
     frame = make_frame()
     frame.loc[0, "a"] = 1.0
-    part = describe_methods(report_of(frame)).parts["precision"]
+    part = describe_methods_section(report_of(frame)).parts["precision"]
     assert part["bodies"][0]["rows"][0]["cells"][-1]["text"] == "n/d"
 
 
 def test_an_interval_without_width_is_not_called_precise():
-    part = describe_methods(report_of(make_frame().assign(a=0.3))).parts["precision"]
+    part = describe_methods_section(report_of(make_frame().assign(a=0.3))).parts["precision"]
     brier, auc, slope = (cell["text"] for cell in part["bodies"][0]["rows"][0]["cells"][1:])
     assert float(brier) > 0
     assert (auc, slope) == ("n/d", "n/d")
@@ -384,13 +387,13 @@ def test_suppressed_groups_are_counted():
 
 
 def test_a_sample_of_one_class_lacks_the_other():
-    told = describe_methods(report_of(make_frame().assign(y=1), resamples=0)).content["sizes"]
+    told = describe_methods_section(report_of(make_frame().assign(y=1), resamples=0)).content["sizes"]
     assert told[0] == "The sample has 160 events and 0 non-events."
     assert "there are too few non-events." in told[1]
 
 
 def test_a_small_sample_is_called_small(reports):
-    told = " ".join(describe_methods(reports["full"]).content["sizes"])
+    told = " ".join(describe_methods_section(reports["full"]).content["sizes"])
     events = int(make_frame()["y"].sum())
     assert told.startswith(f"The sample has {events} events and {160 - events} non-events.")
     assert "there are too few events and non-events. Intervals are wide" in told
@@ -414,7 +417,7 @@ def test_weighted_cases_count_by_their_effective_number(scale):
     # Kish: (Σw)²/Σw² = n 49/57, which is 77.4 of 90 and 438.4 of 510
     frame = _WEIGHTED.assign(w=lambda f: f["w"] * scale)
     report = report_of(frame, resamples=0, weight="w", group="site")
-    told = describe_methods(report).content["sizes"]
+    told = describe_methods_section(report).content["sizes"]
     assert told[0] == (
         f"The weights of events sum to {210 * scale:,} and those of non-events to {1190 * scale:,}; allowing "
         "for weights that vary, the 600 rows count as 77 events and 438 non-events."
@@ -427,7 +430,9 @@ def test_weighted_cases_count_by_their_effective_number(scale):
 
 def test_weighted_clusters_count_by_their_effective_number():
     # pairs of rows weigh 4, 4 and 6 in turn: n 196/204, which is 43.2 of 45 and 245 of 255
-    told = describe_methods(report_of(_WEIGHTED, resamples=0, weight="w", cluster="person")).content["sizes"]
+    told = describe_methods_section(report_of(_WEIGHTED, resamples=0, weight="w", cluster="person")).content[
+        "sizes"
+    ]
     assert told[0].endswith(
         "allowing for weights that vary, the 300 clusters count as 43 events and 245 non-events."
     )
@@ -436,12 +441,12 @@ def test_weighted_clusters_count_by_their_effective_number():
 
 def test_frequencies_and_clusters_count_cases():
     frame = _WEIGHTED.assign(w=_WEIGHTED["w"].astype(int))
-    told = describe_methods(report_of(frame, resamples=0, weight="w", weight_kind="frequency")).content[
-        "sizes"
-    ]
+    told = describe_methods_section(
+        report_of(frame, resamples=0, weight="w", weight_kind="frequency")
+    ).content["sizes"]
     assert told[0] == "The sample has 210 events and 1,190 non-events (sums of weights)."
     assert "The sample has them" in told[1]
-    told = describe_methods(report_of(frame, resamples=0, cluster="person")).content["sizes"]
+    told = describe_methods_section(report_of(frame, resamples=0, cluster="person")).content["sizes"]
     assert told[0] == "The sample has 90 events and 510 non-events."
 
 
@@ -450,14 +455,14 @@ def test_weighted_classes_count_by_their_effective_number():
         y=np.resize(["low", "mid", "mid", "high"], 600), m_low=0.25, m_mid=0.5, m_high=0.25
     )
     options = {"forecasts": ["m"], "classes": ["low", "mid", "high"], "resamples": 0, "weight": "w"}
-    told = describe_methods(report_of(frame, **options)).content["sizes"]
+    told = describe_methods_section(report_of(frame, **options)).content["sizes"]
     assert told[0] == (
         "The sample has 3 classes; the rarest, low, has 128 cases (effective number of weighted rows)."
     )
 
 
 def test_a_large_sample_is_not():
-    told = " ".join(describe_methods(report_of(make_frame(600), resamples=0)).content["sizes"])
+    told = " ".join(describe_methods_section(report_of(make_frame(600), resamples=0)).content["sizes"])
     assert "The sample has them, which alone does not make intervals narrow [Snell et al. (2021)]." in told
     assert "too few" not in told
 
@@ -484,7 +489,7 @@ def test_page_shows_every_method_once_and_references_in_full(reports):
 
 
 def test_every_citation_is_in_the_list(reports):
-    section = describe_methods(reports["full"]).content
+    section = describe_methods_section(reports["full"]).content
     listed = {cite(work) for work in section["references"]}
     for method in entries_of(reports["full"]).values():
         cited = [work for work in method["reference"].split("; ") if re.search(r"\(\d{4}\)$", work)]
@@ -495,9 +500,9 @@ def test_every_citation_is_in_the_list(reports):
 
 
 def test_catalogue_is_complete_and_can_be_printed():
-    texts = [text for formula in CATALOGUE.values() for text in astuple(formula)]
+    texts = [text for formula in BINARY_CATALOGUE.values() for text in astuple(formula)]
     texts += [*SYMBOLS, *SYMBOLS.values(), *SYMBOLS_OF_INFERENCE.values()]
-    texts += [text for pair in SCORES.values() for text in pair]
+    texts += [text for pair in SCORE_FORMULAS.values() for text in pair]
     assert all(covers(character) for character in set("".join(texts)) - {" "})
     assert all("--" not in text and " - " not in text for text in texts)
     assert list_works(["A (2020), x", "A (2020), x; b"]) == ["A (2020), x"]
@@ -604,12 +609,12 @@ OF_SCORES = {
 @pytest.mark.parametrize("name", OF_SCORES)
 def test_formula_of_a_score(name):
     text, by_formula, by_engine = OF_SCORES[name]
-    assert SCORES[name][0] == text
+    assert SCORE_FORMULAS[name][0] == text
     np.testing.assert_allclose(by_formula(), by_engine(), rtol=1e-12, atol=1e-15)
 
 
 def test_every_score_has_a_formula_that_is_checked():
-    assert set(OF_SCORES) == set(SCORES)
+    assert set(OF_SCORES) == set(SCORE_FORMULAS)
 
 
 def line_log_likelihood(a, b):
@@ -670,7 +675,7 @@ NEWCOMBE = (
     "the other "
     "class that a case is ordered rightly against"
 )
-CLUSTERED = Units(rows=50, cluster=PERSON)
+CLUSTERED = SamplingUnits(rows=50, cluster=PERSON)
 
 
 def delong_in_clusters():
@@ -1024,7 +1029,7 @@ OF_METHODS = {
     "Wilson": (
         "(r + z²/(2n) ± z √(r(1 − r)/n + z²/(4n²))) / (1 + z²/n)",
         wilson,
-        lambda: ends_of(rate_interval("rate", Y, Units(rows=50), 0.95)),
+        lambda: ends_of(rate_interval("rate", Y, SamplingUnits(rows=50), 0.95)),
     ),
     "percentile bootstrap": (
         "quantiles (1 − ℓ)/2 and (1 + ℓ)/2 of the B replicates",
@@ -1087,12 +1092,12 @@ OF_METHODS = {
 @pytest.mark.parametrize("key", OF_METHODS)
 def test_formula_of_a_method(key):
     text, by_formula, by_engine = OF_METHODS[key]
-    assert CATALOGUE[key].formula == text
+    assert BINARY_CATALOGUE[key].formula == text
     np.testing.assert_allclose(by_formula(), by_engine(), rtol=1e-8, atol=1e-12)
 
 
 def test_only_these_formulas_are_not_computed_again():
-    assert set(CATALOGUE) - set(OF_METHODS) == {
+    assert set(BINARY_CATALOGUE) - set(OF_METHODS) == {
         "rare cases",  # in test_few_cases.py, as the next
         "few values",
         "miscalibration test",  # below, up to chance

@@ -27,7 +27,7 @@ from scorereport.configuration import parse_configuration
 from scorereport.report.assembly import describe_report
 from scorereport.report.pdf import render_pdf
 from scorereport.report.provenance import Provenance
-from scorereport.report.report_record import make_report
+from scorereport.report.report_record import build_report
 from scorereport.report.templates import embed_fonts, render_html
 
 LONG = "A model with a long name that a bank has given it, version 12.3.4, mortgages, all_countries_and_"
@@ -124,7 +124,7 @@ def render(name):
     asked = {"resamples": 99} | case.asked
     evaluation = sr.evaluate(case.frame, outcome="y", forecasts=case.models, **asked)
     told = parse_configuration(case.configuration, "odd.toml") if case.configuration else None
-    report = make_report(evaluation, Provenance(time=TIME), configuration=told)
+    report = build_report(evaluation, Provenance(time=TIME), configuration=told)
     page = render_html("report.html", describe_report(report))
     return Rendered(case=case, evaluation=evaluation, pdf=render_pdf(page, created=TIME), page=page)
 

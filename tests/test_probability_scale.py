@@ -17,11 +17,11 @@ from scorereport.inference import ScaleResult, model_source
 from scorereport.inference.class_panel import make_class_panel
 from scorereport.inference.nelson_scale import scale_forecast, scale_panel
 from scorereport.inference.panel import make_panel
-from scorereport.inference.scale_draws import Forecast, Marks, Target, source_marks
+from scorereport.inference.scale_draws import ScaleForecast, ScaleMarks, ScaleTarget, source_marks
 from scorereport.inference.scale_overfit import _mean_without_chance, draw_overfit
-from scorereport.plots.scale_drawing import choose_scale_window, share_shown
-from scorereport.plots.style import styled
-from scorereport.reliability.sampling import SEED, stream
+from scorereport.plots.scale_drawing import choose_scale_window, share_in_window
+from scorereport.plots.style import report_style
+from scorereport.reliability.sampling import SEED, random_stream
 from scorereport.report.sections.scale_section import describe_scale_section
 from scorereport.report.tables.scale_tables import angle_table, class_scale_table, scale_table
 from scorereport.results.frames import scale_frame
@@ -255,7 +255,7 @@ def test_resamples_are_those_of_a_naive_bootstrap(bins, clustered):
     result = model_source(y, p, bins=bins, resamples=30, cluster=cluster, seed=3)
     came = (panel.outcome[:, None] == np.arange(3)).ravel() * 1.0
     pairs = panel.forecasts["y_prob"].ravel()
-    drawn = [np.repeat(panel.units.draw(stream(3, number)), 3) for number in range(30)]
+    drawn = [np.repeat(panel.units.draw(random_stream(3, number)), 3) for number in range(30)]
     model, source = np.array([naive_marks(result, came, pairs, weight) for weight in drawn]).transpose(
         1, 0, 2
     )
@@ -286,12 +286,12 @@ def test_draws_of_right_outcomes_are_fitted_anew():
     y, p = draw_classes(80, 3)
     panel = make_class_panel(y, {"y_prob": p})
     table = panel.forecasts["y_prob"]
-    forecast = Forecast(given=table, outcome=panel.outcome, units=panel.units)
-    truth = forecast.draw(stream(7, 0, 1))
+    forecast = ScaleForecast(given=table, outcome=panel.outcome, units=panel.units)
+    truth = forecast.draw(random_stream(7, 0, 1))
     assert truth.row.tolist() == list(range(80))
     for label in (None, 1):
-        cut, fitted = Target(forecast, label, 10).calibrated(truth)
-        assert isinstance(cut, Marks)
+        cut, fitted = ScaleTarget(forecast, label, 10).calibrated(truth)
+        assert isinstance(cut, ScaleMarks)
         for marks, bins in ((cut, 10), (fitted, "CORP blocks")):
             again = model_source(truth.label, table, bins=bins, target=label)
             assert marks.model == pytest.approx(values(again, "model"), rel=1e-12)
@@ -301,8 +301,8 @@ def test_draws_of_right_outcomes_are_fitted_anew():
 def test_drawn_classes_come_as_often_as_forecast():
     p = np.tile([[0.0, 0.2, 0.5, 0.3, 0.0]], (20_000, 1))
     panel = make_class_panel(np.ones(20_000), {"m": p})
-    forecast = Forecast(given=p, outcome=panel.outcome, units=panel.units)
-    share = np.bincount(forecast.draw(stream(1)).label, minlength=5) / 20_000
+    forecast = ScaleForecast(given=p, outcome=panel.outcome, units=panel.units)
+    share = np.bincount(forecast.draw(random_stream(1)).label, minlength=5) / 20_000
     assert share == pytest.approx([0, 0.2, 0.5, 0.3, 0], abs=0.015)
     assert (share[0], share[4]) == (0, 0)
 
@@ -456,7 +456,7 @@ def test_class_bias_is_not_called_over_confidence(bins):
 def test_rescaled_classes_come_as_often_as_they_did():
     y, p = draw_classes(300, 4)
     panel = make_class_panel(y, {"m": p * [4, 1, 1, 1] / (p * [4, 1, 1, 1]).sum(axis=1, keepdims=True)})
-    forecast = Forecast(given=panel.forecasts["m"], outcome=panel.outcome, units=panel.units)
+    forecast = ScaleForecast(given=panel.forecasts["m"], outcome=panel.outcome, units=panel.units)
     rescaled = forecast.rescaled().given
     assert rescaled.mean(axis=0) == pytest.approx(np.bincount(y) / 300, abs=1e-4)
     assert rescaled.sum(axis=1) == pytest.approx(np.ones(300))
@@ -474,8 +474,8 @@ def test_drawn_classes_go_together_in_clusters():
         ("clusters", panel.units),
         ("rows", make_class_panel(y, {"m": np.full((1000, 3), 1 / 3)}).units),
     ):
-        forecast = Forecast(given=np.full((1000, 3), 1 / 3), outcome=panel.outcome, units=units)
-        label = forecast.draw(stream(1)).label
+        forecast = ScaleForecast(given=np.full((1000, 3), 1 / 3), outcome=panel.outcome, units=units)
+        label = forecast.draw(random_stream(1)).label
         cluster = panel.units.cluster
         order = np.argsort(cluster, kind="stable")
         alike[name] = (np.diff(label[order].reshape(200, 5), axis=1) == 0).mean()
@@ -620,7 +620,7 @@ def texts_of(figure):
 
 def assert_apart(figure):
     """No two texts of a panel lie upon each other."""
-    with styled():
+    with report_style():
         canvas = FigureCanvasAgg(figure)
         canvas.draw()
     renderer = canvas.get_renderer()
@@ -683,7 +683,7 @@ def test_axes_end_where_small_probabilities_do():
     model = SimpleNamespace(model="m", scale=scale)
     window = choose_scale_window(scale[:2])
     assert window == (0.0, 0.1)
-    assert all(share_shown(result, window) >= 0.95 for result in scale[:2])
+    assert all(share_in_window(result, window) >= 0.95 for result in scale[:2])
     assert "The axes end at 0.10" in plots.describe_scale([model])
     figure = plots.plot_scale([model])
     assert_apart(figure)
@@ -795,8 +795,8 @@ def test_overfit_is_what_a_flat_curve_shows_by_chance(weighted):
     panel = make_class_panel(
         rng.integers(0, 3, 600), {"m": rng.dirichlet(np.ones(3), 600)}, sample_weight=weight
     )
-    forecast = Forecast(given=panel.forecasts["m"], outcome=panel.outcome, units=panel.units)
-    target = Target(forecast, None, 10)
+    forecast = ScaleForecast(given=panel.forecasts["m"], outcome=panel.outcome, units=panel.units)
+    target = ScaleTarget(forecast, None, 10)
     overfit = draw_overfit(target, draws=60, seed=1)
     blocks = target.sample.blocks
     excess = np.log(3 * source_marks(blocks.events.astype(float), blocks.n.astype(float)))

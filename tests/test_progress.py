@@ -11,7 +11,15 @@ import pytest
 
 from scorereport._utils.formatting import format_duration, format_rate
 from scorereport._utils.machine import repeat
-from scorereport._utils.progress import Pace, Step, announce, followed_by, report, steps, watched_by
+from scorereport._utils.progress import (
+    Pace,
+    Step,
+    progress_callback,
+    report_progress,
+    report_start,
+    steps,
+    watched_by,
+)
 from scorereport.cli.progress_display import describe_pace, describe_progress, show_progress, throttle
 
 
@@ -43,13 +51,13 @@ class Terminal(io.StringIO):
 
 def test_a_follower_hears_units_and_a_watcher_does_not():
     heard, seen = [], []
-    with followed_by(heard.append):
+    with progress_callback(heard.append):
         list(steps("ab", 2, "walking", unit="models"))
-        report("sorting", 5, 9, unit="rows")
-        announce("waiting")
+        report_progress("sorting", 5, 9, unit="rows")
+        report_start("waiting")
     with watched_by(lambda *step: seen.append(step)):
-        report("sorting", 5, 9, unit="rows")
-        announce("waiting")
+        report_progress("sorting", 5, 9, unit="rows")
+        report_start("waiting")
     assert heard == [
         Step("walking", 1, 2, "models"),
         Step("walking", 2, 2, "models"),
@@ -61,13 +69,13 @@ def test_a_follower_hears_units_and_a_watcher_does_not():
 
 def test_nobody_needs_to_listen():
     assert list(steps([1, 2], 2, "walking")) == [1, 2]
-    report("sorting", 1, 2)
-    announce("waiting")
+    report_progress("sorting", 1, 2)
+    report_start("waiting")
 
 
 def test_repeated_work_is_counted_in_resamples():
     heard = []
-    with followed_by(heard.append):
+    with progress_callback(heard.append):
         assert list(repeat(lambda n: n, 2, rows=1, what="drawing")) == [0, 1]
     assert {step.unit for step in heard} == {"resamples"}
 
@@ -165,7 +173,7 @@ def test_a_follower_is_told_a_few_times_a_second():
 def test_short_work_writes_no_line(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with show_progress():
-        report("sorting", 1, 2, unit="rows")
+        report_progress("sorting", 1, 2, unit="rows")
     assert sys.stderr.getvalue() == ""
 
 
@@ -173,7 +181,7 @@ def test_long_work_writes_lines_even_where_no_step_ends(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with show_progress(between=0.05):
         time.sleep(0.02)
-        report("sorting", 500, 2000, unit="rows")
+        report_progress("sorting", 500, 2000, unit="rows")
         deadline = time.monotonic() + 30  # a busy machine may be slow to write
         while sys.stderr.getvalue().count("\n") < 2 and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -186,7 +194,7 @@ def test_long_work_writes_lines_even_where_no_step_ends(monkeypatch):
 def test_the_quiet_see_nothing(monkeypatch):
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with show_progress(quiet=True, between=0.01):
-        report("sorting", 1, 2, unit="rows")
+        report_progress("sorting", 1, 2, unit="rows")
         time.sleep(0.05)
     assert sys.stderr.getvalue() == ""
 
@@ -197,7 +205,7 @@ def test_a_bar_shows_percent_rate_and_time_left(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     with show_progress():
         time.sleep(0.02)
-        report("sorting", 2000, 2000, unit="rows")
+        report_progress("sorting", 2000, 2000, unit="rows")
         time.sleep(0.25)
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", sys.stderr.getvalue())
     assert re.search(r"sorting .*100 % [\d.]+ k rows/s, 0 s left", text)

@@ -21,12 +21,12 @@ from postgres_tools import USER, find_programs
 
 import scorereport as sr
 from scorereport.audit.databases import connections
-from scorereport.audit.databases.addresses import read_address
-from scorereport.audit.databases.connections import connect
-from scorereport.audit.databases.database_rows import find_database
-from scorereport.audit.databases.fetching import fetch
+from scorereport.audit.databases.addresses import read_database_address
+from scorereport.audit.databases.connections import connect_read_only
+from scorereport.audit.databases.database_rows import find_source_database
+from scorereport.audit.databases.fetching import fetch_rows
 from scorereport.audit.databases.query import bind_period
-from scorereport.audit.rows.lots import open_lots
+from scorereport.audit.rows.lots import open_batches
 from scorereport.configuration.audit_tables import SourceTable
 from scorereport.configuration.periods import Period
 from scorereport.data.database_sessions import connect_duckdb
@@ -54,14 +54,14 @@ def exactly(sentence):
 def read_source(url, **source):
     """Read a query or table as an audit does."""
     table = SourceTable(database=url, **source)
-    database = find_database(table, folder=Path(), zone=UTC, expand=lambda text, _: text)
+    database = find_source_database(table, folder=Path(), zone=UTC, expand=lambda text, _: text)
     return database.read_rows(["y", "m"], "", ALL)
 
 
 def read_unchecked(url, query):
     """Hand the text of a query to the session itself, past all checks of the text."""
-    with connect(read_address(url, Path()), UTC, "query", 60) as connection:
-        return fetch(connection, sa.text(query.replace(":", r"\:")), [], "The query")
+    with connect_read_only(read_database_address(url, Path()), UTC, "query", 60) as connection:
+        return fetch_rows(connection, sa.text(query.replace(":", r"\:")), [], "The query")
 
 
 def assert_only_reads(read, url, name, query):
@@ -581,7 +581,7 @@ def look_at_tree(folder):
 
 
 def take_lots(path, table):
-    with open_lots(path, table, ["y", "m"]) as lots:
+    with open_batches(path, table, ["y", "m"]) as lots:
         return list(lots)
 
 

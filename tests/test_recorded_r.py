@@ -17,7 +17,11 @@ import scorereport as sr
 from scorereport.curves import roc_curve
 from scorereport.reference import deviations
 from scorereport.reference.comparison_records import Verdict
-from scorereport.reference.recorded_answers import compare_case, compare_with_record, describe_record
+from scorereport.reference.recorded_answers import (
+    compare_case,
+    compare_with_record,
+    describe_recorded_answers,
+)
 
 R = recorded("reliabilitydiag")
 CASES = {case["name"]: case for case in R["cases"]}
@@ -118,7 +122,7 @@ def test_the_record_names_its_origin():
         "monotone": "0.1.2",
         "rpy2": "3.6.5",
     }
-    assert describe_record() == "44 recorded answers of reliabilitydiag 0.2.1.9000 (R 4.2.2)"
+    assert describe_recorded_answers() == "44 recorded answers of reliabilitydiag 0.2.1.9000 (R 4.2.2)"
     assert set(R) == {"seed", "software", "cases"}
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scorereport._utils.redaction import Redactor, expand, find_literal_secret, find_passwords
+from scorereport._utils.redaction import Redactor, expand_variables, find_literal_secret, find_passwords
 from scorereport.errors import UsageError
 
 #: No stars, for those are what secrets are replaced by.
@@ -37,18 +37,18 @@ def list_written(secret: str) -> list[str]:
 
 def test_expanding_names_the_values_used_once_each() -> None:
     environ = {"USER_NAME": "me", "PASS": "p@ss$$word", "OTHER": "x"}
-    text, secrets = expand("postgresql://${USER_NAME}:${PASS}@h/${PASS}?a=$PASS&b=$$", environ)
+    text, secrets = expand_variables("postgresql://${USER_NAME}:${PASS}@h/${PASS}?a=$PASS&b=$$", environ)
     assert text == "postgresql://me:p@ss$$word@h/p@ss$$word?a=$PASS&b=$$"
     assert secrets == ("me", "p@ss$$word")
 
 
 def test_values_are_not_expanded_again() -> None:
-    assert expand("${A}", {"A": "${B}", "B": "deep"}) == ("${B}", ("${B}",))
+    assert expand_variables("${A}", {"A": "${B}", "B": "deep"}) == ("${B}", ("${B}",))
 
 
 def test_expanding_reads_the_environment_of_now(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCOREREPORT_TEST_TOKEN", "abcdef")
-    assert expand("Bearer ${SCOREREPORT_TEST_TOKEN}") == ("Bearer abcdef", ("abcdef",))
+    assert expand_variables("Bearer ${SCOREREPORT_TEST_TOKEN}") == ("Bearer abcdef", ("abcdef",))
 
 
 @pytest.mark.parametrize(("environ", "state"), [({}, "not set"), ({"TOKEN": ""}, "empty")])
@@ -58,13 +58,13 @@ def test_a_variable_without_a_value_is_named_with_its_key(environ: dict[str, str
         match=rf"^`audit\.notify\.webhook\.url` needs the environment variable TOKEN, which is {state}; "
         r"set it where the audit runs\.$",
     ):
-        expand("https://h/${TOKEN}", environ, key="audit.notify.webhook.url")
+        expand_variables("https://h/${TOKEN}", environ, key="audit.notify.webhook.url")
 
 
 @pytest.mark.parametrize("text", ["${}", "${two words}", "a ${", "${1ST}", "${A${B}}"])
 def test_a_broken_placeholder_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match=r"^In `k`, `\$\{` must be followed by the name of an environment"):
-        expand(text, {"A": "1", "B": "2"}, key="k")
+        expand_variables(text, {"A": "1", "B": "2"}, key="k")
 
 
 @given(secret=SECRETS, before=TEXTS, after=TEXTS)

@@ -687,8 +687,10 @@ def certify(**options):
 @pytest.fixture
 def short_record(monkeypatch):
     """Leave a few of the recorded answers, which are compared where no R answers: all take long."""
-    record = recorded_answers.read_record()
-    monkeypatch.setattr(recorded_answers, "read_record", lambda: {**record, "cases": record["cases"][3:9]})
+    record = recorded_answers.read_recorded_answers()
+    monkeypatch.setattr(
+        recorded_answers, "read_recorded_answers", lambda: {**record, "cases": record["cases"][3:9]}
+    )
 
 
 def assert_not_certified(certificate, *attempts):

@@ -16,7 +16,7 @@ import pikepdf
 import pytest
 
 from scorereport import __version__
-from scorereport._utils.resources import find_folder
+from scorereport._utils.resources import find_package_folder
 from scorereport.errors import UsageError
 from scorereport.report.pdf import Attachment, render_pdf
 from scorereport.report.templates import embed_fonts, hash_templates, render_html
@@ -90,7 +90,7 @@ def test_a_template_of_the_user_replaces_ours_or_extends_it(tmp_path, monkeypatc
         sections__one="{% block head %}our head{% endblock %}, our body",
         sections__two="; our second",
     )
-    monkeypatch.setattr("scorereport.report.templates.find_folder", lambda _: ours)
+    monkeypatch.setattr("scorereport.report.templates.find_package_folder", lambda _: ours)
     assert render_html("page.html", {}) == "<p>our head, our body; our second</p>"
     theirs = write_templates(
         tmp_path / "theirs",
@@ -184,8 +184,8 @@ def test_the_hash_is_of_names_and_bytes_only(tmp_path):
 
 def test_the_hash_is_also_of_our_templates(tmp_path, monkeypatch):
     before = hash_templates(None)
-    copy = shutil.copytree(find_folder("templates"), tmp_path / "ours")
-    monkeypatch.setattr("scorereport.report.templates.find_folder", lambda _: copy)
+    copy = shutil.copytree(find_package_folder("templates"), tmp_path / "ours")
+    monkeypatch.setattr("scorereport.report.templates.find_package_folder", lambda _: copy)
     assert hash_templates(None) == before
     (copy / "style.css").write_text("", encoding="utf-8")
     assert hash_templates(None) != before
@@ -468,7 +468,7 @@ def test_rendering_is_silent_and_leaves_the_process_as_it_was(capfd, caplog, mon
         "file:///etc/hostname",
         "file://localhost/etc/hostname",
         Path(__file__).as_uri(),
-        f"{(find_folder('templates') / 'style.css').resolve().as_uri()}",
+        f"{(find_package_folder('templates') / 'style.css').resolve().as_uri()}",
     ],
 )
 @pytest.mark.parametrize(

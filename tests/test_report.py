@@ -21,13 +21,19 @@ from scorereport._utils import json_documents
 from scorereport.errors import UsageError
 from scorereport.reference.certificate import Attempt, Certificate
 from scorereport.reference.comparison_records import Comparison, Verdict, compare_numbers
-from scorereport.reference.reference_documents import Section, Study, StudyFigure, StudyPanel, StudySeries
+from scorereport.reference.reference_documents import (
+    Study,
+    StudyFigure,
+    StudyPanel,
+    StudySection,
+    StudySeries,
+)
 from scorereport.report.assembly import describe_report
 from scorereport.report.document_context import describe_certificate, describe_study
 from scorereport.report.pdf import render_pdf
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_output import write_report, write_study
-from scorereport.report.report_record import Report, make_report
+from scorereport.report.report_record import Report, build_report
 from scorereport.report.tables.results import describe_table
 from scorereport.report.tables.table import Table
 from scorereport.report.templates import render_html
@@ -49,7 +55,9 @@ def make_study(*sections):
         cases=200,
         software={"scorereport": "0.1.0", "R": "4.2.2"},
         sections=tuple(
-            Section(key=str(place), title=f"Part {place}", text="How it was done.", comparisons=tuple(lines))
+            StudySection(
+                key=str(place), title=f"Part {place}", text="How it was done.", comparisons=tuple(lines)
+            )
             for place, lines in enumerate(sections, start=1)
         ),
     )
@@ -112,7 +120,7 @@ def certified(evaluation, *arguments, **more):
 
 
 def report_page(evaluation, certificate=None):
-    report = make_report(evaluation, Provenance(time=TIME), certificate=certificate)
+    report = build_report(evaluation, Provenance(time=TIME), certificate=certificate)
     return render_html("report.html", describe_report(report))
 
 

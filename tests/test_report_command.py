@@ -19,7 +19,7 @@ from scorereport.configuration import SECTION_NAMES, read_configuration
 from scorereport.errors import ExitCode
 from scorereport.examples import doctor_visits
 from scorereport.report.provenance import Provenance
-from scorereport.report.report_record import make_report, read_report
+from scorereport.report.report_record import build_report, read_report
 
 BASE = ["--outcome", "default", "--forecast", "logit"]
 QUICK = [*BASE, "--resamples", "0", "--quiet"]
@@ -662,7 +662,7 @@ def test_the_configuration_of_the_demonstration_fits():
         **doctor_visits.SETTINGS,
         resamples=20,
     )
-    report = make_report(evaluation, Provenance(time=TIME), configuration=told)
+    report = build_report(evaluation, Provenance(time=TIME), configuration=told)
     assert set(told.model.descriptions) == set(doctor_visits.FORECASTS)
     assert told.evaluation.groups == (doctor_visits.GROUP,)
     assert {judgement.measure for judgement in report.judgements} == {

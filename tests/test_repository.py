@@ -13,8 +13,8 @@ import pytest
 import scorereport as sr
 from scorereport.report import repository
 from scorereport.report.provenance import Provenance, Revision, read_revision
-from scorereport.report.report_record import make_report
-from scorereport.report.sections.closing_sections import describe_provenance
+from scorereport.report.report_record import build_report
+from scorereport.report.sections.closing_sections import describe_provenance_section
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -453,6 +453,6 @@ def test_the_report_states_what_is_known(is_changed, state):
     frame = pd.DataFrame({"y": [0, 1, 1, 0], "p": [0.2, 0.7, 0.6, 0.4]})
     evaluation = sr.evaluate(frame, outcome="y", forecasts=["p"], resamples=0)
     revision = Revision(commit="c0ffee", is_changed=is_changed)
-    report = make_report(evaluation, Provenance(time="2026-11-15T00:00:00+00:00", revision=revision))
-    facts = describe_provenance(report).content["facts"]
+    report = build_report(evaluation, Provenance(time="2026-11-15T00:00:00+00:00", revision=revision))
+    facts = describe_provenance_section(report).content["facts"]
     assert {"label": "Commit", "text": f"c0ffee, {state}"} in facts

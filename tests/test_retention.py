@@ -13,7 +13,7 @@ from scorereport._utils import json_documents
 from scorereport.inference.class_panel import make_class_panel
 from scorereport.inference.retention_bands import RetentionBand, retain_panel, retention_band
 from scorereport.plots import describe_retention, plot_retention, render_svg
-from scorereport.reliability.sampling import stream
+from scorereport.reliability.sampling import random_stream
 from scorereport.report.sections.retention_section import describe_retention_section
 from scorereport.report.tables.retention_tables import describe_best_scores, retention_table
 from scorereport.report.templates import render_html
@@ -134,7 +134,7 @@ def test_bands_and_intervals_are_those_of_resampled_rows(metric):
     panel = make_class_panel(y, {"p": p})
     y, p = panel.outcome, panel.forecasts["p"]
     band = retention_band(y, p, metric=metric, fractions=FRACTIONS, resamples=40, seed=7, level=0.8)
-    drawn = [stream(7, number).integers(0, 17, 17) for number in range(40)]
+    drawn = [random_stream(7, number).integers(0, 17, 17) for number in range(40)]
     curves = np.array([naive_curve(y[rows], p[rows], "rps", metric, FRACTIONS) for rows in drawn])
     areas = np.trapezoid(curves, FRACTIONS, axis=1)
     lower, upper = np.quantile(curves, [0.1, 0.9], axis=0)
@@ -155,7 +155,7 @@ def test_clusters_are_drawn_whole():
     )
     areas = []
     for number in range(30):
-        clusters = stream(3, number).integers(0, 4, 4)
+        clusters = random_stream(3, number).integers(0, 4, 4)
         rows = np.concatenate([np.flatnonzero(panel.cluster == c) for c in clusters])
         values = naive_curve(panel.outcome[rows], panel.forecasts["p"][rows], "rps", "accuracy", [0, 0.3])
         areas.append(0.3 * sum(values) / 2)
@@ -327,7 +327,9 @@ def test_resamples_without_a_kappa_are_left_out_and_told():
     y, p = [0, 0, 0, 1], [[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.45, 0.55]]
     band = retention_band(y, p, fractions=[0, 0.1], resamples=30, seed=1)
     panel = make_class_panel(y, {"p": p})
-    lost = sum(len(set(panel.outcome[stream(1, number).integers(0, 4, 4)])) == 1 for number in range(30))
+    lost = sum(
+        len(set(panel.outcome[random_stream(1, number).integers(0, 4, 4)])) == 1 for number in range(30)
+    )
     assert lost > 0
     assert band.area.note == f"Not defined in {lost} of 30 resamples, which were left out."
     assert band.note == (

@@ -11,10 +11,10 @@ import pytest
 import scorereport as sr
 from scorereport._utils.rounding import are_equal, documents_agree, exceeds, first_lowest, rank_ties
 from scorereport.configuration import Bounds
-from scorereport.configuration.judging import find_light
-from scorereport.curves.retention import make_queue
+from scorereport.configuration.judging import find_verdict
+from scorereport.curves.retention import order_for_retention
 from scorereport.evaluation.selection.choice import _choose, _stop_early, check_selection
-from scorereport.evaluation.selection.score_tracks import Checkpoints, Track
+from scorereport.evaluation.selection.score_tracks import Checkpoints, ScoreTrack
 from scorereport.evaluation.selection.selecting import select
 from scorereport.inference.binned_errors import expected_calibration_error
 from scorereport.inference.bootstrap_results import _bounds
@@ -67,11 +67,11 @@ def test_a_number_on_a_limit_meets_it(factor):
     limit = 0.1 + 0.2
     above = Bounds(warn_upper=limit, fail_upper=limit)
     below = Bounds(warn_lower=limit, fail_lower=limit)
-    assert find_light(0.3 * factor, 0.3 * factor, above) == "pass"
-    assert find_light(0.3 * factor, 0.3 * factor, below) == "pass"
-    assert find_light(0.3001, 0.3001, above) == "fail"
-    assert find_light(0.2999, 0.2999, below) == "fail"
-    assert find_light(0.2, 0.3001, above) == "inconclusive"
+    assert find_verdict(0.3 * factor, 0.3 * factor, above) == "pass"
+    assert find_verdict(0.3 * factor, 0.3 * factor, below) == "pass"
+    assert find_verdict(0.3001, 0.3001, above) == "fail"
+    assert find_verdict(0.2999, 0.2999, below) == "fail"
+    assert find_verdict(0.2, 0.3001, above) == "inconclusive"
 
 
 def test_replicates_that_equal_the_value_are_ties_in_bca_intervals():
@@ -86,7 +86,7 @@ def test_replicates_that_equal_the_value_are_ties_in_bca_intervals():
 
 @pytest.mark.parametrize("factor", BOTH_WAYS)
 def test_the_first_of_equal_checkpoints_is_chosen(factor):
-    track = Track(score="log", direction=Direction.LOWER, value=np.array([0.5, 0.3, 0.3 * factor, 0.4]))
+    track = ScoreTrack(score="log", direction=Direction.LOWER, value=np.array([0.5, 0.3, 0.3 * factor, 0.4]))
     found = Checkpoints(labels=tuple("abcd"), tracks=(track,))
     assert _choose(track, found, None).best == "b"
     assert _stop_early(track, found, 1).kept == "b"
@@ -112,7 +112,9 @@ def test_cases_with_equal_scores_are_set_aside_in_the_order_of_their_classes():
     p = np.full((6, 3), 1 / 3)
     jitter = np.array([1, -1, 0, -1, 1, 0]) * LAST_BITS
     queues = [
-        make_queue(y, p, lambda *_, n=noise: 0.7 * (1 + n), weight=None, fraction=np.array([0.0, 0.5]))
+        order_for_retention(
+            y, p, lambda *_, n=noise: 0.7 * (1 + n), weight=None, fraction=np.array([0.0, 0.5])
+        )
         for noise in (0 * jitter, jitter, -jitter)
     ]
     assert {tuple(queue.y.tolist()) for queue in queues} == {(0, 0, 1, 1, 2, 2)}

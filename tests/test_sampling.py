@@ -18,7 +18,7 @@ from scorereport import UsageError
 from scorereport._utils import machine
 from scorereport._utils.machine import count_threads, repeat
 from scorereport._utils.progress import steps, watched_by
-from scorereport.reliability.sampling import _FEW_REPEATS, SEED, Units, stream
+from scorereport.reliability.sampling import _FEW_REPEATS, SEED, SamplingUnits, random_stream
 
 RNG = np.random.default_rng(6)
 N = 60
@@ -38,11 +38,11 @@ def assert_agree(left, right):
 
 def test_rows_have_the_error_of_ordinary_least_squares():
     """OLS on a constant: √(Σr²/(n - 1)/n), the same formula."""
-    assert_agree(Units(rows=N).standard_error(VALUES), sm.OLS(VALUES, ONE).fit().bse[0])
+    assert_agree(SamplingUnits(rows=N).standard_error(VALUES), sm.OLS(VALUES, ONE).fit().bse[0])
 
 
 def test_frequencies_have_the_error_of_ordinary_least_squares_on_repeated_rows():
-    units, y = Units(rows=N, weight=WHOLE, weight_kind="frequency"), VALUES.repeat(WHOLE.astype(int))
+    units, y = SamplingUnits(rows=N, weight=WHOLE, weight_kind="frequency"), VALUES.repeat(WHOLE.astype(int))
     model = sm.OLS(y, np.ones_like(y)).fit()
     assert_agree(units.standard_error(VALUES), model.bse[0])
     assert_agree(units.mean(VALUES), model.params[0])
@@ -51,7 +51,7 @@ def test_frequencies_have_the_error_of_ordinary_least_squares_on_repeated_rows()
 @pytest.mark.parametrize("weight", [WHOLE, FRACTIONAL], ids=["whole", "fractional"])
 def test_sampling_weights_have_the_robust_error_of_weighted_least_squares(weight):
     """HC1 is √(n/(n - 1) Σ(w r)²)/Σw where a constant is all that is estimated."""
-    units = Units(rows=N, weight=weight)
+    units = SamplingUnits(rows=N, weight=weight)
     model = sm.WLS(VALUES, ONE, weights=weight).fit(cov_type="HC1")
     assert_agree(units.standard_error(VALUES), model.bse[0])
     assert_agree(units.mean(VALUES), model.params[0])
@@ -60,7 +60,7 @@ def test_sampling_weights_have_the_robust_error_of_weighted_least_squares(weight
 def test_equal_clusters_have_the_cluster_robust_error():
     """statsmodels corrects by G/(G - 1)·(n - 1)/(n - k), and k = 1 for a constant."""
     cluster = np.arange(N) % 12
-    units = Units(rows=N, cluster=cluster)
+    units = SamplingUnits(rows=N, cluster=cluster)
     model = sm.OLS(VALUES, ONE).fit(cov_type="cluster", cov_kwds={"groups": cluster}, use_t=True)
     assert_agree(units.standard_error(VALUES), model.bse[0])
     assert_agree(units.degrees_of_freedom, 11)
@@ -77,13 +77,13 @@ def test_unequal_clusters_have_a_bias_reduced_error(weight):
         (w * deviation)[c == CLUSTER].sum() ** 2 / (1 - w[c == CLUSTER].sum() / w.sum())
         for c in range(CLUSTER.max() + 1)
     )
-    units = Units(rows=N, weight=weight, cluster=CLUSTER)
+    units = SamplingUnits(rows=N, weight=weight, cluster=CLUSTER)
     assert_agree(units.standard_error(VALUES), np.sqrt(variance) / w.sum())
 
 
 def test_one_large_cluster_leaves_few_degrees_of_freedom():
     equal, unequal = np.arange(400) // 20, np.append(np.zeros(210, int), 1 + np.arange(190) // 10)
-    of_equal, of_unequal = (Units(rows=400, cluster=cluster) for cluster in (equal, unequal))
+    of_equal, of_unequal = (SamplingUnits(rows=400, cluster=cluster) for cluster in (equal, unequal))
     assert (of_equal.size, of_unequal.size) == (20, 20)
     assert_agree(of_equal.effective_size, 20)
     assert_agree(of_unequal.effective_size, 400**2 / (210**2 + 19 * 10**2))
@@ -95,8 +95,8 @@ def test_one_large_cluster_leaves_few_degrees_of_freedom():
 @pytest.mark.parametrize("cluster", [None, CLUSTER], ids=["rows", "clusters"])
 def test_frequencies_equal_repeated_rows(cluster):
     k = WHOLE.astype(int)
-    weighted = Units(rows=N, weight=WHOLE, cluster=cluster, weight_kind="frequency")
-    repeated = Units(rows=k.sum(), cluster=None if cluster is None else cluster.repeat(k))
+    weighted = SamplingUnits(rows=N, weight=WHOLE, cluster=cluster, weight_kind="frequency")
+    repeated = SamplingUnits(rows=k.sum(), cluster=None if cluster is None else cluster.repeat(k))
     assert_agree(weighted.mean(VALUES), repeated.mean(VALUES.repeat(k)))
     assert_agree(weighted.standard_error(VALUES), repeated.standard_error(VALUES.repeat(k)))
     assert_agree(weighted.acceleration(VALUES), repeated.acceleration(VALUES.repeat(k)))
@@ -105,15 +105,18 @@ def test_frequencies_equal_repeated_rows(cluster):
 
 def test_rows_are_clusters_of_their_own():
     shuffled = np.random.default_rng(2).permutation(N)
-    rows, clusters = Units(rows=N), Units(rows=N, cluster=shuffled)
+    rows, clusters = SamplingUnits(rows=N), SamplingUnits(rows=N, cluster=shuffled)
     assert_agree(rows.standard_error(VALUES), clusters.standard_error(VALUES))
     for weight in (None, FRACTIONAL):
-        rows, clusters = Units(rows=N, weight=weight), Units(rows=N, weight=weight, cluster=shuffled)
+        rows, clusters = (
+            SamplingUnits(rows=N, weight=weight),
+            SamplingUnits(rows=N, weight=weight, cluster=shuffled),
+        )
         assert_agree(rows.acceleration(VALUES), clusters.acceleration(VALUES))
 
 
 def test_the_unit_of_fractional_weights_does_not_matter():
-    one, other = Units(rows=N, weight=FRACTIONAL), Units(rows=N, weight=FRACTIONAL * 3.7)
+    one, other = SamplingUnits(rows=N, weight=FRACTIONAL), SamplingUnits(rows=N, weight=FRACTIONAL * 3.7)
     assert_agree(one.standard_error(VALUES), other.standard_error(VALUES))
     assert_agree(one.acceleration(VALUES), other.acceleration(VALUES))
 
@@ -121,12 +124,17 @@ def test_the_unit_of_fractional_weights_does_not_matter():
 @pytest.mark.parametrize(
     ("units", "size", "total", "describes"),
     [
-        (Units(rows=3), 3, 3, "rows"),
-        (Units(rows=3, weight=np.array([2.0, 1, 4]), weight_kind="frequency"), 7, 7, "rows"),
-        (Units(rows=3, weight=np.array([2.0, 1, 4])), 3, 7, "rows"),
-        (Units(rows=3, weight=np.array([0.5, 1, 4])), 3, 5.5, "rows"),
-        (Units(rows=3, cluster=np.array([1, 0, 1])), 2, 3, "clusters"),
-        (Units(rows=3, weight=np.array([0.5, 1, 4]), cluster=np.array([1, 0, 1])), 2, 5.5, "clusters"),
+        (SamplingUnits(rows=3), 3, 3, "rows"),
+        (SamplingUnits(rows=3, weight=np.array([2.0, 1, 4]), weight_kind="frequency"), 7, 7, "rows"),
+        (SamplingUnits(rows=3, weight=np.array([2.0, 1, 4])), 3, 7, "rows"),
+        (SamplingUnits(rows=3, weight=np.array([0.5, 1, 4])), 3, 5.5, "rows"),
+        (SamplingUnits(rows=3, cluster=np.array([1, 0, 1])), 2, 3, "clusters"),
+        (
+            SamplingUnits(rows=3, weight=np.array([0.5, 1, 4]), cluster=np.array([1, 0, 1])),
+            2,
+            5.5,
+            "clusters",
+        ),
     ],
     ids=["rows", "repeated rows", "whole weights", "weighted rows", "clusters", "weighted clusters"],
 )
@@ -135,29 +143,33 @@ def test_units_are_counted_by_what_was_drawn(units, size, total, describes):
 
 
 def test_equal_values_have_no_skewness_however_their_mean_is_rounded():
-    assert [Units(rows=3).acceleration(np.full(3, value)) for value in (0.1, 0.0, 1e300)] == [0, 0, 0]
+    assert [SamplingUnits(rows=3).acceleration(np.full(3, value)) for value in (0.1, 0.0, 1e300)] == [0, 0, 0]
 
 
 def test_weights_divided_by_that_of_a_case_count_cases():
     """Kish's (Σw)²/Σw², by hand 16/6.5; rows for equal weights; counts count themselves."""
-    units = Units(rows=3, weight=np.array([0.5, 1.5, 2.0]))
+    units = SamplingUnits(rows=3, weight=np.array([0.5, 1.5, 2.0]))
     assert_agree(units.total / units.case_weight, 16 / 6.5)
-    assert_agree(Units(rows=4, weight=np.full(4, 0.3)).case_weight, 0.3)
-    repeated = Units(rows=2, weight=np.array([3.0, 5.0]), weight_kind="frequency")
-    assert repeated.case_weight == Units(rows=2).case_weight == 1
+    assert_agree(SamplingUnits(rows=4, weight=np.full(4, 0.3)).case_weight, 0.3)
+    repeated = SamplingUnits(rows=2, weight=np.array([3.0, 5.0]), weight_kind="frequency")
+    assert repeated.case_weight == SamplingUnits(rows=2).case_weight == 1
 
 
 def test_cases_of_some_rows_are_counted_by_their_own_weights():
     """Ten events of weight 1 among non-events of weight 9 are ten cases, whatever the non-events weigh."""
     is_event = np.arange(20) < 10
-    units = Units(rows=20, weight=np.where(is_event, 1.0, 9.0))
+    units = SamplingUnits(rows=20, weight=np.where(is_event, 1.0, 9.0))
     assert_agree(units.count(is_event), 10)
     assert_agree(units.count(~is_event), 10)
-    assert_agree(Units(rows=3, weight=np.array([0.5, 1.5, 2.0])).count(np.ones(3, dtype=bool)), 16 / 6.5)
-    assert Units(rows=20).count(is_event) == 10
+    assert_agree(
+        SamplingUnits(rows=3, weight=np.array([0.5, 1.5, 2.0])).count(np.ones(3, dtype=bool)), 16 / 6.5
+    )
+    assert SamplingUnits(rows=20).count(is_event) == 10
     assert units.count(np.zeros(20, dtype=bool)) == 0
     assert (
-        Units(rows=2, weight=np.array([3.0, 5.0]), weight_kind="frequency").count(np.array([True, False]))
+        SamplingUnits(rows=2, weight=np.array([3.0, 5.0]), weight_kind="frequency").count(
+            np.array([True, False])
+        )
         == 3
     )
 
@@ -172,7 +184,7 @@ def test_cases_of_some_rows_are_counted_by_their_own_weights():
     ],
 )
 def test_the_kind_of_weights_says_whether_rows_are_repeated(weight, kind, are_repeated):
-    units = Units(rows=2, weight=None if weight is None else np.array(weight), weight_kind=kind)
+    units = SamplingUnits(rows=2, weight=None if weight is None else np.array(weight), weight_kind=kind)
     assert units.are_repeated_rows is are_repeated
 
 
@@ -182,16 +194,16 @@ def test_the_kind_of_weights_says_whether_rows_are_repeated(weight, kind, are_re
     ids=["row", "row of weight 1", "row of weight 0.7", "cluster"],
 )
 def test_one_draw_has_no_error(weight, cluster):
-    assert np.isnan(Units(rows=1, weight=weight, cluster=cluster).standard_error(np.array([3.0])))
+    assert np.isnan(SamplingUnits(rows=1, weight=weight, cluster=cluster).standard_error(np.array([3.0])))
 
 
 def test_one_cluster_of_many_rows_has_no_error():
-    assert np.isnan(Units(rows=3, cluster=np.zeros(3, dtype=np.int64)).standard_error(np.arange(3.0)))
+    assert np.isnan(SamplingUnits(rows=3, cluster=np.zeros(3, dtype=np.int64)).standard_error(np.arange(3.0)))
 
 
 def test_two_draws_have_an_error():
     """By hand: deviations ∓1, √(2·2/(2 - 1))/2."""
-    assert Units(rows=2).standard_error(np.array([1.0, 3.0])) == 1.0
+    assert SamplingUnits(rows=2).standard_error(np.array([1.0, 3.0])) == 1.0
 
 
 @given(st.lists(st.tuples(st.integers(-9, 9), st.integers(1, 4)), min_size=1, max_size=9))
@@ -202,7 +214,7 @@ def test_acceleration_is_a_sixth_of_the_skewness_of_the_mean(rows):
     spread = sum(k * (v - mean) ** 2 for v, k in rows)
     cubes = sum(k * (v - mean) ** 3 for v, k in rows)
     expected = float(cubes) / (6 * float(spread) ** 1.5) if spread else 0.0
-    units = Units(rows=len(rows), weight=np.array(repeats, dtype=float), weight_kind="frequency")
+    units = SamplingUnits(rows=len(rows), weight=np.array(repeats, dtype=float), weight_kind="frequency")
     found = units.acceleration(np.array(values, dtype=float))
     if spread:
         assert found == pytest.approx(expected, rel=1e-10, abs=1e-12)
@@ -211,7 +223,7 @@ def test_acceleration_is_a_sixth_of_the_skewness_of_the_mean(rows):
 
 
 def test_acceleration_of_values_that_do_not_vary_is_none():
-    assert Units(rows=4).acceleration(np.full(4, 0.5)) == 0
+    assert SamplingUnits(rows=4).acceleration(np.full(4, 0.5)) == 0
 
 
 # Resamples
@@ -221,23 +233,23 @@ def test_a_resample_of_frequencies_is_that_of_repeated_rows_to_the_last_bit():
     k = WHOLE.astype(int)
     owner = np.repeat(np.arange(N), k)
     for seed in range(5):
-        repeated = Units(rows=k.sum()).draw(stream(seed))
-        weighted = Units(rows=N, weight=WHOLE, weight_kind="frequency").draw(stream(seed))
+        repeated = SamplingUnits(rows=k.sum()).draw(random_stream(seed))
+        weighted = SamplingUnits(rows=N, weight=WHOLE, weight_kind="frequency").draw(random_stream(seed))
         assert weighted.dtype == np.float64
         np.testing.assert_array_equal(weighted, np.bincount(owner, weights=repeated))
 
 
 @given(st.integers(0, 1000))
 def test_resamples_have_as_many_draws_as_the_sample(seed):
-    assert Units(rows=N).draw(stream(seed)).sum() == N
+    assert SamplingUnits(rows=N).draw(random_stream(seed)).sum() == N
     for times in (1, 100):
-        repeated = Units(rows=N, weight=WHOLE * times, weight_kind="frequency")
-        assert repeated.draw(stream(seed)).sum() == times * WHOLE.sum()
-    times = Units(rows=N, weight=FRACTIONAL).draw(stream(seed)) / FRACTIONAL
+        repeated = SamplingUnits(rows=N, weight=WHOLE * times, weight_kind="frequency")
+        assert repeated.draw(random_stream(seed)).sum() == times * WHOLE.sum()
+    times = SamplingUnits(rows=N, weight=FRACTIONAL).draw(random_stream(seed)) / FRACTIONAL
     np.testing.assert_allclose(times, times.round(), rtol=0, atol=1e-13)
     assert times.round().sum() == N
     for weight in (None, WHOLE, FRACTIONAL):
-        drawn = Units(rows=N, weight=weight, cluster=CLUSTER).draw(stream(seed))
+        drawn = SamplingUnits(rows=N, weight=weight, cluster=CLUSTER).draw(random_stream(seed))
         times = (drawn / (1 if weight is None else weight)).round(9)
         per_cluster = [set(times[np.equal(CLUSTER, g)]) for g in range(CLUSTER.max() + 1)]
         assert all(len(values) == 1 for values in per_cluster)
@@ -251,8 +263,8 @@ def test_repeated_rows_are_multinomial(times):
     """
     weight = np.array([1.0, 2, 5]) * times
     assert (weight.sum() > _FEW_REPEATS * 3) == (times == 20)
-    units = Units(rows=3, weight=weight, weight_kind="frequency")
-    drawn = np.array([units.draw(stream(3, number)) for number in range(4000)])
+    units = SamplingUnits(rows=3, weight=weight, weight_kind="frequency")
+    drawn = np.array([units.draw(random_stream(3, number)) for number in range(4000)])
     deviation = drawn - weight
     covariance = np.diag(weight) - np.outer(weight, weight) / weight.sum()
     products = (deviation[:, :, None] * deviation[:, None, :] - covariance).reshape(len(drawn), 9)
@@ -264,10 +276,15 @@ def test_repeated_rows_are_multinomial(times):
 @given(st.integers(0, 1000))
 def test_weights_and_clusters_are_carried_by_what_is_drawn(seed):
     """The same random numbers draw rows, rows with their weights, and clusters with all their rows."""
-    rows, clusters = Units(rows=N).draw(stream(seed)), Units(rows=CLUSTER.max() + 1).draw(stream(seed))
-    np.testing.assert_array_equal(Units(rows=N, weight=FRACTIONAL).draw(stream(seed)), rows * FRACTIONAL)
+    rows, clusters = (
+        SamplingUnits(rows=N).draw(random_stream(seed)),
+        SamplingUnits(rows=CLUSTER.max() + 1).draw(random_stream(seed)),
+    )
+    np.testing.assert_array_equal(
+        SamplingUnits(rows=N, weight=FRACTIONAL).draw(random_stream(seed)), rows * FRACTIONAL
+    )
     for weight in (ONE, WHOLE, FRACTIONAL):
-        drawn = Units(rows=N, weight=weight, cluster=CLUSTER).draw(stream(seed))
+        drawn = SamplingUnits(rows=N, weight=weight, cluster=CLUSTER).draw(random_stream(seed))
         np.testing.assert_array_equal(drawn, clusters[CLUSTER] * weight)
     assert len(set(rows)) > 1
 
@@ -275,17 +292,17 @@ def test_weights_and_clusters_are_carried_by_what_is_drawn(seed):
 def test_few_repeats_are_drawn_one_by_one_up_to_eight_per_row():
     """At the edge the draw is still that of repeated rows, to the last bit."""
     weight = np.array([8.0, 8.0, 8.0])
-    repeated = Units(rows=24).draw(stream(1)).reshape(3, 8).sum(axis=1)
+    repeated = SamplingUnits(rows=24).draw(random_stream(1)).reshape(3, 8).sum(axis=1)
     np.testing.assert_array_equal(
-        Units(rows=3, weight=weight, weight_kind="frequency").draw(stream(1)), repeated
+        SamplingUnits(rows=3, weight=weight, weight_kind="frequency").draw(random_stream(1)), repeated
     )
 
 
 def test_streams_are_the_same_for_the_same_key_and_others_for_others():
     keys = [(1,), (1, 0), (1, 1), (2, 0), (1, 0, 0)]
-    drawn = [stream(*key).random(4).tobytes() for key in keys]
+    drawn = [random_stream(*key).random(4).tobytes() for key in keys]
     assert len(set(drawn)) == len(keys)
-    assert drawn == [stream(*key).random(4).tobytes() for key in keys]
+    assert drawn == [random_stream(*key).random(4).tobytes() for key in keys]
     assert SEED == 2021
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from scorereport._utils.clock import fixed_time
 from scorereport.audit.calendars import render_calendar
-from scorereport.audit.units import render_units
+from scorereport.audit.units import render_timers
 from scorereport.configuration.schedules import Schedule, check_schedule, check_zone
 from scorereport.errors import UsageError
 
@@ -308,7 +308,7 @@ def render(
     schedule: Schedule, config: Path, kind: str = "systemd", program: str = "/opt/sr/scorereport"
 ) -> str:
     with fixed_time("2026-11-15T12:00:00+00:00"):
-        return render_units(
+        return render_timers(
             name=NAME,
             config=config,
             schedule=schedule,
@@ -424,7 +424,7 @@ def test_every_name_has_a_unit_of_its_own() -> None:
     schedule = Schedule("30 6 * * *", "UTC")
     config, command = Path("/srv/a.toml"), ["/bin/true"]
     texts = [
-        render_units(name=name, config=config, schedule=schedule, kind="systemd", command=command)
+        render_timers(name=name, config=config, schedule=schedule, kind="systemd", command=command)
         for name in names
     ]
     units = [next(iter(split_units(text))) for text in texts]

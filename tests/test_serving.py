@@ -24,20 +24,27 @@ from hypothesis import strategies as st
 from scorereport._utils.redaction import Redactor
 from scorereport.audit.plan import read_plan
 from scorereport.audit.server import alarms
-from scorereport.audit.server.audit_process import Child, Ending
-from scorereport.audit.server.audit_server import Server, Settings
-from scorereport.audit.server.configuration_folder import Roster, find_settled_changes
-from scorereport.audit.server.due_times import MOST_CAUGHT_UP, Position, begin, cut_waiting, decide, find_next
-from scorereport.audit.server.event_log import EventLog, Redactors
-from scorereport.audit.server.health import FILE_NAME, AuditHealth, Health, read_health, write_health
+from scorereport.audit.server.audit_process import AuditProcess, ProcessEnd
+from scorereport.audit.server.audit_server import AuditServer, ServerSettings
+from scorereport.audit.server.configuration_folder import ConfigurationFolder, find_stable_changes
+from scorereport.audit.server.due_times import (
+    MAX_CAUGHT_UP,
+    SchedulePosition,
+    apply_policy,
+    decide_runs,
+    find_next_run,
+    start_position,
+)
+from scorereport.audit.server.event_log import CombinedRedactor, EventLog
+from scorereport.audit.server.health import HEALTH_FILE, AuditHealth, Health, read_health, write_health
 from scorereport.audit.server.notifying import Notifier
-from scorereport.audit.server.recalling import read_recorded_times, read_settled_times
-from scorereport.audit.server.scheduled_audit import Duty
-from scorereport.audit.server.startup import LOCK_NAME, serve
+from scorereport.audit.server.recalling import read_completed_times, read_recorded_times
+from scorereport.audit.server.scheduled_audit import ScheduledAudit
+from scorereport.audit.server.startup import LOCK_NAME, serve_audits
 from scorereport.configuration.periods import Period
 from scorereport.configuration.schedules import Schedule
 from scorereport.errors import DataError, UsageError
-from scorereport.history.audit_record import Record, Status
+from scorereport.history.audit_record import AuditStatus, Record
 from scorereport.history.store import open_history
 
 if TYPE_CHECKING:
@@ -53,12 +60,15 @@ def at(text: str) -> datetime:
 
 
 def simulate(
-    schedule: Schedule, moments: Iterable[datetime], policy: str = "latest", position: Position | None = None
+    schedule: Schedule,
+    moments: Iterable[datetime],
+    policy: str = "latest",
+    position: SchedulePosition | None = None,
 ) -> list[datetime]:
     """What runs if somebody looks at these moments."""
     ran: list[datetime] = []
     for moment in moments:
-        decision = decide(schedule, policy, position or begin(schedule, moment, []), moment)
+        decision = decide_runs(schedule, policy, position or start_position(schedule, moment, []), moment)
         position = decision.position
         ran.extend(decision.run)
     return ran
@@ -74,11 +84,11 @@ def every(minutes: int, start: str, end: str) -> list[datetime]:
 
 def test_a_run_by_hand_does_not_make_up_for_those_that_were_missed():
     by_hand = at("2026-11-04 09:17")
-    position = begin(NIGHTLY, at("2026-11-04 12:00"), [at("2026-11-01 03:00"), by_hand])
-    ran = decide(NIGHTLY, "all", position, at("2026-11-04 12:00")).run
+    position = start_position(NIGHTLY, at("2026-11-04 12:00"), [at("2026-11-01 03:00"), by_hand])
+    ran = decide_runs(NIGHTLY, "all", position, at("2026-11-04 12:00")).run
     assert ran == tuple(at(f"2026-11-0{day} 03:00") for day in (2, 3, 4))
-    alone = begin(NIGHTLY, at("2026-11-04 12:00"), [by_hand])
-    assert decide(NIGHTLY, "all", alone, at("2026-11-04 12:00")).run == ()
+    alone = start_position(NIGHTLY, at("2026-11-04 12:00"), [by_hand])
+    assert decide_runs(NIGHTLY, "all", alone, at("2026-11-04 12:00")).run == ()
 
 
 @pytest.mark.parametrize(
@@ -86,59 +96,63 @@ def test_a_run_by_hand_does_not_make_up_for_those_that_were_missed():
     [("latest", [4], [2, 3]), ("all", [2, 3, 4], []), ("none", [], [2, 3, 4])],
 )
 def test_missed_nights_are_caught_up_by_the_policy(policy: str, run: list[int], left_out: list[int]) -> None:
-    position = begin(NIGHTLY, at("2026-11-04 12:00"), [at("2026-11-01 03:00")])
-    decision = decide(NIGHTLY, policy, position, at("2026-11-04 12:00"))
+    position = start_position(NIGHTLY, at("2026-11-04 12:00"), [at("2026-11-01 03:00")])
+    decision = decide_runs(NIGHTLY, policy, position, at("2026-11-04 12:00"))
     assert [moment.day for moment in decision.run] == run
     assert [moment.day for moment in decision.left_out] == left_out
     assert decision.late == decision.run
-    assert decide(NIGHTLY, policy, decision.position, at("2026-11-04 12:01")).run == ()
+    assert decide_runs(NIGHTLY, policy, decision.position, at("2026-11-04 12:01")).run == ()
 
 
 @pytest.mark.parametrize("policy", ["latest", "all", "none"])
 def test_a_time_within_a_minute_is_not_missed(policy: str) -> None:
-    position = begin(NIGHTLY, at("2026-11-02 02:59"), [at("2026-11-01 03:00")])
-    decision = decide(NIGHTLY, policy, position, at("2026-11-02 03:00:59"))
+    position = start_position(NIGHTLY, at("2026-11-02 02:59"), [at("2026-11-01 03:00")])
+    decision = decide_runs(NIGHTLY, policy, position, at("2026-11-02 03:00:59"))
     assert decision.run == (at("2026-11-02 03:00"),)
     assert decision.late == ()
 
 
 def test_without_a_record_nothing_is_caught_up() -> None:
-    position = begin(NIGHTLY, at("2026-11-04 12:00"), [])
-    assert decide(NIGHTLY, "all", position, at("2026-11-04 12:00")).run == ()
-    assert find_next(NIGHTLY, position, at("2026-11-04 12:00")) == at("2026-11-05 03:00")
+    position = start_position(NIGHTLY, at("2026-11-04 12:00"), [])
+    assert decide_runs(NIGHTLY, "all", position, at("2026-11-04 12:00")).run == ()
+    assert find_next_run(NIGHTLY, position, at("2026-11-04 12:00")) == at("2026-11-05 03:00")
 
 
 def test_a_restart_at_the_time_of_the_schedule_runs_it_once() -> None:
     now, before = at("2026-11-02 03:00"), at("2026-11-01 03:00")
-    assert simulate(NIGHTLY, [now, now], position=begin(NIGHTLY, now, [before])) == [now]
-    assert simulate(NIGHTLY, [now, now], position=begin(NIGHTLY, now, [before, now])) == []
+    assert simulate(NIGHTLY, [now, now], position=start_position(NIGHTLY, now, [before])) == [now]
+    assert simulate(NIGHTLY, [now, now], position=start_position(NIGHTLY, now, [before, now])) == []
 
 
 def test_a_record_of_the_past_made_by_hand_sets_nothing_back() -> None:
-    position = begin(NIGHTLY, at("2026-11-04 12:00"), [at("2026-11-04 03:00"), at("2020-01-01 12:00")])
-    assert decide(NIGHTLY, "all", position, at("2026-11-04 12:00")).run == ()
+    position = start_position(
+        NIGHTLY, at("2026-11-04 12:00"), [at("2026-11-04 03:00"), at("2020-01-01 12:00")]
+    )
+    assert decide_runs(NIGHTLY, "all", position, at("2026-11-04 12:00")).run == ()
 
 
 def test_a_record_of_the_future_blocks_nothing_but_its_own_time() -> None:
-    position = begin(NIGHTLY, at("2026-11-04 12:00"), [at("2026-11-03 03:00"), at("2026-11-06 03:00")])
+    position = start_position(
+        NIGHTLY, at("2026-11-04 12:00"), [at("2026-11-03 03:00"), at("2026-11-06 03:00")]
+    )
     moments = every(60, "2026-11-04 12:00", "2026-11-07 12:00")
     assert [moment.day for moment in simulate(NIGHTLY, moments, "all", position)] == [4, 5, 7]
-    assert find_next(NIGHTLY, position, at("2026-11-05 12:00")) == at("2026-11-07 03:00")
+    assert find_next_run(NIGHTLY, position, at("2026-11-05 12:00")) == at("2026-11-07 03:00")
 
 
 def test_more_than_a_year_of_missed_nights_is_cut() -> None:
-    position = begin(NIGHTLY, at("2026-11-04 12:00"), [at("2020-01-01 03:00")])
-    decision = decide(NIGHTLY, "all", position, at("2026-11-04 12:00"))
-    assert len(decision.run) == MOST_CAUGHT_UP
+    position = start_position(NIGHTLY, at("2026-11-04 12:00"), [at("2020-01-01 03:00")])
+    decision = decide_runs(NIGHTLY, "all", position, at("2026-11-04 12:00"))
+    assert len(decision.run) == MAX_CAUGHT_UP
     assert decision.run[-1] == at("2026-11-04 03:00")
     assert decision.is_cut
     assert decision.left_out[-1] == decision.run[0] - timedelta(days=1)
 
 
 def test_a_clock_that_starts_in_1970_does_not_catch_up_fifty_years() -> None:
-    position = begin(NIGHTLY, at("1970-01-01 00:00"), [at("2026-11-02 03:00")])
-    first = decide(NIGHTLY, "all", position, at("1970-01-01 00:01"))
-    assert decide(NIGHTLY, "all", first.position, at("2026-11-04 12:00")).run == (
+    position = start_position(NIGHTLY, at("1970-01-01 00:00"), [at("2026-11-02 03:00")])
+    first = decide_runs(NIGHTLY, "all", position, at("1970-01-01 00:01"))
+    assert decide_runs(NIGHTLY, "all", first.position, at("2026-11-04 12:00")).run == (
         at("2026-11-03 03:00"),
         at("2026-11-04 03:00"),
     )
@@ -157,7 +171,7 @@ def test_a_nightly_audit_runs_once_in_the_nights_in_which_clocks_change(
 ) -> None:
     schedule = Schedule(cron, BERLIN)
     assert [f"{moment:%H:%M}" for moment in simulate(schedule, every(5, start, end))] == expected
-    asleep = simulate(schedule, [at(end), at(end)], "all", begin(schedule, at(start), [at(start)]))
+    asleep = simulate(schedule, [at(end), at(end)], "all", start_position(schedule, at(start), [at(start)]))
     assert [f"{moment:%H:%M}" for moment in asleep] == expected
 
 
@@ -217,15 +231,15 @@ def test_no_time_is_ever_run_twice_wherever_the_clock_jumps(steps: list[int], po
 def test_with_all_nothing_is_ever_lost_while_time_goes_forward(steps: list[int]) -> None:
     schedule, start = Schedule("30 2 * * *", BERLIN), at("2026-10-20 12:00")
     moments = [start + timedelta(minutes=sum(steps[: index + 1])) for index in range(len(steps))]
-    ran = simulate(schedule, moments, "all", begin(schedule, start, []))
+    ran = simulate(schedule, moments, "all", start_position(schedule, start, []))
     assert ran == [moment.astimezone(UTC) for moment in schedule.times_between(start, moments[-1])]
 
 
 def test_what_waits_is_cut_when_the_policy_changes() -> None:
     waiting = [at("2026-11-02 03:00"), at("2026-11-03 03:00")]
-    assert cut_waiting(waiting, "all") == tuple(waiting)
-    assert cut_waiting(waiting, "latest") == (waiting[1],)
-    assert cut_waiting(waiting, "none") == ()
+    assert apply_policy(waiting, "all") == tuple(waiting)
+    assert apply_policy(waiting, "latest") == (waiting[1],)
+    assert apply_policy(waiting, "none") == ()
 
 
 # --- the state of an audit ---
@@ -259,8 +273,8 @@ catch_up = "{policy}"
     return path
 
 
-def make_duty(tmp_path: Path, now: str, **options: str) -> Duty:
-    return Duty.of(read_plan(write_configuration(tmp_path, **options)), at(now))
+def make_duty(tmp_path: Path, now: str, **options: str) -> ScheduledAudit:
+    return ScheduledAudit.of(read_plan(write_configuration(tmp_path, **options)), at(now))
 
 
 LATE = timedelta(seconds=60)
@@ -272,7 +286,7 @@ def test_while_a_run_is_under_way_times_add_up_and_are_decided_afterwards(tmp_pa
     duty.look(at("2026-11-02 02:00"), LATE)
     assert duty.start(at("2026-11-02 02:00")) == at("2026-11-02 02:00")
     assert duty.look(at("2026-11-04 12:00"), LATE) is None
-    duty.finish(at("2026-11-04 12:00"), Ending(exit_code=0, seconds=1.0))
+    duty.finish(at("2026-11-04 12:00"), ProcessEnd(exit_code=0, seconds=1.0))
     duty.look(at("2026-11-04 12:00"), LATE)
     assert [moment.day for moment in duty.waiting] == [3, 4]
 
@@ -283,7 +297,7 @@ def test_a_history_that_answers_late_starts_nothing_twice(tmp_path: Path) -> Non
     duty.go_without_history()
     duty.look(at("2026-11-04 02:00"), LATE)
     duty.start(at("2026-11-04 02:00"))
-    duty.finish(at("2026-11-04 02:01"), Ending(exit_code=-9, seconds=60.0))
+    duty.finish(at("2026-11-04 02:01"), ProcessEnd(exit_code=-9, seconds=60.0))
     duty.recall([at("2026-11-01 02:00")])
     decision = duty.look(at("2026-11-04 12:00"), LATE)
     assert decision is not None
@@ -296,7 +310,7 @@ def test_a_file_that_goes_and_comes_back_starts_nothing_twice(tmp_path: Path) ->
     duty.look(at("2026-11-04 02:00"), LATE)
     duty.start(at("2026-11-04 02:00"))
     duty.retire()
-    duty.finish(at("2026-11-04 02:00:10"), Ending(exit_code=-9, seconds=10.0))
+    duty.finish(at("2026-11-04 02:00:10"), ProcessEnd(exit_code=-9, seconds=10.0))
     assert duty.look(at("2026-11-04 02:00:20"), LATE) is None
     assert duty.change(duty.plan) == ()
     decision = duty.look(at("2026-11-04 02:00:30"), LATE)
@@ -325,7 +339,7 @@ def test_a_run_that_came_to_no_result_may_be_caught_up_by_the_next_server(
     duty.recall([at("2026-11-03 02:00")])
     duty.look(at("2026-11-04 02:00"), LATE)
     duty.start(at("2026-11-04 02:00"))
-    duty.finish(at("2026-11-04 02:01"), Ending(exit_code=code, seconds=60.0, last_line="why"))
+    duty.finish(at("2026-11-04 02:01"), ProcessEnd(exit_code=code, seconds=60.0, last_line="why"))
     assert duty.describe_health(at("2026-11-04 02:01")) == AuditHealth(
         name="churn",
         config="churn.toml",
@@ -334,7 +348,7 @@ def test_a_run_that_came_to_no_result_may_be_caught_up_by_the_next_server(
         last_started="2026-11-04T02:00:00.000Z",
         last_finished="2026-11-04T02:01:00.000Z",
         last_exit_code=code,
-        last_status=Ending(exit_code=code, seconds=0).status,
+        last_status=ProcessEnd(exit_code=code, seconds=0).status,
         last_error="" if code == 0 else "why",
         settled="2026-11-04T02:00:00.000Z" if is_settled else None,
         failures=0 if is_settled else 1,
@@ -346,12 +360,12 @@ def test_what_waits_by_a_wrong_clock_is_forgotten_when_it_is_put_back(tmp_path: 
     duty.recall([at("2026-11-01 02:00")])
     duty.look(at("2026-11-11 12:00"), LATE)
     assert duty.start(at("2026-11-11 12:00")).day == 2
-    duty.finish(at("2026-11-11 12:00"), Ending(exit_code=0, seconds=1.0))
+    duty.finish(at("2026-11-11 12:00"), ProcessEnd(exit_code=0, seconds=1.0))
     duty.go_back(at("2026-11-03 12:00"))
     assert [moment.day for moment in duty.waiting] == [3]
     assert duty.find_next(at("2026-11-03 12:00")) == at("2026-11-04 02:00")
     duty.start(at("2026-11-03 12:00"))
-    duty.finish(at("2026-11-03 12:00"), Ending(exit_code=0, seconds=1.0))
+    duty.finish(at("2026-11-03 12:00"), ProcessEnd(exit_code=0, seconds=1.0))
     duty.look(at("2026-11-04 02:00"), LATE)
     assert [moment.day for moment in duty.waiting] == [4]
 
@@ -361,7 +375,7 @@ def test_what_is_tried_again_by_a_wrong_clock_has_its_own_time_still(tmp_path: P
     duty.recall([at("2026-11-01 02:00")])
     duty.look(at("2026-11-05 02:00"), LATE)
     wrong = duty.start(at("2026-11-05 02:00"))
-    duty.finish(at("2026-11-05 02:00"), Ending(exit_code=-9, seconds=1.0))
+    duty.finish(at("2026-11-05 02:00"), ProcessEnd(exit_code=-9, seconds=1.0))
     duty.try_again(wrong, 0.0)
     duty.go_back(at("2026-11-04 02:00"))
     assert (duty.retry, duty.failures, duty.head) == (None, 0, None)
@@ -369,10 +383,10 @@ def test_what_is_tried_again_by_a_wrong_clock_has_its_own_time_still(tmp_path: P
     assert duty.head == wrong
 
 
-def start_and_fail(duty: Duty, now: str) -> datetime:
+def start_and_fail(duty: ScheduledAudit, now: str) -> datetime:
     duty.look(at(now), LATE)
     moment = duty.start(at(now))
-    duty.finish(at(now), Ending(exit_code=-9, seconds=1.0))
+    duty.finish(at(now), ProcessEnd(exit_code=-9, seconds=1.0))
     duty.try_again(moment, 10.0)
     return moment
 
@@ -386,7 +400,7 @@ def test_a_run_that_is_tried_again_waits_for_its_time(tmp_path: Path) -> None:
     assert duty.drop_superseded() is None
     assert duty.start(at("2026-11-02 02:01")) == moment
     assert not duty.is_ready(99.0)  # there is one run at a time
-    duty.finish(at("2026-11-02 02:02"), Ending(exit_code=1, seconds=1.0))
+    duty.finish(at("2026-11-02 02:02"), ProcessEnd(exit_code=1, seconds=1.0))
     assert (duty.failures, duty.head) == (0, None)
 
 
@@ -422,7 +436,7 @@ def test_people_are_notified_once_of_a_run_that_is_owed_for_too_long(tmp_path: P
     assert duty.find_late(999.0, 5.0) is None
     assert not duty.miss(at("2026-11-02 02:00"))
     assert duty.last.missed == "2026-11-02T03:00:00+01:00"
-    duty.finish(at("2026-11-02 02:30"), Ending(exit_code=0, seconds=1.0))
+    duty.finish(at("2026-11-02 02:30"), ProcessEnd(exit_code=0, seconds=1.0))
     duty.look(at("2026-11-03 02:00"), LATE)
     assert duty.find_late(1000.0, 5.0) is None
     assert duty.find_late(1006.0, 5.0) == at("2026-11-03 02:00")
@@ -432,7 +446,7 @@ def test_people_are_notified_once_of_a_run_that_is_owed_for_too_long(tmp_path: P
 
 
 def test_an_event_is_one_line_without_secrets() -> None:
-    stream, redactors = io.StringIO(), Redactors()
+    stream, redactors = io.StringIO(), CombinedRedactor()
     redactors.add(Redactor(("gehéim\nnis",)))
     log = EventLog(stream, redactors, lambda: at("2026-11-15 06:30"))
     log.write(
@@ -493,36 +507,36 @@ HEALTH = Health(
 def test_health_is_read_back_and_grows_old(tmp_path: Path) -> None:
     write_health(tmp_path, HEALTH)
     assert read_health(tmp_path) == HEALTH
-    assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
+    assert [path.name for path in tmp_path.iterdir()] == [HEALTH_FILE]
     assert HEALTH.is_alive(at("2026-11-15 06:30:15"))
     assert not HEALTH.is_alive(at("2026-11-15 06:30:16"))
     assert not replace(HEALTH, state="stopped").is_alive(at("2026-11-15 06:30"))
-    assert read_settled_times(tmp_path) == {"churn": at("2026-11-15 05:00")}
+    assert read_completed_times(tmp_path) == {"churn": at("2026-11-15 05:00")}
 
 
 def test_a_health_file_that_is_absent_or_broken_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no `scorereport audit serve` has run on this folder"):
         read_health(tmp_path)
-    assert read_settled_times(tmp_path) == {}
-    (tmp_path / FILE_NAME).write_text('{"version": 1, "sta')
+    assert read_completed_times(tmp_path) == {}
+    (tmp_path / HEALTH_FILE).write_text('{"version": 1, "sta')
     with pytest.raises(DataError, match="is no health document"):
         read_health(tmp_path)
-    assert read_settled_times(tmp_path) == {}
+    assert read_completed_times(tmp_path) == {}
 
 
 # --- the configurations of a folder ---
 
 
-def describe_changes(roster: Roster) -> list[str]:
+def describe_changes(roster: ConfigurationFolder) -> list[str]:
     return [f"{change.kind} {change.path.name}" for change in roster.update()]
 
 
 def test_a_change_counts_once_it_has_settled() -> None:
     a = Path("a")
-    assert find_settled_changes({a: "1"}, {a: "1"}, {a: "2"}) == []
-    assert find_settled_changes({a: "1"}, {a: "2"}, {a: "2"}) == [a]
-    assert find_settled_changes({a: "1"}, {}, {}) == [a]
-    assert find_settled_changes({a: "1"}, {a: "1"}, {}) == []
+    assert find_stable_changes({a: "1"}, {a: "1"}, {a: "2"}) == []
+    assert find_stable_changes({a: "1"}, {a: "2"}, {a: "2"}) == [a]
+    assert find_stable_changes({a: "1"}, {}, {}) == [a]
+    assert find_stable_changes({a: "1"}, {a: "1"}, {}) == []
 
 
 def test_the_folder_is_followed(tmp_path: Path) -> None:
@@ -530,7 +544,7 @@ def test_the_folder_is_followed(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\n')
     (tmp_path / ".hidden.toml").write_text("half [")
     (tmp_path / "folder.toml").mkdir()
-    roster = Roster(tmp_path)
+    roster = ConfigurationFolder(tmp_path)
     assert describe_changes(roster) == ["added churn.toml", "passed_over pyproject.toml"]
     path.touch()
     assert describe_changes(roster) == []
@@ -551,7 +565,7 @@ def test_the_folder_is_followed(tmp_path: Path) -> None:
 
 def test_a_broken_configuration_is_told_once_and_keeps_its_plan(tmp_path: Path) -> None:
     path = write_configuration(tmp_path)
-    roster = Roster(tmp_path)
+    roster = ConfigurationFolder(tmp_path)
     roster.update()
     path.write_text("half [")
     assert roster.update() == []
@@ -575,7 +589,7 @@ def test_a_broken_configuration_is_told_once_and_keeps_its_plan(tmp_path: Path) 
 def test_two_configurations_of_one_name_are_kept_apart(tmp_path: Path) -> None:
     first = write_configuration(tmp_path, "a", more='name = "same"')
     write_configuration(tmp_path, "b", more='name = "same"')
-    roster = Roster(tmp_path)
+    roster = ConfigurationFolder(tmp_path)
     added, refused = roster.update()
     assert (added.kind, refused.kind) == ("added", "refused")
     assert refused.reason == (
@@ -597,7 +611,7 @@ def add_record(path: Path, as_of: str) -> None:
         audit=plan.name,
         period=period,
         as_of=as_of,
-        status=Status.DONE,
+        status=AuditStatus.DONE,
         exit_code=0,
         started=as_of,
         finished=as_of,
@@ -629,7 +643,7 @@ class Soon:
 
 def test_alarms_ring_until_they_are_dropped() -> None:
     rung = threading.Semaphore(0)
-    clock = alarms.Alarms(rung.release)
+    clock = alarms.ScheduleAlarms(rung.release)
     clock.start()
     clock.set("churn", Soon())
     clock.set("churn", Soon())
@@ -651,12 +665,12 @@ def test_an_alarm_follows_the_schedule_and_not_the_last_alarm_alone() -> None:
 def test_without_apscheduler_the_way_out_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "apscheduler.executors.debug", None)
     with pytest.raises(UsageError, match=r'pip install "scorereport\[serve\]"'):
-        serve(tmp_path)
+        serve_audits(tmp_path)
 
 
-def run_child(code: str) -> Ending:
-    endings: SimpleQueue[Ending] = SimpleQueue()
-    child = Child([sys.executable, "-S", "-c", code], endings.put)
+def run_child(code: str) -> ProcessEnd:
+    endings: SimpleQueue[ProcessEnd] = SimpleQueue()
+    child = AuditProcess([sys.executable, "-S", "-c", code], endings.put)
     try:
         return endings.get(timeout=60)
     finally:
@@ -825,13 +839,13 @@ class Serving:
     @property
     def waiting(self) -> int:
         """How many runs wait; none before the server has written a word."""
-        is_there = (self.folder / FILE_NAME).exists()
+        is_there = (self.folder / HEALTH_FILE).exists()
         return sum(audit.waiting for audit in read_health(self.folder).audits) if is_there else 0
 
     def let_polls_pass(self, number: int = 3) -> None:
         for _ in range(number):
-            before = (self.folder / FILE_NAME).stat().st_ino, (self.folder / FILE_NAME).stat().st_mtime_ns
-            wait_for(lambda: before != ((s := (self.folder / FILE_NAME).stat()).st_ino, s.st_mtime_ns))  # noqa: B023
+            before = (self.folder / HEALTH_FILE).stat().st_ino, (self.folder / HEALTH_FILE).stat().st_mtime_ns
+            wait_for(lambda: before != ((s := (self.folder / HEALTH_FILE).stat()).st_ino, s.st_mtime_ns))  # noqa: B023
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         assert self.process is not None
@@ -883,7 +897,7 @@ def test_a_server_runs_what_is_due_once_and_stops(tmp_path: Path) -> None:
         with pytest.raises(
             UsageError, match=r"Another `scorereport audit serve` runs on .* already; stop it first"
         ):
-            serve(server.folder)
+            serve_audits(server.folder)
         assert server.stop() == 0
         assert read_health(server.folder).state == "stopped"
         assert [event["event"] for event in server.events] == [
@@ -1030,7 +1044,7 @@ def test_an_audit_that_dies_takes_nothing_with_it_and_tells_no_secret(
         server.set_clock("2026-11-03 02:00:00")
         wait_for(lambda: server.find("audit.finished", exit_code=0))
         assert server.stop() == 0
-        assert "s3cr3t" not in server.log.read_text() + (server.folder / FILE_NAME).read_text()
+        assert "s3cr3t" not in server.log.read_text() + (server.folder / HEALTH_FILE).read_text()
         assert server.find("audit.finished")[0]["last_line"] == "cannot reach ***"
 
 
@@ -1170,7 +1184,7 @@ def test_a_history_that_never_answers_does_not_keep_an_audit_from_running(
     )
     monkeypatch.setattr("scorereport.audit.server.audit_server._ASK_AGAIN_SECONDS", 0.0)
     write_configuration(tmp_path)
-    options = Settings(
+    options = ServerSettings(
         folder=tmp_path,
         poll_seconds=5,
         grace_seconds=0,
@@ -1179,7 +1193,7 @@ def test_a_history_that_never_answers_does_not_keep_an_audit_from_running(
         start_command=("true",),
     )
     log = io.StringIO()
-    server = Server(options, log, lambda: at("2026-11-02 01:00"))
+    server = AuditServer(options, log, lambda: at("2026-11-02 01:00"))
     server._update_configurations()
     server._ask_histories()
     duty = server._duties["churn"]
@@ -1230,7 +1244,7 @@ def test_a_server_lives_with_a_history_and_a_health_file_that_it_cannot_use(
         database = server.folder / "audits" / "history.db"
         database.parent.mkdir()
         database.write_text("This is no database, however long one looks at it. " * 50)
-        (server.folder / f"{FILE_NAME}.new").mkdir()
+        (server.folder / f"{HEALTH_FILE}.new").mkdir()
         server.start(start_command=[str(tmp_path / "nowhere")])
         wait_for(lambda: server.find("history.unreadable", audit=path.stem))
         server.set_clock("2026-11-02 02:00:00")
@@ -1241,17 +1255,17 @@ def test_a_server_lives_with_a_history_and_a_health_file_that_it_cannot_use(
 
 def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"`audit serve` needs a folder of configurations; .* is none\."):
-        serve(tmp_path / "nowhere")
+        serve_audits(tmp_path / "nowhere")
     with pytest.raises(UsageError, match=r"`poll_seconds` must be a number above 0; got 0\."):
-        serve(tmp_path, poll_seconds=0)
+        serve_audits(tmp_path, poll_seconds=0)
     with pytest.raises(UsageError, match=r"`grace_seconds` must be a number of at least 0; got nan\."):
-        serve(tmp_path, grace_seconds=float("nan"))
+        serve_audits(tmp_path, grace_seconds=float("nan"))
     with pytest.raises(UsageError, match=r"`retry_seconds` must be a number of at least 0; got -1\."):
-        serve(tmp_path, retry_seconds=[-1])
+        serve_audits(tmp_path, retry_seconds=[-1])
     with pytest.raises(UsageError, match=r"`notify_seconds` must be a number above 0; got 0\."):
-        serve(tmp_path, notify_seconds=0)
+        serve_audits(tmp_path, notify_seconds=0)
     with pytest.raises(UsageError, match=r"`workers` must be a whole number of at least 1; got 0\."):
-        serve(tmp_path, workers=0)
+        serve_audits(tmp_path, workers=0)
     (tmp_path / LOCK_NAME).mkdir()
     with pytest.raises(UsageError, match=r"must write its lock and its health file into .*, and cannot: "):
-        serve(tmp_path)
+        serve_audits(tmp_path)

@@ -20,7 +20,7 @@ from scorereport.reliability import simulation as simulation_module
 from scorereport.reliability.blocks import Blocks
 from scorereport.reliability.outcome_weights import OutcomeWeights
 from scorereport.reliability.redraws import Redraw
-from scorereport.reliability.sampling import stream
+from scorereport.reliability.sampling import random_stream
 from scorereport.reliability.simulation import (
     _CaseSimulation,
     _CountSimulation,
@@ -168,7 +168,7 @@ def draw_table(simulate, size, draws):
     """Cases and events at every distinct forecast, a row for each draw."""
     table = np.zeros((2, draws, size))
     for number in range(draws):
-        redraw = simulate(stream(11, number))
+        redraw = simulate(random_stream(11, number))
         place = np.arange(size) if redraw.position is None else redraw.position
         n = np.ones(len(redraw.events)) if redraw.n is None else redraw.n
         table[0, number] = np.bincount(place, weights=n, minlength=size)
@@ -236,7 +236,7 @@ def test_redrawn_cases_are_drawn_with_replacement(name, correlation):
 def test_entries_of_redrawn_cases_are_in_canonical_order():
     made, _ = make("cases with ties")
     for number in range(50):
-        redraw = made.redraw_cases(stream(3, number))
+        redraw = made.redraw_cases(random_stream(3, number))
         key = redraw.position.astype(int) * 2 + (1 - redraw.events.astype(int))
         assert (np.diff(key) >= 0).all()
         assert len(key) == 10
@@ -247,7 +247,7 @@ def test_forecasts_that_were_not_drawn_have_no_entry(name):
     made, _ = make(name)
     lengths = set()
     for number in range(60):
-        redraw = made.redraw_cases(stream(3, number))
+        redraw = made.redraw_cases(random_stream(3, number))
         assert (redraw.n > 0).all()
         assert (np.diff(redraw.position) > 0).all()
         lengths.add(len(redraw.position))
@@ -275,7 +275,7 @@ def test_the_kind_does_not_change_the_law_of_the_curve(drawing):
     points = np.array([0.05, 0.3, 0.7, 0.95])
     curves = {}
     for seed, (name, made) in enumerate(kinds.items()):
-        drawn = [getattr(made, drawing)(stream(seed, number)) for number in range(2000)]
+        drawn = [getattr(made, drawing)(random_stream(seed, number)) for number in range(2000)]
         curves[name] = np.nan_to_num([d.fit().at(points, x, d.position) for d in drawn], nan=-1.0)
     for other in ("count", "row"):
         for k in range(len(points)):
@@ -292,7 +292,7 @@ def test_clusters_of_one_row_have_the_law_of_rows():
         sample = sr.corp(y, p, cluster=cluster).sample
         made = sample.simulation(sample.distinct.x_min)
         assert sample.correlation == 0
-        drawn = [made.redraw_cases(stream(seed, number)) for number in range(2000)]
+        drawn = [made.redraw_cases(random_stream(seed, number)) for number in range(2000)]
         x = sample.distinct.x_min
         curves.append(np.nan_to_num([d.fit().at(x, x, d.position) for d in drawn], nan=-1.0))
     for k in range(3):
@@ -373,12 +373,12 @@ def test_clusters_are_drawn_whole(labels, seed):
         cluster=cluster,
         correlation=0.5,
     )
-    rows, copy = made._redraw_rows(stream(seed))
+    rows, copy = made._redraw_rows(random_stream(seed))
     members = [np.flatnonzero(cluster == g).tolist() for g in range(cluster.max() + 1)]
     drawn = [rows[copy == c].tolist() for c in range(copy.max() + 1)]
     assert len(drawn) == len(members)
     assert all(d in members for d in drawn)
-    redraw = made.redraw_cases(stream(seed))
+    redraw = made.redraw_cases(random_stream(seed))
     count = np.zeros(len(x), dtype=int)
     count[redraw.position] = redraw.n
     assert all(len(set(count[m])) == 1 for m in members)
@@ -396,7 +396,7 @@ def draw_events(cluster, probability, correlation, draws):
         cluster=None if cluster is None else np.array(cluster),
         correlation=correlation,
     )
-    return np.array([made.redraw_outcomes(stream(4, number)).events for number in range(draws)])
+    return np.array([made.redraw_outcomes(random_stream(4, number)).events for number in range(draws)])
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.25, 0.7, 1.0])
@@ -428,7 +428,7 @@ def test_a_cluster_drawn_twice_is_two_clusters():
         cluster=np.array([0, 1]),
         correlation=1.0,
     )
-    draws = [made.redraw_cases(stream(1, number)) for number in range(200)]
+    draws = [made.redraw_cases(random_stream(1, number)) for number in range(200)]
     assert {(*draw.n, *draw.events) for draw in draws} == {(2, 0), (2, 1), (2, 2)}
 
 
@@ -505,9 +505,9 @@ def test_a_draw_leaves_the_simulation_as_it_was():
     """The next draw from the same random numbers is the same: nothing was sorted or shifted in place."""
     for name in UNITS:
         made, _ = make(name)
-        first = made.redraw_cases(stream(5))
-        made.redraw_outcomes(stream(6))
-        second = made.redraw_cases(stream(5))
+        first = made.redraw_cases(random_stream(5))
+        made.redraw_outcomes(random_stream(6))
+        second = made.redraw_cases(random_stream(5))
         for one, other in zip(first, second, strict=True):
             np.testing.assert_array_equal(one, other)
 
@@ -519,5 +519,5 @@ def test_the_sum_of_what_happens_is_never_more_than_the_weight():
     fit = sr.corp(np.ones(200), p, weight)
     made = fit.sample.simulation(np.ones(len(fit.distinct)))
     for number in range(50):
-        assert (made.redraw_cases(stream(number)).fit().mean == 1).all()
+        assert (made.redraw_cases(random_stream(number)).fit().mean == 1).all()
     assert simulation_module._MANY_TIES == 8

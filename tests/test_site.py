@@ -21,21 +21,21 @@ import pytest
 from site_tools import NAMES, chain, content_of, make_records, write_reports
 from test_browser import PALE_TEXTS
 
-from scorereport.audit.site.audit_runs import Run, group_runs, hash_records
-from scorereport.audit.site.chart_axes import WIDTH, list_day_ticks, scale_of_days, scale_of_numbers
-from scorereport.audit.site.chart_lanes import spread
-from scorereport.audit.site.manifest import LIST
-from scorereport.audit.site.measure_series import collect_series, writer_of
-from scorereport.audit.site.names import link_to, safe_file_name, safe_name
+from scorereport.audit.site.audit_runs import RecordedRun, group_runs, hash_records
+from scorereport.audit.site.chart_axes import CHART_WIDTH, list_day_ticks, scale_of_days, scale_of_numbers
+from scorereport.audit.site.chart_lanes import spread_labels
+from scorereport.audit.site.manifest import MANIFEST_FILE
+from scorereport.audit.site.measure_series import choose_format, collect_series
+from scorereport.audit.site.names import link_to_file, safe_file_name, safe_name
 from scorereport.audit.site.publication import write_site
-from scorereport.audit.site.site_files import State, plan_copies
-from scorereport.audit.site.status_board import make_board
-from scorereport.audit.site.trend_charts import FEW, make_charts, make_sparkline
-from scorereport.configuration.judging import Light
+from scorereport.audit.site.site_files import FileState, plan_copies
+from scorereport.audit.site.status_board import build_board
+from scorereport.audit.site.trend_charts import MAX_DOTS, build_charts, build_sparkline
+from scorereport.configuration.judging import LimitVerdict
 from scorereport.configuration.periods import Period
 from scorereport.errors import UsageError
-from scorereport.history.audit_record import FiledFile, Record, Status
-from scorereport.history.verification_findings import Finding, FindingKind, Verification
+from scorereport.history.audit_record import AuditStatus, Record, RecordedFile
+from scorereport.history.verification_findings import FindingKind, IntegrityFinding, Verification
 
 TIME = "2026-11-15T16:00:00+00:00"
 SCRIPT = "<script>alert(1)</script>"
@@ -68,7 +68,7 @@ def change_number(record, place, **changes):
 def charts_of(records):
     (audit,) = group_runs(records)
     days, failed = [run.day for run in audit.measured], [run.day for run in audit.failed]
-    return make_charts(collect_series(audit.measured), days, failed)
+    return build_charts(collect_series(audit.measured), days, failed)
 
 
 def test_a_run_stands_in_the_middle_of_its_period():
@@ -76,7 +76,7 @@ def test_a_run_stands_in_the_middle_of_its_period():
     (record,) = make_records(1, 1)
     january = Period(label="2026-01", start="2026-01-01", end="2026-02-01")
     days = [
-        Run(record=replace(record, period=period), sha256="").day
+        RecordedRun(record=replace(record, period=period), sha256="").day
         for period in (january, replace(january, start=None))
     ]
     assert days == [date(2026, 1, 16), date(2026, 1, 31)]
@@ -107,7 +107,7 @@ def test_names_of_files_keep_the_ending_of_a_report_only():
     assert safe_file_name("2026-10.html") == "2026-10.html"
     assert re.fullmatch(r"etc-passwd-[0-9a-f]{10}\.pdf", safe_file_name("../../etc/passwd.pdf"))
     assert re.fullmatch(r"a-sh-[0-9a-f]{10}", safe_file_name("a b.sh").replace("a-b-sh", "a-sh"))
-    assert link_to("reports/a b#?.html", above=1) == "../reports/a%20b%23%3F.html"
+    assert link_to_file("reports/a b#?.html", above=1) == "../reports/a%20b%23%3F.html"
 
 
 # ---- Axes ----
@@ -139,7 +139,7 @@ def test_the_time_axis_is_one_of_real_time():
     scale = scale_of_days(days)
     places = [scale.place(day) for day in days]
     assert (places[2] - places[1]) / (places[1] - places[0]) == pytest.approx(9, rel=0.01)
-    assert scale_of_days([days[0]]).place(days[0]) == WIDTH / 2
+    assert scale_of_days([days[0]]).place(days[0]) == CHART_WIDTH / 2
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_numbers_at_the_axis_are_round_and_two_at_least(values):
 
 def test_labels_never_touch_and_stay_in_their_box():
     for places in ([50, 50, 50, 50], [0, 1, 99, 100], [97, 98, 99]):
-        moved = spread(places, 100)
+        moved = spread_labels(places, 100)
         assert all(after - before >= 15 for before, after in pairwise(moved))
         assert max(moved) <= 100
 
@@ -185,8 +185,8 @@ def test_every_chart_has_a_point_for_each_audit_and_a_mark_for_each_failure():
 
 
 def test_few_audits_have_whiskers_and_many_a_band():
-    few, many = (charts_of(make_records(days, 1))[0].lanes[0] for days in (FEW, FEW + 1))
-    assert (few.whiskers.count("M"), few.band) == (FEW, "")
+    few, many = (charts_of(make_records(days, 1))[0].lanes[0] for days in (MAX_DOTS, MAX_DOTS + 1))
+    assert (few.whiskers.count("M"), few.band) == (MAX_DOTS, "")
     assert (many.whiskers, many.band.count("M")) == ("", 1)
 
 
@@ -264,7 +264,7 @@ def test_a_limit_that_was_changed_is_drawn_as_it_was():
     assert kind == "fail"
     assert len(re.findall(r"M\d+ \d+H\d+", fail)) == 2
     assert fail.startswith("M0 ")
-    assert fail.endswith(f"H{WIDTH}")
+    assert fail.endswith(f"H{CHART_WIDTH}")
     assert warn.count("M") == 1
     assert not warn.startswith("M0 ")
 
@@ -289,7 +289,7 @@ def test_a_model_that_came_later_has_a_line_from_then_on():
     assert [one.model for one in series if one.measure == "brier"] == list(NAMES[:2])
     assert [reading is None for reading in series[1].readings] == [True] * 4 + [False] * 4
     assert (
-        make_sparkline(series[1], [date(2026, 1, 1) + timedelta(days=n) for n in range(8)]).line.count("M")
+        build_sparkline(series[1], [date(2026, 1, 1) + timedelta(days=n) for n in range(8)]).line.count("M")
         == 1
     )
 
@@ -297,8 +297,8 @@ def test_a_model_that_came_later_has_a_line_from_then_on():
 def test_numbers_are_written_alike():
     records = make_records(2, 1)
     series = {one.measure: one for one in collect_series(group_runs(records)[0].measured)}
-    brier = writer_of("brier", series["brier"].known)
-    share = writer_of("prevalence", series["prevalence"].known)
+    brier = choose_format("brier", series["brier"].known)
+    share = choose_format("prevalence", series["prevalence"].known)
     assert (brier.number(0.1), brier.interval(-0.1, 0.2)) == ("0.1000", "[−0.1000, 0.2000]")
     assert (brier.change(0.0012), brier.change(-0.0012), brier.change(1e-9)) == (
         "+0.0012",
@@ -316,8 +316,8 @@ def test_the_board_has_the_newest_state_the_worst_first():
     good = make_records(3, 2, audit="good")
     broken = make_records(3, 2, audit="broken", failed=(2,))
     breached = make_records(3, 5, audit="breached")
-    breached[2] = replace(breached[2], status=Status.FAIL)
-    entries = make_board(group_runs(chain([*good, *breached, *broken])))
+    breached[2] = replace(breached[2], status=AuditStatus.FAIL)
+    entries = build_board(group_runs(chain([*good, *breached, *broken])))
     assert [entry.audit.name for entry in entries] == ["broken", "breached", "good"]
     assert [entry.has_failed for entry in entries] == [True, False, False]
     assert [entry.is_old for entry in entries] == [True, False, False]
@@ -327,16 +327,16 @@ def test_the_board_has_the_newest_state_the_worst_first():
     assert row.reading.value == numbers[2]
     assert row.change == pytest.approx(numbers[2] - numbers[1])
     assert row.is_better == (numbers[2] < numbers[1])
-    assert (row.light, row.counts[Light.PASS], row.drifted) == (Light.PASS, 2, ())
+    assert (row.light, row.counts[LimitVerdict.PASS], row.drifted) == (LimitVerdict.PASS, 2, ())
     assert (sample.model, sample.series.measure, sample.is_better) == ("", "prevalence", None)
 
 
 def test_a_limit_is_breached_also_where_r_came_to_other_numbers(tmp_path):
     record = make_records(1, 1)[0]
-    judged = replace(record.judgements[0], verdict=Light.FAIL)
+    judged = replace(record.judgements[0], verdict=LimitVerdict.FAIL)
     period = replace(record.period, label="2025-10-03--2025-11-01", start="2025-10-03")
-    record = replace(record, status=Status.UNCERTIFIED, judgements=(judged,), period=period)
-    assert make_board(group_runs([record]))[0].is_in_breach
+    record = replace(record, status=AuditStatus.UNCERTIFIED, judgements=(judged,), period=period)
+    assert build_board(group_runs([record]))[0].is_in_breach
     write([record], tmp_path)
     page = read(tmp_path / "site/index.html")
     assert "1 audit, 1 in breach of a limit" in page
@@ -348,7 +348,7 @@ def test_a_limit_is_breached_also_where_r_came_to_other_numbers(tmp_path):
 def test_an_audit_of_the_past_is_not_the_newest():
     records = make_records(4, 1)
     again = replace(records[1], attempt=2, finished=TIME)
-    (entry,) = make_board(group_runs(chain([*records, again])))
+    (entry,) = build_board(group_runs(chain([*records, again])))
     assert entry.newest.record.id == 4
     assert [run.record.id for run in entry.audit.runs] == [1, 2, 5, 3, 4]
 
@@ -390,7 +390,7 @@ def test_the_same_records_title_and_time_give_the_same_bytes(tmp_path):
     assert {path: path.stat().st_mtime_ns for path in first} == times
     shutil.rmtree(tmp_path / "site")
     assert {path: path.read_bytes() for path in write(records, tmp_path)} == first
-    assert list_files(tmp_path / "site") - {LIST} == {
+    assert list_files(tmp_path / "site") - {MANIFEST_FILE} == {
         path.relative_to(tmp_path / "site").as_posix() for path in first
     }
 
@@ -441,7 +441,7 @@ def test_files_that_are_gone_or_others_are_named(tmp_path):
         audit="credit",
         period=records[-1].period,
         as_of=TIME,
-        status=Status.DONE,
+        status=AuditStatus.DONE,
         exit_code=0,
         started=TIME,
         finished=TIME,
@@ -457,11 +457,11 @@ def test_files_that_are_gone_or_others_are_named(tmp_path):
     history = chain([*records, kept])
     planned = plan_copies(group_runs(history), tmp_path / "site", lambda _: folder)
     assert [planned[number][0].state for number in range(1, 6)] == [
-        State.NOT_KEPT,
-        State.MISSING,
-        State.CHANGED,
-        State.THERE,
-        State.THERE,
+        FileState.NOT_KEPT,
+        FileState.MISSING,
+        FileState.CHANGED,
+        FileState.THERE,
+        FileState.THERE,
     ]
     write(history, tmp_path)
     page = read(tmp_path / "site/audits/credit.html")
@@ -480,7 +480,7 @@ def test_a_file_outside_of_the_reports_is_never_copied(tmp_path):
     (tmp_path / "reports/link.html").symlink_to(secret)
     digest = hashlib.sha256(b"secret").hexdigest()
     names = ("../secret.html", str(secret), "link.html")
-    files = tuple(FiledFile(name=name, sha256=digest, size=6) for name in names)
+    files = tuple(RecordedFile(name=name, sha256=digest, size=6) for name in names)
     write(chain([replace(make_records(1, 1)[0], files=files)]), tmp_path)
     assert not (tmp_path / "site/reports").exists()
     assert read(tmp_path / "site/index.html").count("HTML missing") == 3
@@ -489,7 +489,7 @@ def test_a_file_outside_of_the_reports_is_never_copied(tmp_path):
 def test_of_two_files_of_one_name_the_later_is_offered(tmp_path):
     records = make_records(2, 1, forms=("html",))
     name = records[1].files[0].name
-    first = replace(records[0], files=(FiledFile(name=name, sha256="0" * 64, size=3),))
+    first = replace(records[0], files=(RecordedFile(name=name, sha256="0" * 64, size=3),))
     write_reports(records, tmp_path / "reports")
     write(chain([first, records[1]]), tmp_path)
     page = read(tmp_path / "site/audits/credit.html")
@@ -540,7 +540,7 @@ def test_a_list_that_names_files_outside_removes_none_of_them(tmp_path):
     elsewhere.mkdir()
     (elsewhere / "page.html").write_text("mine", encoding="utf-8")
     (tmp_path / "site/link").symlink_to(elsewhere)
-    path = tmp_path / "site" / LIST
+    path = tmp_path / "site" / MANIFEST_FILE
     document = json.loads(read(path))
     document["files"] += ["../outside.html", str(outside), "link/page.html", "..\\outside.html"]
     path.write_text(json.dumps(document), encoding="utf-8")
@@ -608,7 +608,7 @@ def test_the_data_have_the_numbers_of_the_pages(tmp_path):
 )
 def test_the_board_says_what_verification_found(tmp_path, findings, sentence, tone):
     found = tuple(
-        Finding(kind=FindingKind.CHANGED, subject=f"record {n}", sentence=f"Record {n} was changed.")
+        IntegrityFinding(kind=FindingKind.CHANGED, subject=f"record {n}", sentence=f"Record {n} was changed.")
         for n in range(findings)
     )
     verification = Verification(records=3, files=9, head="0" * 64, findings=found, notes=("A note.",))

@@ -14,7 +14,7 @@ from spark_tools import assert_same_digest, mark, quiet, share_session, to_spark
 import scorereport as sr
 from scorereport.data.reader import read_predictions
 from scorereport.errors import DataError, UsageError
-from scorereport.evaluation.engines.engine_evaluation import evaluate_rows
+from scorereport.evaluation.engines.engine_evaluation import evaluate_with_engine
 from scorereport.evaluation.engines.protocol import BUCKETS
 from scorereport.evaluation.engines.spark import spark_jobs
 from scorereport.evaluation.engines.spark.spark_engine import SparkEngine, open_spark
@@ -160,7 +160,7 @@ def test_groups_and_windows_have_fits_of_their_own(engine: SparkEngine) -> None:
 
 def test_an_evaluation_by_spark_is_that_in_memory(engine: SparkEngine, parquet: Path) -> None:
     memory = sr.evaluate(parquet, resamples=40, **ROLES)
-    parts = evaluate_rows(engine, replace(memory.settings, engine="spark"))
+    parts = evaluate_with_engine(engine, replace(memory.settings, engine="spark"))
     for one, other in zip(memory.models, parts["models"], strict=True):
         assert np.array_equal(one.curves.reliability.cep, other.curves.reliability.cep)
         assert np.allclose(one.curves.murphy.score.left, other.curves.murphy.score.left, rtol=1e-12)

@@ -18,7 +18,7 @@ import pytest
 from spark_tools import assert_same_digest, mark, spark_session
 
 import scorereport as sr
-from scorereport.evaluation.engines.chunk_digest import digest_stretch
+from scorereport.evaluation.engines.chunk_digest import digest_chunk
 from scorereport.evaluation.engines.spark.spark_engine import open_spark
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def test_a_worker_killed_during_the_job_changes_no_bit(
     def slowly(stretch: Any, marks: Any, before: Any) -> Digest:
         (started / f"{os.getpid()}-{time.time_ns()}").touch()
         time.sleep(0.5)
-        return digest_stretch(stretch, marks, before)
+        return digest_chunk(stretch, marks, before)
 
     # A frame that was shuffled: its rows come back in another order, and from other workers, if one is lost.
     settings = {"spark.executor.memory": "512m", "spark.sql.adaptive.enabled": "false"}

@@ -12,29 +12,29 @@ from hypothesis import strategies as st
 from spark_tools import assert_same_digest, mark
 
 from scorereport.errors import UsageError
-from scorereport.evaluation.engines.chunk_digest import digest_stretch
-from scorereport.evaluation.engines.protocol import BUCKETS, Before, Stretch
-from scorereport.evaluation.engines.spark.packing import gather, pack, unpack
+from scorereport.evaluation.engines.chunk_digest import digest_chunk
+from scorereport.evaluation.engines.protocol import BUCKETS, Chunk, CountsBelow
+from scorereport.evaluation.engines.spark.packing import join_batches, pack_chunk, unpack_packets
 from scorereport.evaluation.engines.spark.spark_engine import open_spark
 from scorereport.evaluation.engines.spark.spark_jobs import find_before, fold
 from scorereport.evaluation.engines.spark.spark_partitions import (
     ALL,
     Parts,
-    merge,
+    merge_chunks,
     plan_parts,
-    split_rows,
+    split_by_part,
     weight_of,
 )
 
 NO_CODES = np.empty(0, dtype=np.int32)
 
 
-def make_rows(seed: int, n: int, digits: int, *, kind: str = "none") -> Stretch:
+def make_rows(seed: int, n: int, digits: int, *, kind: str = "none") -> Chunk:
     rng = np.random.default_rng(seed)
     x = np.round(rng.random(n), digits)
     weight = {"none": None, "whole": rng.integers(1, 5, n), "fractional": rng.random(n) + 0.1}[kind]
     bucket = rng.integers(0, BUCKETS, n).astype(np.uint16)
-    return Stretch(x=x, y=rng.random(n) < x, bucket=bucket, weight=weight)
+    return Chunk(x=x, y=rng.random(n) < x, bucket=bucket, weight=weight)
 
 
 def as_packets(packets: list[dict[str, object]]) -> pa.Table:
@@ -46,7 +46,7 @@ def as_packets(packets: list[dict[str, object]]) -> pa.Table:
 def test_a_tie_lies_in_one_part_and_no_row_is_lost(seed: int, n: int, digits: int, parts: int) -> None:
     rows = make_rows(seed, n, digits)
     plan = plan_parts({ALL: n}, np.zeros(n, dtype=np.int32), rows.x, -(-n // parts))
-    found = dict(split_rows(rows, NO_CODES, plan))
+    found = dict(split_by_part(rows, NO_CODES, plan))
     assert all(part in range(len(plan)) for part in found)
     in_order = [found[part] for part in sorted(found)]
     assert all(low.x[-1] < high.x[0] for low, high in itertools.pairwise(in_order))
@@ -57,7 +57,7 @@ def test_a_tie_lies_in_one_part_and_no_row_is_lost(seed: int, n: int, digits: in
 def test_labels_are_cut_apart_and_the_others_left_out() -> None:
     rows, codes = make_rows(1, 1000, 2), np.random.default_rng(1).integers(-1, 4, 1000).astype(np.int32)
     plan = plan_parts({3: int((codes == 3).sum()), 1: int((codes == 1).sum())}, codes, rows.x, 50)
-    found = dict(split_rows(rows, codes, plan))
+    found = dict(split_by_part(rows, codes, plan))
     assert plan.by_label.keys() == {1, 3}
     for label, parts in plan.by_label.items():
         assert len(parts) > 3
@@ -72,9 +72,11 @@ def test_packets_in_any_order_make_the_same_digest_to_the_last_bit(kind: str, di
     rows = make_rows(7, 3000, digits, kind=kind)
     plan = plan_parts({ALL: 3000}, np.zeros(3000, dtype=np.int32), rows.x, 600)
     packets = [
-        pack(part, source, piece)
+        pack_chunk(part, source, piece)
         for source in range(3)
-        for part, piece in split_rows(rows.select(slice(source * 1000, source * 1000 + 1000)), NO_CODES, plan)
+        for part, piece in split_by_part(
+            rows.select(slice(source * 1000, source * 1000 + 1000)), NO_CODES, plan
+        )
     ]
     weights = dict.fromkeys(range(len(plan)), (0, 0))
     for packet in packets:
@@ -88,12 +90,12 @@ def test_packets_in_any_order_make_the_same_digest_to_the_last_bit(kind: str, di
         digest = None
         for part in range(len(plan)):
             table = as_packets([packet for packet in order if packet["part"] == part])
-            piece = merge(unpack(table, counted=kind != "fractional"), rows=100)
-            found = fold(piece, marks, before[part], digest_stretch)
+            piece = merge_chunks(unpack_packets(table, counted=kind != "fractional"), rows=100)
+            found = fold(piece, marks, before[part], digest_chunk)
             digest = found if digest is None else digest + found
         digests.append(digest)
     assert_same_digest(*digests)
-    whole = fold(rows.select(np.lexsort((rows.y, rows.x))), marks, Before(), digest_stretch)
+    whole = fold(rows.select(np.lexsort((rows.y, rows.x))), marks, CountsBelow(), digest_chunk)
     assert np.array_equal(digests[0].blocks.x_min, whole.blocks.x_min)
     assert np.allclose(digests[0].blocks.n, whole.blocks.n, rtol=1e-12)
     assert np.allclose(digests[0].bucket_sums, whole.bucket_sums, rtol=1e-12)
@@ -110,11 +112,11 @@ def test_a_tie_of_any_length_is_merged_in_little_memory() -> None:
     def pieces() -> object:
         for seed in range(50):
             rows = make_rows(seed, 2000, 15)
-            piece = Stretch(x=np.full(2000, 0.5), y=rows.y, bucket=rows.bucket)
-            yield (compressed := next(iter(split_rows(piece, NO_CODES, Parts(label=ZERO, edges={})))))[1]
+            piece = Chunk(x=np.full(2000, 0.5), y=rows.y, bucket=rows.bucket)
+            yield (compressed := next(iter(split_by_part(piece, NO_CODES, Parts(label=ZERO, edges={})))))[1]
             lengths.append(len(compressed[1]))
 
-    merged = merge(pieces(), rows=1000)
+    merged = merge_chunks(pieces(), rows=1000)
     assert len(merged) <= 2 * BUCKETS
     assert weight_of(merged)[0] == 100_000
     assert max(lengths) <= 2 * BUCKETS
@@ -125,8 +127,8 @@ ZERO = np.zeros(1, dtype=np.int32)
 
 def test_batches_are_gathered_into_chunks() -> None:
     batches = [pa.record_batch({"x": np.full(n, 0.5)}) for n in (3, 0, 4, 5, 1)]
-    assert [table.num_rows for table in gather(batches, 6)] == [7, 6]
-    assert list(gather([], 6)) == []
+    assert [table.num_rows for table in join_batches(batches, 6)] == [7, 6]
+    assert list(join_batches([], 6)) == []
 
 
 def test_a_forecast_named_twice_is_refused_before_spark_is_asked():

@@ -21,7 +21,7 @@ from scorereport.reference.model_comparison import _without_flat_corners
 from scorereport.reference.reference_documents import Study, StudyFigure
 from scorereport.study.installation_checks import check_installation, software_versions
 from scorereport.study.live import compare_live
-from scorereport.study.seeded_cases import MILLION, SHAPES, draw_cases
+from scorereport.study.seeded_cases import CASE_SHAPES, MILLION, draw_cases
 from scorereport.study.validation_study import _section
 from validation.schemas import FOLDER, schemas
 
@@ -139,7 +139,7 @@ def test_without_r_the_study_says_what_it_did_not_compare(tmp_path):
 
 def test_cases_are_of_every_shape_and_repeat():
     cases, again = (list(draw_cases(300, seed=2021)) for _ in range(2))
-    assert {case.shape for case in cases} == set(SHAPES)
+    assert {case.shape for case in cases} == set(CASE_SHAPES)
     assert len(cases) == len({case.name for case in cases}) == 300
     assert len(cases[-1].y_true) == MILLION
     for case, same in zip(cases, again, strict=True):
@@ -167,7 +167,7 @@ def test_live_cases_agree_and_say_how_many():
     assert not [line for line in lines if line.is_unexpected]
     by_quantity = {line.quantity: line for line in lines if line.subject == "All shapes"}
     assert by_quantity["Brier score: MCB"].reason == "11 cases"
-    assert {line.quantity for line in lines if line.subject == "Shapes"} == set(SHAPES[:-1])
+    assert {line.quantity for line in lines if line.subject == "Shapes"} == set(CASE_SHAPES[:-1])
 
 
 @pytest.mark.r

@@ -25,7 +25,7 @@ from scorereport.study.papers.nelson_figures import (
     compare_figure_7,
     posterior,
 )
-from scorereport.study.papers.nelson_plots import picture_nelson
+from scorereport.study.papers.nelson_plots import illustrate_nelson
 from scorereport.study.papers.nelson_simulations import BINS, CASES, bin_class, draw_two_classes, trace_roc
 
 PICTURES = ["nelson-2", "nelson-3", "nelson-4", "nelson-5", "nelson-6-variance", "nelson-6-tails"]
@@ -109,7 +109,7 @@ def test_a_wrong_coupling_is_noticed(monkeypatch):
 
 @pytest.fixture(scope="module")
 def pictures():
-    return {figure.key: figure for figure in picture_nelson()}
+    return {figure.key: figure for figure in illustrate_nelson()}
 
 
 def series_of(panel, kind="line"):
@@ -278,7 +278,7 @@ def test_figure_7_shows_the_ratio_and_which_range_gives_the_printed_values(pictu
 
 
 def test_pictures_repeat_and_are_read_back_equal(pictures):
-    again = {figure.key: figure for figure in picture_nelson()}
+    again = {figure.key: figure for figure in illustrate_nelson()}
     assert again == pictures
     for figure in pictures.values():
         assert json_documents.load(StudyFigure, json_documents.dump(figure), "figure") == figure

@@ -14,7 +14,7 @@ from scorereport.reference.comparison_records import Verdict
 from scorereport.study.defect_demonstrations import Demonstration, run_demonstration
 from scorereport.study.peers.peer_checks import Check, Deviation, run_check
 from scorereport.study.peers.peer_comparison import compare_with_peers
-from scorereport.study.peers.peer_samples import Rule, Sample, merge_like_scikit_learn
+from scorereport.study.peers.peer_samples import CaseRule, PeerSample, merge_like_scikit_learn
 from scorereport.study.seeded_cases import Case, draw_cases
 
 MODULES = {
@@ -57,7 +57,7 @@ def lines():
 
 @pytest.fixture
 def samples():
-    return [Sample(case=case, number=k) for k, case in enumerate(draw_cases(11, seed=2021))]
+    return [PeerSample(case=case, number=k) for k, case in enumerate(draw_cases(11, seed=2021))]
 
 
 # The study
@@ -175,8 +175,8 @@ def mean(sample):
     return sample.p.mean()
 
 
-ALL = Rule("rows", lambda sample: sample.n > 0)
-PAIRS = Rule("two rows", lambda sample: sample.n == 2)
+ALL = CaseRule("rows", lambda sample: sample.n > 0)
+PAIRS = CaseRule("two rows", lambda sample: sample.n == 2)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
-from scorereport._utils.suggestions import OPPOSITES, find_meant
+from scorereport._utils.suggestions import OPPOSITES, suggest_name
 from scorereport.configuration import parse_configuration
-from scorereport.configuration.measure_limits import MEASURES, Part, find_limit
+from scorereport.configuration.measure_limits import MEASURES, MeasurePart, find_limit_measure
 from scorereport.configuration.periods import check_window_text
 from scorereport.configuration.schedules import check_zone
 from scorereport.errors import UsageError
@@ -34,7 +34,7 @@ def misspell(name: str) -> Iterator[str]:
 @pytest.mark.parametrize("name", MEASURES)
 def test_a_misspelt_measure_is_suggested_or_none(name: str) -> None:
     words = [word for word in misspell(name) if word not in MEASURES]
-    found = {word: find_limit(word, MEASURES) for word in words}
+    found = {word: find_limit_measure(word, MEASURES) for word in words}
     assert set(found.values()) <= {name, ""}
     assert sum(map(bool, found.values())) >= 0.75 * len(found)
 
@@ -44,14 +44,14 @@ def test_a_measure_with_another_ending_keeps_its_kind(name: str) -> None:
     """What is put behind or before a name never leads to a measure of another kind or direction."""
     measure = MEASURES[name]
     for word in (f"{name}_score", f"mean_{name}", f"{name}s", f"{name}_loss"):
-        meant = find_limit(word, MEASURES)
+        meant = find_limit_measure(word, MEASURES)
         assert meant in ("", name), word
-    assert not find_limit(f"{name}_loss", MEASURES) or str(measure.direction) == "lower is better"
+    assert not find_limit_measure(f"{name}_loss", MEASURES) or str(measure.direction) == "lower is better"
     for word in (f"max_{name}", f"min_{name}", f"max{name}", f"un{name}", f"non_{name}", f"1_minus_{name}"):
-        assert find_limit(word, MEASURES) == "", word
-    for part in (Part.SKILL, Part.MISCALIBRATION, Part.DISCRIMINATION):
+        assert find_limit_measure(word, MEASURES) == "", word
+    for part in (MeasurePart.SKILL, MeasurePart.MISCALIBRATION, MeasurePart.DISCRIMINATION):
         word = f"{name}_{part}"
-        meant = find_limit(word, MEASURES)
+        meant = find_limit_measure(word, MEASURES)
         assert word in MEASURES or not meant or MEASURES[meant].part is part, word
 
 
@@ -93,7 +93,7 @@ def test_a_measure_with_another_ending_keeps_its_kind(name: str) -> None:
     ],
 )
 def test_other_names_of_measures_lead_to_the_same_meaning(word: str, meant: str) -> None:
-    assert find_limit(word, MEASURES) == meant
+    assert find_limit_measure(word, MEASURES) == meant
 
 
 def test_the_message_names_the_limit_or_lists_all() -> None:
@@ -108,23 +108,23 @@ def test_the_message_names_the_limit_or_lists_all() -> None:
 @pytest.mark.parametrize(("one", "other"), [*OPPOSITES, *(pair[::-1] for pair in OPPOSITES)])
 def test_a_word_never_leads_to_its_opposite(one: str, other: str) -> None:
     words = [one, *misspell(one)]
-    assert {find_meant(word, [other]) for word in words} == {""}
-    assert find_meant(f"{one}_bound", [f"{other}_bound"]) == ""
-    assert find_meant(f"y_{one}", [f"y_{other}", "z"]) == ""
-    assert find_meant(f"{one}x", [one, other]) in (one, "")
+    assert {suggest_name(word, [other]) for word in words} == {""}
+    assert suggest_name(f"{one}_bound", [f"{other}_bound"]) == ""
+    assert suggest_name(f"y_{one}", [f"y_{other}", "z"]) == ""
+    assert suggest_name(f"{one}x", [one, other]) in (one, "")
 
 
 @pytest.mark.parametrize("negated", ["unweighted", "miscalibrated", "inaccurate", "nonordered", "disordered"])
 def test_a_word_never_leads_to_what_it_denies(negated: str) -> None:
     plain = re.sub("^(un|mis|in|non|dis)", "", negated)
-    assert find_meant(negated, [plain]) == find_meant(plain, [negated]) == ""
+    assert suggest_name(negated, [plain]) == suggest_name(plain, [negated]) == ""
 
 
 def test_what_is_as_near_to_two_names_is_none_of_them() -> None:
-    assert find_meant("m4", ["m1", "m2", "m3"]) == ""
-    assert find_meant("mxn", ["man", "men"]) == ""
-    assert find_meant("men", ["man", "mean_value"]) == "man"
-    assert find_meant("", ["a"]) == find_meant("_", ["a"]) == find_meant("x", []) == ""
+    assert suggest_name("m4", ["m1", "m2", "m3"]) == ""
+    assert suggest_name("mxn", ["man", "men"]) == ""
+    assert suggest_name("men", ["man", "mean_value"]) == "man"
+    assert suggest_name("", ["a"]) == suggest_name("_", ["a"]) == suggest_name("x", []) == ""
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 
 import scorereport as sr
 from scorereport._utils.formatting import format_number, format_percent
-from scorereport.report.tables.decision_tables import threshold_table
-from scorereport.report.tables.discriminating import discrimination_table, largest_gap
+from scorereport.report.tables.decision_tables import threshold_decision_table
+from scorereport.report.tables.discriminating import discrimination_table, kolmogorov_smirnov
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def evaluation():
 
 
 def test_measures_at_a_threshold_stand_under_their_heads(evaluation):
-    table = threshold_table(evaluation.models, "95 %")
+    table = threshold_decision_table(evaluation.models, "95 %")
     row = dict(zip(table.heads, table.rows[0], strict=True))
     found = evaluation.models[0].thresholds[0]
     shares = {
@@ -47,5 +47,5 @@ def test_ks_is_the_largest_distance_of_the_two_distributions():
     by_hand = max((p[y == 1] >= t).mean() - (p[y == 0] >= t).mean() for t in thresholds)
     frame = pd.DataFrame({"y": y, "m": p})
     made = sr.evaluate(frame, outcome="y", forecasts=["m"], resamples=0)
-    assert largest_gap(made.models[0]) == pytest.approx(by_hand, abs=1e-12)
+    assert kolmogorov_smirnov(made.models[0]) == pytest.approx(by_hand, abs=1e-12)
     assert discrimination_table(made.models, "95 %").rows[0][-1] == format_number(by_hand, 4)

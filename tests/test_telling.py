@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from scorereport._utils.redaction import Redactor, expand
+from scorereport._utils.redaction import Redactor, expand_variables
 from scorereport.audit.channels import limits
-from scorereport.audit.channels.delivery import describe_outcome, tell
-from scorereport.audit.channels.webhook import is_same_place
+from scorereport.audit.channels.delivery import send_notifications, summarize_outcome
+from scorereport.audit.channels.webhook import is_same_server
 from scorereport.configuration.audit_tables import EmailTable, NotifyTable, WebhookTable
-from scorereport.configuration.judging import Judgement, Light
+from scorereport.configuration.judging import Judgement, LimitVerdict
 from scorereport.configuration.periods import Period
-from scorereport.history.audit_record import Record, Status
+from scorereport.history.audit_record import AuditStatus, Record
 from scorereport.history.trend.drift_records import Drift
 
 if TYPE_CHECKING:
@@ -46,12 +46,12 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No proxies between us and our servers, short waits, one secret."""
     monkeypatch.setenv("no_proxy", "*")
     monkeypatch.setenv("TOKEN", SECRET)
-    monkeypatch.setattr(limits, "PAUSES", (0.01, 0.02))
+    monkeypatch.setattr(limits, "RETRY_PAUSES", (0.01, 0.02))
     monkeypatch.setattr(limits, "SILENCE_LIMIT", 5.0)
     monkeypatch.setattr("socket.getfqdn", lambda *_: "localhost")
 
 
-def judge(verdict: Light, sentence: str) -> Judgement:
+def judge(verdict: LimitVerdict, sentence: str) -> Judgement:
     return Judgement(
         model="logit",
         group="",
@@ -95,11 +95,14 @@ def make_record(**changes: Any) -> Record:
         "audit": "retail-default",
         "period": Period(label="2026-10", start="2026-10-01", end="2026-11-01"),
         "as_of": "2026-11-15T06:30:00+01:00",
-        "status": Status.FAIL,
+        "status": AuditStatus.FAIL,
         "exit_code": 1,
         "started": "2026-11-15T05:30:00+00:00",
         "finished": "2026-11-15T05:31:00+00:00",
-        "judgements": (judge(Light.PASS, "This is met."), judge(Light.FAIL, "The Brier score is too high.")),
+        "judgements": (
+            judge(LimitVerdict.PASS, "This is met."),
+            judge(LimitVerdict.FAIL, "The Brier score is too high."),
+        ),
         "drifts": (drift("The score has risen.", True), drift("Nothing moved.", False)),
     }
     return Record(**{**values, **changes})
@@ -109,12 +112,12 @@ def send(
     table: NotifyTable, record: Record | None = None, files: tuple[Path, ...] = (), **more: Any
 ) -> list[str]:
     """Tell, and make sure that no way of writing the secret is in what comes back."""
-    problems = tell(
+    problems = send_notifications(
         table,
         record or make_record(),
         files=files,
         redactor=Redactor(),
-        expand=lambda text, key: expand(text, key=key)[0],
+        expand=lambda text, key: expand_variables(text, key=key)[0],
         **more,
     )
     shown = "\n".join(problems)
@@ -128,7 +131,7 @@ def send(
 
 def test_an_outcome_is_plain_json() -> None:
     record = make_record()
-    outcome = describe_outcome(record, files=[Path("/srv/reports/2026-10.pdf")])
+    outcome = summarize_outcome(record, files=[Path("/srv/reports/2026-10.pdf")])
     assert json.loads(json.dumps(outcome)) == outcome
     assert outcome == {
         "audit": "retail-default",
@@ -146,10 +149,10 @@ def test_an_outcome_is_plain_json() -> None:
 
 def test_only_outcomes_that_were_asked_for_are_told(tmp_path: Path) -> None:
     table = NotifyTable(on=("fail", "failed"), command=("touch", "told"))
-    assert send(table, make_record(status=Status.PASS), folder=tmp_path) == []
-    assert send(table, make_record(status=Status.UNCERTIFIED), folder=tmp_path) == []
+    assert send(table, make_record(status=AuditStatus.PASS), folder=tmp_path) == []
+    assert send(table, make_record(status=AuditStatus.UNCERTIFIED), folder=tmp_path) == []
     assert list(tmp_path.iterdir()) == []
-    assert send(table, make_record(status=Status.FAILED), folder=tmp_path) == []
+    assert send(table, make_record(status=AuditStatus.FAILED), folder=tmp_path) == []
     assert [path.name for path in tmp_path.iterdir()] == ["told"]
 
 
@@ -169,17 +172,21 @@ def test_a_command_gets_json_and_variables_and_no_shell(tmp_path: Path) -> None:
     table = NotifyTable(command=(sys.executable, "-S", "-c", code, "$(touch harm)", "; touch harm"))
     assert send(table, folder=tmp_path) == []
     outcome, variables, arguments = json.loads((tmp_path / "said.json").read_text())
-    assert outcome == describe_outcome(make_record(), files=[])
+    assert outcome == summarize_outcome(make_record(), files=[])
     assert variables == ["retail-default", "fail", "2026-10", "17", "1"]
     assert arguments == ["$(touch harm)", "; touch harm"]
     assert not (tmp_path / "harm").exists()
 
 
 def test_what_is_told_holds_no_secrets(tmp_path: Path) -> None:
-    record = make_record(status=Status.FAILED, reason=f"No login with {SECRET}.", judgements=(), drifts=())
+    record = make_record(
+        status=AuditStatus.FAILED, reason=f"No login with {SECRET}.", judgements=(), drifts=()
+    )
     table = NotifyTable(command=("sh", "-c", "cat > said.json"))
     redactor = Redactor((SECRET,))
-    problems = tell(table, record, files=[], redactor=redactor, expand=lambda text, _: text, folder=tmp_path)
+    problems = send_notifications(
+        table, record, files=[], redactor=redactor, expand=lambda text, _: text, folder=tmp_path
+    )
     assert problems == []
     assert json.loads((tmp_path / "said.json").read_text())["reason"] == "No login with ***."
 
@@ -206,7 +213,9 @@ def test_a_long_problem_is_cut_after_secrets_are_hidden() -> None:
     script = 'printf "%0960d%s" 0 "$TOKEN$TOKEN" >&2; exit 1'
     table = NotifyTable(command=("sh", "-c", script))
     expanding = Redactor((SECRET,))
-    (problem,) = tell(table, make_record(), files=[], redactor=expanding, expand=lambda text, _: text)
+    (problem,) = send_notifications(
+        table, make_record(), files=[], redactor=expanding, expand=lambda text, _: text
+    )
     assert len(problem) <= 1000
     assert "geheim" not in problem
 
@@ -307,7 +316,7 @@ def test_a_webhook_gets_json_with_headers(hook: Hook) -> None:
     assert headers["Authorization"] == f"Bearer {SECRET}"
     assert headers["Extra"] == "plain"
     assert headers["Content-Type"] == "application/json; charset=utf-8"
-    assert json.loads(body) == describe_outcome(make_record(), files=[])
+    assert json.loads(body) == summarize_outcome(make_record(), files=[])
 
 
 def test_a_webhook_that_is_busy_is_tried_again(hook: Hook) -> None:
@@ -360,8 +369,8 @@ def test_a_redirect_to_another_server_is_not_followed(hook: Hook) -> None:
     ],
 )
 def test_the_same_place_is_the_same_server_or_its_encrypted_side(target: str, expected: bool) -> None:
-    assert is_same_place("http://host:80/x", target) is expected
-    assert is_same_place("https://host/x", "http://host/x") is False
+    assert is_same_server("http://host:80/x", target) is expected
+    assert is_same_server("https://host/x", "http://host/x") is False
 
 
 def test_a_redirect_in_a_circle_ends(hook: Hook) -> None:
@@ -495,7 +504,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
 def test_certificates_of_webhooks_are_checked(
     certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "PAUSES", (30.0,))  # for there is nothing to wait for
+    monkeypatch.setattr(limits, "RETRY_PAUSES", (30.0,))  # for there is nothing to wait for
     with run_hook(Hook(), certificate.context) as hook:
         started = time.monotonic()
         table = call(hook.url.replace("http:", "https:"), Key="${TOKEN}")
@@ -649,7 +658,7 @@ def test_an_email_says_what_there_is_to_say(tmp_path: Path) -> None:
 
 def test_an_email_of_a_failure_without_a_record_says_what_alarms_there_are() -> None:
     record = make_record(
-        id=0, status=Status.FAILED, reason="The records do not hold.", judgements=(), drifts=()
+        id=0, status=AuditStatus.FAILED, reason="The records do not hold.", judgements=(), drifts=()
     )
     with run_post(Post()) as post:
         assert send(mail(post), record, alarms=("Record 17 was not noted.",)) == []
@@ -665,7 +674,7 @@ def test_alarms_are_sent_whatever_the_outcome(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     program = f"import sys; open({str(seen)!r}, 'wb').write(sys.stdin.buffer.read())"
     table = NotifyTable(on=("fail",), command=(sys.executable, "-c", program))
-    done = make_record(status=Status.PASS)
+    done = make_record(status=AuditStatus.PASS)
     assert send(table, done, folder=tmp_path) == []
     assert not seen.exists()
     assert send(table, done, folder=tmp_path, alarms=("Record 17 was not noted.",)) == []
@@ -783,7 +792,7 @@ def test_nothing_is_raised_whatever_expanding_does() -> None:
         raise RuntimeError(f"no {text} for {key}")
 
     table = NotifyTable(webhook=WebhookTable(url="http://me:password@host"))
-    problems = tell(table, make_record(), files=[], redactor=Redactor(), expand=fail)
+    problems = send_notifications(table, make_record(), files=[], redactor=Redactor(), expand=fail)
     assert problems == [
         "`audit.notify.webhook`: RuntimeError: no http://***@host for audit.notify.webhook.url"
     ]

@@ -16,7 +16,7 @@ from audit_tools import make_scored, write_audit
 
 import scorereport
 from scorereport._utils import files
-from scorereport._utils.files import MARKER, PREFIX, TemporaryFolder, sweep
+from scorereport._utils.files import FOLDER_PREFIX, MARKER, TemporaryFolder, remove_abandoned
 from scorereport.audit.run import run_audit
 from scorereport.evaluation.engines.duck.workspace import Workspace
 from scorereport.reference.r_session import Session
@@ -85,7 +85,7 @@ def test_rows_of_a_process_that_was_killed_are_gone_with_the_next(place, code):
         assert sum(file.stat().st_size for file in folder.iterdir()) >= 1000
         with TemporaryFolder():
             assert folder.is_dir()  # the process lives
-        assert sweep(place) == []
+        assert remove_abandoned(place) == []
         process.kill()
         process.wait()
     assert folder.is_dir()
@@ -102,14 +102,14 @@ def test_the_folder_of_r_stays_while_r_still_works_in_it(place):
     with owner(SESSION, place) as (process, folder):
         process.kill()
         process.wait()
-        assert sweep(place) == []
+        assert remove_abandoned(place) == []
         assert folder.is_dir()
         (place / "end").touch()
-        wait_for(lambda: sweep(place) == [folder])
+        wait_for(lambda: remove_abandoned(place) == [folder])
     assert not folder.exists()
 
 
-def make_stale(place: Path, name: str = f"{PREFIX}abc") -> Path:
+def make_stale(place: Path, name: str = f"{FOLDER_PREFIX}abc") -> Path:
     """A folder as a process leaves it that was killed."""
     folder = place / name
     (folder / "spilled").mkdir(parents=True)
@@ -147,16 +147,16 @@ def link_folder(folder: Path) -> None:
 def test_what_is_not_ours_for_certain_is_left_alone(place, change):
     change(make_stale(place))
     before = sorted(place.rglob("*"))
-    assert sweep(place) == []
+    assert remove_abandoned(place) == []
     assert sorted(place.rglob("*")) == before
 
 
 def test_folders_of_another_user_are_left_alone(place, monkeypatch):
     folder = make_stale(place)
     monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
-    assert sweep(place) == []
+    assert remove_abandoned(place) == []
     monkeypatch.undo()
-    assert sweep(place) == [folder]
+    assert remove_abandoned(place) == [folder]
 
 
 def test_links_in_a_stale_folder_are_removed_and_not_followed(place, tmp_path):
@@ -166,7 +166,7 @@ def test_links_in_a_stale_folder_are_removed_and_not_followed(place, tmp_path):
     folder = make_stale(place)
     (folder / "folder").symlink_to(precious)
     (folder / "spilled" / "file").symlink_to(precious / "report.pdf")
-    assert sweep(place) == [folder]
+    assert remove_abandoned(place) == [folder]
     assert not folder.exists()
     assert [path.name for path in precious.iterdir()] == ["report.pdf"]
 
@@ -175,13 +175,13 @@ def test_what_cannot_be_removed_is_tried_again_by_the_next(place, monkeypatch):
     folder = make_stale(place)
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "rmtree", lambda *_, **__: None)
-        assert sweep(place) == []
+        assert remove_abandoned(place) == []
     assert (folder / "spilled" / "rows").exists()
-    assert sweep(place) == [folder]
+    assert remove_abandoned(place) == [folder]
 
 
 def test_a_place_that_is_not_there_holds_nothing_to_sweep(place):
-    assert sweep(place / "nowhere") == []
+    assert remove_abandoned(place / "nowhere") == []
 
 
 def test_a_process_that_is_forked_off_does_not_remove_the_folder_of_its_parent():
@@ -203,7 +203,7 @@ def test_a_process_that_is_forked_off_does_not_remove_the_folder_of_its_parent()
 
 def test_a_folder_without_a_reference_is_removed():
     path = TemporaryFolder("x-").path
-    assert path.name.startswith(f"{PREFIX}x-")
+    assert path.name.startswith(f"{FOLDER_PREFIX}x-")
     assert not path.exists()
 
 
@@ -221,7 +221,7 @@ def test_r_works_in_a_folder_with_a_marker(place):
     code = "import os; print(os.environ['TMPDIR'])"
     with Session([sys.executable, "-S", "-c", code], [], time_limit=60):
         (folder,) = place.iterdir()
-        assert folder.name.startswith(f"{PREFIX}r-")
+        assert folder.name.startswith(f"{FOLDER_PREFIX}r-")
         assert (folder / MARKER).is_file()
     assert list(place.iterdir()) == []
 

@@ -15,7 +15,7 @@ from statsmodels.stats.diagnostic import acorr_ljungbox
 
 import scorereport as sr
 from scorereport.configuration import parse_configuration
-from scorereport.configuration.judging import DEPENDENT, judge
+from scorereport.configuration.judging import DEPENDENCE_CAUTION, judge
 from scorereport.evaluation.notes import CLUSTERS_INDEPENDENT_IN_TIME
 from scorereport.inference.calibration_in_time import INDEPENDENT, allow_for_time
 from scorereport.inference.calibration_tests import mean_calibration_test, spiegelhalter_test
@@ -23,12 +23,12 @@ from scorereport.inference.differences import score_difference
 from scorereport.inference.panel import make_panel
 from scorereport.inference.regression import calibration_line, line_tests
 from scorereport.inference.time_errors import autocorrelation_test, number_of_cosines
-from scorereport.report.conclusions import conclude, describe_method_line
-from scorereport.report.miscalibration_patterns import tell_line, tell_tests_in_time
+from scorereport.report.conclusions import describe_method_line, draw_conclusions
+from scorereport.report.miscalibration_patterns import describe_line_test, describe_time_tests
 from scorereport.report.provenance import Provenance
-from scorereport.report.report_record import make_report
-from scorereport.report.section_parts import note_time
-from scorereport.report.sections.summary_section import describe_summary
+from scorereport.report.report_record import build_report
+from scorereport.report.section_parts import describe_time_note
+from scorereport.report.sections.summary_section import describe_summary_section
 
 TIMES = 200
 
@@ -119,8 +119,8 @@ def findings_of(y, p, day, **options):
         {"y": y.astype(int), "m": p, "day": pd.Timestamp("2025-01-01") + pd.to_timedelta(day, "D")}
     )
     evaluation = sr.evaluate(frame, outcome="y", forecasts=["m"], resamples=99, **options)
-    report = make_report(evaluation, Provenance(time="2026-11-15T07:30:12+00:00"))
-    return evaluation, [finding.text for finding in conclude(report)]
+    report = build_report(evaluation, Provenance(time="2026-11-15T07:30:12+00:00"))
+    return evaluation, [finding.text for finding in draw_conclusions(report)]
 
 
 def test_page_one_does_not_state_evidence_of_rows_that_depend_in_time():
@@ -191,10 +191,10 @@ def test_page_one_says_which_numbers_take_rows_as_independent_in_time():
     evaluation, _ = findings_of(y, p, time, time="day")
     (note,) = [note for note in evaluation.notes if "dependence in time" in note]
     assert describe_method_line(evaluation).endswith(note)
-    assert note_time(evaluation) == "(intervals and tests for rows independent in time)"
+    assert describe_time_note(evaluation) == "(intervals and tests for rows independent in time)"
     alone, _ = findings_of(y, p, time)
     assert describe_method_line(alone).endswith("a test at the level of 5.0 %.")
-    assert note_time(alone) == ""
+    assert describe_time_note(alone) == ""
 
 
 def judge_line(p_value, adjusted):
@@ -214,20 +214,20 @@ def test_page_one_goes_by_the_p_value_adjusted_for_all_models(adjusted, is_shown
     model = judge_line(0.04, adjusted)
     both = "" if adjusted is None else f", adjusted for 2 models {adjusted:.3f}"
     rejects = "rejects" if is_shown else "does not reject"
-    told = tell_tests_in_time(model, 0.05, 2)
+    told = describe_time_tests(model, 0.05, 2)
     assert (
         told == f"The test of slope and intercept that allows for it {rejects} calibration (p = 0.040{both})."
     )
-    sentence, _ = tell_line(model, 0.05, 2)
+    sentence, _ = describe_line_test(model, 0.05, 2)
     assert sentence.startswith("There is evidence that m is miscalibrated") is is_shown
     assert f"(test of slope and intercept, p = 0.040{both}; " in sentence
 
 
 def test_without_a_line_page_one_goes_by_spiegelhalters_test():
     model = judge_line(np.nan, None)
-    assert tell_tests_in_time(model, 0.05, 1).startswith("The test of Spiegelhalter that allows for it ")
+    assert describe_time_tests(model, 0.05, 1).startswith("The test of Spiegelhalter that allows for it ")
     bare = replace(model, calibration=replace(model.calibration, tests=()))
-    assert tell_tests_in_time(bare, 0.05, 1) == "No test that allows for it can be had."
+    assert describe_time_tests(bare, 0.05, 1) == "No test that allows for it can be had."
 
 
 def test_limits_say_that_intervals_do_not_allow_for_dependence_that_is_shown():
@@ -236,12 +236,16 @@ def test_limits_say_that_intervals_do_not_allow_for_dependence_that_is_shown():
     limits = parse_configuration(
         "[limits]\nbrier = 0.9\ncalibration_slope = {min = 0.0}\nprevalence = {max = 1.0}"
     )
-    report = make_report(evaluation, Provenance(time="2026-11-15T07:30:12+00:00"), configuration=limits)
-    said = {judgement.measure: judgement.sentence.endswith(DEPENDENT) for judgement in report.judgements}
+    report = build_report(evaluation, Provenance(time="2026-11-15T07:30:12+00:00"), configuration=limits)
+    said = {
+        judgement.measure: judgement.sentence.endswith(DEPENDENCE_CAUTION) for judgement in report.judgements
+    }
     assert said == {"brier": True, "calibration_slope": False, "prevalence": True}
-    assert "depend on each other in time" in describe_summary(report).parts["limits"]["detail"]
+    assert "depend on each other in time" in describe_summary_section(report).parts["limits"]["detail"]
     alone, _ = findings_of(y, p, time)
-    assert not any(judgement.sentence.endswith(DEPENDENT) for judgement in judge(alone, limits.limits))
+    assert not any(
+        judgement.sentence.endswith(DEPENDENCE_CAUTION) for judgement in judge(alone, limits.limits)
+    )
 
 
 def test_clusters_are_said_to_be_independent_in_time():
@@ -253,4 +257,4 @@ def test_clusters_are_said_to_be_independent_in_time():
     found = sr.evaluate(frame, outcome="y", forecasts=["m"], time="day", cluster="site", resamples=99)
     assert CLUSTERS_INDEPENDENT_IN_TIME in found.notes
     assert describe_method_line(found).endswith(CLUSTERS_INDEPENDENT_IN_TIME)
-    assert note_time(found) == "(intervals and tests for clusters independent in time)"
+    assert describe_time_note(found) == "(intervals and tests for clusters independent in time)"

@@ -21,34 +21,34 @@ from scorereport._utils.clock import fixed_time, read_time
 from scorereport.configuration import SECTION_NAMES, parse_configuration
 from scorereport.configuration.periods import Period
 from scorereport.errors import UsageError
-from scorereport.history.trend.bins import EDGES, find_bins, form_groups
+from scorereport.history.trend.bins import EDGES, find_bins, group_bins
 from scorereport.history.trend.drift import find_drift
 from scorereport.history.trend.drift_records import Number, Snapshot, Trend
 from scorereport.history.trend.drift_tests import (
     Contrast,
-    Measured,
+    MeanEstimate,
     compare_means,
     compare_shares,
-    homogeneity,
+    homogeneity_test,
     stability_index,
 )
-from scorereport.history.trend.reference_audits import allow_for_audits, allow_for_shifts, spread_between
+from scorereport.history.trend.reference_audits import allow_for_audits, allow_for_shifts, find_audit_spread
 from scorereport.history.trend.sizes import effective_size
 from scorereport.history.trend.snapshot import count_forecasts, take_snapshot
 from scorereport.inference.losses import resolve_measure
-from scorereport.inference.mean_errors import NormalOrT
+from scorereport.inference.mean_errors import ErrorDistribution
 from scorereport.inference.overfit import estimate_overfit
 from scorereport.plots import describe_trend, plot_trend, render_svg
 from scorereport.plots.dates import date_ticks
-from scorereport.reliability.sampling import Units
-from scorereport.report.conclusions import conclude
+from scorereport.reliability.sampling import SamplingUnits
+from scorereport.report.conclusions import draw_conclusions
 from scorereport.report.report_output import prepare_report, render_report
-from scorereport.report.report_record import configure_again, read_report
+from scorereport.report.report_record import read_report, reconfigure_report
 from scorereport.report.sections.trend_section import describe_trend_section
-from scorereport.report.tables.trend import drift_table, forecast_drift_table
+from scorereport.report.tables.trend import forecast_drift_table, measure_drift_table
 
 BRIER = resolve_measure("brier", {})
-NORMAL = NormalOrT()
+NORMAL = ErrorDistribution()
 SETTINGS = {"audits": 12, "alpha": 0.05, "looks": 12}
 
 
@@ -70,7 +70,7 @@ def draw(rng, n, *, shift=0.0, slope=1.0, spread=1.2):
 
 def snap(forecast, outcome, number, *, model="logit", draws=8):
     """A snapshot without an evaluation, which would take a hundred times as long."""
-    units, fit = Units(rows=len(outcome)), sr.corp(outcome, forecast)
+    units, fit = SamplingUnits(rows=len(outcome)), sr.corp(outcome, forecast)
     loss = (forecast - outcome) ** 2
     gain = loss - (fit.sample.cep(forecast) - outcome) ** 2
     overfit = estimate_overfit(fit.sample, [BRIER], draws=draws, seed=number)[0]
@@ -212,17 +212,20 @@ def test_classes_have_a_distribution_each_and_one_test(months):
 def test_weights_and_clusters_count_as_fewer_rows():
     rng = np.random.default_rng(3)
     group = rng.integers(0, 4, 400)
-    assert effective_size(Units(rows=400), group) == 400
-    assert effective_size(Units(rows=400, weight=np.full(400, 3.0), weight_kind="frequency"), group) == 1200
+    assert effective_size(SamplingUnits(rows=400), group) == 400
+    assert (
+        effective_size(SamplingUnits(rows=400, weight=np.full(400, 3.0), weight_kind="frequency"), group)
+        == 1200
+    )
     weight = rng.uniform(0.5, 1.5, 400)
     kish = weight.sum() ** 2 / (weight**2).sum()
-    assert 0.8 * kish < effective_size(Units(rows=400, weight=weight), group) <= kish
+    assert 0.8 * kish < effective_size(SamplingUnits(rows=400, weight=weight), group) <= kish
     cluster = np.repeat(np.arange(100), 4)
-    assert effective_size(Units(rows=400, cluster=cluster), np.repeat(group[:100], 4)) == pytest.approx(
-        99, rel=0.05
-    )
-    assert effective_size(Units(rows=400, cluster=cluster), group) > 300
-    assert effective_size(Units(rows=400, cluster=cluster), np.zeros(400, dtype=int)) == 100
+    assert effective_size(
+        SamplingUnits(rows=400, cluster=cluster), np.repeat(group[:100], 4)
+    ) == pytest.approx(99, rel=0.05)
+    assert effective_size(SamplingUnits(rows=400, cluster=cluster), group) > 300
+    assert effective_size(SamplingUnits(rows=400, cluster=cluster), np.zeros(400, dtype=int)) == 100
 
 
 # Which audits are compared
@@ -306,8 +309,8 @@ def test_settings_are_checked(months, name, value, message):
 
 def test_means_are_compared_with_the_larger_error():
     now, before = (
-        Measured(0.2, 0.2, 0.01, 100.0),
-        [Measured(0.1, 0.1, 0.02, 100.0), Measured(0.2, 0.2, 0.01, 300.0)],
+        MeanEstimate(0.2, 0.2, 0.01, 100.0),
+        [MeanEstimate(0.1, 0.1, 0.02, 100.0), MeanEstimate(0.2, 0.2, 0.01, 300.0)],
     )
     found = compare_means(now, before, NORMAL, level=0.95)
     assert found.reference == pytest.approx(0.175)
@@ -321,15 +324,15 @@ def test_means_are_compared_with_the_larger_error():
 
 def test_a_sample_in_which_nothing_happened_is_no_proof():
     """Its own error is 0; that of all rows together is not."""
-    now, before = Measured(0.0, 0.0, 0.0, 100.0), [Measured(0.05, 0.05, 0.005, 1900.0)]
+    now, before = MeanEstimate(0.0, 0.0, 0.0, 100.0), [MeanEstimate(0.05, 0.05, 0.005, 1900.0)]
     assert compare_means(now, before, NORMAL, level=0.95).p_value > 0.01
 
 
 def test_overfit_counts_by_the_estimate_that_makes_the_difference_smaller():
-    before = [Measured(0.01, 0.015, 0.002, 500.0)]
-    inside = compare_means(Measured(0.012, 0.012, 0.002, 500.0), before, NORMAL, level=0.95)
+    before = [MeanEstimate(0.01, 0.015, 0.002, 500.0)]
+    inside = compare_means(MeanEstimate(0.012, 0.012, 0.002, 500.0), before, NORMAL, level=0.95)
     assert (inside.statistic, inside.p_value) == (0.0, 1.0)
-    outside = compare_means(Measured(0.03, 0.03, 0.002, 500.0), before, NORMAL, level=0.95)
+    outside = compare_means(MeanEstimate(0.03, 0.03, 0.002, 500.0), before, NORMAL, level=0.95)
     assert outside.statistic == pytest.approx(0.015 / math.hypot(0.002, 0.002))
 
 
@@ -340,16 +343,16 @@ def test_homogeneity_is_that_of_scipy_by_the_smaller_statistic():
         for name in ("pearson", "log-likelihood")
     ]
     smaller = min(both, key=lambda found: found.statistic)
-    assert homogeneity(now, before, NORMAL) == pytest.approx((smaller.statistic, smaller.pvalue))
-    assert homogeneity(now, before, NormalOrT(20))[1] > smaller.pvalue
-    assert all(map(math.isnan, homogeneity(np.array([5.0, 0.0]), np.array([9.0, 0.0]), NORMAL)))
+    assert homogeneity_test(now, before, NORMAL) == pytest.approx((smaller.statistic, smaller.pvalue))
+    assert homogeneity_test(now, before, ErrorDistribution(20))[1] > smaller.pvalue
+    assert all(map(math.isnan, homogeneity_test(np.array([5.0, 0.0]), np.array([9.0, 0.0]), NORMAL)))
 
 
 def test_two_shares_have_a_signed_root_and_an_interval_around_their_difference():
     fell, rose = compare_shares(np.array([10.0, 90.0]), np.array([300.0, 700.0]), NORMAL, level=0.95)
     assert fell.statistic == -rose.statistic
     assert fell.statistic**2 == pytest.approx(
-        homogeneity(np.array([10.0, 90.0]), np.array([300.0, 700.0]), NORMAL)[0]
+        homogeneity_test(np.array([10.0, 90.0]), np.array([300.0, 700.0]), NORMAL)[0]
     )
     assert fell.lower < fell.difference < fell.upper < 0
     assert fell.difference == pytest.approx(-0.2)
@@ -364,11 +367,11 @@ def test_the_stability_index_is_symmetric_and_0_for_equal_shares():
 
 def test_groups_are_about_tenths_with_enough_cases():
     counts = np.ones(147)
-    assert np.bincount(form_groups(counts, 1000.0)).tolist() == pytest.approx([14.7] * 10, abs=1)
-    assert np.bincount(form_groups(counts, 20.0)).min() >= 5 / 20 * 147 - 1
+    assert np.bincount(group_bins(counts, 1000.0)).tolist() == pytest.approx([14.7] * 10, abs=1)
+    assert np.bincount(group_bins(counts, 20.0)).min() >= 5 / 20 * 147 - 1
     lumped = np.zeros(147)
     lumped[[10, 70, 71]] = 1, 500, 499
-    group = form_groups(lumped, 400.0)
+    group = group_bins(lumped, 400.0)
     assert (group[10], group[70], group[71]) == (0, 0, 1)
 
 
@@ -462,20 +465,20 @@ def test_with_few_audits_their_variance_is_not_known_and_said_to_be(months, audi
             f"test assumes that it equals the sampling variance{spread}."
         )
         assert drift.sentence.endswith(drift.caution)
-    assert drift_table(trend, "95 %").caption.endswith(trend.drifts[0].caution)
+    assert measure_drift_table(trend, "95 %").caption.endswith(trend.drifts[0].caution)
     enough = find_drift(months[5], months[:5], **SETTINGS)
     assert not any(drift.caution for drift in enough.drifts)
-    assert "not known" not in drift_table(enough, "95 %").caption
+    assert "not known" not in measure_drift_table(enough, "95 %").caption
 
 
 def test_few_audits_double_the_variance_and_are_no_less_spread_than_they_show():
     contrast = Contrast(
         value=3.0, reference=0.0, difference=3.0, lower=1.04, upper=4.96, statistic=3.0, p_value=0.0027
     )
-    one = allow_for_audits(contrast, spread_between([0.0], [1.0]), (3.0, 3.0), NORMAL, level=0.95)
+    one = allow_for_audits(contrast, find_audit_spread([0.0], [1.0]), (3.0, 3.0), NORMAL, level=0.95)
     assert one.p_value == pytest.approx(2 * norm.sf(3 / math.sqrt(2)))
     assert (one.lower, one.upper) == pytest.approx((3 - 1.96 * math.sqrt(2), 3 + 1.96 * math.sqrt(2)))
-    wide = spread_between([-2.0, 2.0], [1.0, 1.0])
+    wide = find_audit_spread([-2.0, 2.0], [1.0, 1.0])
     assert wide.error == pytest.approx(math.sqrt(8) * math.sqrt(1.5))
     two = allow_for_audits(contrast, wide, (3.0, 3.0), NORMAL, level=0.95)
     assert two.p_value == pytest.approx(2 * norm.sf(3 / wide.error))
@@ -610,12 +613,12 @@ def test_few_events_are_no_ground_for_a_test_of_miscalibration():
     assert mcb.note.endswith("fewer than 20 cases had another outcome than the most frequent one.")
     assert math.isnan(mcb.p_value_adjusted)
     assert not mcb.has_drifted
-    assert drift_table(trend, "95 %").rows[-1][-1] == "not tested"
+    assert measure_drift_table(trend, "95 %").rows[-1][-1] == "not tested"
 
 
 def test_tables_have_a_row_for_each_test(months):
     trend = find_drift(months[-1], months[:-1], **SETTINGS)
-    numbers, forecasts = drift_table(trend, "95 %"), forecast_drift_table(trend, "95 %")
+    numbers, forecasts = measure_drift_table(trend, "95 %"), forecast_drift_table(trend, "95 %")
     assert [row[:2] for row in numbers.rows] == [
         ("prevalence", "all cases"),
         ("Brier score", "logit"),
@@ -625,7 +628,7 @@ def test_tables_have_a_row_for_each_test(months):
     assert len(forecasts.rows) == 1
     assert all(len(row) == len(numbers.heads) for row in numbers.rows)
     first = find_drift(months[0], [], **SETTINGS)
-    assert drift_table(first, "95 %") is forecast_drift_table(first, "95 %") is None
+    assert measure_drift_table(first, "95 %") is forecast_drift_table(first, "95 %") is None
 
 
 @pytest.mark.parametrize(
@@ -730,7 +733,7 @@ def test_the_caption_tells_where_points_stand(report, months):
 
 def test_an_audit_in_which_nothing_was_found_says_so(report, months):
     few = find_drift(months[-1], months[:-1], **SETTINGS)
-    quiet = configure_again(replace(report, trend=few), limited("trend"), report.provenance)
+    quiet = reconfigure_report(replace(report, trend=few), limited("trend"), report.provenance)
     page = render_report(quiet, {".html"})[".html"].decode()
     assert "No test found a change. That does not prove that there is none: each interval tells" in page
 
@@ -738,7 +741,7 @@ def test_an_audit_in_which_nothing_was_found_says_so(report, months):
 def test_the_caution_of_few_audits_stands_once_in_the_section(report, months):
     few = find_drift(months[2], months[:2], **SETTINGS)
     assert len([drift for drift in few.drifts if drift.caution]) > 1
-    quiet = configure_again(replace(report, trend=few), limited("trend"), report.provenance)
+    quiet = reconfigure_report(replace(report, trend=few), limited("trend"), report.provenance)
     page = render_report(quiet, {".html"})[".html"].decode()
     shown = re.sub(r"<[^>]*>", "", page)  # a table has its caption as a label as well
     assert shown.count("the variance between audits is not known") == 1
@@ -758,22 +761,22 @@ def test_the_section_is_in_the_page_and_survives_the_document(report, tmp_path):
 
 
 def test_what_drifted_is_a_finding_of_the_summary(report):
-    (finding,) = [finding for finding in conclude(report) if finding.see == "drift"]
+    (finding,) = [finding for finding in draw_conclusions(report) if finding.see == "drift"]
     assert "changed since earlier audits by more than chance explains: prevalence" in finding.text
-    assert conclude(replace(report, trend=None)) == [
-        f for f in conclude(report) if f is not finding and f != finding
+    assert draw_conclusions(replace(report, trend=None)) == [
+        f for f in draw_conclusions(report) if f is not finding and f != finding
     ]
 
 
 def test_several_changes_against_few_audits_carry_the_caution_on_page_one(report):
     cautious = tuple(replace(drift, caution="Few audits.") for drift in report.trend.drifts)
     few = replace(report, trend=replace(report.trend, drifts=cautious))
-    (finding,) = [finding for finding in conclude(few) if finding.see == "drift"]
+    (finding,) = [finding for finding in draw_conclusions(few) if finding.see == "drift"]
     assert finding.text.endswith(" Few audits.")
 
 
 def test_the_section_can_be_left_out(report):
-    without = configure_again(report, limited("summary"), report.provenance)
+    without = reconfigure_report(report, limited("summary"), report.provenance)
     assert without.trend == report.trend
     page = render_report(without, {".html"})[".html"].decode()
     assert "earlier audits" not in page
@@ -782,7 +785,7 @@ def test_the_section_can_be_left_out(report):
 def test_the_first_audit_says_that_it_is_the_first(report):
     first = find_drift(report.trend.snapshots[-1], [], **SETTINGS)
     page = render_report(
-        configure_again(replace(report, trend=first), limited("trend"), report.provenance), {".html"}
+        reconfigure_report(replace(report, trend=first), limited("trend"), report.provenance), {".html"}
     )[".html"].decode()
     assert "This is the first audit of its kind (2025-07, 240 rows)" in page
     assert "<figure" not in page

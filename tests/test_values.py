@@ -23,7 +23,7 @@ from scorereport.inference.decisions import (
 )
 from scorereport.inference.flexible_curves import flexible_curve
 from scorereport.inference.smooth_calibration import calibration_errors
-from scorereport.reliability.sampling import Units
+from scorereport.reliability.sampling import SamplingUnits
 
 RNG = np.random.default_rng(19)
 N = 300
@@ -81,7 +81,7 @@ def test_errors_of_rates_are_those_of_sums_over_what_was_drawn(kind):
         sr.corp(Y, P, options.get("sample_weight"), cluster=options.get("cluster")), thresholds=T
     )
     draws = len(np.unique(cluster))
-    units = Units(rows=N, weight=options.get("sample_weight"), cluster=options.get("cluster"))
+    units = SamplingUnits(rows=N, weight=options.get("sample_weight"), cluster=options.get("cluster"))
     quantile = units.critical_value(0.95)
     for t, row in zip(T, rows, strict=True):
         acts = t <= P
@@ -305,7 +305,7 @@ def test_flexible_curves_agree_with_statsmodels(kind):
     if kind == "clusters":
         spread = mean * (1 - mean)
         covariance = dense_cr2(rows, spread, (Y - mean) / spread, CLUSTER, np.eye(len(fit.params))[:1])[0]
-        quantile = Units(rows=N, cluster=CLUSTER).critical_value(0.95)
+        quantile = SamplingUnits(rows=N, cluster=CLUSTER).critical_value(0.95)
     error = np.sqrt(np.einsum("ti,ij,tj->t", design, covariance, design))
     np.testing.assert_allclose(curve.probability, expit(log_odds), rtol=1e-7)
     np.testing.assert_allclose(curve.upper, expit(log_odds + quantile * error), rtol=1e-6)
@@ -391,9 +391,9 @@ def evaluation():
 
 def test_tables_show_the_intervals(evaluation):
     from scorereport.report.tables.calibration_tables import distance_table
-    from scorereport.report.tables.decision_tables import threshold_table
+    from scorereport.report.tables.decision_tables import threshold_decision_table
 
-    table = threshold_table(evaluation.models, "95 %")
+    table = threshold_decision_table(evaluation.models, "95 %")
     assert table.heads.count("interval") == 5
     assert "with 95 % intervals" in table.caption
     known = [(m.model, m.calibration) for m in evaluation.models]

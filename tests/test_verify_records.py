@@ -20,18 +20,18 @@ from audit_tools import BRIEF, make_scored, write_audit
 
 from scorereport._utils.clock import fixed_time
 from scorereport.audit import run
-from scorereport.audit.carried import check_carried
-from scorereport.audit.channels.reminders import open_reminder
-from scorereport.audit.inspecting import verify_plan
+from scorereport.audit.carried import check_attached_results
+from scorereport.audit.channels.reminders import open_pending_notification
+from scorereport.audit.inspecting import verify_audit_history
 from scorereport.audit.integrity import RecordExaminer
 from scorereport.audit.plan import read_plan
 from scorereport.audit.record_agreement import check_agreement, read_results
-from scorereport.audit.requests import Request
+from scorereport.audit.requests import AuditRequest
 from scorereport.audit.run import run_audit
 from scorereport.configuration.judging import Judgement, judge
 from scorereport.configuration.periods import Period, find_period, read_as_of
 from scorereport.errors import ExitCode, UsageError
-from scorereport.history.audit_record import FiledFile, Record, Status
+from scorereport.history.audit_record import AuditStatus, Record, RecordedFile
 from scorereport.history.record_rows import describe_columns
 from scorereport.history.store import open_history
 from scorereport.history.trend.snapshot import list_numbers
@@ -58,7 +58,7 @@ def made(tmp_path_factory) -> Path:
     config = write_audit(folder, limits={"brier": {"fail": 0.1}})
     with fixed_time("2026-11-15T06:00:00+00:00"):
         run_audit(config, as_of=SEPTEMBER)
-        assert run_audit(config, as_of=OCTOBER).record.status is Status.FAIL
+        assert run_audit(config, as_of=OCTOBER).record.status is AuditStatus.FAIL
     return folder
 
 
@@ -98,7 +98,7 @@ class Forgery:
             judgements=report.judgements,
             drifts=report.trend.drifts,
             snapshot=report.trend.snapshots[-1],
-            status=Status(report.verdict),
+            status=AuditStatus(report.verdict),
             exit_code=int(str(report.verdict) == "fail"),
         )
 
@@ -124,7 +124,7 @@ def begin_forgery(config, *, as_of=NOVEMBER) -> Forgery:
         as_of=moment.isoformat(timespec="seconds"),
         started=NOW,
         finished=NOW,
-        status=Status.PASS,
+        status=AuditStatus.PASS,
         exit_code=0,
         files=tuple(replace(file, name=f"loans/{period.label}.json") for file in record.files),
     )
@@ -188,7 +188,7 @@ def improve(report, *, is_careful=True):
 
 
 def verify(config):
-    return verify_plan(read_plan(config))
+    return verify_audit_history(read_plan(config))
 
 
 def list_sentences(config) -> list[str]:
@@ -207,7 +207,7 @@ def forge_again(forgery):
     trend = read_results(forgery.results).trend
     files = tuple(replace(f, name=f"loans/{trend.period.label}.2.json") for f in forgery.record.files)
     forgery.set(period=trend.period, as_of=trend.as_of, attempt=2, files=files)
-    forgery.set(status=Status.FAIL, exit_code=1, started="2026-11-15T06:00:00+00:00")
+    forgery.set(status=AuditStatus.FAIL, exit_code=1, started="2026-11-15T06:00:00+00:00")
 
 
 def forge_without_results(forgery):
@@ -227,14 +227,14 @@ def forge_verdict(forgery):
 
 def forge_status(forgery):
     forgery.set_report(move_report(forgery))
-    forgery.set(status=Status.PASS, exit_code=0)
+    forgery.set(status=AuditStatus.PASS, exit_code=0)
 
 
 def forge_judgements(forgery):
     """The record says other verdicts than its document."""
     forgery.set_report(move_report(forgery))
     judgements = tuple(replace(each, verdict="pass", value=0.01) for each in forgery.record.judgements)
-    forgery.set(judgements=judgements, status=Status.PASS, exit_code=0)
+    forgery.set(judgements=judgements, status=AuditStatus.PASS, exit_code=0)
 
 
 def forge_numbers_without_hash(forgery):
@@ -276,7 +276,7 @@ def forge_exit_code(forgery):
 
 
 def forge_failure(forgery):
-    forgery.set(status=Status.FAILED, exit_code=4, reason="No rows.")
+    forgery.set(status=AuditStatus.FAILED, exit_code=4, reason="No rows.")
 
 
 def forge_attempt(forgery):
@@ -298,7 +298,7 @@ def forge_name(forgery):
 
 
 def forge_removal(forgery):
-    forgery.set(kind="retention", status=Status.DONE, removed=forgery.record.files, files=())
+    forgery.set(kind="retention", status=AuditStatus.DONE, removed=forgery.record.files, files=())
 
 
 def forge_documents(forgery):
@@ -395,7 +395,7 @@ def test_an_inserted_record_is_named_at_the_terminal_and_no_run_goes_on_after_it
 
 def test_an_inserted_record_is_still_named_after_an_honest_run(config, monkeypatch):
     insert(config, begin_forgery(config))
-    monkeypatch.setattr(run, "catch_up_head", lambda *_: [])  # as versions before this did
+    monkeypatch.setattr(run, "update_chain_head", lambda *_: [])  # as versions before this did
     outcome = run_audit(config, as_of=NOVEMBER, again=True)
     assert outcome.record.id == 4
     assert outcome.problems == (
@@ -411,7 +411,7 @@ def test_two_honest_audits_are_intact(config):
     assert (found.findings, found.warnings, found.notes) == ((), (), ())
     run_audit(config, as_of=NOVEMBER)
     run_audit(config, as_of=OCTOBER, again=True)  # of an earlier period, later
-    assert run_audit(config, as_of="2025-01-02").record.status is Status.FAILED
+    assert run_audit(config, as_of="2025-01-02").record.status is AuditStatus.FAILED
     found = verify(config)
     assert (found.records, found.findings, found.warnings, found.notes) == (5, (), (), ())
 
@@ -448,7 +448,7 @@ def test_a_forged_failure_that_says_nothing_wrong_leaves_a_lag(config, call):
             name: getattr(forgery.record, name)
             for name in ("configuration", "configuration_sha256", "folder")
         },
-        status=Status.FAILED,
+        status=AuditStatus.FAILED,
         exit_code=4,
         reason="No rows.",
         started=NOW,
@@ -476,7 +476,7 @@ def roll_back(config) -> None:
 def test_a_run_that_was_killed_before_it_wrote_the_head_is_no_alarm(config):
     roll_back(config)
     record, _ = read_last(config)
-    open_reminder(read_plan(config)).write(record)
+    open_pending_notification(read_plan(config)).write(record)
     assert verify(config).warnings
     assert run_audit(config, as_of=NOVEMBER).problems == ()
     assert (verify(config).findings, verify(config).warnings) == ((), ())
@@ -539,7 +539,7 @@ def make_record(number, **changes) -> Record:
         "audit": "loans",
         "period": Period(label=f"2026-{number:02}", start=None, end=f"2026-{number:02}-28"),
         "as_of": f"2026-{number:02}-27",
-        "status": Status.FAILED,
+        "status": AuditStatus.FAILED,
         "exit_code": 2,
         "started": f"2026-{number:02}-28T00:00:00+00:00",
         "finished": f"2026-{number:02}-28T00:01:00+00:00",
@@ -662,20 +662,23 @@ def test_files_carry_the_results_of_their_record(made, tmp_path):
     outcome = run_audit(config, as_of=OCTOBER)
     assert verify(config).findings == ()
     other = replace(outcome.record, results_sha256="a" * 64)
-    request = Request(name="forms", window="all", formats=(), states_hashes=True)
-    claims = {file.suffix: list(check_carried(other, file, request)) for file in outcome.files}
+    request = AuditRequest(name="forms", window="all", formats=(), states_hashes=True)
+    claims = {file.suffix: list(check_attached_results(other, file, request)) for file in outcome.files}
     assert claims == {
         ".pdf": ["has the file 2026-10.pdf, to which other results are attached"],
         ".html": ["has the file 2026-10.html, which states the hash of other results"],
     }
     silent = replace(request, states_hashes=False)  # own templates, or a report without its provenance
-    assert [list(check_carried(other, file, silent)) for file in outcome.files] == [claims[".pdf"], []]
+    assert [list(check_attached_results(other, file, silent)) for file in outcome.files] == [
+        claims[".pdf"],
+        [],
+    ]
 
 
 def test_a_json_report_that_is_not_the_document_is_named(config):
     forgery = begin_forgery(config)
     forgery.set_report(move_report(forgery))
-    forgery.set(files=(FiledFile(name="loans/2026-11.json", sha256="a" * 64, size=1),))
+    forgery.set(files=(RecordedFile(name="loans/2026-11.json", sha256="a" * 64, size=1),))
     insert(config, forgery)
     assert "Record 3 has the file loans/2026-11.json, which is not its results document." in list_sentences(
         config

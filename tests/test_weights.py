@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
-from scorereport._utils.checks import Cases
+from scorereport._utils.checks import CheckedCases
 from scorereport.inference.bootstrap_resamples import bootstrap
 from scorereport.inference.calibration_tests import mean_calibration_test, spiegelhalter_test
 from scorereport.inference.component_tests import miscalibration_test
@@ -64,7 +64,7 @@ def test_a_weight_changes_with_the_outcome_as_those_of_its_cell_do(n, factor):
     p = np.sort(rng.random(n)).round(2)
     y = (rng.random(n) < p).astype(float)
     w = rng.integers(1, 101, n) * np.where(y == 1, 1.0, factor)
-    found = weigh_outcomes(Cases(y, p, w))
+    found = weigh_outcomes(CheckedCases(y, p, w))
     cells = brute_force_cells(p, y)
     assert len(cells) == {100: 1, 300: 1, 3000: 15}[n] or n == 3000
     for start, end in cells:
@@ -78,13 +78,13 @@ def test_a_large_sample_has_a_limited_number_of_cells():
     n = 100_000
     y = (np.arange(n) % 2).astype(float)
     w = np.where(y == 1, 1 + np.arange(n) // 500, 1.0)  # the ratio of a cell of 500 rows is its number
-    found = weigh_outcomes(Cases(y, np.linspace(0.01, 0.99, n), w))
+    found = weigh_outcomes(CheckedCases(y, np.linspace(0.01, 0.99, n), w))
     assert len(np.unique((found.of_event / found.of_other).round(9))) == 200
 
 
 @pytest.mark.parametrize("p", [0.0, 0.2, 0.5, 0.9, 1.0])
 def test_weighted_outcomes_of_sampled_rows_have_the_mean_and_variance_of_the_hypothesis(p):
-    found = weigh_outcomes(Cases(Y, P, np.where(Y == 1, 2.0, 7.0)))
+    found = weigh_outcomes(CheckedCases(Y, P, np.where(Y == 1, 2.0, 7.0)))
     q = found.share_of_events(np.full(N, p))
     np.testing.assert_allclose(2 * q / (2 * q + 7 * (1 - q)), p, rtol=0, atol=1e-15)
     spread = 4 * q * (1 - p) ** 2 + 49 * (1 - q) * p**2
@@ -94,7 +94,7 @@ def test_weighted_outcomes_of_sampled_rows_have_the_mean_and_variance_of_the_hyp
 @pytest.mark.parametrize("weight", [np.full(N, 3.0), WHOLE], ids=["equal", "unrelated"])
 def test_weights_that_chance_explains_do_not_change_with_outcomes(weight):
     """The mean weights of events and non-events differ by less than their standard error."""
-    found = weigh_outcomes(Cases(Y, P, weight))
+    found = weigh_outcomes(CheckedCases(Y, P, weight))
     assert found.are_fixed
     np.testing.assert_array_equal(found.share_of_events(P), P)
     np.testing.assert_array_equal(found.squares, weight**2)
@@ -105,7 +105,7 @@ def test_too_few_rows_of_an_outcome_say_nothing(rare):
     for outcome in (0.0, 1.0):
         y = np.full(N, outcome)
         y[:rare] = 1 - outcome
-        found = weigh_outcomes(Cases(y, P, WHOLE))
+        found = weigh_outcomes(CheckedCases(y, P, WHOLE))
         assert found.are_fixed
         assert sr.corp(y, P, WHOLE).band(resamples=20).lower.shape
 
@@ -132,7 +132,7 @@ def test_bands_of_a_sample_drawn_by_outcome_are_those_of_its_rows():
     band = fit.band("consistency", 0.9, method="discrete")
     for place, value in enumerate(np.unique(x)):
         at = x == value
-        squares = weigh_outcomes(Cases(y[at], x[at], w[at])).squares
+        squares = weigh_outcomes(CheckedCases(y[at], x[at], w[at])).squares
         error = np.sqrt(value * (1 - value) * squares.sum()) / w[at].sum()
         half = (band.upper[place] - band.lower[place]) / 2
         assert half == pytest.approx(1.6448536269514722 * error, rel=0.1)

@@ -47,7 +47,7 @@ def read_only(array: _Array) -> _Array:
     return view
 
 
-def own(array: _Array) -> _Array:
+def as_immutable(array: _Array) -> _Array:
     """The array if nobody can write to it, nor to one that it is a view of; else a copy of this kind.
 
     What pandas lends cannot be written to, and changes with its table all the same.
@@ -55,10 +55,10 @@ def own(array: _Array) -> _Array:
     owner = array if array.base is None else array.base
     if not array.flags.writeable and isinstance(owner, np.ndarray) and not owner.flags.writeable:
         return array
-    return fix(array.copy())
+    return set_read_only(array.copy())
 
 
-def fix(array: _Array) -> _Array:
+def set_read_only(array: _Array) -> _Array:
     """The same array, never to be written to; only for who made it."""
     array.flags.writeable = False
     return array

@@ -1,4 +1,4 @@
-"""Checks at the public edge: each returns clean arrays or raises one clear sentence.
+"""Checks of arguments and data: each returns clean arrays or raises an error of one clear sentence.
 
 Kernels trust what comes from here. A refusal says which argument, which rule, what came, where,
 and the way out. Rows are counted from 0. No check has a tolerance, except the sum of class
@@ -34,10 +34,10 @@ _ROWS_SHOWN = 5
 #: Characters that are shown of a text.
 _LONGEST_SHOWN = 100
 #: Rows to find of those that break a rule: one more than are shown.
-ROWS_SOUGHT = _ROWS_SHOWN + 1
+ROWS_TO_FIND = _ROWS_SHOWN + 1
 
 
-class Cases(NamedTuple):
+class CheckedCases(NamedTuple):
     """Checked outcomes, forecasts and weights of the same length."""
 
     y_true: FloatArray
@@ -50,11 +50,11 @@ def check_binary(
     y_prob: ArrayLike,
     sample_weight: ArrayLike | None = None,
     weight_kind: str = "sampling",
-) -> Cases:
+) -> CheckedCases:
     """Binary outcomes, their forecast probabilities and, if given, their weights."""
     outcome, forecast = check_outcome(y_true), check_probability(y_prob)
     check_same_length(("y_true", outcome), ("y_prob", forecast))
-    return Cases(outcome, forecast, check_weight(sample_weight, len(outcome), kind=weight_kind))
+    return CheckedCases(outcome, forecast, check_weight(sample_weight, len(outcome), kind=weight_kind))
 
 
 def check_real(
@@ -62,11 +62,11 @@ def check_real(
     y_prob: ArrayLike,
     sample_weight: ArrayLike | None = None,
     weight_kind: str = "sampling",
-) -> Cases:
+) -> CheckedCases:
     """Real outcomes and real forecasts of their mean."""
     outcome, forecast = check_finite(y_true, "y_true"), check_finite(y_prob, "y_prob")
     check_same_length(("y_true", outcome), ("y_prob", forecast))
-    return Cases(outcome, forecast, check_weight(sample_weight, len(outcome), kind=weight_kind))
+    return CheckedCases(outcome, forecast, check_weight(sample_weight, len(outcome), kind=weight_kind))
 
 
 def check_classes(

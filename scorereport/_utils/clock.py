@@ -1,4 +1,4 @@
-"""The time that goes into documents: of now, or given from outside so that bytes repeat."""
+"""The time that documents state: the current time, or a given one for reproducible files."""
 
 from __future__ import annotations
 

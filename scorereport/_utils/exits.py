@@ -1,4 +1,4 @@
-"""How the program ends: one sentence and an exit code for any error, whether or not it was foreseen."""
+"""Exit codes and messages: one sentence and one code for any error, expected or not."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     return not isinstance(error, ScoreReportError) and "std::bad_alloc" in _read(error)
 
 
-def is_foreseen(error: BaseException) -> bool:
+def is_expected(error: BaseException) -> bool:
     """Whether an error needs no traceback, because its sentence says what to do."""
     if isinstance(error, InternalError):
         return False
@@ -67,14 +67,14 @@ def _read(error: BaseException) -> str:
         return ""
 
 
-def describe_ending(sentence: str, code: int) -> str:
+def format_exit_message(sentence: str, code: int) -> str:
     """What the command line says of an error."""
     if code != ExitCode.INTERNAL:
         return sentence
     return f"internal error, please report it: {sentence} (--debug shows where it happened)"
 
 
-def conceal(error: Exception, redact: Callable[[str], str]) -> ScoreReportError:
+def redact_error(error: Exception, redact: Callable[[str], str]) -> ScoreReportError:
     """The same error without secrets, as one that the command line can show."""
     sentence = redact(describe_error(error))
     if isinstance(error, ScoreReportError):

@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.processes import undisturbed
+from scorereport._utils.processes import signals_deferred
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Windows has none: nothing is locked there, and nothing is swept.
 _locks: Any = import_module("fcntl") if os.name == "posix" else None
 
-PREFIX = "scorereport-"
+FOLDER_PREFIX = "scorereport-"
 MARKER = ".scorereport-owner"
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _FILE = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
@@ -43,14 +43,14 @@ class TemporaryFolder:
     """
 
     def __init__(self, kind: str = "", below: str | Path | None = None) -> None:
-        with undisturbed():  # a signal must not come between the folder and what removes it
+        with signals_deferred():  # a signal must not come between the folder and what removes it
             place = Path(tempfile.gettempdir() if below is None else below)
             if place not in _swept:
                 _swept.add(place)
-                sweep(place)
-            self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}", dir=place))
+                remove_abandoned(place)
+            self.path = Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{kind}", dir=place))
             try:
-                self.lock = _mark(self.path)
+                self.lock = _write_marker(self.path)
             except BaseException:
                 shutil.rmtree(self.path, ignore_errors=True)
                 raise
@@ -58,7 +58,7 @@ class TemporaryFolder:
 
     def close(self) -> None:
         """Remove the folder with all that is in it; signals wait for it."""
-        with undisturbed():
+        with signals_deferred():
             self._finalizer()
 
     def __enter__(self) -> Path:
@@ -68,7 +68,7 @@ class TemporaryFolder:
         self.close()
 
 
-def sweep(place: str | Path | None = None) -> list[Path]:
+def remove_abandoned(place: str | Path | None = None) -> list[Path]:
     """Remove the folders of processes that are dead; gives those that are gone.
 
     Only folders that carry our prefix and our marker, that belong to this user and that nobody else may write
@@ -83,7 +83,7 @@ def sweep(place: str | Path | None = None) -> list[Path]:
 def _list_folders(place: Path) -> Iterator[Path]:
     with suppress(OSError), os.scandir(place) as entries:
         for entry in entries:
-            if entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False):
+            if entry.name.startswith(FOLDER_PREFIX) and entry.is_dir(follow_symlinks=False):
                 yield Path(entry.path)
 
 
@@ -114,7 +114,7 @@ class _Opened:
         os.close(self._descriptor)
 
 
-def _mark(folder: Path) -> int | None:
+def _write_marker(folder: Path) -> int | None:
     """Put the marker into a folder; it gets its name once it is locked, so that nobody finds it unlocked."""
     if _locks is None:
         return None

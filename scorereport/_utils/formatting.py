@@ -15,7 +15,7 @@ NOT_DEFINED = "n/d"
 #: Thousands, millions and so on, as they stand before a unit.
 _LARGE = ("", "k ", "M ", "G ")
 #: Categories of Unicode that steer a terminal or hide text: controls, formats, surrogates, breaks of lines.
-_STEERING = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
+_CONTROL_CATEGORIES = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 
 
 def format_number(value: float, decimals: int) -> str:
@@ -79,7 +79,7 @@ def format_count(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
-def counted(n: float, noun: str) -> str:
+def format_counted(n: float, noun: str) -> str:
     """A number of things.
 
     >>> counted(1, "row"), counted(20190, "row")
@@ -211,7 +211,9 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        letter.encode("unicode_escape").decode() if unicodedata.category(letter) in _STEERING else letter
+        letter.encode("unicode_escape").decode()
+        if unicodedata.category(letter) in _CONTROL_CATEGORIES
+        else letter
         for letter in text
     )
 

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 #: Where the machine does not say.
-_USUAL = 8 << 30
+_DEFAULT_MEMORY = 8 << 30
 #: Where Linux says what a container may take: a number, or "max".
-_OF_CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def physical_memory() -> int:
@@ -18,8 +18,8 @@ def physical_memory() -> int:
     try:
         machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
-        machine = _USUAL
-    return min([machine, *filter(None, map(_read_limit, _OF_CONTAINERS))])
+        machine = _DEFAULT_MEMORY
+    return min([machine, *filter(None, map(_read_limit, _CONTAINER_LIMITS))])
 
 
 def _read_limit(file: str) -> int | None:
@@ -29,7 +29,7 @@ def _read_limit(file: str) -> int | None:
         return None
 
 
-def give_back_memory() -> None:
+def release_memory() -> None:
     """Give back what pyarrow, if it is loaded, and the C library of Linux hold and do not use."""
     pyarrow = sys.modules.get("pyarrow")
     if pyarrow is not None:

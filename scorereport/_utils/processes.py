@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 #: From the keyboard, from a scheduler, from a terminal that closes; Windows does not have the last.
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 #: Shells add this to the number of a signal for the exit code of what it ended.
-_ENDED_BY = 128
+_SIGNAL_EXIT_BASE = 128
 #: For so many seconds after a signal no other one disturbs the tidying up.
-_PATIENCE = 3.0
+_GRACE_SECONDS = 3.0
 
 
 class Stopped(SystemExit):
@@ -29,7 +29,7 @@ class Stopped(SystemExit):
     @property
     def sentence(self) -> str:
         """What is told of it."""
-        return "interrupted." if self.code == _ENDED_BY + signal.SIGINT else "terminated."
+        return "interrupted." if self.code == _SIGNAL_EXIT_BASE + signal.SIGINT else "terminated."
 
 
 class _Listener:
@@ -38,14 +38,14 @@ class _Listener:
     def __init__(self) -> None:
         self.first: Stopped | None = None
         self.depth = 0
-        self._heard = -_PATIENCE
+        self._heard = -_GRACE_SECONDS
         self._waiting: Stopped | None = None
 
     def __call__(self, number: int, _: FrameType | None) -> None:
-        if monotonic() - self._heard < _PATIENCE:
+        if monotonic() - self._heard < _GRACE_SECONDS:
             return
         self._heard = monotonic()
-        stop = Stopped(_ENDED_BY + number)
+        stop = Stopped(_SIGNAL_EXIT_BASE + number)
         self.first = self.first or stop
         if self.depth:
             self._waiting = stop
@@ -91,7 +91,7 @@ def stopped_by_signals() -> Iterator[None]:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
+def signals_deferred() -> Iterator[None]:
     """Let signals wait until the block is over: one that is short, and must be done whole or not at all."""
     listener = _listener
     if listener is None or current_thread() is not main_thread():

@@ -1,4 +1,4 @@
-"""Progress of long work, for whoever wants to watch.
+"""Progress of long computations, reported to a callback.
 
 Kernels report steps; nobody listens unless a watcher is set, as the command line does.
 """
@@ -22,7 +22,7 @@ _SAMPLES, _APART = 30, 1.0
 
 
 #: What a line of progress begins with, so that logs can tell it from all others.
-PREFIX = "progress: "
+PROGRESS_PREFIX = "progress: "
 
 
 class Step(NamedTuple):
@@ -44,22 +44,22 @@ class Watcher(Protocol):
         """Take notice of a step."""
 
 
-_follower: ContextVar[Callable[[Step], None] | None] = ContextVar("follower", default=None)
+_callback: ContextVar[Callable[[Step], None] | None] = ContextVar("follower", default=None)
 
 
 @contextmanager
-def followed_by(follower: Callable[[Step], None]) -> Iterator[None]:
+def progress_callback(follower: Callable[[Step], None]) -> Iterator[None]:
     """Report all progress inside the block, with its units.
 
     >>> with followed_by(print):
     ...     report("sorting", 500, 2000, unit="rows")
     Step(what='sorting', done=500, total=2000, unit='rows')
     """
-    token = _follower.set(follower)
+    token = _callback.set(follower)
     try:
         yield
     finally:
-        _follower.reset(token)
+        _callback.reset(token)
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def watched_by(watcher: Watcher) -> Iterator[None]:
     adding 1 of 2
     adding 2 of 2
     """
-    with followed_by(lambda step: watcher(step.what, step.done, step.total)):
+    with progress_callback(lambda step: watcher(step.what, step.done, step.total)):
         yield
 
 
@@ -80,7 +80,7 @@ def steps(items: Iterable[_T], total: int, what: str, *, unit: str = "steps") ->
 
     A signal that somebody swallowed ends the work with the next step.
     """
-    follower = _follower.get()
+    follower = _callback.get()
     for done, item in enumerate(items, start=1):
         yield item
         check_not_stopped()
@@ -88,20 +88,20 @@ def steps(items: Iterable[_T], total: int, what: str, *, unit: str = "steps") ->
             follower(Step(what, done, total, unit))
 
 
-def report(what: str, done: int, total: int, *, unit: str = "steps") -> None:
+def report_progress(what: str, done: int, total: int, *, unit: str = "steps") -> None:
     """Report how much is done of what comes in lots, such as rows in batches; the total is 0 if not known.
 
     It costs next to nothing where nobody listens, and is to be called in the thread that was asked for the
     work: others have no watcher.
     """
     check_not_stopped()
-    if (follower := _follower.get()) is not None:
+    if (follower := _callback.get()) is not None:
         follower(Step(what, done, total, unit))
 
 
-def announce(what: str) -> None:
+def report_start(what: str) -> None:
     """Report that something is begun whose steps nobody sees."""
-    report(what, 0, 1, unit="")
+    report_progress(what, 0, 1, unit="")
 
 
 class Pace:

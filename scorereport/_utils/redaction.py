@@ -69,7 +69,7 @@ class Redactor:
         return Redactor(tuple(dict.fromkeys((*self.secrets, *secrets))))
 
 
-def expand(
+def expand_variables(
     text: str, environ: Mapping[str, str] = os.environ, *, key: str = "a value"
 ) -> tuple[str, tuple[str, ...]]:
     """The text with the values of environment variables for each `${NAME}`, and these values.
@@ -98,9 +98,12 @@ def expand_address(text: str, environ: Mapping[str, str] = os.environ, *, key: s
     """
     login = _ADDRESS_LOGIN.match(text)
     if login is None:
-        return expand(text, environ, key=key)[0]
+        return expand_variables(text, environ, key=key)[0]
     quoted = {name: quote(environ[name], safe="") for name in find_variables(login[0]) if name in environ}
-    return expand(login[0], quoted, key=key)[0] + expand(text[login.end() :], environ, key=key)[0]
+    return (
+        expand_variables(login[0], quoted, key=key)[0]
+        + expand_variables(text[login.end() :], environ, key=key)[0]
+    )
 
 
 def find_variables(text: str) -> list[str]:

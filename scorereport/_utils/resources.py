@@ -12,7 +12,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _HOMES = {"templates": "templates", "recorded": "validation/recorded"}
 
 
-def find_folder(name: str) -> Path:
+def find_package_folder(name: str) -> Path:
     """The folder of that name: in the package if it was installed, else in the repository."""
     inside = _PACKAGE / name
     return inside if inside.is_dir() else _PACKAGE.parent / _HOMES[name]

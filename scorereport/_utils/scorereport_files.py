@@ -13,7 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, BinaryIO
 
-from scorereport._utils.processes import check_not_stopped, undisturbed
+from scorereport._utils.processes import check_not_stopped, signals_deferred
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,10 +45,10 @@ def write_together(contents: Mapping[Path, bytes], *, public: bool = False) -> l
         for target, content in contents.items():
             with open_beside(waiting[target], target, public=public) as file:
                 _fill(file, content)
-        with undisturbed():
+        with signals_deferred():
             return [waiting[target].replace(target) for target in contents]
     finally:
-        with undisturbed():
+        with signals_deferred():
             for temporary in waiting.values():
                 temporary.unlink(missing_ok=True)
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import subprocess
 
 
-def end_group(process: subprocess.Popen[bytes]) -> None:
+def kill_process_group(process: subprocess.Popen[bytes]) -> None:
     """End a process that leads a group of its own, and all that it started, at once."""
     with suppress(OSError):
         if hasattr(os, "killpg"):

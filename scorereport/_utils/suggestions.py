@@ -1,4 +1,4 @@
-"""The name that was probably meant: one that was misspelt, never another that is only similar.
+"""Suggestions for misspelt names: the known name that was probably meant.
 
 `brier_score` is as similar to `brier_skill` as a misspelling is, but means the opposite.
 """
@@ -52,7 +52,7 @@ _PARTS = re.compile(r"[^\W_]+")
 _ONE_WRONG, _TWO_WRONG = 3, 4
 
 
-def find_meant(word: str, known: Iterable[str]) -> str:
+def suggest_name(word: str, known: Iterable[str]) -> str:
     """The known name of which a word is a misspelling; empty if there is none, or several as near.
 
     >>> find_meant("brier_skil", ["brier", "brier_skill"]), find_meant("brier_score", ["brier_skill"])

@@ -1,1 +1,1 @@
-"""Audits: the same evaluation again and again, on new data, judged, compared with the past, recorded."""
+"""Audits: the same evaluation repeated on new data, judged, compared with the past and recorded."""

@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
-from scorereport.audit.channels.delivery import tell
-from scorereport.audit.channels.reminders import open_reminder
-from scorereport.audit.drafting import draft_run
-from scorereport.audit.shelves import find_files, open_shelf
+from scorereport.audit.channels.delivery import send_notifications
+from scorereport.audit.channels.reminders import open_pending_notification
+from scorereport.audit.drafting import begin_record
+from scorereport.audit.shelves import find_report_files, open_report_folder
 from scorereport.errors import ScoreReportError
-from scorereport.history.audit_record import Status
-from scorereport.history.retention import Terms, find_due
+from scorereport.history.audit_record import AuditStatus
+from scorereport.history.retention import ExpiryTerms, find_expired
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,65 +25,72 @@ if TYPE_CHECKING:
     from scorereport.history.store import History
 
 #: For so many seconds it is tried again to tell people whom nothing has reached.
-_TRY_AGAIN = 2 * 86_400.0
+_RETRY_SECONDS = 2 * 86_400.0
 
 
-def follow(plan: Plan, history: History, record: Record, alarms: Sequence[str] = ()) -> list[str]:
+def complete_run(plan: Plan, history: History, record: Record, alarms: Sequence[str] = ()) -> list[str]:
     """All that follows a new record; gives what went wrong. People are notified of `alarms` in any case."""
     return [
-        *_attempt("The files of the report could not be put into their place", lambda: settle(plan, history)),
-        *_attempt("Files that were kept long enough could not be removed", lambda: retain(plan, history)),
-        *_attempt("Earlier runs could not be looked at", lambda: _find_namesakes(plan, history, record)),
-        *_tell(plan, record, alarms),
+        *_attempt_step(
+            "The files of the report could not be put into their place", lambda: finalize_files(plan, history)
+        ),
+        *_attempt_step(
+            "Files that were kept long enough could not be removed",
+            lambda: remove_expired_files(plan, history),
+        ),
+        *_attempt_step(
+            "Earlier runs could not be looked at", lambda: _find_same_names(plan, history, record)
+        ),
+        *_notify(plan, record, alarms),
     ]
 
 
-def tell_untold(plan: Plan, history: History) -> list[str]:
+def complete_earlier_run(plan: Plan, history: History) -> list[str]:
     """Finish what an earlier run, which was killed, has left undone: files to be moved, people to be told."""
     return [
-        *_attempt("Files of an earlier run are in the way", lambda: settle(plan, history)),
-        *_attempt("Nobody could be told of an earlier run", lambda: _tell_noted(plan, history)),
+        *_attempt_step("Files of an earlier run are in the way", lambda: finalize_files(plan, history)),
+        *_attempt_step("Nobody could be told of an earlier run", lambda: _notify_pending(plan, history)),
     ]
 
 
-def _tell_noted(plan: Plan, history: History) -> list[str]:
+def _notify_pending(plan: Plan, history: History) -> list[str]:
     """Tell people of the record that they were not told of; it may never have been made."""
-    noted = open_reminder(plan).read()
+    noted = open_pending_notification(plan).read()
     if noted is None:
         return []
     period, attempt = noted
     records = history.records(plan.name, kind="audit", period=period)
     untold = [record for record in records if record.attempt == attempt]
     if not untold:
-        open_reminder(plan).forget()
-    return [problem for record in untold for problem in _tell(plan, record)]
+        open_pending_notification(plan).forget()
+    return [problem for record in untold for problem in _notify(plan, record)]
 
 
-def settle(plan: Plan, history: History) -> None:
+def finalize_files(plan: Plan, history: History) -> None:
     """Move files that wait for it into their place."""
-    shelf = open_shelf(plan)
+    shelf = open_report_folder(plan)
     if shelf.staging.is_dir():
         shelf.settle(file for record in history.records(plan.name) for file in record.files)
 
 
-def retain(plan: Plan, history: History) -> None:
+def remove_expired_files(plan: Plan, history: History) -> None:
     """Remove files that were kept long enough; the history says so before they go."""
     records = [record for record in history.records(plan.name) if record.home in ("", plan.mark)]
     now, table = read_clock(), plan.audit.retention
-    due = find_due(records, Terms(days=table.days, keep=table.keep), now)
+    due = find_expired(records, ExpiryTerms(days=table.days, keep=table.keep), now)
     gone = {file for record in records for file in record.removed}
     expired = tuple(file for file in due if file not in gone)
     if expired:
-        draft = draft_run(plan, records[-1].period, plan.now, started=now, command="")
-        removal = replace(draft, kind="retention", status=Status.DONE, exit_code=0, removed=expired)
+        draft = begin_record(plan, records[-1].period, plan.now, started=now, command="")
+        removal = replace(draft, kind="retention", status=AuditStatus.DONE, exit_code=0, removed=expired)
         text = plan.configuration.text.encode()
         history.append(removal, {plan.configuration.sha256: text})
     folders = {file: record.folder for record in records for file in record.files}
     for file in due:  # not what any record says was removed: that may be forged
-        open_shelf(plan, folders[file]).remove([file])
+        open_report_folder(plan, folders[file]).remove([file])
 
 
-def _find_namesakes(plan: Plan, history: History, record: Record) -> list[str]:
+def _find_same_names(plan: Plan, history: History, record: Record) -> list[str]:
     """A word of warning where another configuration has made records of an audit of this name."""
     others = history.records(plan.name, kind="audit", last=2)
     names = {other.configuration for other in others if other.id < record.id}
@@ -94,27 +101,27 @@ def _find_namesakes(plan: Plan, history: History, record: Record) -> list[str]:
     ]
 
 
-def _tell(plan: Plan, record: Record, alarms: Sequence[str] = ()) -> list[str]:
+def _notify(plan: Plan, record: Record, alarms: Sequence[str] = ()) -> list[str]:
     """Tell people of a record, at least once: the reminder goes when a way of telling them worked.
 
     Where none did, the runs of the next two days try again; a way that never works must not tell for ever.
     """
     notify = plan.audit.notify
-    problems = tell_by_plan(plan, record, alarms)
+    problems = notify_by_plan(plan, record, alarms)
     ways = sum(map(bool, (notify.command, notify.webhook, notify.email)))
     failed = {problem.partition(":")[0] for problem in problems}  # each begins with the key of its way
-    reminder = open_reminder(plan)
-    if len(failed) < ways or not problems or reminder.age > _TRY_AGAIN:
+    reminder = open_pending_notification(plan)
+    if len(failed) < ways or not problems or reminder.age > _RETRY_SECONDS:
         reminder.forget()
     return problems
 
 
-def tell_by_plan(plan: Plan, record: Record, alarms: Sequence[str] = ()) -> list[str]:
+def notify_by_plan(plan: Plan, record: Record, alarms: Sequence[str] = ()) -> list[str]:
     """Tell those whom the configuration names of a record; gives what went wrong."""
-    return tell(
+    return send_notifications(
         plan.audit.notify,
         record,
-        files=find_files(plan, record),
+        files=find_report_files(plan, record),
         redactor=plan.redactor,
         expand=plan.expand,
         folder=plan.path.parent,
@@ -122,7 +129,7 @@ def tell_by_plan(plan: Plan, record: Record, alarms: Sequence[str] = ()) -> list
     )
 
 
-def _attempt(what: str, action: Callable[[], list[str] | None]) -> list[str]:
+def _attempt_step(what: str, action: Callable[[], list[str] | None]) -> list[str]:
     """What an action has to say, or why it could not be done."""
     try:
         return action() or []

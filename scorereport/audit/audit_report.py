@@ -1,4 +1,4 @@
-"""From the rows of a period to a report: evaluated, certified, judged, compared with the past, rendered."""
+"""Report of an audit: the rows of a period evaluated, certified, judged, compared with the past, rendered."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import fixed_time
-from scorereport.audit.rows.loaded_rows import MEMORY, Gathered
-from scorereport.audit.rows.referring import Referred
+from scorereport.audit.rows.loaded_rows import MEMORY, LoadedRows
+from scorereport.audit.rows.referring import SourceReference
 from scorereport.audit.statuses import find_status
 from scorereport.errors import ExitCode, ScoreReportError
 from scorereport.evaluation.dispatch import evaluate
 from scorereport.history.trend.drift import find_drift
 from scorereport.history.trend.drift_records import Snapshot
 from scorereport.history.trend.snapshot import take_snapshot
-from scorereport.report.choosing import choose_checkpoint
+from scorereport.report.choosing import select_checkpoint
 from scorereport.report.report_output import find_templates, prepare_report, render_report
 from scorereport.report.report_record import Report
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
     from scorereport.audit.plan import Plan
     from scorereport.configuration.periods import Period
-    from scorereport.history.audit_record import Status
-    from scorereport.history.chain_head import Head
+    from scorereport.history.audit_record import AuditStatus
+    from scorereport.history.chain_head import ChainHead
     from scorereport.history.trend.drift_records import Trend
     from scorereport.reference.certificate import Certificate
     from scorereport.results.evaluation import Evaluation
 
 
 #: Why R is not asked about rows that are not in memory.
-TOO_LARGE = (
+ROWS_NOT_IN_MEMORY = (
     "R needs all rows in memory, and these are left to an engine that does not: set `evaluation.engine` to "
     '"memory" if the machine has room for them.'
 )
@@ -46,7 +46,7 @@ class CertificateError(ScoreReportError):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Made:
+class RenderedReport:
     """A report, the same in each of its forms, and the snapshot that later audits compare with."""
 
     report: Report
@@ -59,22 +59,22 @@ class Made:
         return self.report.to_json().encode()
 
     @property
-    def status(self) -> Status:
+    def status(self) -> AuditStatus:
         """What the audit came to."""
         return find_status(self.report)
 
 
-def make_audit_report(
+def render_audit_report(
     plan: Plan,
-    gathered: Gathered | Referred,
+    gathered: LoadedRows | SourceReference,
     period: Period,
     past: Sequence[Snapshot],
     *,
     as_of: datetime,
-    last: Head | None,
+    last: ChainHead | None,
     time: str,
     command: str,
-) -> Made:
+) -> RenderedReport:
     """Evaluate the rows of a period, and make the report that is to be filed."""
     configuration = plan.configuration
     templates = find_templates(configuration)
@@ -88,20 +88,22 @@ def make_audit_report(
             configuration,
             templates=templates,
             command=command,
-            selection=choose_checkpoint(
+            selection=select_checkpoint(
                 configuration,
                 classes=configuration.evaluation.classes,
                 normalize=bool(configuration.evaluation.normalize),
             ),
-            trend=_compare(plan, snapshot, past, as_of, last),
+            trend=_compare_with_past(plan, snapshot, past, as_of, last),
         )
     endings = [f".{form}" for form in plan.audit.output.formats]
     rendered = render_report(report, set(endings), templates=templates)
-    return Made(report=report, snapshot=snapshot, forms={ending: rendered[ending] for ending in endings})
+    return RenderedReport(
+        report=report, snapshot=snapshot, forms={ending: rendered[ending] for ending in endings}
+    )
 
 
-def _compare(
-    plan: Plan, snapshot: Snapshot, past: Sequence[Snapshot], as_of: datetime, last: Head | None
+def _compare_with_past(
+    plan: Plan, snapshot: Snapshot, past: Sequence[Snapshot], as_of: datetime, last: ChainHead | None
 ) -> Trend:
     """The audit among those before it, and its place in the history."""
     asked = plan.audit.comparison
@@ -116,10 +118,12 @@ def _compare(
     )
 
 
-def check_certifiable(gathered: Gathered | Referred, how: str) -> None:
+def check_certifiable(gathered: LoadedRows | SourceReference, how: str) -> None:
     """Refuse, before the work, to audit rows that R cannot hold where a certificate is required."""
-    if how == "required" and isinstance(gathered, Referred) and gathered.engine != MEMORY:
-        raise CertificateError(f"`audit.certify` requires a certificate, and there can be none. {TOO_LARGE}")
+    if how == "required" and isinstance(gathered, SourceReference) and gathered.engine != MEMORY:
+        raise CertificateError(
+            f"`audit.certify` requires a certificate, and there can be none. {ROWS_NOT_IN_MEMORY}"
+        )
 
 
 def _certify(evaluation: Evaluation, how: str) -> Certificate | None:
@@ -129,7 +133,7 @@ def _certify(evaluation: Evaluation, how: str) -> Certificate | None:
     from scorereport.reference.certification import certify, decline
 
     if evaluation.predictions is None:
-        return decline(evaluation, TOO_LARGE)
+        return decline(evaluation, ROWS_NOT_IN_MEMORY)
     certificate = certify(evaluation)
     if how == "required" and certificate.verdict == "not certified":
         reasons = " ".join(f"{attempt.reference}: {attempt.reason}" for attempt in certificate.attempts)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from scorereport._utils.clock import timestamp
-from scorereport.audit.fields import parse_fields
-from scorereport.audit.timer_calendar import EVERY_DAY, EVERY_WEEKDAY, Days, find_days
+from scorereport.audit.fields import parse_schedule_fields
+from scorereport.audit.timer_calendar import EVERY_DAY, EVERY_WEEKDAY, CalendarDays, find_days
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -28,16 +28,16 @@ def render_calendar(schedule: Schedule) -> list[str]:
     >>> render_calendar(Schedule("30 6 1 * MON", "Europe/Berlin"))
     ['*-*-01 06:30:00 Europe/Berlin', 'Mon *-*-* 06:30:00 Europe/Berlin']
     """
-    fields = parse_fields(schedule)
-    months = _list_numbers(fields.months, range(1, 13))
-    hours, minutes = _list_numbers(fields.hours, range(24)), _list_numbers(fields.minutes, range(60))
+    fields = parse_schedule_fields(schedule)
+    months = _format_numbers(fields.months, range(1, 13))
+    hours, minutes = _format_numbers(fields.hours, range(24)), _format_numbers(fields.minutes, range(60))
     return [
-        f"{_write_days(days, months)} {hours}:{minutes}:00 {schedule.time_zone}"
+        f"{_format_days(days, months)} {hours}:{minutes}:00 {schedule.time_zone}"
         for days in find_days(fields, schedule)
     ]
 
 
-def _write_days(days: Days, months: str) -> str:
+def _format_days(days: CalendarDays, months: str) -> str:
     weekdays = ",".join(_WEEKDAYS[day] for day in sorted(days.weekdays))
     numbers = ",".join(f"{number:02}" for number in sorted(days.numbers))
     if not days.from_end and days.numbers == EVERY_DAY:
@@ -46,13 +46,13 @@ def _write_days(days: Days, months: str) -> str:
     return date if days.weekdays == EVERY_WEEKDAY else f"{weekdays} {date}"
 
 
-def _list_numbers(numbers: Collection[int], every: range) -> str:
+def _format_numbers(numbers: Collection[int], every: range) -> str:
     return "*" if set(numbers) == set(every) else ",".join(f"{number:02}" for number in sorted(numbers))
 
 
-def find_moved(schedule: Schedule) -> list[datetime]:
+def find_shifted_runs(schedule: Schedule) -> list[datetime]:
     """Runs of the years to come that are later than they should be, because clocks skip their time."""
-    fields, zone = parse_fields(schedule), ZoneInfo(schedule.time_zone)
+    fields, zone = parse_schedule_fields(schedule), ZoneInfo(schedule.time_zone)
     today = datetime.fromisoformat(timestamp()).astimezone(zone).replace(hour=12, minute=0, second=0)
     noons = [today + count * _DAY for count in range(_YEARS_AHEAD * 366)]
     return [

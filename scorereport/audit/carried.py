@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from scorereport.audit.requests import Request
+    from scorereport.audit.requests import AuditRequest
     from scorereport.history.audit_record import Record
 
 #: Where an attachment of a PDF begins; our PDFs are neither encrypted nor packed otherwise.
 _ATTACHMENT = re.compile(rb"/Type\s*/EmbeddedFile\b[^\x00]{0,400}?>>\s*stream\r?\n")
 #: How many bytes are unpacked at a time.
-_PIECE = 1 << 22
+_CHUNK_BYTES = 1 << 22
 
 
-def check_carried(record: Record, path: Path, request: Request | None) -> Iterator[str]:
+def check_attached_results(record: Record, path: Path, request: AuditRequest | None) -> Iterator[str]:
     """What is wrong with a file that has the hash its record says, as ends of sentences about the record."""
     if not record.results_sha256 or path.suffix not in (".pdf", ".html"):
         return
@@ -41,7 +41,7 @@ def _hash_attachments(pdf: bytes) -> Iterator[str]:
         engine, digest, rest = zlib.decompressobj(), hashlib.sha256(), pdf[found.end() :]
         try:
             while rest and not engine.eof:  # in pieces, for a small file may hold a very large one
-                digest.update(engine.decompress(rest, _PIECE))
+                digest.update(engine.decompress(rest, _CHUNK_BYTES))
                 rest = engine.unconsumed_tail
         except zlib.error:
             continue

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import one_line
-from scorereport.audit.fields import parse_fields
+from scorereport.audit.fields import parse_schedule_fields
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def render_cron(name: str, parts: Sequence[str], schedule: Schedule) -> str:
 
 def _list_cron_fields(schedule: Schedule) -> Iterator[str]:
     """The fields in numbers alone, which every cron knows; a star in front stays, as it has a meaning."""
-    fields = parse_fields(schedule)
+    fields = parse_schedule_fields(schedule)
     numbers: list[Collection[Any]] = [
         fields.minutes,
         fields.hours,

@@ -8,29 +8,29 @@ from typing import TYPE_CHECKING
 
 from scorereport.audit.statuses import find_exit_code
 from scorereport.errors import ExitCode
-from scorereport.history.audit_record import Record, Status
-from scorereport.report.provenance import trace
+from scorereport.history.audit_record import AuditStatus, Record
+from scorereport.report.provenance import trace_provenance
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from scorereport.audit.audit_report import Made
+    from scorereport.audit.audit_report import RenderedReport
     from scorereport.audit.plan import Plan
-    from scorereport.audit.rows.loaded_rows import Gathered
-    from scorereport.audit.rows.referring import Referred
+    from scorereport.audit.rows.loaded_rows import LoadedRows
+    from scorereport.audit.rows.referring import SourceReference
     from scorereport.configuration.periods import Period
-    from scorereport.history.audit_record import FiledFile
+    from scorereport.history.audit_record import RecordedFile
 
 
-def draft_run(plan: Plan, period: Period, moment: datetime, *, started: str, command: str) -> Record:
+def begin_record(plan: Plan, period: Period, moment: datetime, *, started: str, command: str) -> Record:
     """What is known of any run from its beginning; as it stands, a failure whose reason is not known yet."""
-    provenance = trace(command=command)
+    provenance = trace_provenance(command=command)
     return Record(
         audit=plan.name,
         period=period,
         attempt=0,  # the next that is free
         as_of=moment.isoformat(timespec="seconds"),
-        status=Status.FAILED,
+        status=AuditStatus.FAILED,
         exit_code=ExitCode.USAGE,
         started=started,
         finished="",  # when it is appended
@@ -44,8 +44,11 @@ def draft_run(plan: Plan, period: Period, moment: datetime, *, started: str, com
     )
 
 
-def draft_audit(
-    draft: Record, gathered: Gathered | Referred, made: Made, files: tuple[FiledFile, ...]
+def complete_record(
+    draft: Record,
+    gathered: LoadedRows | SourceReference,
+    made: RenderedReport,
+    files: tuple[RecordedFile, ...],
 ) -> Record:
     """The record of an audit whose report is made."""
     certificate, trend = made.report.certificate, made.report.trend

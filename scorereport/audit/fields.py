@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scorereport.configuration.schedules import Schedule
 
 
-def parse_fields(schedule: Schedule) -> CronSim:
+def parse_schedule_fields(schedule: Schedule) -> CronSim:
     """The fields, as sets of numbers."""
     from cronsim import CronSim
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.audit.channels.reminders import open_reminder
-from scorereport.audit.inspecting import verify_plan
+from scorereport.audit.channels.reminders import open_pending_notification
+from scorereport.audit.inspecting import verify_audit_history
 from scorereport.errors import UsageError
 from scorereport.history.chain_check import name_record
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scorereport.history.store import History
 
 
-def catch_up_head(plan: Plan, history: History) -> list[str]:
+def update_chain_head(plan: Plan, history: History) -> list[str]:
     """Let the file `head` remember records that it lacks, if they hold; gives what people should look at.
 
     Of a history on a server, only records that were made here are noted in the file of this folder.
@@ -32,16 +32,16 @@ def catch_up_head(plan: Plan, history: History) -> list[str]:
     records = [history.get(number) for number in history.find_unnoted(plan.mark)]
     if not records:
         return []
-    _check_sound(plan, history, records)
+    _check_new_records(plan, history, records)
     history.note(records[-1])
     unexplained = [record for record in records if not _is_explained(plan, record)]
-    return [_describe(plan, unexplained)] if unexplained else []
+    return [_describe_new_records(plan, unexplained)] if unexplained else []
 
 
-def _check_sound(plan: Plan, history: History, records: Sequence[Record]) -> None:
+def _check_new_records(plan: Plan, history: History, records: Sequence[Record]) -> None:
     """Refuse records that do not agree with their documents and files."""
     subjects = {subject for record in records for subject in _list_subjects(record)}
-    findings = [finding for finding in verify_plan(plan).findings if finding.subject in subjects]
+    findings = [finding for finding in verify_audit_history(plan).findings if finding.subject in subjects]
     if findings:
         last = records[-1]
         raise UsageError(
@@ -63,13 +63,13 @@ def _is_explained(plan: Plan, record: Record) -> bool:
 
     That note goes when they were, after the file `head` was written. Removals of files are recorded between.
     """
-    noted = open_reminder(plan, record.audit).read()
+    noted = open_pending_notification(plan, record.audit).read()
     return noted is not None and (
         record.kind == "retention" or noted == (record.period.label, record.attempt)
     )
 
 
-def _describe(plan: Plan, records: Sequence[Record]) -> str:
+def _describe_new_records(plan: Plan, records: Sequence[Record]) -> str:
     numbers = ", ".join(str(record.id) for record in records[:5]) + (" and others" if records[5:] else "")
     named = f"Record {numbers} was" if len(records) == 1 else f"Records {numbers} were"
     return (

@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from scorereport.audit.plan import Plan
 
 #: How long a run waits for another of the same audit, in seconds.
-PATIENCE = 3600.0
+DEFAULT_WAIT_SECONDS = 3600.0
 
 
 @contextmanager
-def held(plan: Plan, *, wait: float = PATIENCE) -> Iterator[None]:
+def hold_audit_lock(plan: Plan, *, wait: float = DEFAULT_WAIT_SECONDS) -> Iterator[None]:
     """Keep all others from running this audit inside the block; wait for them first.
 
     The system lets go of the lock of a process that dies, so none is ever left behind.
     """
-    lock = _acquire(plan, wait)
+    lock = _acquire_lock(plan, wait)
     try:
         yield
     finally:
         lock.release()
 
 
-def _acquire(plan: Plan, wait: float) -> BaseFileLock:
+def _acquire_lock(plan: Plan, wait: float) -> BaseFileLock:
     from filelock import FileLock, Timeout
 
     path = plan.locks / f"{plan.name}.lock"

@@ -1,4 +1,4 @@
-"""What an audit needs to know before it begins: its configuration, its folders, its clock, its secrets."""
+"""Plan of an audit: its configuration, folders, clock and secrets, checked before it starts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from scorereport._utils.clock import read_clock
-from scorereport._utils.redaction import Redactor, expand, expand_address, find_variables
+from scorereport._utils.redaction import Redactor, expand_address, expand_variables, find_variables
 from scorereport._utils.scorereport_files import make_folder, write_text
 from scorereport.configuration import Configuration, check_arguments, read_configuration
 from scorereport.configuration.audit_rules import check_audit_name
-from scorereport.configuration.messages import refuse
+from scorereport.configuration.messages import raise_problems
 from scorereport.configuration.schedules import Schedule, check_zone
 from scorereport.errors import UsageError
-from scorereport.history.database import describe_url, find_file, read_url
+from scorereport.history.database import describe_url, find_database_file, read_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
     from scorereport.configuration.audit_tables import AuditTable
 
-_SQLITE_FILE = "sqlite:///"
-_DATABASE = "history.db"
+_SQLITE_PREFIX = "sqlite:///"
+_DATABASE_FILE = "history.db"
 #: A year of monthly audits: over how many of them false alarms are rare, if no schedule tells.
-_LOOKS = 12
+_LOOKS_ASSUMED = 12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -138,7 +138,7 @@ class Plan:
             return URL.create("sqlite", database=str(self.history_file))
         key = "audit.history.database"
         address = read_url(self.expand(self.audit.history.database, key))
-        if find_file(address) is not None:
+        if find_database_file(address) is not None:
             raise UsageError(
                 f"`{key}` must be written out, without variables, where it is a file of SQLite: its folder "
                 "is that of the history."
@@ -150,21 +150,21 @@ class Plan:
         """The file of the history; None if a server has it."""
         given = self.audit.history.database
         if not given:
-            return (self.folder / _DATABASE).resolve()
-        if not given.startswith(_SQLITE_FILE):
+            return (self.folder / _DATABASE_FILE).resolve()
+        if not given.startswith(_SQLITE_PREFIX):
             return None
-        return (self.path.parent / given.removeprefix(_SQLITE_FILE)).resolve()
+        return (self.path.parent / given.removeprefix(_SQLITE_PREFIX)).resolve()
 
     def count_looks(self, as_of: datetime) -> int:
         """Over how many audits false alarms are to be rare: those of a year, unless given."""
         if self.audit.comparison.looks is not None:
             return self.audit.comparison.looks
-        return _LOOKS if self.schedule is None else self.schedule.count_in_year(as_of)
+        return _LOOKS_ASSUMED if self.schedule is None else self.schedule.count_in_year(as_of)
 
     def expand(self, text: str, key: str) -> str:
         """A text with its environment variables put in: never to be shown."""
         is_address = key.endswith(".database")
-        return expand_address(text, key=key) if is_address else expand(text, key=key)[0]
+        return expand_address(text, key=key) if is_address else expand_variables(text, key=key)[0]
 
     @cached_property
     def redactor(self) -> Redactor:
@@ -178,7 +178,7 @@ def read_plan(path: str | Path) -> Plan:
     file = Path(path)
     configuration = read_configuration(file)
     name = configuration.audit.name or file.stem
-    refuse(configuration.name, list(_find_missing(configuration)))
+    raise_problems(configuration.name, list(_find_missing(configuration)))
     check_audit_name(name, "audit.name")
     check_arguments(configuration, configuration.evaluation.arguments)
     return Plan(path=file, name=name, configuration=configuration)

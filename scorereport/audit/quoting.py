@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_LONGEST_NAME = 200
+_MAX_NAME_LENGTH = 200
 
 
 def name_unit(name: str) -> str:
@@ -18,24 +18,24 @@ def name_unit(name: str) -> str:
     data = name.encode()
     bytewise = (data[place : place + 1] for place in range(len(data)))
     escaped = "".join(byte.decode() if allowed.match(byte) else f"\\x{byte.hex()}" for byte in bytewise)
-    if len(escaped) > _LONGEST_NAME:
+    if len(escaped) > _MAX_NAME_LENGTH:
         escaped = hashlib.sha256(data).hexdigest()[:16]
     return f"scorereport-{escaped}"
 
 
-def double_percents(text: str) -> str:
+def escape_percents(text: str) -> str:
     """A text in which a percent sign means nothing else."""
     return text.replace("%", "%%")
 
 
-def guard_end(path: str) -> str:
+def escape_path_end(path: str) -> str:
     """A backslash at the end would join the next line, a blank would get lost."""
     return "/" if path.endswith(("\\", " ")) else ""
 
 
 def quote_word(text: str) -> str:
     """A text as one word, whatever it holds."""
-    escaped = double_percents(text).replace("\\", "\\\\").replace('"', '\\"')
+    escaped = escape_percents(text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 

@@ -1,4 +1,4 @@
-"""Whether a record agrees with the results document that the history keeps with it.
+"""Agreement of a record with the results document that the history keeps with it.
 
 What stands in both is equal by construction. What follows from the document is computed again: verdicts from
 numbers and limits, the status from verdicts, certificate and drift, the numbers of the snapshot from those of
@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from math import isclose, isnan
 from typing import TYPE_CHECKING, Any
 
-from scorereport.audit.sequence import SKEW, read_times
+from scorereport.audit.sequence import CLOCK_SKEW, read_run_times
 from scorereport.audit.statuses import find_status
 from scorereport.configuration.periods import Period
 from scorereport.errors import DataError, UsageError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 #: Numbers that agree to these digits are the same, whatever processor computed them.
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-12
 #: The same number computed in two ways agrees to fewer.
-_ROUNDED = 1e-6
+_ROUNDED_TOLERANCE = 1e-6
 #: Where the part of a document ends whose hash it states.
 _AFTER_EVALUATION = b',"provenance":{"time":'
 _BEFORE_EVALUATION = b'{"version":1,"evaluation":'
@@ -61,7 +61,7 @@ def check_agreement(record: Record, content: bytes, known: Collection[str] | Non
     if report.trend is None or not report.trend.snapshots:
         found.wrong.append("has a results document that is not one of an audit")
         return found
-    if unlike := list(_list_unlike(record, report, report.trend)):
+    if unlike := list(_list_differences(record, report, report.trend)):
         found.wrong.append(f"does not agree with its results document: {', '.join(unlike)}")
     found.wrong += [
         *_check_hashes(report, content),
@@ -70,7 +70,7 @@ def check_agreement(record: Record, content: bytes, known: Collection[str] | Non
         *_check_past(report.trend, known),
         *_check_snapshot(record, report),
     ]
-    _check_rules(record, report, found)
+    _check_verdicts(record, report, found)
     return found
 
 
@@ -82,12 +82,12 @@ def read_results(content: bytes) -> Report:
     return load(Report, content, "It")
 
 
-def describe_past(snapshot: Snapshot) -> str:
+def describe_snapshot(snapshot: Snapshot) -> str:
     """A snapshot as documents of later audits show it: equal texts are of equal numbers."""
     return repr(replace(snapshot, distributions=()))
 
 
-def _list_unlike(record: Record, report: Report, trend: Trend) -> Iterator[str]:
+def _list_differences(record: Record, report: Report, trend: Trend) -> Iterator[str]:
     """What record and document say differently, with both values where they are short."""
     data, source, provenance = report.evaluation.data, report.configuration_source, report.provenance
     for name, theirs in {
@@ -108,7 +108,7 @@ def _list_unlike(record: Record, report: Report, trend: Trend) -> Iterator[str]:
     }.items():
         ours = getattr(record, name)
         if ours != theirs:
-            yield f"`{name}` ({_show(ours)}, not {_show(theirs)})"
+            yield f"`{name}` ({_format_short(ours)}, not {_format_short(theirs)})"
     for name, theirs in {
         "judgements": report.judgements,
         "drifts": trend.drifts,
@@ -118,7 +118,7 @@ def _list_unlike(record: Record, report: Report, trend: Trend) -> Iterator[str]:
             yield f"`{name}`"
 
 
-def _show(value: Any) -> str:
+def _format_short(value: Any) -> str:
     if isinstance(value, Period):
         return f"{value.label}, {value.describe()}"
     return f"{value!s:.80}" or "nothing"
@@ -148,7 +148,7 @@ def _check_scores(report: Report) -> Iterator[str]:
         for result in report.evaluation.results
         for score in result.scores.scores
         if not all(
-            _is_near(score.value, other, relative=_ROUNDED)
+            _is_close(score.value, other, relative=_ROUNDED_TOLERANCE)
             for other in (
                 *([] if score.interval is None else [score.interval.value]),
                 *(part.score for part in result.scores.decompositions if part.name == score.name),
@@ -161,28 +161,28 @@ def _check_scores(report: Report) -> Iterator[str]:
 
 def _check_time(record: Record, report: Report, trend: Trend) -> Iterator[str]:
     """A report is made between start and end of its run, and its snapshot has the time of the start."""
-    times = read_times(record)
+    times = read_run_times(record)
     if times is None:
         return
     if trend.snapshots[-1].time != record.started:
-        yield f"started at {record.started}, and its results are of {_show(trend.snapshots[-1].time)}"
+        yield f"started at {record.started}, and its results are of {_format_short(trend.snapshots[-1].time)}"
     try:
         moment = datetime.fromisoformat(report.provenance.time)
-        is_inside = times[0] - SKEW <= moment <= times[1] + SKEW
+        is_inside = times[0] - CLOCK_SKEW <= moment <= times[1] + CLOCK_SKEW
     except (ValueError, TypeError):
         is_inside = False
     if not is_inside:
         yield (
             f"ran from {record.started} to {record.finished}, and its results were made at "
-            f"{_show(report.provenance.time)}"
+            f"{_format_short(report.provenance.time)}"
         )
 
 
 def _check_past(trend: Trend, known: Collection[str] | None) -> Iterator[str]:
     for snapshot in trend.snapshots[:-1]:
-        if known is not None and describe_past(snapshot) not in known:
+        if known is not None and describe_snapshot(snapshot) not in known:
             yield (
-                f"compares with an audit of {snapshot.period.label} that no record of {_show(trend.audit)} "
+                f"compares with an audit of {snapshot.period.label} that no record of {_format_short(trend.audit)} "
                 "before it has"
             )
 
@@ -205,26 +205,26 @@ def _check_snapshot(record: Record, report: Report) -> Iterator[str]:
     }
     unlike = [name for name, value in expected.items() if getattr(snapshot, name) != value]
     retaken = list(list_numbers(evaluation))
-    if not _agree_numbers(snapshot.numbers, retaken, is_same_version=_is_same_version(record)):
+    if not _is_same_numbers(snapshot.numbers, retaken, is_same_version=_is_same_version(record)):
         unlike.append("numbers")
     if unlike:
         yield f"has a snapshot that is not of its results: {', '.join(f'`{name}`' for name in unlike)}"
 
 
-def _agree_numbers(ours: Sequence[Number], theirs: Sequence[Number], *, is_same_version: bool) -> bool:
+def _is_same_numbers(ours: Sequence[Number], theirs: Sequence[Number], *, is_same_version: bool) -> bool:
     """Whether two lists have the same numbers; of another version, the values of those that both know."""
     found = {(number.model, number.measure): number for number in theirs}
     pairs = [(number, found.get((number.model, number.measure))) for number in ours]
     if not is_same_version:
-        return all(other is None or _is_near(number.value, other.value) for number, other in pairs)
+        return all(other is None or _is_close(number.value, other.value) for number, other in pairs)
     names = ("value", "corrected", "lower", "upper", "standard_error", "overfit", "overfit_closed")
     return len(ours) == len(theirs) and all(
-        other is not None and all(_is_near(getattr(number, name), getattr(other, name)) for name in names)
+        other is not None and all(_is_close(getattr(number, name), getattr(other, name)) for name in names)
         for number, other in pairs
     )
 
 
-def _check_rules(record: Record, report: Report, found: Agreement) -> None:
+def _check_verdicts(record: Record, report: Report, found: Agreement) -> None:
     """The verdicts follow from the numbers and the limits."""
     from scorereport.configuration.judging import judge
 
@@ -233,7 +233,7 @@ def _check_rules(record: Record, report: Report, found: Agreement) -> None:
     except UsageError as error:
         found.unconfirmed.append(f"has limits that this version cannot read: {error}")
         return
-    if len(expected) == len(report.judgements) and all(map(_agree, expected, report.judgements)):
+    if len(expected) == len(report.judgements) and all(map(_is_equal, expected, report.judgements)):
         return
     if _is_same_version(record):
         found.wrong.append("has verdicts that do not follow from its numbers and limits")
@@ -244,15 +244,15 @@ def _check_rules(record: Record, report: Report, found: Agreement) -> None:
         )
 
 
-def _agree(one: Judgement, other: Judgement) -> bool:
+def _is_equal(one: Judgement, other: Judgement) -> bool:
     same = ("model", "group", "measure", "verdict", "warn_lower", "warn_upper", "fail_lower", "fail_upper")
     near = ("value", "lower", "upper", "level")
     return all(getattr(one, name) == getattr(other, name) for name in same) and all(
-        _is_near(getattr(one, name), getattr(other, name)) for name in near
+        _is_close(getattr(one, name), getattr(other, name)) for name in near
     )
 
 
-def _is_near(one: float, other: float, relative: float = _RELATIVE) -> bool:
+def _is_close(one: float, other: float, relative: float = _RELATIVE) -> bool:
     both_undefined = isnan(one) and isnan(other)
     return both_undefined or isclose(one, other, rel_tol=relative, abs_tol=_ABSOLUTE)
 

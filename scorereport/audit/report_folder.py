@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING
 from scorereport._utils.scorereport_files import make_folder, write_together
 from scorereport.data.hashing import hash_file
 from scorereport.errors import UsageError
-from scorereport.history.audit_record import FiledFile
-from scorereport.history.filed_reports import STAGING
+from scorereport.history.audit_record import RecordedFile
+from scorereport.history.filed_reports import STAGING_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shelf:
+class ReportFolder:
     """The place of an audit's files, in a folder of reports."""
 
     reports: Path
@@ -37,18 +37,18 @@ class Shelf:
     @property
     def staging(self) -> Path:
         """Where they wait for their record."""
-        return self.folder / STAGING
+        return self.folder / STAGING_FOLDER
 
-    def find(self, file: FiledFile) -> Path:
+    def find(self, file: RecordedFile) -> Path:
         """The path of a file that a record names."""
         return self.reports / file.name
 
-    def holds(self, file: FiledFile) -> bool:
+    def holds(self, file: RecordedFile) -> bool:
         """Whether the name is one of a file of this audit; a record that was tampered with may name any."""
         audit, _, name = file.name.partition("/")
         return audit == self.audit and name not in ("", ".", "..") and Path(name).name == name
 
-    def stage(self, contents: Mapping[str, bytes]) -> tuple[FiledFile, ...]:
+    def stage(self, contents: Mapping[str, bytes]) -> tuple[RecordedFile, ...]:
         """Write files, by their names, beside their place; none of them if one cannot be written."""
         try:
             make_folder(self.staging)
@@ -56,13 +56,13 @@ class Shelf:
         except OSError as error:
             raise UsageError(f"The folder {self.folder} cannot be written: {error.strerror}.") from error
         return tuple(
-            FiledFile(
+            RecordedFile(
                 name=f"{self.audit}/{name}", sha256=hashlib.sha256(content).hexdigest(), size=len(content)
             )
             for name, content in contents.items()
         )
 
-    def settle(self, recorded: Iterable[FiledFile]) -> None:
+    def settle(self, recorded: Iterable[RecordedFile]) -> None:
         """Move staged files that a record names into their place, and delete all others.
 
         A place that another file has taken is left to it, which `verify` names; nothing is written over.
@@ -91,14 +91,14 @@ class Shelf:
         else:
             staged.replace(target)
 
-    def remove(self, files: Iterable[FiledFile]) -> None:
+    def remove(self, files: Iterable[RecordedFile]) -> None:
         """Delete files of this audit that are there still and are what was filed."""
         for file in filter(self.holds, files):
             path = self.find(file)
             if path.is_file() and hash_file(path) == file.sha256:
                 path.unlink()
 
-    def discard(self, files: Iterable[FiledFile]) -> None:
+    def discard(self, files: Iterable[RecordedFile]) -> None:
         """Give up what is staged: somebody else has made the record."""
         for file in files:
             (self.staging / self.find(file).name).unlink(missing_ok=True)

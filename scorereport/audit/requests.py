@@ -14,7 +14,7 @@ from scorereport.configuration.audit_tables import OutputTable, WindowTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class AuditRequest:
     """The name of the audit, its window, the forms of its reports, and whether they state their hashes."""
 
     name: str
@@ -23,14 +23,14 @@ class Request:
     states_hashes: bool
 
 
-def read_request(content: bytes, file_name: str) -> Request:
+def read_audit_request(content: bytes, file_name: str) -> AuditRequest:
     """Read a configuration, which is TOML; a ValueError if these values cannot be read."""
     tables = tomllib.loads(content.decode("utf-8-sig"))
     audit, report = _find_table(tables, "audit"), _find_table(tables, "report")
     formats = _find_table(audit, "output").get("formats", OutputTable().formats)
     if not isinstance(formats, list | tuple):
         raise ValueError("`audit.output.formats` is not a list")
-    return Request(
+    return AuditRequest(
         name=str(audit.get("name") or PurePath(file_name).stem),
         window=str(_find_table(audit, "window").get("period", WindowTable().period)),
         formats=tuple(map(str, formats)),

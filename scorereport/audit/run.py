@@ -10,39 +10,39 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
 from scorereport._utils.exits import (
-    conceal,
     describe_error,
     find_error_code,
     format_traceback,
-    is_foreseen,
+    is_expected,
+    redact_error,
     release_frames,
 )
-from scorereport._utils.files import sweep
-from scorereport._utils.processes import undisturbed
-from scorereport.audit.after_run import follow, settle, tell_by_plan, tell_untold
-from scorereport.audit.audit_report import Made, make_audit_report
-from scorereport.audit.channels.reminders import open_reminder
-from scorereport.audit.drafting import draft_audit, draft_run
-from scorereport.audit.head_checks import catch_up_head
-from scorereport.audit.locking import PATIENCE, held
+from scorereport._utils.files import remove_abandoned
+from scorereport._utils.processes import signals_deferred
+from scorereport.audit.after_run import complete_earlier_run, complete_run, finalize_files, notify_by_plan
+from scorereport.audit.audit_report import RenderedReport, render_audit_report
+from scorereport.audit.channels.reminders import open_pending_notification
+from scorereport.audit.drafting import begin_record, complete_record
+from scorereport.audit.head_checks import update_chain_head
+from scorereport.audit.locking import DEFAULT_WAIT_SECONDS, hold_audit_lock
 from scorereport.audit.plan import Plan, read_plan
-from scorereport.audit.rows.loaded_rows import Gathered, gather
-from scorereport.audit.shelves import find_files, open_shelf
+from scorereport.audit.rows.loaded_rows import LoadedRows, load_rows
+from scorereport.audit.shelves import find_report_files, open_report_folder
 from scorereport.configuration.audit_rules import check_portable_name
 from scorereport.configuration.periods import Period, check_not_ahead, find_period, is_ahead, read_as_of
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
 from scorereport.history.appending import AlreadyRecorded
 from scorereport.history.audit_record import Record
-from scorereport.history.chain_head import check_head
+from scorereport.history.chain_head import check_chain_head
 from scorereport.history.store import History, open_history
 
 if TYPE_CHECKING:
-    from scorereport.audit.rows.referring import Referred
+    from scorereport.audit.rows.referring import SourceReference
     from scorereport.history.trend.drift_records import Snapshot
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Outcome:
+class RunResult:
     """The record of an audit, and whether this run made it or found it.
 
     `failure` has the traceback of an error that nobody foresaw; `problems` are those of what came after.
@@ -60,9 +60,9 @@ def run_audit(
     *,
     as_of: str | None = None,
     again: bool = False,
-    wait: float = PATIENCE,
+    wait: float = DEFAULT_WAIT_SECONDS,
     command: str = "",
-) -> Outcome:
+) -> RunResult:
     """Run the audit that a configuration asks for, once for each period and its data.
 
     Parameters
@@ -76,18 +76,22 @@ def run_audit(
     plan = read_plan(path)
     check_portable_name(plan.name, "audit.name")
     for place in {None, plan.configuration.work.get("temporary_folder")}:
-        sweep(place)  # rows of a run that was killed must not lie about until one needs a folder again
+        remove_abandoned(
+            place
+        )  # rows of a run that was killed must not lie about until one needs a folder again
     moment = check_not_ahead(read_as_of(as_of, plan.zone), plan.zone)
-    run = Run(plan=plan, moment=moment, period=find_period(plan.audit.window.period, moment), command=command)
+    run = AuditRun(
+        plan=plan, moment=moment, period=find_period(plan.audit.window.period, moment), command=command
+    )
     try:
-        with held(plan, wait=wait), open_history(plan.database_url, head=plan.head) as history:
-            check_head(history)
-            _check_case(plan, history)
-            unnoted = catch_up_head(plan, history)
-            earlier = tell_untold(plan, history)
+        with hold_audit_lock(plan, wait=wait), open_history(plan.database_url, head=plan.head) as history:
+            check_chain_head(history)
+            _check_name_case(plan, history)
+            unnoted = update_chain_head(plan, history)
+            earlier = complete_earlier_run(plan, history)
             outcome = run.perform(history, again=again)
             alarms = (*unnoted, *history.problems)
-            later = follow(plan, history, outcome.record, alarms) if outcome.is_new else []
+            later = complete_run(plan, history, outcome.record, alarms) if outcome.is_new else []
             alarms = (*unnoted, *history.problems)  # what follows appends records as well
     except Exception as error:
         shown = run.tell_unrecorded(error)
@@ -97,7 +101,7 @@ def run_audit(
     return replace(outcome, problems=tuple(map(plan.redactor.redact, (*alarms, *earlier, *later))))
 
 
-def _check_case(plan: Plan, history: History) -> None:
+def _check_name_case(plan: Plan, history: History) -> None:
     """Refuse a new audit whose name differs from another one of the history in case only."""
     names = history.names()
     alike = [name for name in names if name.casefold() == plan.name.casefold()]
@@ -109,7 +113,7 @@ def _check_case(plan: Plan, history: History) -> None:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Run:
+class AuditRun:
     """One audit of one period, while nobody else runs it."""
 
     plan: Plan
@@ -118,7 +122,7 @@ class Run:
     command: str = ""
     started: str = field(default_factory=read_clock)
 
-    def perform(self, history: History, *, again: bool) -> Outcome:
+    def perform(self, history: History, *, again: bool) -> RunResult:
         """The record of the period: that which is there, or a new one; a failure makes a record as well."""
         try:
             return self._work(history, again=again)
@@ -126,7 +130,7 @@ class Run:
             release_frames(error)  # where memory ran out, rows must go before anything is written
             return self._fail(history, error)
 
-    def _work(self, history: History, *, again: bool) -> Outcome:
+    def _work(self, history: History, *, again: bool) -> RunResult:
         self.plan.make_mark()
         gathered = self._gather()
         try:
@@ -134,30 +138,32 @@ class Run:
         finally:
             gathered.close()
 
-    def _answer_or_file(self, history: History, gathered: Gathered | Referred, *, again: bool) -> Outcome:
+    def _answer_or_file(
+        self, history: History, gathered: LoadedRows | SourceReference, *, again: bool
+    ) -> RunResult:
         attempt = history.next_attempt(self.plan.name, self.period.label)
         known = None if again else self._find_known(history, gathered)
         if known is not None:
             return self._answer(known, is_new=False)
         made = self._make(history, gathered)
-        with undisturbed():  # a record and its files belong together
+        with signals_deferred():  # a record and its files belong together
             outcome = self._file(history, gathered, made, attempt, again=again)
             with suppress(ScoreReportError, OSError):  # it is tried once more, and told, in what follows
-                settle(self.plan, history)
+                finalize_files(self.plan, history)
         return outcome
 
     def tell_unrecorded(self, error: Exception) -> ScoreReportError:
         """Take the secrets out of an error that no record will tell of, and tell people of it."""
         release_frames(error)
-        shown = conceal(error, self.plan.redactor.redact)
+        shown = redact_error(error, self.plan.redactor.redact)
         with suppress(Exception):  # the way of telling people may be what failed
             draft = replace(self._draft(), reason=str(shown), exit_code=shown.exit_code)
-            tell_by_plan(self.plan, draft)
+            notify_by_plan(self.plan, draft)
         return shown
 
-    def _gather(self) -> Gathered | Referred:
+    def _gather(self) -> LoadedRows | SourceReference:
         plan = self.plan
-        return gather(
+        return load_rows(
             plan.audit.source,
             plan.audit.window,
             self.period,
@@ -168,8 +174,8 @@ class Run:
             work=plan.configuration.work,
         )
 
-    def _make(self, history: History, gathered: Gathered | Referred) -> Made:
-        return make_audit_report(
+    def _make(self, history: History, gathered: LoadedRows | SourceReference) -> RenderedReport:
+        return render_audit_report(
             self.plan,
             gathered,
             self.period,
@@ -181,19 +187,25 @@ class Run:
         )
 
     def _file(
-        self, history: History, gathered: Gathered | Referred, made: Made, attempt: int, *, again: bool
-    ) -> Outcome:
+        self,
+        history: History,
+        gathered: LoadedRows | SourceReference,
+        made: RenderedReport,
+        attempt: int,
+        *,
+        again: bool,
+    ) -> RunResult:
         """Stage the files and add the record; somebody on another machine may have been faster."""
-        shelf = open_shelf(self.plan)
+        shelf = open_report_folder(self.plan)
         name = self.period.label if attempt == 1 else f"{self.period.label}.{attempt}"
         files = shelf.stage({f"{name}{ending}": content for ending, content in made.forms.items()})
-        draft = draft_audit(replace(self._draft(), attempt=attempt), gathered, made, files)
-        open_reminder(self.plan).write(draft)
+        draft = complete_record(replace(self._draft(), attempt=attempt), gathered, made, files)
+        open_pending_notification(self.plan).write(draft)
         try:
             record = history.append(draft, {draft.results_sha256: made.results, **self._keep_text()})
         except AlreadyRecorded:
             shelf.discard(files)
-            open_reminder(self.plan).forget()
+            open_pending_notification(self.plan).forget()
             known = None if again else self._find_known(history, gathered)
             if known is not None:
                 return self._answer(known, is_new=False)
@@ -201,37 +213,37 @@ class Run:
             return self._file(history, gathered, made, attempt, again=again)
         return self._answer(record, is_new=True)
 
-    def _fail(self, history: History, error: Exception) -> Outcome:
+    def _fail(self, history: History, error: Exception) -> RunResult:
         """The record of a run that failed; its reason is told without secrets."""
         hide = self.plan.redactor.redact
         reason = hide(describe_error(error))
         draft = replace(self._draft(), reason=reason, exit_code=find_error_code(error))
         with suppress(OSError, ScoreReportError):  # a full disk must not hide what went wrong
-            open_reminder(self.plan).write(
+            open_pending_notification(self.plan).write(
                 replace(draft, attempt=history.next_attempt(self.plan.name, self.period.label))
             )
         try:
             record = history.append(draft, self._keep_text())
         except ScoreReportError as second:
             unrecorded = UsageError(f"{reason} This failure could not be recorded: {second}")
-            if not is_foreseen(error):
+            if not is_expected(error):
                 unrecorded.exit_code = ExitCode.INTERNAL
             raise unrecorded from error
-        shown = "" if is_foreseen(error) else hide(format_traceback(error))
-        return Outcome(record=record, is_new=True, failure=shown)
+        shown = "" if is_expected(error) else hide(format_traceback(error))
+        return RunResult(record=record, is_new=True, failure=shown)
 
     def _draft(self) -> Record:
-        return draft_run(self.plan, self.period, self.moment, started=self.started, command=self.command)
+        return begin_record(self.plan, self.period, self.moment, started=self.started, command=self.command)
 
     def _keep_text(self) -> dict[str, bytes]:
         """The configuration, as a document of the history."""
         configuration = self.plan.configuration
         return {configuration.sha256: configuration.text.encode()}
 
-    def _answer(self, record: Record, *, is_new: bool) -> Outcome:
-        return Outcome(record=record, is_new=is_new, files=find_files(self.plan, record))
+    def _answer(self, record: Record, *, is_new: bool) -> RunResult:
+        return RunResult(record=record, is_new=is_new, files=find_report_files(self.plan, record))
 
-    def _find_known(self, history: History, gathered: Gathered | Referred) -> Record | None:
+    def _find_known(self, history: History, gathered: LoadedRows | SourceReference) -> Record | None:
         """The last record of the period, if it is of the same data and configuration.
 
         A failure has no data: after it there is a new record, so that the history does not end with it.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scorereport.history.audit_record import Record
 
 #: By how much clocks may differ. Runs of earlier versions read the time before they waited for each other.
-SKEW = timedelta(minutes=5)
+CLOCK_SKEW = timedelta(minutes=5)
 
 
 def check_attempts(records: Sequence[Record]) -> Iterator[tuple[Record, str]]:
@@ -31,22 +31,22 @@ def check_attempts(records: Sequence[Record]) -> Iterator[tuple[Record, str]]:
         counts[key] = max(counts[key], record.attempt)
 
 
-def check_times(records: Sequence[Record], now: str) -> Iterator[tuple[Record, str]]:
+def check_run_times(records: Sequence[Record], now: str) -> Iterator[tuple[Record, str]]:
     """Records whose times cannot be: unreadable, ended before the start, or in the future of now."""
-    latest = datetime.fromisoformat(now) + SKEW
+    latest = datetime.fromisoformat(now) + CLOCK_SKEW
     for record in records:
-        times = read_times(record)
+        times = read_run_times(record)
         if times is None:
             yield record, f"has times that cannot be read, {record.started!a:.40} and {record.finished!a:.40}"
             continue
         started, finished = times
-        if started > finished + SKEW:
+        if started > finished + CLOCK_SKEW:
             yield record, f"ended at {record.finished}, before it started at {record.started}"
         if finished > latest:
             yield record, f"ended at {record.finished}, and it is {now} now"
 
 
-def find_steps_back(records: Sequence[Record], *, by_one_clock: bool) -> Iterator[tuple[Record, Record]]:
+def find_times_backwards(records: Sequence[Record], *, by_one_clock: bool) -> Iterator[tuple[Record, Record]]:
     """Records that ended before an earlier record did, each with that one.
 
     By one clock a record is compared with the last one that was made in the same folder on a machine of the
@@ -55,22 +55,22 @@ def find_steps_back(records: Sequence[Record], *, by_one_clock: bool) -> Iterato
     last: dict[tuple[str, str], tuple[Record, datetime]] = {}
     previous: tuple[Record, datetime] | None = None
     for record in records:
-        times, clock = read_times(record), (record.home, record.machine)
+        times, clock = read_run_times(record), (record.home, record.machine)
         if times is None:
             continue
         is_other = previous is not None and clock != (previous[0].home, previous[0].machine)
         before = last.get(clock) if by_one_clock else previous if is_other else None
-        if before is not None and times[1] < before[1] - SKEW:
+        if before is not None and times[1] < before[1] - CLOCK_SKEW:
             yield before[0], record
         last[clock] = previous = (record, times[1])
 
 
-def find_ahead(records: Sequence[Record]) -> Iterator[Record]:
+def find_future_periods(records: Sequence[Record]) -> Iterator[Record]:
     """Records of a period that lay in the future when they were made, which earlier versions accepted."""
     return (record for record in records if record.kind == "audit" and is_ahead(record.as_of, record.started))
 
 
-def read_times(record: Record) -> tuple[datetime, datetime] | None:
+def read_run_times(record: Record) -> tuple[datetime, datetime] | None:
     """When a run started and ended; None if that cannot be read."""
     try:
         started, finished = map(datetime.fromisoformat, (record.started, record.finished))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.audit.report_folder import Shelf
+from scorereport.audit.report_folder import ReportFolder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from scorereport.history.audit_record import Record
 
 
-def open_shelf(plan: Plan, folder: str | None = None) -> Shelf:
+def open_report_folder(plan: Plan, folder: str | None = None) -> ReportFolder:
     """The shelf of an audit, in the folder of reports of now unless a record names another."""
     reports = plan.resolve(plan.reports_folder if folder is None else folder)
-    return Shelf(reports=reports, audit=plan.name)
+    return ReportFolder(reports=reports, audit=plan.name)
 
 
-def find_files(plan: Plan, record: Record) -> tuple[Path, ...]:
+def find_report_files(plan: Plan, record: Record) -> tuple[Path, ...]:
     """Where the files of a record lie."""
     return tuple(plan.resolve(record.folder) / file.name for file in record.files)

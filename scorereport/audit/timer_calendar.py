@@ -20,7 +20,7 @@ EVERY_DAY = frozenset(range(1, 32))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Days:
+class CalendarDays:
     """Days that are one of these weekdays (Monday is 0) and have one of these numbers in their month.
 
     The numbers count from the end of the month, 1 for its last day, if so said.
@@ -31,7 +31,7 @@ class Days:
     from_end: bool = False
 
 
-def find_days(fields: CronSim, schedule: Schedule) -> list[Days]:
+def find_days(fields: CronSim, schedule: Schedule) -> list[CalendarDays]:
     """The days of a schedule; if day of month and day of week are both given, either will do."""
     by_number, by_weekday = list(_read_numbers(fields)), list(_read_weekdays(fields))
     if not fields.day_and:
@@ -40,39 +40,39 @@ def find_days(fields: CronSim, schedule: Schedule) -> list[Days]:
     return [days for days in met if days.weekdays and days.numbers]
 
 
-def _read_numbers(fields: CronSim) -> Iterator[Days]:
+def _read_numbers(fields: CronSim) -> Iterator[CalendarDays]:
     plain = frozenset(fields.days) & EVERY_DAY
     if plain:
-        yield Days(numbers=plain)
+        yield CalendarDays(numbers=plain)
     if fields.LAST in fields.days:
-        yield Days(numbers=frozenset({1}), from_end=True)
+        yield CalendarDays(numbers=frozenset({1}), from_end=True)
     if fields.LAST_WEEKDAY in fields.days:
-        yield Days(weekdays=frozenset(range(5)), numbers=frozenset({1}), from_end=True)
-        yield Days(weekdays=frozenset({4}), numbers=frozenset({2, 3}), from_end=True)
+        yield CalendarDays(weekdays=frozenset(range(5)), numbers=frozenset({1}), from_end=True)
+        yield CalendarDays(weekdays=frozenset({4}), numbers=frozenset({2, 3}), from_end=True)
 
 
-def _read_weekdays(fields: CronSim) -> Iterator[Days]:
+def _read_weekdays(fields: CronSim) -> Iterator[CalendarDays]:
     plain = frozenset((item - 1) % 7 for item in fields.weekdays if isinstance(item, int))
     if plain:
-        yield Days(weekdays=plain)
+        yield CalendarDays(weekdays=plain)
     for item in sorted(item for item in fields.weekdays if isinstance(item, tuple)):
         weekday, place = frozenset({(item[0] - 1) % 7}), item[1]
         if place == fields.LAST:
-            yield Days(weekdays=weekday, numbers=frozenset(range(1, 8)), from_end=True)
+            yield CalendarDays(weekdays=weekday, numbers=frozenset(range(1, 8)), from_end=True)
         else:
             week = frozenset(range(7 * place - 6, 7 * place + 1))
-            yield Days(weekdays=weekday, numbers=week & EVERY_DAY)
+            yield CalendarDays(weekdays=weekday, numbers=week & EVERY_DAY)
 
 
-def _intersect(one: Days, other: Days, schedule: Schedule) -> Days:
+def _intersect(one: CalendarDays, other: CalendarDays, schedule: Schedule) -> CalendarDays:
     """Days that are both; numbers from the start and from the end of a month cannot be brought together."""
     weekdays = one.weekdays & other.weekdays
     for days, rest in ((one, other), (other, one)):
         if not days.from_end and days.numbers == EVERY_DAY:
-            return Days(weekdays=weekdays, numbers=rest.numbers, from_end=rest.from_end)
+            return CalendarDays(weekdays=weekdays, numbers=rest.numbers, from_end=rest.from_end)
     if one.from_end != other.from_end:
         raise UsageError(
             f"systemd cannot say `{schedule.cron}`: it counts days from the start or from the end of a "
             "month, not both; use `scorereport audit serve`, or a simpler schedule."
         )
-    return Days(weekdays=weekdays, numbers=one.numbers & other.numbers, from_end=one.from_end)
+    return CalendarDays(weekdays=weekdays, numbers=one.numbers & other.numbers, from_end=one.from_end)

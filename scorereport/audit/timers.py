@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import one_line
-from scorereport.audit.calendars import find_moved, render_calendar
-from scorereport.audit.quoting import double_percents, guard_end, name_unit, quote_command, quote_word
+from scorereport.audit.calendars import find_shifted_runs, render_calendar
+from scorereport.audit.quoting import escape_path_end, escape_percents, name_unit, quote_command, quote_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from scorereport.configuration.schedules import Schedule
 
 #: Where the units of a system belong, and the variables that hold secrets.
-UNITS = Path("/etc/systemd/system")
-SECRETS = Path("/etc/scorereport/secrets.env")
+UNIT_FOLDER = Path("/etc/systemd/system")
+SECRETS_FILE = Path("/etc/scorereport/secrets.env")
 #: What a run needs nothing of.
-_CONFINEMENT = (
+_SANDBOX_OPTIONS = (
     "PrivateDevices=true",
     "ProtectKernelTunables=true",
     "ProtectKernelModules=true",
@@ -39,10 +39,10 @@ def render_systemd(name: str, parts: Sequence[str], schedule: Schedule, folders:
             "# Two files; write each where the line above it says, then run as root:",
             f"#   systemctl daemon-reload && systemctl enable --now {shlex.quote(f'{unit}.timer')}",
             "",
-            f"# {UNITS / unit}.service",
+            f"# {UNIT_FOLDER / unit}.service",
             *_list_service(name, parts, folders),
             "",
-            f"# {UNITS / unit}.timer",
+            f"# {UNIT_FOLDER / unit}.timer",
             *_list_timer(name, schedule),
             "",
         ]
@@ -53,7 +53,7 @@ def _list_service(name: str, parts: Sequence[str], folders: Sequence[Path]) -> I
     folder = str(Path(parts[-1]).parent)
     elsewhere = [path.absolute() for path in folders if not path.absolute().is_relative_to(folder)]
     yield "[Unit]"
-    yield f"Description=Audit {double_percents(one_line(name))} by scorereport"
+    yield f"Description=Audit {escape_percents(one_line(name))} by scorereport"
     yield "Wants=network-online.target"
     yield "After=network-online.target"
     yield ""
@@ -61,10 +61,10 @@ def _list_service(name: str, parts: Sequence[str], folders: Sequence[Path]) -> I
     yield "Type=oneshot"
     yield "# Who may read the data and write into the folder; without this line it is root:"
     yield "# User=scorereport"
-    yield f"WorkingDirectory={double_percents(folder)}{guard_end(folder)}"
+    yield f"WorkingDirectory={escape_percents(folder)}{escape_path_end(folder)}"
     yield f"ExecStart={quote_command(parts)}"
     yield "# Variables that the configuration takes secrets from, lines NAME=value; let only root read it:"
-    yield f"EnvironmentFile=-{SECRETS}"
+    yield f"EnvironmentFile=-{SECRETS_FILE}"
     yield "# 1, a breached limit, counts as a failure, as do 2, 4 and 5; 3 means warnings only:"
     yield "SuccessExitStatus=3"
     yield "# The run may write here and nowhere else:"
@@ -74,17 +74,17 @@ def _list_service(name: str, parts: Sequence[str], folders: Sequence[Path]) -> I
         yield f"ReadWritePaths={quote_word(path)}"
     if not any(Path(folder).is_relative_to(temporary) for temporary in ("/tmp", "/var/tmp")):
         yield "PrivateTmp=true"
-    yield from _CONFINEMENT
+    yield from _SANDBOX_OPTIONS
 
 
 def _list_timer(name: str, schedule: Schedule) -> Iterator[str]:
     yield "[Unit]"
-    yield f"Description=Schedule of the audit {double_percents(one_line(name))} by scorereport"
+    yield f"Description=Schedule of the audit {escape_percents(one_line(name))} by scorereport"
     yield ""
     yield "[Timer]"
     for expression in render_calendar(schedule):
         yield f"OnCalendar={expression}"
-    if moved := find_moved(schedule):
+    if moved := find_shifted_runs(schedule):
         yield f"# Clocks skip a time of this schedule, which systemd leaves out; so until {moved[-1].year}:"
         for run in moved:
             yield f"OnCalendar={run:%Y-%m-%d %H:%M:%S} {schedule.time_zone}"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scorereport.configuration.schedules import Schedule
 
 
-def render_units(
+def render_timers(
     *,
     name: str,
     config: Path,

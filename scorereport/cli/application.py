@@ -36,7 +36,7 @@ app.command("demo")(demo)
 
 
 @app.callback(invoke_without_command=True)
-def _top(
+def _global_options(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)
     ] = False,

@@ -1,4 +1,4 @@
-"""`scorereport audit ...`: arguments to functions, exit codes; nothing else."""
+"""Commands `scorereport audit ...`: arguments are passed to functions, results become exit codes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from scorereport._utils.exits import conceal, describe_ending
-from scorereport.cli.output import complain, echo
+from scorereport._utils.exits import format_exit_message, redact_error
+from scorereport.cli.output import echo, print_problem
 from scorereport.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scorereport.audit.plan import Plan
-    from scorereport.audit.run import Outcome
+    from scorereport.audit.run import RunResult
     from scorereport.history.store import History
     from scorereport.history.verification_findings import Verification
 
@@ -67,12 +67,12 @@ def run(
     if as_json:
         typer.echo(outcome.record.to_json(), nl=False)
     else:
-        _tell(outcome)
+        _print_result(outcome)
     for problem in outcome.problems:
-        complain(problem)
+        print_problem(problem)
     if outcome.failure and (debug or "--debug" in sys.argv[1:]):
         echo(outcome.failure.rstrip("\n"), err=True)
-    _end(outcome, strict=strict)
+    _exit_by_status(outcome, strict=strict)
 
 
 def _name_command(config: Path, as_of: str | None) -> str:
@@ -80,10 +80,10 @@ def _name_command(config: Path, as_of: str | None) -> str:
     return shlex.join(words if as_of is None else [*words, "--as-of", as_of])
 
 
-def _tell(outcome: Outcome) -> None:
+def _print_result(outcome: RunResult) -> None:
     """What came out of a run, in a few lines on standard output; a failure in one on standard error."""
     from scorereport.cli.terminal import print_verdict
-    from scorereport.history.audit_record import Status
+    from scorereport.history.audit_record import AuditStatus
 
     record = outcome.record
     found = "" if outcome.is_new else " (answered from the record; --again makes a new one)"
@@ -98,15 +98,15 @@ def _tell(outcome: Outcome) -> None:
             echo(f"Drift. {drift.sentence}")
     if record.certificate:
         echo(f"R certificate: {record.certificate}.")
-    if record.status is Status.FAILED:
-        complain(describe_ending(record.reason, record.exit_code))
+    if record.status is AuditStatus.FAILED:
+        print_problem(format_exit_message(record.reason, record.exit_code))
 
 
-def _end(outcome: Outcome, *, strict: bool) -> None:
-    from scorereport.history.audit_record import Status
+def _exit_by_status(outcome: RunResult, *, strict: bool) -> None:
+    from scorereport.history.audit_record import AuditStatus
 
     code = outcome.record.exit_code
-    is_open = outcome.record.status in (Status.WARN, Status.INCONCLUSIVE)
+    is_open = outcome.record.status in (AuditStatus.WARN, AuditStatus.INCONCLUSIVE)
     if code == ExitCode.DONE and strict and is_open:
         code = ExitCode.WARNINGS
     if code != ExitCode.DONE:
@@ -120,13 +120,13 @@ def units(
 ) -> None:
     """Print a systemd timer, or a cron line, for those who have a scheduler of their own."""
     from scorereport.audit.plan import read_plan
-    from scorereport.audit.units import render_units
+    from scorereport.audit.units import render_timers
 
     plan = read_plan(config)
     if plan.schedule is None:
         raise UsageError(f"{config}: `audit.schedule.cron` is missing: when is the audit to run?")
     typer.echo(
-        render_units(
+        render_timers(
             name=plan.name,
             config=config.resolve(),
             schedule=plan.schedule,
@@ -159,7 +159,7 @@ def history(
     from scorereport.cli.terminal import print_history
 
     plan = read_plan(config)
-    with _open(plan) as opened:
+    with _open_existing(plan) as opened:
         records = opened.records(audit=None if every else plan.name, last=last)
     if as_json:
         listed = [{**json_documents.encode(record), "sha256": record.sha256} for record in records]
@@ -183,7 +183,7 @@ def show(
     from scorereport.audit.plan import read_plan
     from scorereport.cli.terminal import print_record
 
-    with _open(read_plan(config)) as opened:
+    with _open_existing(read_plan(config)) as opened:
         record = opened.get(number)
         if results and not record.results_sha256:
             raise UsageError(f"Record {number} has no results: it is {record.status}.")
@@ -208,21 +208,21 @@ def verify(
     Exit code 3 if the file `head` lacks records that it should remember.
     """
     from scorereport._utils import json_documents
-    from scorereport._utils.formatting import counted
-    from scorereport.audit.inspecting import verify_plan
+    from scorereport._utils.formatting import format_counted
+    from scorereport.audit.inspecting import verify_audit_history
     from scorereport.audit.plan import read_plan
 
     plan = read_plan(config)
-    with _hiding(plan):
-        found = verify_plan(plan, heads=head or ())
+    with _errors_redacted(plan):
+        found = verify_audit_history(plan, heads=head or ())
     if as_json:
-        typer.echo(json_documents.dump(_hide(found, plan)), nl=False)
+        typer.echo(json_documents.dump(_redact_findings(found, plan)), nl=False)
     else:
         findings = [finding.sentence for finding in found.findings]
         for sentence in (*findings, *found.warnings, *found.notes):
             echo(plan.redactor.redact(sentence))
-        looked = f"{counted(found.records, 'record')} and {counted(found.files, 'file')}"
-        told = f"NOT intact, {counted(len(found.findings), 'finding')}" if found.findings else "intact"
+        looked = f"{format_counted(found.records, 'record')} and {format_counted(found.files, 'file')}"
+        told = f"NOT intact, {format_counted(len(found.findings), 'finding')}" if found.findings else "intact"
         typer.echo(f"{looked}: {told}. Last record: {found.head}")
     if found.findings:
         raise typer.Exit(ExitCode.LIMIT_BREACHED)
@@ -245,7 +245,7 @@ def export(
     from scorereport.history.export import export_history
 
     plan = read_plan(config)
-    with _open(plan) as opened:
+    with _open_existing(plan) as opened:
         written = export_history(
             opened,
             output,
@@ -265,7 +265,7 @@ def site(
     from scorereport.audit.site.publishing import publish_site
 
     plan = read_plan(config)
-    with _open(plan) as opened:
+    with _open_existing(plan) as opened:
         pages = publish_site(plan, opened, output)
     echo(f"{pages} written.")
 
@@ -288,7 +288,7 @@ def serve(
     from contextlib import nullcontext
 
     from scorereport._utils.scorereport_files import only_owner
-    from scorereport.audit.server.startup import serve as serve_folder
+    from scorereport.audit.server.startup import serve_audits as serve_folder
 
     with nullcontext() if log is None else open(log, "a", encoding="utf-8", opener=only_owner) as stream:
         serve_folder(
@@ -302,7 +302,7 @@ def serve(
         )
 
 
-def _hide(found: Verification, plan: Plan) -> Verification:
+def _redact_findings(found: Verification, plan: Plan) -> Verification:
     """The same with the secrets taken out of its sentences."""
     hide = plan.redactor.redact
     findings = (replace(f, subject=hide(f.subject), sentence=hide(f.sentence)) for f in found.findings)
@@ -311,21 +311,21 @@ def _hide(found: Verification, plan: Plan) -> Verification:
 
 
 @contextmanager
-def _hiding(plan: Plan) -> Iterator[None]:
+def _errors_redacted(plan: Plan) -> Iterator[None]:
     """Take the secrets out of what is refused, and of errors that nobody foresaw."""
     try:
         yield
     except Exception as error:
-        shown = conceal(error, plan.redactor.redact)
+        shown = redact_error(error, plan.redactor.redact)
         if shown is error:
             raise
         raise shown from error
 
 
 @contextmanager
-def _open(plan: Plan) -> Iterator[History]:
+def _open_existing(plan: Plan) -> Iterator[History]:
     """The history that is there already: looking at it makes none."""
     from scorereport.history.store import open_history
 
-    with _hiding(plan), open_history(plan.database_url, head=plan.head, create=False) as opened:
+    with _errors_redacted(plan), open_history(plan.database_url, head=plan.head, create=False) as opened:
         yield opened

@@ -21,17 +21,17 @@ Strict = Annotated[
 def conclude_report(made: Report, *, strict: bool) -> None:
     """Tell the verdicts on limits and of the certificate on standard error, and by the exit code."""
     from scorereport.cli.terminal import print_verdict
-    from scorereport.configuration.judging import exit_code
+    from scorereport.configuration.judging import verdict_exit_code
 
     print_verdict(made.judgements, sys.stderr)
-    _conclude(made.certificate, strict=False)
-    code = exit_code(made.verdict, strict=strict)
+    _conclude_certificate(made.certificate, strict=False)
+    code = verdict_exit_code(made.verdict, strict=strict)
     if code != ExitCode.DONE:
         raise typer.Exit(code)
-    _conclude(made.certificate, strict=strict, silent=True)
+    _conclude_certificate(made.certificate, strict=strict, silent=True)
 
 
-def _conclude(certificate: Certificate | None, *, strict: bool, silent: bool = False) -> None:
+def _conclude_certificate(certificate: Certificate | None, *, strict: bool, silent: bool = False) -> None:
     """Tell the verdict of a certificate on standard error, and by the exit code."""
     from scorereport.cli.terminal import print_certificate
 

@@ -1,4 +1,4 @@
-"""The command line: whatever happens in a command ends here, as one line and an exit code."""
+"""Entry point of the command line: every error ends here, as one line and an exit code."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.exits import (
-    describe_ending,
     describe_error,
     find_error_code,
+    format_exit_message,
     format_traceback,
-    is_foreseen,
+    is_expected,
     release_frames,
 )
 from scorereport._utils.formatting import visible, visible_lines
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: What shells have for an interrupt, and for output that nobody reads any more.
-_INTERRUPTED, _NOBODY_READS = 130, 141
+_INTERRUPTED, _BROKEN_PIPE = 130, 141
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def _run() -> int:
     try:
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")  # a terminal without ↑ or ∞ still gets its numbers
-        with stopped_by_signals(), _noted_in_background():
+        with stopped_by_signals(), _background_errors_shown():
             # Here, because a package that cannot be imported is an error like any other.
             from scorereport.cli.application import run_command_line
 
@@ -52,7 +52,7 @@ def _run() -> int:
                 sys.stdout.flush()  # a full disk or a reader that left would else be noticed after the end
     except Stopped as stop:
         _write(stop.sentence)
-        atexit.register(_hush)
+        atexit.register(_close_standard_error)
         return int(str(stop.code))
     except BaseException as error:
         try:
@@ -71,14 +71,14 @@ def _conclude(error: BaseException) -> int:
         return _INTERRUPTED
     if _is_broken_pipe(error):
         _drop_output()
-        return _NOBODY_READS
+        return _BROKEN_PIPE
     code = find_error_code(error)
     sentence = describe_error(error)
-    if not is_foreseen(error):
+    if not is_expected(error):
         sentence = Redactor().redact(sentence)
         if "--debug" in sys.argv[1:]:
             _write_text(Redactor().redact(visible_lines(format_traceback(error))))
-    _write(describe_ending(sentence, code))
+    _write(format_exit_message(sentence, code))
     return code
 
 
@@ -105,12 +105,12 @@ def _write_text(text: str) -> None:
 
 
 @contextmanager
-def _noted_in_background() -> Iterator[None]:
+def _background_errors_shown() -> Iterator[None]:
     """Say in one line what goes wrong in threads and finalizers, which no exit code shows."""
     before = threading.excepthook, sys.unraisablehook
     is_ours = before == (threading.__excepthook__, sys.__unraisablehook__) and "--debug" not in sys.argv[1:]
     if is_ours:  # and not one of a program that calls us
-        threading.excepthook = sys.unraisablehook = _note
+        threading.excepthook = sys.unraisablehook = _show_background_error
     try:
         yield
     finally:
@@ -118,14 +118,14 @@ def _noted_in_background() -> Iterator[None]:
             threading.excepthook, sys.unraisablehook = before
 
 
-def _note(problem: Any) -> None:
+def _show_background_error(problem: Any) -> None:
     """Say what went wrong in a thread or a finalizer."""
     error = problem.exc_value
     if error is not None and not isinstance(error, SystemExit):
         _write(f"in the background: {Redactor().redact(describe_error(error))}")
 
 
-def _hush() -> None:
+def _close_standard_error() -> None:
     """Close standard error at the very end: DuckDB complains there of what a signal left to Python."""
     if "duckdb" in sys.modules:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

@@ -7,9 +7,9 @@ import sys
 
 from scorereport._utils.redaction import Redactor, find_literal_secret, find_passwords
 
-_NAME = "scorereport"
+_PROGRAM_NAME = "scorereport"
 #: Options that say where and how to write, not what; with those that take a value.
-_ABOUT_WRITING = {
+_OUTPUT_OPTIONS = {
     "--output": 1,
     "-o": 1,
     "--quiet": 0,
@@ -23,13 +23,13 @@ _ABOUT_WRITING = {
 
 def describe_command() -> str:
     """The command that was given, without what does not change the results, and without passwords."""
-    words, kept = iter(sys.argv[1:]), [_NAME]
+    words, kept = iter(sys.argv[1:]), [_PROGRAM_NAME]
     for word in words:
         is_short = word.startswith("-o")  # which may have its value glued on
         name = word[:2] if is_short else word.partition("=")[0]
-        if name not in _ABOUT_WRITING:
+        if name not in _OUTPUT_OPTIONS:
             kept.append(word)
-        elif _ABOUT_WRITING[name] and word == name:
+        elif _OUTPUT_OPTIONS[name] and word == name:
             next(words, None)
     return shlex.join(
         Redactor(find_passwords(word)).redact(word) if find_literal_secret(word) else word for word in kept

@@ -1,4 +1,4 @@
-"""The options that commands on predictions share, and the evaluation they ask for.
+"""Options shared by the commands on predictions, and the evaluation that they request.
 
 Options that were not given are None: the configuration fills them, or else `evaluate` does.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from scorereport.data.addresses import opened
+from scorereport.data.addresses import open_command_source
 from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
 
 #: Without these there is nothing to evaluate.
-_NEEDED = {"file": "argument 'FILE'", "outcome": "option '--outcome'", "forecast": "option '--forecast'"}
+_REQUIRED = {"file": "argument 'FILE'", "outcome": "option '--outcome'", "forecast": "option '--forecast'"}
 #: Options that `evaluate` takes by another name, or not at all.
 _RENAMED = {"forecast": "forecasts", "threshold": "thresholds"}
-_OWN = ("file", "certify", "quiet")
+_COMMAND_ONLY = ("file", "certify", "quiet")
 #: Columns beside those of the forecasts.
-_PARTS = ("outcome", "weight", "group", "cluster", "grade", "time")
+_ROLES = ("outcome", "weight", "group", "cluster", "grade", "time")
 Engine = Literal["auto", "memory", "duckdb", "spark"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
+class EvaluationRequest:
     """What a command line asks of an evaluation."""
 
     file: Annotated[
@@ -134,7 +134,7 @@ class Request:
     @property
     def given(self) -> dict[str, Any]:
         """The options that were given, by the names that `evaluate` has for them."""
-        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _OWN}
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _COMMAND_ONLY}
         return {_RENAMED.get(name, name): value for name, value in values.items() if value not in (None, [])}
 
     def evaluate(self, configuration: Configuration | None = None) -> tuple[Evaluation, Certificate | None]:
@@ -143,7 +143,7 @@ class Request:
         from scorereport.evaluation.dispatch import evaluate
 
         chosen = self.choose(configuration)
-        with opened(self.file or "") as source, show_progress(quiet=self.quiet):
+        with open_command_source(self.file or "") as source, show_progress(quiet=self.quiet):
             if self.certify:
                 _check_certifiable(source, chosen)
             try:
@@ -160,7 +160,7 @@ class Request:
 
         asked = {} if configuration is None else configuration.arguments
         chosen = asked | self.given
-        for name, option in _NEEDED.items():
+        for name, option in _REQUIRED.items():
             if not (self.file if name == "file" else chosen.get(_RENAMED.get(name, name))):
                 raise UsageError(f"Missing {option}.")
         if self.classes is not None:
@@ -168,7 +168,7 @@ class Request:
         if self.forecast and chosen.get("classes"):
             chosen["forecasts"] = find_columns(self.forecast, chosen["classes"])
         if self.cost_matrix is not None:
-            chosen["cost_matrix"] = read_costs(self.cost_matrix)
+            chosen["cost_matrix"] = read_cost_file(self.cost_matrix)
         if configuration is not None:
             check_arguments(configuration, chosen)
         return chosen
@@ -218,7 +218,7 @@ def find_columns(forecasts: Sequence[str], classes: Sequence[object]) -> list[st
     return columns
 
 
-def read_costs(path: Path) -> list[list[float]]:
+def read_cost_file(path: Path) -> list[list[float]]:
     """The numbers of a .csv file without a header."""
     from scorereport.configuration.toml_reader import decode_text
 
@@ -243,7 +243,7 @@ def _check_certifiable(source: str, chosen: dict[str, Any]) -> None:
 
     engine = chosen.get("engine", "auto")
     if engine == "auto" and chosen.get("classes") is None:
-        used = len(chosen["forecasts"]) + sum(chosen.get(part) is not None for part in _PARTS)
+        used = len(chosen["forecasts"]) + sum(chosen.get(part) is not None for part in _ROLES)
         limit, table = chosen.get("memory_limit"), chosen.get("table")
         engine = choose_engine(source, columns=used, memory_limit=limit, table=table)
     if engine in ("duckdb", "spark"):
@@ -259,14 +259,14 @@ def _certify(evaluation: Evaluation) -> Certificate:
     return certify(evaluation)
 
 
-def on_predictions(command: Callable[..., None]) -> Callable[..., None]:
+def with_prediction_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of an evaluation, as a `Request`, beside its own."""
-    shared = _list_options(Request)
+    shared = _list_options(EvaluationRequest)
     own = _list_options(command)
 
     @wraps(command)
     def run(**given: Any) -> None:
-        command(Request(**{name: given.pop(name) for name in shared}), **given)
+        command(EvaluationRequest(**{name: given.pop(name) for name in shared}), **given)
 
     options = {**shared, **own}
     run.__signature__ = Signature(list(options.values()))  # type: ignore[attr-defined]

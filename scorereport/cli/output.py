@@ -12,6 +12,6 @@ def echo(text: str, *, err: bool = False) -> None:
     typer.echo(visible_lines(text), err=err)
 
 
-def complain(sentence: str) -> None:
+def print_problem(sentence: str) -> None:
     """Print one sentence about a problem on standard error."""
     typer.echo(f"scorereport: {visible(sentence)}", err=True)

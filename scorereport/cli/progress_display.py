@@ -1,4 +1,4 @@
-"""Progress of long work on standard error: a bar on a terminal, now and then a line elsewhere."""
+"""Progress of long work on standard error: a bar on a terminal, otherwise a line every half minute."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from time import monotonic
 from typing import IO, TYPE_CHECKING
 
 from scorereport._utils.formatting import format_duration, format_number, format_rate, visible
-from scorereport._utils.progress import PREFIX, Pace, followed_by
+from scorereport._utils.progress import PROGRESS_PREFIX, Pace, progress_callback
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from scorereport._utils.progress import Step
 
 #: Seconds between two lines of progress, and between two changes of a bar.
-_BETWEEN_LINES, _BETWEEN_CHANGES = 30.0, 0.1
+_SECONDS_BETWEEN_LINES, _SECONDS_BETWEEN_CHANGES = 30.0, 0.1
 
 
 @contextmanager
-def show_progress(*, quiet: bool = False, between: float = _BETWEEN_LINES) -> Iterator[None]:
+def show_progress(*, quiet: bool = False, between: float = _SECONDS_BETWEEN_LINES) -> Iterator[None]:
     """Show the progress of long work on standard error: a bar on a terminal, else a line every half minute.
 
     Work that takes less than `between` seconds writes no line.
@@ -57,7 +57,9 @@ def describe_progress(pace: Pace, seconds: float) -> str:
     """A line that tells what is being done, how far it is, how fast it goes, and how long it has taken."""
     what = "working" if pace.step is None else visible(pace.step.what)
     so_far = f"{format_duration(seconds)} so far"
-    return PREFIX + ", ".join(filter(None, (what, _describe_share(pace), describe_pace(pace), so_far)))
+    return PROGRESS_PREFIX + ", ".join(
+        filter(None, (what, _describe_share(pace), describe_pace(pace), so_far))
+    )
 
 
 def _describe_share(pace: Pace) -> str:
@@ -65,7 +67,9 @@ def _describe_share(pace: Pace) -> str:
     return "" if pace.share is None else f"{format_number(math.floor(100 * pace.share), 0)} %"
 
 
-def throttle(follower: Callable[[Step], None], between: float = _BETWEEN_CHANGES) -> Callable[[Step], None]:
+def throttle(
+    follower: Callable[[Step], None], between: float = _SECONDS_BETWEEN_CHANGES
+) -> Callable[[Step], None]:
     """A follower that is told of a few steps a second at most, and of the first and last of all work."""
     told, what = -between, ""
 
@@ -100,7 +104,7 @@ def _show_bar() -> Iterator[None]:
             told = " ".join(filter(None, (_describe_share(pace), describe_pace(pace))))
             bar.update(number, description=visible(step.what), completed=step.done, told=told)
 
-        with followed_by(throttle(show)):
+        with progress_callback(throttle(show)):
             yield
 
 
@@ -117,7 +121,7 @@ def _write_lines(stream: IO[str], between: float) -> Iterator[None]:
     writer = Thread(target=write, daemon=True, name="progress")
     writer.start()
     try:
-        with followed_by(throttle(pace.take)):
+        with progress_callback(throttle(pace.take)):
             yield
     finally:
         is_over.set()

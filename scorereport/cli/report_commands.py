@@ -9,7 +9,7 @@ import typer
 
 from scorereport.cli.command_output import Strict, conclude_report
 from scorereport.cli.invocation import describe_command
-from scorereport.cli.options import Request, on_predictions
+from scorereport.cli.options import EvaluationRequest, with_prediction_options
 from scorereport.cli.output import echo
 from scorereport.errors import UsageError
 
@@ -24,9 +24,9 @@ Config = Annotated[
 ]
 
 
-@on_predictions
+@with_prediction_options
 def score(
-    request: Request,
+    request: EvaluationRequest,
     config: Config = None,
     as_json: Annotated[
         bool,
@@ -40,14 +40,14 @@ def score(
     """Print scores, skills, decompositions and tests of the forecasts in FILE, with their uncertainty."""
     from scorereport.cli.terminal import print_evaluation
     from scorereport.configuration import read_configuration
-    from scorereport.report.provenance import trace
-    from scorereport.report.report_record import make_report
+    from scorereport.report.provenance import trace_provenance
+    from scorereport.report.report_record import build_report
 
     configuration = None if config is None else read_configuration(config)
     evaluation, certificate = request.evaluate(configuration)
-    made = make_report(
+    made = build_report(
         evaluation,
-        trace(command=describe_command()),
+        trace_provenance(command=describe_command()),
         certificate=certificate,
         configuration=configuration,
         overridden=request.given,
@@ -60,9 +60,9 @@ def score(
     conclude_report(made, strict=strict)
 
 
-@on_predictions
+@with_prediction_options
 def report(  # a command takes as many options as it has
-    request: Request,
+    request: EvaluationRequest,
     output: Annotated[
         list[Path] | None,
         typer.Option("--output", "-o", help="The report: .pdf, .html or .json; repeat for more forms."),
@@ -104,12 +104,12 @@ def report(  # a command takes as many options as it has
         made = (
             _report_on(request, configuration, folder, checkpoints)
             if source is None
-            else _read_again(source, request, configuration, folder, time)
+            else _read_results(source, request, configuration, folder, time)
         )
     with show_progress(quiet=request.quiet):
         pages = write_pages(made, outputs, templates=folder, sign=signer)
     for written in pages:
-        echo(f"{written} written.{_tell_unsigned(written) if signer else ''}", err=True)
+        echo(f"{written} written.{_print_unsigned_hash(written) if signer else ''}", err=True)
     conclude_report(made, strict=strict)
 
 
@@ -131,15 +131,18 @@ def _open_signer(certificate: Path | None, outputs: list[Path]) -> Callable[[byt
 
 
 def _report_on(
-    request: Request, configuration: Configuration | None, templates: Path | None, checkpoints: Path | None
+    request: EvaluationRequest,
+    configuration: Configuration | None,
+    templates: Path | None,
+    checkpoints: Path | None,
 ) -> Report:
-    from scorereport.report.choosing import choose_checkpoint
+    from scorereport.report.choosing import select_checkpoint
     from scorereport.report.report_output import prepare_report
     from scorereport.report.templates import hash_templates
 
     hash_templates(templates)  # a folder that is not there is refused before the work
     asked = request.choose(configuration)
-    selection = choose_checkpoint(
+    selection = select_checkpoint(
         configuration, checkpoints, classes=asked.get("classes"), normalize=asked.get("normalize", False)
     )
     evaluation, certificate = request.evaluate(configuration)
@@ -154,15 +157,15 @@ def _report_on(
     )
 
 
-def _read_again(
+def _read_results(
     source: Path,
-    request: Request,
+    request: EvaluationRequest,
     configuration: Configuration | None,
     templates: Path | None,
     date: str | None,
 ) -> Report:
-    from scorereport.report.provenance import trace
-    from scorereport.report.report_record import configure_again, read_report
+    from scorereport.report.provenance import trace_provenance
+    from scorereport.report.report_record import read_report, reconfigure_report
     from scorereport.report.templates import hash_templates
 
     if request.file is not None or request.given or request.certify:
@@ -170,8 +173,8 @@ def _read_again(
     templates_sha256 = hash_templates(templates)
     made = read_report(source, templates_sha256=templates_sha256)
     if configuration is not None:
-        provenance = trace(command=describe_command(), templates_sha256=templates_sha256)
-        return configure_again(made, configuration, provenance)
+        provenance = trace_provenance(command=describe_command(), templates_sha256=templates_sha256)
+        return reconfigure_report(made, configuration, provenance)
     if date is not None and made.provenance.time != date:
         raise UsageError(f"These results have a date, {made.provenance.time}: --date cannot change it.")
     if made.provenance.templates_sha256 not in ("", templates_sha256):
@@ -179,7 +182,7 @@ def _read_again(
     return made
 
 
-def _tell_unsigned(written: Path) -> str:
+def _print_unsigned_hash(written: Path) -> str:
     """What somebody has to know to compare a signed document with an unsigned one."""
     from scorereport.report.signatures import unsigned_sha256
 

@@ -1,4 +1,4 @@
-"""Tables on a terminal."""
+"""Tables, verdicts and records printed on a terminal."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from scorereport._utils.formatting import visible
-from scorereport.configuration.judging import Light, count_lights
-from scorereport.report.tables.history_tables import describe_record, drift_table, history_table, number_table
+from scorereport.configuration.judging import LimitVerdict, count_limit_verdicts
+from scorereport.report.tables.history_tables import (
+    describe_audit_record,
+    history_table,
+    number_table,
+    record_drift_table,
+)
 from scorereport.report.tables.overview import describe_all_bands, describe_data, describe_uncertainty
 from scorereport.report.tables.tables_overview import evaluation_tables
 
@@ -72,10 +77,10 @@ def print_verdict(judgements: Sequence[Judgement], file: IO[str] | None = None) 
     if not judgements:
         return
     out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
-    told = ", ".join(f"{n} {light}" for light, n in count_lights(judgements).items() if n)
+    told = ", ".join(f"{n} {light}" for light, n in count_limit_verdicts(judgements).items() if n)
     out.print(_text(f"Limits: {told}.", style="bold"))
     for judgement in judgements:
-        if judgement.verdict is not Light.PASS:
+        if judgement.verdict is not LimitVerdict.PASS:
             out.print(_text(f"{judgement.verdict.capitalize()}. {judgement.sentence}"))
 
 
@@ -88,9 +93,9 @@ def print_history(records: Sequence[Record], file: IO[str] | None = None) -> Non
 def print_record(record: Record, file: IO[str] | None = None) -> None:
     """Print all that a record says."""
     out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
-    for line in describe_record(record):
+    for line in describe_audit_record(record):
         out.print(_text(line))
-    for table in (number_table(record), drift_table(record)):
+    for table in (number_table(record), record_drift_table(record)):
         if table is not None:
             _print_table(out, table)
 
@@ -107,10 +112,12 @@ def print_study(study: Study, file: IO[str] | None = None) -> None:
 
 def _print_unexpected(out: Console, lines: Sequence[Comparison]) -> None:
     for line in lines:
-        out.print(_text(f"{line.subject}, {line.quantity}: {line.verdict}. {_describe(line)}".strip()))
+        out.print(
+            _text(f"{line.subject}, {line.quantity}: {line.verdict}. {_describe_comparison(line)}".strip())
+        )
 
 
-def _describe(line: Comparison) -> str:
+def _describe_comparison(line: Comparison) -> str:
     if line.difference is None:
         return line.reason
     return f"{line.engine} here, {line.reference} there. {line.reason}"

@@ -1,4 +1,4 @@
-"""What the tables of an audit must keep to, each alone and together."""
+"""Rules for the values of the tables of an audit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scorereport.configuration.audit_tables import (
     SECURITY,
     AuditTable,
 )
-from scorereport.configuration.messages import attempt, join_key
+from scorereport.configuration.messages import find_failure, join_key
 from scorereport.configuration.periods import check_window_text
 from scorereport.configuration.schedules import check_schedule, check_zone
 from scorereport.errors import UsageError
@@ -49,7 +49,7 @@ _CHECKS: dict[str, Callable[[Any, str], object]] = {
     "time_zone": lambda zone, name: check_zone(zone, name=name),
     "source.newest": partial(check_option, allowed=NEWEST),
     "source.seconds": partial(check_whole, smallest=1),
-    "window.period": lambda text, name: check_window(text, name=name),
+    "window.period": lambda text, name: check_audit_window(text, name=name),
     "comparison.audits": partial(check_whole, smallest=1),
     "comparison.alpha": partial(check_inside, lower=0, upper=1, closed="neither"),
     "comparison.looks": partial(check_whole, smallest=1),
@@ -62,11 +62,11 @@ _CHECKS: dict[str, Callable[[Any, str], object]] = {
 def find_broken_audit(table: AuditTable) -> Iterator[str]:
     """All values of `[audit]` that make no sense, one sentence for each."""
     if table.name:
-        yield from attempt(check_audit_name, table.name, "audit.name")
+        yield from find_failure(check_audit_name, table.name, "audit.name")
     for key, check in _CHECKS.items():
         value = _find(table, key)
         if value is not None:
-            yield from attempt(check, value, f"audit.{key}")
+            yield from find_failure(check, value, f"audit.{key}")
     yield from _check_cron(table)
     yield from _check_lists(table)
     yield from _check_source(table.source)
@@ -93,7 +93,7 @@ def check_portable_name(name: str, key: str) -> str:
     return name
 
 
-def check_window(text: str, *, name: str) -> str:
+def check_audit_window(text: str, *, name: str) -> str:
     """The words of a window, in the sentence of a key."""
     try:
         return check_window_text(text)
@@ -110,7 +110,7 @@ def _find(table: AuditTable, key: str) -> Any:
 
 def _check_cron(table: AuditTable) -> Iterator[str]:
     if table.schedule.cron:
-        yield from attempt(
+        yield from find_failure(
             lambda cron, name: check_schedule(cron, "UTC", name=name),
             table.schedule.cron,
             "audit.schedule.cron",
@@ -127,7 +127,7 @@ def _check_lists(table: AuditTable) -> Iterator[str]:
     }
     for key, (words, known) in lists.items():
         for word in words:
-            yield from attempt(partial(check_option, allowed=known), word, f"audit.{key}")
+            yield from find_failure(partial(check_option, allowed=known), word, f"audit.{key}")
         if len(set(words)) < len(words):
             yield f"`audit.{key}` must differ; got {', '.join(map(repr, words))}."
     if not table.output.formats:
@@ -177,7 +177,7 @@ def _check_secrets(table: AuditTable) -> Iterator[str]:
             )
     if webhook:
         yield from _check_headers(webhook)
-        yield from attempt(
+        yield from find_failure(
             lambda url, _: check_encryption(url, webhook), webhook.url, "audit.notify.webhook.url"
         )
 
@@ -232,7 +232,7 @@ def _check_notify(notify: NotifyTable) -> Iterator[str]:
 
 def _check_email(email: EmailTable) -> Iterator[str]:
     key = "audit.notify.email"
-    yield from attempt(partial(check_option, allowed=SECURITY), email.security, f"{key}.security")
+    yield from find_failure(partial(check_option, allowed=SECURITY), email.security, f"{key}.security")
     if not email.recipients:
         yield f"`{key}.recipients` must name somebody; got an empty list."
     if email.port is not None and not 1 <= email.port <= _LARGEST_PORT:

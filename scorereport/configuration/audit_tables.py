@@ -68,7 +68,7 @@ class OutputTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetentionTable:
+class ExpiryTable:
     """`[audit.retention]`: after how many days files of reports go, and how many audits keep theirs."""
 
     __pydantic_config__: ClassVar = STRICT
@@ -151,7 +151,7 @@ class AuditTable:
     window: WindowTable = field(default_factory=WindowTable)
     comparison: ComparisonTable = field(default_factory=ComparisonTable)
     output: OutputTable = field(default_factory=OutputTable)
-    retention: RetentionTable = field(default_factory=RetentionTable)
+    retention: ExpiryTable = field(default_factory=ExpiryTable)
     schedule: ScheduleTable = field(default_factory=ScheduleTable)
     history: HistoryTable = field(default_factory=HistoryTable)
     notify: NotifyTable = field(default_factory=NotifyTable)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from scorereport._utils.checks import shortest
-from scorereport.configuration.messages import join_key, show
+from scorereport.configuration.messages import join_key, quote_value
 from scorereport.data.columns import label_text
 from scorereport.data.scorereport_predictions import FEWEST_CLASSES
 
@@ -35,7 +35,7 @@ def find_broken_classes(table: EvaluationTable) -> Iterator[str]:
             yield f"`evaluation.{key}` is for binary models, not for classes: {way_out}."
     yield from _check_columns(table)
     if table.cost_matrix is not None:
-        yield from _check_costs(table.cost_matrix, len(table.classes))
+        yield from _check_cost_matrix(table.cost_matrix, len(table.classes))
     if table.retention_fractions is not None:
         yield from _check_fractions(table.retention_fractions)
 
@@ -58,7 +58,7 @@ def _check_labels(classes: Sequence[str]) -> Iterator[str]:
     """At least two labels as the data may have them, each once."""
     labels = [label_text(label) for label in classes]
     if len(labels) < FEWEST_CLASSES:
-        yield f"`evaluation.classes` must be a list of at least two labels; got {show(list(classes))}."
+        yield f"`evaluation.classes` must be a list of at least two labels; got {quote_value(list(classes))}."
     if "" in labels:
         yield "`evaluation.classes` must be labels that are not empty; got an empty text."
     for label, times in Counter(labels).items():
@@ -76,7 +76,7 @@ def _check_columns(table: EvaluationTable) -> Iterator[str]:
             )
 
 
-def _check_costs(costs: Sequence[Sequence[float]], n_classes: int) -> Iterator[str]:
+def _check_cost_matrix(costs: Sequence[Sequence[float]], n_classes: int) -> Iterator[str]:
     """A row for each class that came, with a number for each that was decided for."""
     lengths = [len(row) for row in costs]
     if lengths != [n_classes] * n_classes:

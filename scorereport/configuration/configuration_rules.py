@@ -10,7 +10,7 @@ from scorereport.configuration.audit_rules import find_broken_audit
 from scorereport.configuration.class_rules import find_broken_classes
 from scorereport.configuration.configuration_tables import ENGINES, FIXED_SECTIONS, SECTION_NAMES
 from scorereport.configuration.measure_limits import MEASURES
-from scorereport.configuration.messages import attempt, suggest
+from scorereport.configuration.messages import find_failure, suggest
 from scorereport.errors import UsageError
 from scorereport.evaluation.limits import check_memory_limit
 from scorereport.evaluation.subgroups import WINDOWS
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scorereport.configuration.configuration_tables import (
         ChecklistTable,
         EvaluationTable,
-        Limits,
+        LimitsTable,
         OneSidedLimit,
         Tables,
         TwoSidedLimit,
@@ -75,7 +75,7 @@ def _check_evaluation(table: EvaluationTable) -> Iterator[str]:
     for name, check in checks.items():
         value = getattr(table, name)
         if value is not None:
-            yield from attempt(check, value, f"evaluation.{name}")
+            yield from find_failure(check, value, f"evaluation.{name}")
     yield from find_broken_classes(table)
 
 
@@ -102,7 +102,7 @@ def _check_thresholds(thresholds: tuple[float, ...]) -> Iterator[str]:
         yield f"`evaluation.thresholds` must be one or more growing numbers inside (0, 1); got [{shown}]."
 
 
-def _check_limits(limits: Limits) -> Iterator[str]:
+def _check_limits(limits: LimitsTable) -> Iterator[str]:
     for name, one in limits.one_sided.items():
         yield from _check_range(name, {"warn": one.warn, "fail": one.fail})
         yield from _check_order(name, one)

@@ -1,4 +1,4 @@
-"""The tables of a configuration: what data cannot tell, as frozen records; a text not given is empty."""
+"""The tables of a configuration as frozen records; a text that is not given is empty."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class LimitsTable:
     """`[limits]`: who set them and when, to what they apply, and the limits by measure."""
 
     __pydantic_config__: ClassVar = STRICT
@@ -347,7 +347,7 @@ class Tables:
     data: DataTable = field(default_factory=DataTable)
     people: PeopleTable = field(default_factory=PeopleTable)
     evaluation: EvaluationTable = field(default_factory=EvaluationTable)
-    limits: Limits = field(default_factory=Limits)
+    limits: LimitsTable = field(default_factory=LimitsTable)
     text: TextTable = field(default_factory=TextTable)
     checkpoints: CheckpointsTable = field(default_factory=CheckpointsTable)
     checklist: ChecklistTable = field(default_factory=ChecklistTable)
@@ -367,7 +367,7 @@ class Configuration:
     data: DataTable = field(default_factory=DataTable)
     people: PeopleTable = field(default_factory=PeopleTable)
     evaluation: EvaluationTable = field(default_factory=EvaluationTable)
-    limits: Limits = field(default_factory=Limits)
+    limits: LimitsTable = field(default_factory=LimitsTable)
     texts: TextTable = field(default_factory=TextTable)
     checkpoints: CheckpointsTable = field(default_factory=CheckpointsTable)
     checklist: ChecklistTable = field(default_factory=ChecklistTable)

@@ -1,4 +1,4 @@
-"""Whether a configuration belongs to an evaluation: to one that is asked for, and to one that is made."""
+"""Whether a configuration is consistent with an evaluation, requested or done."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scorereport.configuration.measure_limits import MEASURES, ModelKind, Part
-from scorereport.configuration.messages import name_as_written, refuse, suggest
+from scorereport.configuration.measure_limits import MEASURES, MeasurePart, ModelKind
+from scorereport.configuration.messages import name_as_written, raise_problems, suggest
 from scorereport.configuration.toml_reader import parse_toml
 from scorereport.data.columns import label_text
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RequestedEvaluation:
     """What is known of an evaluation before it is made: its models, their kind, and what it will have."""
 
     models: Sequence[str]
@@ -30,14 +30,14 @@ class Asked:
     has_groups: bool
 
 
-def check_request(configuration: Configuration, asked: Asked) -> None:
+def check_request(configuration: Configuration, asked: RequestedEvaluation) -> None:
     """Refuse, before the work, names of models that will not be there and limits on numbers that will not."""
-    refuse(configuration.name, list(_find_misfits(configuration, asked)))
+    raise_problems(configuration.name, list(_find_mismatches(configuration, asked)))
 
 
 def check_arguments(configuration: Configuration, arguments: Mapping[str, Any]) -> None:
     """Refuse, before the work, what an evaluation with these arguments of `evaluate` will not have."""
-    will_be = Asked(
+    will_be = RequestedEvaluation(
         models=list(arguments["forecasts"]),
         kind=ModelKind.of(has_classes="classes" in arguments, ordered=arguments.get("ordered", False)),
         has_costs="cost_interval" in arguments,
@@ -55,7 +55,7 @@ def check_configuration(
     Settings that somebody has `overridden` on purpose may differ.
     """
     classes = evaluation.data.classes
-    asked = Asked(
+    asked = RequestedEvaluation(
         models=[result.model for result in evaluation.results],
         kind=ModelKind.of(has_classes=classes is not None, ordered=classes is not None and classes.ordered),
         has_costs=evaluation.settings.cost_interval is not None,
@@ -63,12 +63,12 @@ def check_configuration(
         has_groups=bool(evaluation.groups),
     )
     others = _find_other_settings(configuration, evaluation, overridden)
-    refuse(configuration.name, [*_find_misfits(configuration, asked), *others])
+    raise_problems(configuration.name, [*_find_mismatches(configuration, asked), *others])
 
 
-def _find_misfits(configuration: Configuration, asked: Asked) -> Iterator[str]:
-    yield from _find_strangers("limits.models", configuration.limits.models, asked.models)
-    yield from _find_strangers("model.descriptions", configuration.model.descriptions, asked.models)
+def _find_mismatches(configuration: Configuration, asked: RequestedEvaluation) -> Iterator[str]:
+    yield from _find_unknown_names("limits.models", configuration.limits.models, asked.models)
+    yield from _find_unknown_names("model.descriptions", configuration.model.descriptions, asked.models)
     written = parse_toml(configuration.text, configuration.name).get("limits")
     for problem in _find_absent_measures(configuration, asked):
         yield name_as_written(problem, written)
@@ -79,14 +79,14 @@ def _find_misfits(configuration: Configuration, asked: Asked) -> Iterator[str]:
         )
 
 
-def _find_strangers(key: str, names: Iterable[str], models: Sequence[str]) -> Iterator[str]:
+def _find_unknown_names(key: str, names: Iterable[str], models: Sequence[str]) -> Iterator[str]:
     for name in names:
         if name not in models:
             known = suggest(name, models) or f"models are {', '.join(models)}."
             yield f"`{key}` names a model that is not evaluated: {name!r}; {known}"
 
 
-def _find_absent_measures(configuration: Configuration, asked: Asked) -> Iterator[str]:
+def _find_absent_measures(configuration: Configuration, asked: RequestedEvaluation) -> Iterator[str]:
     for measure, _ in configuration.limits.bounds:
         key = f"limits.{measure.name}"
         if asked.kind not in measure.kinds:
@@ -96,7 +96,7 @@ def _find_absent_measures(configuration: Configuration, asked: Asked) -> Iterato
                 f"`{key}` needs an interval of costs, and the evaluation has none: "
                 "set `evaluation.cost_interval`, or remove the limit."
             )
-        elif measure.part is Part.LINE and not asked.has_line:
+        elif measure.part is MeasurePart.LINE and not asked.has_line:
             yield (
                 f"`{key}` needs the calibration line, which is not fitted where `evaluation.resamples` is 0: "
                 "set it to 1000, or remove the limit."

@@ -1,4 +1,4 @@
-"""The JSON Schema of configurations, for editors that check TOML while one writes."""
+"""The JSON Schema of configurations, for editors that check TOML."""
 
 from __future__ import annotations
 

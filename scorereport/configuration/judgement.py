@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import common_decimals, format_interval, format_level, format_number
 from scorereport.configuration.limit_evidence import FEWEST_CASES
-from scorereport.configuration.limit_verdicts import Judgement, Light
-from scorereport.configuration.measure_limits import MEASURES, LimitMeasure, Part
+from scorereport.configuration.limit_verdicts import Judgement, LimitVerdict
+from scorereport.configuration.measure_limits import MEASURES, LimitMeasure, MeasurePart
 
 if TYPE_CHECKING:
     from scorereport.configuration.numbers import LimitedNumber
@@ -30,7 +30,7 @@ def describe_judgement(
     what = judgement.label[0].upper() + judgement.label[1:]
     what += f" of {judgement.model}" if judgement.model else ""
     what += f" where {judgement.group}" if judgement.group else ""
-    shown, reason = describe_numbers(judgement), number.note or _UNKNOWN_REASON
+    shown, reason = format_judgement(judgement), number.note or _UNKNOWN_REASON
     if math.isnan(number.value):
         return f"{what} is not defined and cannot be judged: {reason}"
     if not number.is_defined:
@@ -42,16 +42,16 @@ def describe_judgement(
     if number.interval is not None:
         said += f"{_introduce_interval(judgement)} {shown['interval']}"
     if doubt:
-        return f"{said}. {doubt}: {_say_few(judgement, ends)}."
+        return f"{said}. {doubt}: {_describe_few_cases(judgement, ends)}."
     if number.interval is None:
         return f"{said}, judged without an interval, {wording.say()}."
-    is_equivalence = MEASURES[judgement.measure].part is Part.MISCALIBRATION
+    is_equivalence = MEASURES[judgement.measure].part is MeasurePart.MISCALIBRATION
     return f"{said}: {wording.say_within()}." if is_equivalence else f"{said}, {wording.say()}."
 
 
-def _say_few(judgement: Judgement, ends: tuple[float, float]) -> str:
+def _describe_few_cases(judgement: Judgement, ends: tuple[float, float]) -> str:
     """What holds where cases are few: an exact bound decides, or nothing does."""
-    if judgement.verdict is Light.INCONCLUSIVE:
+    if judgement.verdict is LimitVerdict.INCONCLUSIVE:
         return f"with fewer than {FEWEST_CASES} an interval does not settle a limit"
     measure, decimals = MEASURES[judgement.measure], _decimals(judgement)
     factor, unit = (100, " %") if measure.is_share else (1, "")
@@ -62,13 +62,13 @@ def _say_few(judgement: Judgement, ends: tuple[float, float]) -> str:
 
 def _introduce_interval(judgement: Judgement) -> str:
     """The interval of a component is not one of the raw value, which may lie outside."""
-    if MEASURES[judgement.measure].part in (Part.MISCALIBRATION, Part.DISCRIMINATION):
+    if MEASURES[judgement.measure].part in (MeasurePart.MISCALIBRATION, MeasurePart.DISCRIMINATION):
         component = judgement.label.partition(" ")[0]
         return f" as measured, {format_level(judgement.level)} interval of the true {component}"
     return ", interval"
 
 
-def describe_numbers(judgement: Judgement) -> dict[str, str]:
+def format_judgement(judgement: Judgement) -> dict[str, str]:
     """Value, interval and limits of a judgement as text, for a line of a table; empty if not there."""
     measure, decimals = MEASURES[judgement.measure], _decimals(judgement)
     factor, unit = (100, " %") if measure.is_share else (1, "")
@@ -107,7 +107,7 @@ def _decimals(judgement: Judgement) -> int:
         if limit is not None
     ]
     numbers = (judgement.value, judgement.lower, judgement.upper)
-    decimals = 3 if measure.part is Part.LINE else common_decimals([judgement.value, *limits])
+    decimals = 3 if measure.part is MeasurePart.LINE else common_decimals([judgement.value, *limits])
     decimals = 1 if measure.is_share else decimals
     while decimals < _MOST_DECIMALS and any(
         limit != number and _show(limit, measure, decimals) == _show(number, measure, decimals)
@@ -130,21 +130,21 @@ class _Wording:
     def say(self) -> str:
         """The verb and what follows."""
         return {
-            Light.PASS: self._say_pass,
-            Light.WARN: self._say_warn,
-            Light.INCONCLUSIVE: self._say_inconclusive,
-            Light.FAIL: self._say_fail,
+            LimitVerdict.PASS: self._say_pass,
+            LimitVerdict.WARN: self._say_warn,
+            LimitVerdict.INCONCLUSIVE: self._say_inconclusive,
+            LimitVerdict.FAIL: self._say_fail,
         }[self.judgement.verdict]()
 
     def say_within(self) -> str:
         """What a limit on miscalibration, which is an upper one, has shown: a test of equivalence."""
         (_, warn), (_, fail) = self.warn, self.fail
         verdict = self.judgement.verdict
-        if verdict is Light.PASS:
+        if verdict is LimitVerdict.PASS:
             return f"shown to be calibrated within {self._show(fail if warn is None else warn)}"
-        if verdict is Light.FAIL:
+        if verdict is LimitVerdict.FAIL:
             return f"shown to be miscalibrated by more than {self._show(fail)}"
-        if verdict is Light.INCONCLUSIVE:
+        if verdict is LimitVerdict.INCONCLUSIVE:
             return f"neither shown to be calibrated within {self._show(fail)} nor to be miscalibrated by more"
         shown = "" if fail is None else f"shown to be calibrated within {self._show(fail)}, but "
         return f"{shown}not shown to be within the {_WARNING} {self._show(warn)}"

@@ -10,18 +10,18 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scorereport.configuration.judgement import describe_judgement, describe_numbers
+from scorereport.configuration.judgement import describe_judgement, format_judgement
 from scorereport.configuration.limit_evidence import exact_bounds, find_evidence
 from scorereport.configuration.limit_verdicts import (
     Judgement,
-    Light,
-    count_lights,
-    exit_code,
-    find_light,
-    is_settled_warning,
-    worst,
+    LimitVerdict,
+    count_limit_verdicts,
+    find_verdict,
+    find_worst_verdict,
+    is_certain_warning,
+    verdict_exit_code,
 )
-from scorereport.configuration.measure_limits import Part
+from scorereport.configuration.measure_limits import MeasurePart
 from scorereport.configuration.numbers import find_numbers
 from scorereport.inference.rare_cases import widen
 from scorereport.inference.time_errors import find_dependence
@@ -29,29 +29,29 @@ from scorereport.inference.time_errors import find_dependence
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.configuration import Bounds, LimitMeasure, Limits
+    from scorereport.configuration import Bounds, LimitMeasure, LimitsTable
     from scorereport.configuration.numbers import LimitedNumber
     from scorereport.results.evaluation import Evaluation
 
 #: What is said of limits judged on intervals that page one calls too confident.
-DEPENDENT = "The interval takes rows as independent; they are shown to depend on each other in time."
+DEPENDENCE_CAUTION = "The interval takes rows as independent; they are shown to depend on each other in time."
 
 __all__ = [
-    "DEPENDENT",
+    "DEPENDENCE_CAUTION",
     "Judgement",
-    "Light",
-    "count_lights",
-    "describe_numbers",
+    "LimitVerdict",
+    "count_limit_verdicts",
     "describe_unjudged",
-    "exit_code",
     "find_alpha",
-    "find_light",
+    "find_verdict",
+    "find_worst_verdict",
+    "format_judgement",
     "judge",
-    "worst",
+    "verdict_exit_code",
 ]
 
 
-def judge(evaluation: Evaluation, limits: Limits) -> tuple[Judgement, ...]:
+def judge(evaluation: Evaluation, limits: LimitsTable) -> tuple[Judgement, ...]:
     """Judge every number that has a limit: of the sample, of each model and, if asked for, of each group.
 
     The calibration line and the prevalence are judged on all rows only. What is not defined, or has no
@@ -81,9 +81,9 @@ def find_alpha(evaluation: Evaluation) -> float:
 def _add_caution(judgement: Judgement, measure: LimitMeasure, dependent: set[str]) -> Judgement:
     """Say that an interval does not allow for dependence that is shown; that of the line does."""
     concerned = judgement.model in dependent if judgement.model else bool(dependent)
-    if not concerned or measure.part is Part.LINE or math.isnan(judgement.lower):
+    if not concerned or measure.part is MeasurePart.LINE or math.isnan(judgement.lower):
         return judgement
-    return replace(judgement, sentence=f"{judgement.sentence} {DEPENDENT}")
+    return replace(judgement, sentence=f"{judgement.sentence} {DEPENDENCE_CAUTION}")
 
 
 def _judge_number(measure: LimitMeasure, number: LimitedNumber, bounds: Bounds, level: float) -> Judgement:
@@ -93,9 +93,9 @@ def _judge_number(measure: LimitMeasure, number: LimitedNumber, bounds: Bounds, 
         exact = exact_bounds(measure, number.value, evidence.cases, level, evidence.unit)
         ends = (-math.inf, math.inf) if exact is None else widen(exact, ends)
         doubt = evidence.describes
-    light = find_light(*ends, bounds) if number.is_defined else Light.INCONCLUSIVE
-    if doubt and light is Light.WARN and not is_settled_warning(*ends, bounds):
-        light = Light.INCONCLUSIVE
+    light = find_verdict(*ends, bounds) if number.is_defined else LimitVerdict.INCONCLUSIVE
+    if doubt and light is LimitVerdict.WARN and not is_certain_warning(*ends, bounds):
+        light = LimitVerdict.INCONCLUSIVE
     judgement = Judgement(
         model=number.model,
         group=number.group,
@@ -115,7 +115,7 @@ def _judge_number(measure: LimitMeasure, number: LimitedNumber, bounds: Bounds, 
     return replace(judgement, sentence=describe_judgement(judgement, number, ends, doubt))
 
 
-def describe_unjudged(evaluation: Evaluation, limits: Limits) -> tuple[str, ...]:
+def describe_unjudged(evaluation: Evaluation, limits: LimitsTable) -> tuple[str, ...]:
     """A sentence for each column that has groups too small to be judged, and for what no group has."""
     if not (limits.groups and limits.bounds):
         return ()
@@ -134,12 +134,12 @@ def _describe_small_groups(evaluation: Evaluation) -> Iterator[str]:
             )
 
 
-def _describe_undecomposed(evaluation: Evaluation, limits: Limits) -> Iterator[str]:
+def _describe_undecomposed(evaluation: Evaluation, limits: LimitsTable) -> Iterator[str]:
     """Components that all rows have and groups do not."""
     models = [scores for group in evaluation.groups for scores in group.models]
     in_groups = {parts.name for scores in models for parts in scores.decompositions}
     for measure, _ in limits.bounds:
-        is_component = measure.part in (Part.MISCALIBRATION, Part.DISCRIMINATION)
+        is_component = measure.part in (MeasurePart.MISCALIBRATION, MeasurePart.DISCRIMINATION)
         if models and is_component and measure.score not in in_groups:
             yield (
                 f"{measure.label} is judged on all rows only: in groups of ordered classes only the ranked "

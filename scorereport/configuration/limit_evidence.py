@@ -1,4 +1,4 @@
-"""Whether a sample has cases enough for an interval to settle a limit, and the bounds that need none.
+"""Whether a sample has enough cases for an interval to decide on a limit, and exact bounds where it has not.
 
 Below `FEWEST_CASES` events or non-events an interval rests on chance events that did or did not happen. Then
 a limit is settled only by an exact bound, which holds for every distribution of the scores: that of Clopper
@@ -20,8 +20,8 @@ from typing import NamedTuple
 from scipy.optimize import brentq
 from scipy.special import kl_div
 
-from scorereport._utils.formatting import counted
-from scorereport.configuration.measure_limits import LimitMeasure, Part
+from scorereport._utils.formatting import format_counted
+from scorereport.configuration.measure_limits import LimitMeasure, MeasurePart
 from scorereport.inference.rare_cases import exact_share
 from scorereport.results.model_records import IndependentCases, SampleSummary
 from scorereport.scores import REGISTRY
@@ -88,13 +88,13 @@ def _describe(fewest: float, what: str, unit: str, sample: SampleSummary) -> str
         return _describe_clusters(fewest, f"with {what}s")
     weight = sample.events if what == "event" else sample.total - sample.events
     if math.isclose(fewest, weight):
-        return f"Only {counted(fewest, what)}"
-    return f"Only {counted(_round_down(fewest), what)} (effective number of weighted rows)"
+        return f"Only {format_counted(fewest, what)}"
+    return f"Only {format_counted(_round_down(fewest), what)} (effective number of weighted rows)"
 
 
 def _describe_clusters(fewest: float, which: str) -> str:
     if math.isclose(fewest, round(fewest)):
-        return f"Only {counted(round(fewest), 'cluster')} {which}"
+        return f"Only {format_counted(round(fewest), 'cluster')} {which}"
     return f"The clusters {which} count as {_round_down(fewest):.1f} of equal size"
 
 
@@ -110,16 +110,16 @@ def _count_classes(found: IndependentCases, sample: SampleSummary, measure: Limi
     else:
         fewest = min(sum(found.classes) - max(found.classes), found.total)
         which = "outside the most frequent class"
-    describes = _describe_of_class(fewest, found.unit, which)
+    describes = _describe_class_cases(fewest, found.unit, which)
     return Evidence(_count_alike(found, sample), fewest, describes, found.unit)
 
 
-def _describe_of_class(fewest: float, unit: str, which: str) -> str:
+def _describe_class_cases(fewest: float, unit: str, which: str) -> str:
     if not fewest:
         return f"There is no {unit} {which}"
     if unit == "cluster":
         return _describe_clusters(fewest, f"with cases {which}")
-    return f"Only {counted(_round_down(fewest), unit)} {which}"
+    return f"Only {format_counted(_round_down(fewest), unit)} {which}"
 
 
 def exact_bounds(
@@ -138,13 +138,15 @@ def exact_bounds(
     """
     if not math.isfinite(value) or not cases >= 1:
         return None
-    is_rate = measure.part is Part.SAMPLE or (measure.part is Part.MEAN and measure.score in _RATES)
+    is_rate = measure.part is MeasurePart.SAMPLE or (
+        measure.part is MeasurePart.MEAN and measure.score in _RATES
+    )
     if is_rate and unit == "row":
         happened = value * cases
-        if abs(happened - round(happened)) <= _ROUNDING * cases or measure.part is Part.SAMPLE:
+        if abs(happened - round(happened)) <= _ROUNDING * cases or measure.part is MeasurePart.SAMPLE:
             return exact_share(value, cases, level)
     low, high = measure.lower, measure.upper
-    is_mean = is_rate or (measure.part is Part.MEAN and REGISTRY[measure.score].per_case)
+    is_mean = is_rate or (measure.part is MeasurePart.MEAN and REGISTRY[measure.score].per_case)
     if not is_mean or math.isinf(low) or math.isinf(high):
         return None
     mean = min(max((value - low) / (high - low), 0.0), 1.0)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scorereport.configuration import Bounds
 
 
-class Light(StrEnum):
+class LimitVerdict(StrEnum):
     """A verdict on a limit, from best to worst."""
 
     PASS = "pass"
@@ -31,7 +31,7 @@ class Light(StrEnum):
     FAIL = "fail"
 
 
-_SEVERITY = {light: place for place, light in enumerate(Light)}
+_SEVERITY = {light: place for place, light in enumerate(LimitVerdict)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +54,11 @@ class Judgement:
     warn_upper: float | None
     fail_lower: float | None
     fail_upper: float | None
-    verdict: Light
+    verdict: LimitVerdict
     sentence: str
 
 
-def find_light(lower: float, upper: float, bounds: Bounds) -> Light:
+def find_verdict(lower: float, upper: float, bounds: Bounds) -> LimitVerdict:
     """The verdict on an interval; a number alone is an interval with both ends in the same place.
 
     >>> from scorereport.configuration import Bounds
@@ -68,14 +68,14 @@ def find_light(lower: float, upper: float, bounds: Bounds) -> Light:
     """
     floor, ceiling = _or_infinite(bounds.fail_lower, bounds.fail_upper)
     if exceeds(lower, ceiling) or exceeds(floor, upper):
-        return Light.FAIL
+        return LimitVerdict.FAIL
     if exceeds(upper, ceiling) or exceeds(floor, lower):
-        return Light.INCONCLUSIVE
+        return LimitVerdict.INCONCLUSIVE
     floor, ceiling = _or_infinite(bounds.warn_lower, bounds.warn_upper)
-    return Light.WARN if exceeds(upper, ceiling) or exceeds(floor, lower) else Light.PASS
+    return LimitVerdict.WARN if exceeds(upper, ceiling) or exceeds(floor, lower) else LimitVerdict.PASS
 
 
-def is_settled_warning(lower: float, upper: float, bounds: Bounds) -> bool:
+def is_certain_warning(lower: float, upper: float, bounds: Bounds) -> bool:
     """Whether a warning holds wherever in the interval the number lies: it does where a limit is met."""
     floor, ceiling = _or_infinite(bounds.warn_lower, bounds.warn_upper)
     has_limit = bounds.fail_lower is not None or bounds.fail_upper is not None
@@ -86,20 +86,20 @@ def _or_infinite(lower: float | None, upper: float | None) -> tuple[float, float
     return -math.inf if lower is None else lower, math.inf if upper is None else upper
 
 
-def worst(judgements: Iterable[Judgement]) -> Light | None:
+def find_worst_verdict(judgements: Iterable[Judgement]) -> LimitVerdict | None:
     """The worst verdict; None if nothing was judged."""
     return max((j.verdict for j in judgements), key=_SEVERITY.__getitem__, default=None)
 
 
-def count_lights(judgements: Iterable[Judgement]) -> dict[Light, int]:
+def count_limit_verdicts(judgements: Iterable[Judgement]) -> dict[LimitVerdict, int]:
     """How many judgements came to each verdict, from best to worst."""
     counts = Counter(j.verdict for j in judgements)
-    return {light: counts[light] for light in Light}
+    return {light: counts[light] for light in LimitVerdict}
 
 
-def exit_code(light: Light | None, *, strict: bool) -> ExitCode:
+def verdict_exit_code(light: LimitVerdict | None, *, strict: bool) -> ExitCode:
     """What the command line answers: a limit that fails is a breach; what is open counts under `strict`."""
-    if light is Light.FAIL:
+    if light is LimitVerdict.FAIL:
         return ExitCode.LIMIT_BREACHED
-    is_open = light in (Light.WARN, Light.INCONCLUSIVE)
+    is_open = light in (LimitVerdict.WARN, LimitVerdict.INCONCLUSIVE)
     return ExitCode.WARNINGS if strict and is_open else ExitCode.DONE

@@ -1,4 +1,4 @@
-"""The numbers that may have a limit: what they are called, which way is better, where they can lie."""
+"""The measures that may have limits, and the limits that a configuration sets."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from enum import StrEnum
 from math import inf
 from typing import TYPE_CHECKING
 
-from scorereport._utils.suggestions import find_meant
-from scorereport.evaluation.class_measures import order_of_tables
+from scorereport._utils.suggestions import suggest_name
+from scorereport.evaluation.class_measures import list_class_measures
 from scorereport.scores import REGISTRY, Direction
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class ModelKind(StrEnum):
         return cls.ORDINAL if ordered else cls.MULTICLASS
 
 
-class Part(StrEnum):
+class MeasurePart(StrEnum):
     """Where in an evaluation a number stands."""
 
     MEAN = "mean"
@@ -54,7 +54,7 @@ class LimitMeasure:
     """
 
     name: str
-    part: Part
+    part: MeasurePart
     label: str
     kinds: tuple[ModelKind, ...] = _BINARY
     score: str = ""
@@ -65,7 +65,7 @@ class LimitMeasure:
     @property
     def is_share(self) -> bool:
         """Whether it is shown in percent, as in the tables."""
-        return self.part in (Part.SKILL, Part.SAMPLE)
+        return self.part in (MeasurePart.SKILL, MeasurePart.SAMPLE)
 
     @property
     def needs_costs(self) -> bool:
@@ -76,15 +76,15 @@ class LimitMeasure:
     def counterpart(self) -> str:
         """The measure that says the same of models of the other kind; empty if there is none."""
         score = _COUNTERPARTS.get(self.score, "")
-        name = score if self.part is Part.MEAN else f"{score}_{self.part}"
+        name = score if self.part is MeasurePart.MEAN else f"{score}_{self.part}"
         return name if name in MEASURES else ""
 
 
 #: The scores of every evaluation of binary models, and those over an interval of costs.
-SCORES = ("brier", "log_loss", "misclassification", "spherical")
+BINARY_SCORES = ("brier", "log_loss", "misclassification", "spherical")
 BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
 #: The scores of models of several classes, in the order of tables.
-CLASS_SCORES = order_of_tables(ordered=True)
+CLASS_SCORES = list_class_measures(ordered=True)
 #: Those of them that only ordered classes have, that are decomposed, and that have no skill of their own.
 ORDINAL_SCORES = ("rps", "sa_rps", "quadratic_weighted_kappa")
 DECOMPOSED_CLASS_SCORES = ("multiclass_brier", "rps")
@@ -101,7 +101,7 @@ _COUNTERPARTS = {
     "accuracy": "misclassification",
 }
 #: The numbers of the calibration line: name in a limit, attribute in the record, words.
-LINE = (
+LINE_MEASURES = (
     ("calibration_slope", "slope", "calibration slope"),
     ("calibration_intercept", "intercept", "calibration intercept"),
     ("calibration_in_the_large", "intercept_at_slope_one", "calibration in the large"),
@@ -111,7 +111,7 @@ _NAMES = ("Brier", "AUC")
 
 
 def _list_measures() -> Iterator[LimitMeasure]:
-    for name in (*SCORES, "roc_auc", *BOUNDED_SCORES):
+    for name in (*BINARY_SCORES, "roc_auc", *BOUNDED_SCORES):
         yield from _measures_of(name, _BINARY, has_components=name != "roc_auc")
     for name in CLASS_SCORES:
         yield from _measures_of(
@@ -120,9 +120,9 @@ def _list_measures() -> Iterator[LimitMeasure]:
             has_skill=name not in UNSKILLED_SCORES,
             has_components=name in DECOMPOSED_CLASS_SCORES,
         )
-    for name, _, label in LINE:
-        yield LimitMeasure(name=name, part=Part.LINE, label=label)
-    yield LimitMeasure(name="prevalence", part=Part.SAMPLE, label="prevalence", lower=0, upper=1)
+    for name, _, label in LINE_MEASURES:
+        yield LimitMeasure(name=name, part=MeasurePart.LINE, label=label)
+    yield LimitMeasure(name="prevalence", part=MeasurePart.SAMPLE, label="prevalence", lower=0, upper=1)
 
 
 def _measures_of(
@@ -133,7 +133,7 @@ def _measures_of(
     label = entry.label if entry.label.startswith(_NAMES) else entry.label[0].lower() + entry.label[1:]
     yield LimitMeasure(
         name=score,
-        part=Part.MEAN,
+        part=MeasurePart.MEAN,
         label=entry.label,
         kinds=kinds,
         score=score,
@@ -141,10 +141,10 @@ def _measures_of(
         lower=entry.lower,
         upper=entry.upper,
     )
-    others = [(Part.SKILL, "skill in", Direction.HIGHER, -inf, 1.0)] if has_skill else []
+    others = [(MeasurePart.SKILL, "skill in", Direction.HIGHER, -inf, 1.0)] if has_skill else []
     if has_components:
-        others.append((Part.MISCALIBRATION, "MCB of", Direction.LOWER, 0.0, inf))
-        others.append((Part.DISCRIMINATION, "DSC of", Direction.HIGHER, 0.0, inf))
+        others.append((MeasurePart.MISCALIBRATION, "MCB of", Direction.LOWER, 0.0, inf))
+        others.append((MeasurePart.DISCRIMINATION, "DSC of", Direction.HIGHER, 0.0, inf))
     for part, of, direction, lower, upper in others:
         yield LimitMeasure(
             name=f"{score}_{part}",
@@ -196,7 +196,7 @@ _ENDINGS = {
 }
 
 
-def find_limit(word: str, known: Collection[str]) -> str:
+def find_limit_measure(word: str, known: Collection[str]) -> str:
     """The measure of the same meaning, or the misspelt key; empty if there is none, never one of another.
 
     >>> find_limit("brier_score", MEASURES), find_limit("auc", MEASURES), find_limit("gini", MEASURES)
@@ -211,4 +211,4 @@ def find_limit(word: str, known: Collection[str]) -> str:
                 ending == "_loss" and name in MEASURES and MEASURES[name].direction is not Direction.LOWER
             )
             return name if name in MEASURES and not is_turned else ""
-    return find_meant(word, known)
+    return suggest_name(word, known)

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, in sentences that name the key."""
+"""Messages on what is wrong with a configuration, naming the key."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import fields
 from types import NoneType
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
-from scorereport._utils.suggestions import find_meant
-from scorereport.configuration.configuration_tables import Limits, OneSidedLimit, Tables, TwoSidedLimit
+from scorereport._utils.suggestions import suggest_name
+from scorereport.configuration.configuration_tables import LimitsTable, OneSidedLimit, Tables, TwoSidedLimit
 from scorereport.configuration.measure_limits import (
+    BINARY_SCORES,
     BOUNDED_SCORES,
     CLASS_SCORES,
-    LINE,
+    LINE_MEASURES,
     MEASURES,
-    SCORES,
     SHORTHANDS,
-    find_limit,
+    find_limit_measure,
 )
 from scorereport.errors import UsageError
 
@@ -47,7 +47,7 @@ _RULES = {
 }
 
 
-def refuse(name: str, problems: Sequence[str]) -> None:
+def raise_problems(name: str, problems: Sequence[str]) -> None:
     """Raise the first problem and say how many more there are; nothing if there are none."""
     if problems:
         others = len(problems) - 1
@@ -55,7 +55,7 @@ def refuse(name: str, problems: Sequence[str]) -> None:
         raise UsageError(f"{name}: {problems[0]}{more}")
 
 
-def attempt(check: Callable[[Any, str], object], value: Any, name: str) -> Iterator[str]:
+def find_failure(check: Callable[[Any, str], object], value: Any, name: str) -> Iterator[str]:
     """What a check has to say against a value; nothing if it passes."""
     try:
         check(value, name)
@@ -70,12 +70,12 @@ def describe_errors(errors: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if error["type"] == "unexpected_keyword_argument":
             yield describe_unknown(path)
         elif path[:2] in _LISTS:
-            yield f"`{join_key(path[:2])}` {_LISTS[path[:2]]}; got {show(error['input'])}."
+            yield f"`{join_key(path[:2])}` {_LISTS[path[:2]]}; got {quote_value(error['input'])}."
         elif error["type"] == "missing":
             yield f"`{join_key(path)}` is missing."
         elif isinstance(path[-1], int):
             noun = "texts" if error["type"] == "string_type" else "numbers"
-            yield f"`{join_key(path[:-1])}` must be a list of {noun}; got {show(error['input'])} in it."
+            yield f"`{join_key(path[:-1])}` must be a list of {noun}; got {quote_value(error['input'])} in it."
         else:
             yield _describe_kind(path, error)
 
@@ -85,7 +85,7 @@ def _describe_kind(path: Path, error: Mapping[str, Any]) -> str:
     rule = rule or _RULES.get(error["type"], f"is refused ({error['msg']})")
     is_plain = isinstance(error["input"], (int, float)) and not isinstance(error["input"], bool)
     way_out = " Put it in quotes." if error["type"] == "string_type" and is_plain else ""
-    return f"`{join_key(path)}` {rule}; got {show(error['input'])}.{way_out}"
+    return f"`{join_key(path)}` {rule}; got {quote_value(error['input'])}.{way_out}"
 
 
 def _rule_of_table(path: Path) -> str:
@@ -105,15 +105,15 @@ def describe_unknown(path: Path) -> str:
     """A key that nobody knows, and the nearest that is known, or all of them."""
     known, word = known_keys(path[:-1]), str(path[-1])
     is_limit = path[0] == "limits" and len(path) == 2
-    meant = find_limit(word, known) if is_limit else find_meant(word, known)
+    meant = find_limit_measure(word, known) if is_limit else suggest_name(word, known)
     way_out = f"did you mean `{meant}`?" if meant else _list_known(path, known)
     return f"`{join_key(path)}` is not known; {way_out}"
 
 
 def _list_known(path: Path, known: Collection[str]) -> str:
     if path[0] == "limits" and len(path) == 2:
-        scores = ", ".join(f"`{name}`" for name in (*SCORES, "roc_auc", *BOUNDED_SCORES))
-        others = ", ".join(f"`{name}`" for name, _, _ in LINE)
+        scores = ", ".join(f"`{name}`" for name in (*BINARY_SCORES, "roc_auc", *BOUNDED_SCORES))
+        others = ", ".join(f"`{name}`" for name, _, _ in LINE_MEASURES)
         of_classes = ", ".join(f"`{name}`" for name in CLASS_SCORES)
         return (
             f"limits can be set for {scores}, for each of these with `_skill` and, except `roc_auc`, with "
@@ -126,7 +126,7 @@ def _list_known(path: Path, known: Collection[str]) -> str:
 
 def suggest(word: str, known: Collection[str]) -> str:
     """A question after the known word that is misspelt; empty if none is."""
-    meant = find_meant(word, known)
+    meant = suggest_name(word, known)
     return f"did you mean `{meant}`?" if meant else ""
 
 
@@ -135,7 +135,7 @@ def known_keys(path: Path) -> list[str]:
     if not path:
         return [field.name for field in fields(Tables)]
     if path == ("limits",):
-        own = [field.name for field in fields(Limits) if field.name not in LIMIT_HOMES]
+        own = [field.name for field in fields(LimitsTable) if field.name not in LIMIT_HOMES]
         return [*own, *MEASURES, *SHORTHANDS]
     if path[0] == "limits":
         is_two_sided = MEASURES[str(path[1])].direction is None
@@ -165,7 +165,7 @@ def _quote(part: str) -> str:
     return part if is_bare else '"' + ascii(part)[1:-1] + '"' if not part.isprintable() else f'"{part}"'
 
 
-def show(value: object) -> str:
+def quote_value(value: object) -> str:
     """A value as one writes it in Python, cut if it is long."""
     if isinstance(value, dict):
         return "a table"

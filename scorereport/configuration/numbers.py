@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scorereport.configuration.measure_limits import LINE, LimitMeasure, Part
+from scorereport.configuration.measure_limits import LINE_MEASURES, LimitMeasure, MeasurePart
 from scorereport.inference.components import ComponentEstimate
 from scorereport.inference.estimates import Estimate
 from scorereport.results.model_records import SampleSummary
@@ -14,11 +14,11 @@ from scorereport.results.model_records import SampleSummary
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.configuration import Limits
+    from scorereport.configuration import LimitsTable
     from scorereport.results.evaluation import Evaluation
     from scorereport.results.model_records import ModelResult, ModelScores
 
-_LINE_ATTRIBUTES = {name: attribute for name, attribute, _ in LINE}
+_LINE_ATTRIBUTES = {name: attribute for name, attribute, _ in LINE_MEASURES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +49,13 @@ class LimitedNumber:
         return "" if self.interval is None else self.interval.note
 
 
-def find_numbers(evaluation: Evaluation, measure: LimitMeasure, limits: Limits) -> Iterator[LimitedNumber]:
+def find_numbers(
+    evaluation: Evaluation, measure: LimitMeasure, limits: LimitsTable
+) -> Iterator[LimitedNumber]:
     """A measure of every model to which the limits apply, on all rows and, if asked for, in each group."""
-    if measure.part is Part.SAMPLE:
+    if measure.part is MeasurePart.SAMPLE:
         yield from _find_prevalence(evaluation)
-    elif measure.part is Part.LINE:
+    elif measure.part is MeasurePart.LINE:
         for result in evaluation.models:
             if _applies(limits, result.model):
                 yield from _find_line(result, measure, evaluation.data.sample)
@@ -62,7 +64,7 @@ def find_numbers(evaluation: Evaluation, measure: LimitMeasure, limits: Limits) 
             yield from _find_score(scores, measure, group, sample)
 
 
-def _applies(limits: Limits, model: str) -> bool:
+def _applies(limits: LimitsTable, model: str) -> bool:
     return not limits.models or model in limits.models
 
 
@@ -79,7 +81,9 @@ def _find_line(result: ModelResult, measure: LimitMeasure, sample: SampleSummary
         yield LimitedNumber(model=result.model, value=estimate.value, interval=estimate, sample=sample)
 
 
-def _list_scores(evaluation: Evaluation, limits: Limits) -> Iterator[tuple[str, SampleSummary, ModelScores]]:
+def _list_scores(
+    evaluation: Evaluation, limits: LimitsTable
+) -> Iterator[tuple[str, SampleSummary, ModelScores]]:
     """The scores of the models to which limits apply, of all rows and by group; of all rows it is ""."""
     every = [("", evaluation.data.sample, result.scores) for result in evaluation.results]
     if limits.groups:
@@ -95,14 +99,14 @@ def _find_score(
     scores: ModelScores, measure: LimitMeasure, group: str, sample: SampleSummary
 ) -> Iterator[LimitedNumber]:
     """A mean score or a skill; or a raw component, with the interval of the true one; if it is there."""
-    find = _find_mean if measure.part in (Part.MEAN, Part.SKILL) else _find_component
+    find = _find_mean if measure.part in (MeasurePart.MEAN, MeasurePart.SKILL) else _find_component
     for value, interval in find(scores, measure):
         yield LimitedNumber(model=scores.model, group=group, value=value, interval=interval, sample=sample)
 
 
 def _find_mean(scores: ModelScores, measure: LimitMeasure) -> Iterator[tuple[float, Estimate | None]]:
     for score in scores.scores:
-        if score.name == measure.score and measure.part is Part.MEAN:
+        if score.name == measure.score and measure.part is MeasurePart.MEAN:
             yield score.value, score.interval
         elif score.name == measure.score:
             yield score.skill, score.skill_interval

@@ -1,4 +1,4 @@
-"""Periods of days that an audit is about, and the words by which a configuration asks for them."""
+"""Periods of days that an audit covers, and the words by which a configuration names them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
-from scorereport._utils.suggestions import find_meant
+from scorereport._utils.suggestions import suggest_name
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def _find_calendar(words: str) -> str:
             rf"(?:(?:the )?{_BEFORE} )?(?:(?:calendar|full|whole) )?(?:{unit}s?|{others})", words
         ):
             return f"previous calendar {unit}"
-    return find_meant(words, [choice for choice in _CHOICES if "N" not in choice])
+    return suggest_name(words, [choice for choice in _CHOICES if "N" not in choice])
 
 
 def _find_rolling(words: str, number: int) -> str:
@@ -194,7 +194,7 @@ def _find_rolling(words: str, number: int) -> str:
     sample = re.sub(r"-?[0-9.]+", "n", words)
     rolling = {f"last n {unit}s": (1, unit) for unit in _MOST}
     rolling |= {"last n quarters": (3, "month"), "last n years": (12, "month")}
-    meant = find_meant(sample, rolling)
+    meant = suggest_name(sample, rolling)
     if not meant:
         return ""
     times, unit = rolling[meant]

@@ -1,4 +1,4 @@
-"""Reading a configuration: TOML text, its texts and numbers, its structure, its rules, in this order."""
+"""Reads a configuration: TOML text, its values, its structure and its rules, in this order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scorereport.configuration.messages import (
     describe_unknown,
     join_key,
     name_as_written,
-    refuse,
+    raise_problems,
 )
 from scorereport.errors import UsageError
 
@@ -119,17 +119,17 @@ def _plain(value: Any, depth: int) -> Any:
 def _check_tables(raw: dict[str, Any], name: str) -> Tables:
     from pydantic import ValidationError
 
-    problems = list(find_unfit_values(raw))
-    shaped, unknown = _shape(raw)
+    problems = list(find_invalid_values(raw))
+    shaped, unknown = _normalize_tables(raw)
     problems += unknown
     try:
         tables = _adapter().validate_json(json.dumps(shaped))  # JSON: a list may be a tuple
     except ValidationError as error:
         problems += describe_errors(error.errors())
-        refuse(name, [name_as_written(problem, raw.get("limits")) for problem in problems])
+        raise_problems(name, [name_as_written(problem, raw.get("limits")) for problem in problems])
         raise
     problems += find_broken_rules(tables)
-    refuse(name, [name_as_written(problem, raw.get("limits")) for problem in problems])
+    raise_problems(name, [name_as_written(problem, raw.get("limits")) for problem in problems])
     return tables
 
 
@@ -140,37 +140,37 @@ def _adapter() -> TypeAdapter[Tables]:
     return TypeAdapter(Tables)
 
 
-def find_unfit_values(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[str]:
+def find_invalid_values(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[str]:
     """Texts with signs that cannot be printed, and numbers that are not finite, wherever they stand."""
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from _describe_sign(key, (*path, key), "a key", is_long=False)
-            yield from find_unfit_values(item, (*path, key))
+            yield from _describe_character(key, (*path, key), "a key", is_long=False)
+            yield from find_invalid_values(item, (*path, key))
     elif isinstance(value, list):
         for item in value:
-            yield from find_unfit_values(item, path)
+            yield from find_invalid_values(item, path)
     elif isinstance(value, str):
         is_long = any(path[:depth] in _LONG for depth in (1, 2, 3))
-        yield from _describe_sign(value, path, "text", is_long=is_long)
+        yield from _describe_character(value, path, "text", is_long=is_long)
     elif isinstance(value, float) and not math.isfinite(value):
         yield f"`{join_key(path)}` must be a finite number; got {value}."
 
 
-def _describe_sign(text: str, path: tuple[str | int, ...], kind: str, *, is_long: bool) -> Iterator[str]:
+def _describe_character(text: str, path: tuple[str | int, ...], kind: str, *, is_long: bool) -> Iterator[str]:
     """The first sign that a line, or a text of several lines, cannot have."""
-    sign = next((s for s in text if _is_unfit(s) and not (is_long and s in "\n\t")), "")
+    sign = next((s for s in text if _is_invalid(s) and not (is_long and s in "\n\t")), "")
     if sign:
         got = "a line break" if sign == "\n" else f"U+{ord(sign):04X}"
         yield f"`{join_key(path)}` must be {kind} without control characters; got {got}."
 
 
-def _is_unfit(sign: str) -> bool:
+def _is_invalid(sign: str) -> bool:
     """Control characters, breaks of lines, changes of direction, and what no character will ever be."""
     is_none = ord(sign) & 0xFFFE == 0xFFFE or 0xFDD0 <= ord(sign) <= 0xFDEF
     return is_none or sign in _BIDIRECTIONAL or unicodedata.category(sign) in ("Cc", "Zl", "Zp")
 
 
-def _shape(raw: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _normalize_tables(raw: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The tables as the records have them: a bare name is a person, a bare number a limit or a label."""
     shaped, unknown = dict(raw), []
     people, limits, evaluation = raw.get("people"), raw.get("limits"), raw.get("evaluation")
@@ -185,14 +185,16 @@ def _shape(raw: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
             for short, name in SHORTHANDS.items()
             if short in limits and name in limits
         ]
-        shaped["limits"] = _shape_limits({SHORTHANDS.get(key, key): limits[key] for key in map(str, limits)})
+        shaped["limits"] = _normalize_limits(
+            {SHORTHANDS.get(key, key): limits[key] for key in map(str, limits)}
+        )
     if isinstance(evaluation, dict):
-        unknown += _find_unfit_models(evaluation)
-        shaped["evaluation"] = _shape_evaluation(evaluation)
+        unknown += _find_invalid_models(evaluation)
+        shaped["evaluation"] = _normalize_evaluation(evaluation)
     return shaped, unknown
 
 
-def _find_unfit_models(evaluation: dict[str, Any]) -> Iterator[str]:
+def _find_invalid_models(evaluation: dict[str, Any]) -> Iterator[str]:
     """Models that a list names more than once, and models of a table that have no columns."""
     forecasts = evaluation.get("forecasts")
     if isinstance(forecasts, list):
@@ -206,7 +208,7 @@ def _find_unfit_models(evaluation: dict[str, Any]) -> Iterator[str]:
                 yield f"`{key}` must name a column for each class; got an empty list."
 
 
-def _shape_evaluation(evaluation: dict[str, Any]) -> dict[str, Any]:
+def _normalize_evaluation(evaluation: dict[str, Any]) -> dict[str, Any]:
     """Whole numbers are labels; models of a list have columns that go by their names."""
     shaped = dict(evaluation)
     classes, forecasts = evaluation.get("classes"), evaluation.get("forecasts")
@@ -219,7 +221,7 @@ def _shape_evaluation(evaluation: dict[str, Any]) -> dict[str, Any]:
     return shaped
 
 
-def _shape_limits(limits: dict[str, Any]) -> dict[str, Any]:
+def _normalize_limits(limits: dict[str, Any]) -> dict[str, Any]:
     one_sided, two_sided = {}, {}
     for name in MEASURES.keys() & limits.keys():
         value, measure = limits[name], MEASURES[name]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from scorereport.reliability.blocks import Blocks
 
 
-class Fitted(Protocol):
+class IsotonicFit(Protocol):
     """A fit with its distinct forecasts, or with as many of them as a curve is asked about."""
 
     @property

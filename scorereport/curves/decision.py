@@ -14,7 +14,7 @@ from scorereport.errors import UsageError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport.curves.curves_fitted import Fitted
+    from scorereport.curves.curves_fitted import IsotonicFit
 
 #: Between forecasts net benefit is smooth but not straight; these points carry it there.
 _SMOOTHING = np.linspace(0, 1, 101)
@@ -73,7 +73,7 @@ class DecisionCurve:
 
 
 def decision_curve(
-    fit: Fitted, *, lower: float = 0.0, upper: float = 0.99, thresholds: ArrayLike | None = None
+    fit: IsotonicFit, *, lower: float = 0.0, upper: float = 0.99, thresholds: ArrayLike | None = None
 ) -> DecisionCurve:
     """Net benefit at the thresholds given, or at every forecast and percent between `lower` and `upper`."""
     fit.require_events("A decision curve")
@@ -96,7 +96,7 @@ def decision_curve(
 
 
 def _net_benefit(
-    fit: Fitted, t: FloatArray, odds: FloatArray, *, side: Literal["left", "right"]
+    fit: IsotonicFit, t: FloatArray, odds: FloatArray, *, side: Literal["left", "right"]
 ) -> FloatArray:
     table = fit.distinct
     first = np.searchsorted(table.x_min, t, side=side)

@@ -10,7 +10,7 @@ import numpy as np
 from scorereport._utils.arrays import CountArray, FloatArray, read_only
 
 if TYPE_CHECKING:
-    from scorereport.curves.curves_fitted import Fitted
+    from scorereport.curves.curves_fitted import IsotonicFit
     from scorereport.reliability.blocks import Blocks
 
 _FEWEST_BINS = 5
@@ -39,13 +39,13 @@ class Histogram:
     rule: str
 
 
-def reliability_curve(fit: Fitted) -> ReliabilityCurve:
+def reliability_curve(fit: IsotonicFit) -> ReliabilityCurve:
     """List the corners of the CORP reliability diagram."""
     forecast, cep = fit.corners
     return ReliabilityCurve(forecast=read_only(forecast), cep=read_only(cep), forecast_type=fit.forecast_type)
 
 
-def forecast_histogram(fit: Fitted) -> Histogram:
+def forecast_histogram(fit: IsotonicFit) -> Histogram:
     """Count the forecasts: one bar per value if discrete, else in bins by Freedman and Diaconis.
 
     Bins of width 2 IQR n^(-1/3), but not below 1/400, between the smallest and the largest forecast;

@@ -17,7 +17,7 @@ from scorereport._utils.checks import check_probability
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from scorereport.curves.curves_fitted import Fitted
+    from scorereport.curves.curves_fitted import IsotonicFit
 
 _NO_KINKS: FloatArray = np.empty(0)
 
@@ -72,7 +72,7 @@ class MurphyCurves:
     uncertainty: MurphyCurve
 
 
-def murphy_curves(fit: Fitted, *, theta: FloatArray | None = None) -> MurphyCurves:
+def murphy_curves(fit: IsotonicFit, *, theta: FloatArray | None = None) -> MurphyCurves:
     """Decompose the mean elementary score at every θ: knots at all forecasts, fits and the mean outcome.
 
     Only some knots may be asked for; between others the curves then are not what the lines show.
@@ -100,7 +100,7 @@ def murphy_curves(fit: Fitted, *, theta: FloatArray | None = None) -> MurphyCurv
     )
 
 
-def regret_curve(fit: Fitted, *, theta: FloatArray | None = None) -> RegretCurve:
+def regret_curve(fit: IsotonicFit, *, theta: FloatArray | None = None) -> RegretCurve:
     """Mean regret at every cost: half the elementary score, knots at all forecasts or at those asked for."""
     fit.require_events("A regret curve")
     knots = theta if theta is not None else all_knots(fit)
@@ -108,12 +108,12 @@ def regret_curve(fit: Fitted, *, theta: FloatArray | None = None) -> RegretCurve
     return RegretCurve(theta=read_only(knots), left=read_only(left / 2), right=read_only(right / 2))
 
 
-def kinks_of(fit: Fitted) -> FloatArray:
+def kinks_of(fit: IsotonicFit) -> FloatArray:
     """Where the components of the Murphy curve have kinks beside forecasts: fits and the mean outcome."""
     return np.append(fit.blocks.mean, fit.prevalence)
 
 
-def all_knots(fit: Fitted, kinks: FloatArray = _NO_KINKS) -> FloatArray:
+def all_knots(fit: IsotonicFit, kinks: FloatArray = _NO_KINKS) -> FloatArray:
     """Every knot of a curve: 0 and 1, the forecasts, and any kinks."""
     return np.unique(np.concatenate([[0.0, 1.0], fit.distinct.x_min, kinks]))
 

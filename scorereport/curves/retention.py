@@ -86,7 +86,7 @@ def retention_curve(
     """
     y, p, weight = check_classes(y_true, y_prob, sample_weight)
     measure = resolve_metric(metric, p.shape[1], cost)
-    queue = make_queue(y, p, score, weight=weight, fraction=check_fractions(fractions))
+    queue = order_for_retention(y, p, score, weight=weight, fraction=check_fractions(fractions))
     cut = queue.cut(queue.row_weight)
     return RetentionCurve(
         fraction=read_only(queue.fraction.copy()),
@@ -98,7 +98,7 @@ def retention_curve(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Queue:
+class RetentionOrder:
     """Cases in the order in which they stay, those that score best first.
 
     The order is that of the scores; weights, such as those of a resample, only tell where it is cut.
@@ -118,7 +118,7 @@ class Queue:
         """The place of each case in the confusion table, row after row."""
         return self.y * self.n_classes + self.label
 
-    def cut(self, row_weight: FloatArray) -> Cut:
+    def cut(self, row_weight: FloatArray) -> RetentionCut:
         """Find where each fraction cuts if the rows, in their own order, weigh this much."""
         weight = row_weight[self.order]
         reach = np.cumsum(weight)
@@ -128,14 +128,14 @@ class Queue:
         last = np.where((last > 0) & are_equal(reach[last - 1], retained), last - 1, last)
         before = np.where(last > 0, reach[last - 1], 0.0)
         part = np.where(are_equal(reach[last], retained), weight[last], retained - before)
-        return Cut(queue=self, weight=weight, retained=retained, last=last, part=part)
+        return RetentionCut(queue=self, weight=weight, retained=retained, last=last, part=part)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Cut:
+class RetentionCut:
     """For each fraction the weight retained, the last case that stays and how much of it."""
 
-    queue: Queue
+    queue: RetentionOrder
     weight: FloatArray
     retained: FloatArray
     last: NDArray[np.intp]
@@ -162,21 +162,21 @@ class Cut:
             yield self.queue.y[stays], self.queue.label[stays], weight[stays]
 
 
-def make_queue(
+def order_for_retention(
     y: IntArray,
     p: FloatArray,
     score: ClassScore,
     *,
     weight: FloatArray | None,
     fraction: FloatArray,
-) -> Queue:
+) -> RetentionOrder:
     """Order the cases by their score."""
     label, per_case = p.argmax(axis=1), _score_cases(score, y, p)
     if np.isnan(per_case).any():
         refuse_rows(per_case, np.isnan(per_case), "`score` must give every case a number")
     row_weight = np.ones(len(y)) if weight is None else weight
     order = np.lexsort((row_weight, label, y, rank_ties(per_case)))
-    queue = Queue(
+    queue = RetentionOrder(
         order=order,
         y=y[order],
         label=label[order],
@@ -203,7 +203,7 @@ def check_fractions(fractions: ArrayLike) -> FloatArray:
 
 def resolve_metric(
     metric: LabelMetric, n_classes: int, cost: ArrayLike | None = None
-) -> Callable[[Cut], FloatArray]:
+) -> Callable[[RetentionCut], FloatArray]:
     """The function that tells the metric at each fraction of a cut."""
     if cost is not None and metric != "expected_cost":
         raise UsageError(f'`cost` goes with `metric="expected_cost"`; got {name_choice(metric)!r}.')
@@ -219,7 +219,7 @@ def name_choice(choice: object) -> str:
     return choice if isinstance(choice, str) else getattr(choice, "__name__", "callable")
 
 
-def _call(metric: Callable[..., float], cut: Cut) -> FloatArray:
+def _call(metric: Callable[..., float], cut: RetentionCut) -> FloatArray:
     """One call for each fraction; without weights of their own, cases drawn twice come twice."""
     if cut.queue.weighted:
         return np.array([float(metric(y, label, sample_weight=w)) for y, label, w in cut.labels()])

@@ -11,7 +11,7 @@ from scorereport._utils.arrays import FloatArray, read_only
 from scorereport.scores.ranking import area_under_roc
 
 if TYPE_CHECKING:
-    from scorereport.curves.curves_fitted import Fitted
+    from scorereport.curves.curves_fitted import IsotonicFit
     from scorereport.reliability.blocks import Blocks
 
 
@@ -28,17 +28,17 @@ class RocCurve:
     auc: float
 
 
-def roc_curve(fit: Fitted) -> RocCurve:
+def roc_curve(fit: IsotonicFit) -> RocCurve:
     """The ROC curve at every distinct forecast, from (0, 0) at threshold infinity to (1, 1)."""
     return _roc(fit, fit.distinct)
 
 
-def roc_hull(fit: Fitted) -> RocCurve:
+def roc_hull(fit: IsotonicFit) -> RocCurve:
     """The concave hull of the ROC curve: its corners are those of the isotonic fit."""
     return _roc(fit, fit.blocks)
 
 
-def _roc(fit: Fitted, blocks: Blocks) -> RocCurve:
+def _roc(fit: IsotonicFit, blocks: Blocks) -> RocCurve:
     fit.require_events("An ROC curve")
     events, non_events = blocks.events.astype(np.float64), (blocks.n - blocks.events).astype(np.float64)
     auc = area_under_roc(events, non_events)  # first, as it takes room

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.curves.curves_fitted import Fitted
+    from scorereport.curves.curves_fitted import IsotonicFit
     from scorereport.curves.roc import RocCurve
     from scorereport.reliability.blocks import Blocks
 
 
-def choose_knots(fit: Fitted, points: int, kinks: FloatArray | None = None) -> FloatArray:
+def choose_knots(fit: IsotonicFit, points: int, kinks: FloatArray | None = None) -> FloatArray:
     """All knots of a Murphy or regret curve if there are few, else even ones and those of the largest jumps.
 
     Kinks of the components of a Murphy curve, which are few, are knots in any case.

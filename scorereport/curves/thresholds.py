@@ -12,7 +12,7 @@ from scorereport._utils.checks import check_probability
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport.curves.curves_fitted import Fitted
+    from scorereport.curves.curves_fitted import IsotonicFit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class ThresholdResult:
         return next((found for found in self.intervals if found.measure == measure), None)
 
 
-def threshold_table(fit: Fitted, *, thresholds: ArrayLike) -> tuple[ThresholdResult, ...]:
+def threshold_table(fit: IsotonicFit, *, thresholds: ArrayLike) -> tuple[ThresholdResult, ...]:
     """Decisions at each threshold, in the order given; with weights, shares are of their sum.
 
     >>> from scorereport import corp

@@ -1,1 +1,1 @@
-"""Tables from files, folders, databases and frames: what they are, and their columns with raw values."""
+"""Tables become checked predictions: files, folders, databases and frames, their columns and roles."""

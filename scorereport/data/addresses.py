@@ -6,47 +6,47 @@ import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from scorereport._utils.redaction import Redactor, expand, expand_address, find_literal_secret
+from scorereport._utils.redaction import Redactor, expand_address, expand_variables, find_literal_secret
 from scorereport.errors import ScoreReportError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: What begins like an address, or comes from the environment as a whole.
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|\$\{")
-_KEY = "FILE"
+_COMMAND_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|\$\{")
+_ARGUMENT = "FILE"
 
 
-def is_address(text: str) -> bool:
+def is_command_address(text: str) -> bool:
     """Whether a text is the address of a database rather than a path.
 
     >>> is_address("postgresql://me@host/loans"), is_address("scores/2026-10.parquet")
     (True, False)
     """
-    return _ADDRESS.match(text) is not None
+    return _COMMAND_ADDRESS.match(text) is not None
 
 
 @contextmanager
-def opened(text: str) -> Iterator[str]:
+def open_command_source(text: str) -> Iterator[str]:
     """A source for the block: a path as it is, an address with its variables put in.
 
     What goes wrong in the block is told without the values of these variables.
     """
-    if not is_address(text):
+    if not is_command_address(text):
         yield text
         return
     if find_literal_secret(text):
         raise UsageError(
-            f"`{_KEY}` must not hold a password, because reports carry the command that made them: write "
+            f"`{_ARGUMENT}` must not hold a password, because reports carry the command that made them: write "
             "${NAME} in its place, in single quotes, and set the environment variable NAME."
         )
-    secrets = expand(text, key=_KEY)[1]
-    with _hiding(Redactor(secrets)):
-        yield expand_address(text, key=_KEY)
+    secrets = expand_variables(text, key=_ARGUMENT)[1]
+    with _redacted_errors(Redactor(secrets)):
+        yield expand_address(text, key=_ARGUMENT)
 
 
 @contextmanager
-def _hiding(redactor: Redactor) -> Iterator[None]:
+def _redacted_errors(redactor: Redactor) -> Iterator[None]:
     try:
         yield
     except ScoreReportError as error:

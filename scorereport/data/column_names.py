@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from scorereport._utils.suggestions import find_meant
+from scorereport._utils.suggestions import suggest_name
 from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -35,5 +35,5 @@ def _name_some(columns: Sequence[str]) -> str:
 
 
 def _hint(name: str, columns: Sequence[str]) -> str:
-    meant = find_meant(name, [str(column) for column in columns])
+    meant = suggest_name(name, [str(column) for column in columns])
     return f" Did you mean `{meant}`?" if meant else ""

@@ -1,4 +1,4 @@
-"""Columns of a table as clean arrays: bad values are refused by row, missing ones become NaN, None or NaT."""
+"""Columns of a table as clean arrays: bad values are reported by row, missing ones become NaN or None."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV files: their header, and their rows at once or in lots; none is lost to a stray quote."""
+"""CSV files: their header, and their rows at once or in batches; stray quotes are reported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from itertools import count, takewhile
 from typing import IO, TYPE_CHECKING
 
 from scorereport.data.column_names import check_columns
-from scorereport.data.file_kinds import unreadable
+from scorereport.data.file_kinds import unreadable_file
 from scorereport.data.size_limits import LONGEST_LINE, check_memory, check_unpacked
 from scorereport.errors import DataError
 
@@ -30,7 +30,7 @@ def read_csv(path: Path, numbers: Sequence[str], labels: Sequence[str]) -> pd.Da
     """Columns of a file, parsed by pyarrow: numbers to the last bit, rows of the wrong length refused."""
     import pyarrow as pa
 
-    with _parsing(path):
+    with _explain_csv_errors(path):
         header, separator = _csv_header(path)
         check_columns([*numbers, *labels], header, path.name)
         lines = _survey_lines(path, separator)
@@ -76,7 +76,7 @@ def stream_csv(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     from pyarrow import csv as pa_csv
 
     rows = 0
-    with _parsing(path):
+    with _explain_csv_errors(path):
         header, separator = _csv_header(path)
         check_columns(columns, header, path.name)
         lines = _survey_lines(path, separator)
@@ -98,7 +98,7 @@ def stream_csv(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
 
 def read_header(path: Path) -> list[str]:
     """Names of the columns of a CSV file."""
-    with _parsing(path):
+    with _explain_csv_errors(path):
         return _csv_header(path)[0]
 
 
@@ -129,7 +129,7 @@ def _unique(header: list[str]) -> list[str]:
 
 
 @contextmanager
-def _parsing(path: Path) -> Iterator[None]:
+def _explain_csv_errors(path: Path) -> Iterator[None]:
     """Tell in one sentence why a file is no CSV."""
     import pyarrow as pa
 
@@ -140,7 +140,7 @@ def _parsing(path: Path) -> Iterator[None]:
             raise DataError(f"{path.name} is not UTF-8 text.") from error
         if isinstance(error, pa.ArrowInvalid) and (line := _find_open(path)):
             raise _describe_open(path, line) from error
-        raise unreadable(path, "CSV", error) from error
+        raise unreadable_file(path, "CSV", error) from error
 
 
 def _survey_lines(path: Path, separator: str) -> int:
@@ -164,7 +164,7 @@ def _check_lines(path: Path, at_most: int, rows: int) -> None:
     """As many rows as lines, else a stray quote would swallow rows unseen."""
     if at_most <= rows + 1:
         return
-    with _parsing(path), _open_binary(path) as file:
+    with _explain_csv_errors(path), _open_binary(path) as file:
         lines = sum(1 for line in file if not line.isspace())
     if rows < lines - 1:
         if line := _find_open(path):

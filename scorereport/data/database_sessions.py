@@ -1,4 +1,4 @@
-"""Sessions of databases that can read what was named and do nothing else, whatever a query or a view asks.
+"""Read-only sessions of databases: they can read the tables named and do nothing else.
 
 Every connection to a source, and every one of DuckDB, is opened here. The database itself is made to refuse:
 no text is searched for what it may do.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
 
 #: Seconds that a server has to answer, and a locked SQLite file to become free.
-PATIENCE = 15
+TIMEOUT_SECONDS = 15
 #: Why a role of PostgreSQL is refused, as the end of a sentence.
 ROLE_REFUSED = (
     "its role is a superuser or may use files and programs of the server, which a session that only reads "
@@ -85,7 +85,7 @@ def connect_duckdb(
     return connection
 
 
-def create_reader(url: URL, patience: float = PATIENCE) -> Engine:
+def create_reader(url: URL, patience: float = TIMEOUT_SECONDS) -> Engine:
     """An engine whose sessions read; of SQLite and PostgreSQL they cannot write.
 
     Sessions of other databases are ordinary ones, of which nothing is ever committed. A file of SQLite must

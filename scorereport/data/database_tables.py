@@ -1,4 +1,4 @@
-"""Tables that lie in several files or in a database: which columns they have, and their rows in lots."""
+"""Tables in several files or in a database: their columns, and their rows in batches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
 
 #: Rows that are in memory at a time where a table is streamed.
-LOT = 1 << 16
+BATCH_ROWS = 1 << 16
 _WILD = re.compile(r"[*?\[]")
 _OUTSIDE = "it asks for files, the network or extensions outside of the source, which are closed to it."
 
@@ -38,7 +38,7 @@ def quote_text(text: str) -> str:
 
 def scan_parquet(files: Sequence[Path], *, hive: bool = False) -> str:
     """SQL that scans Parquet files one after the other; if `hive`, folders like `region=01` make columns."""
-    names = ", ".join(quote_text(_literally(file)) for file in files)
+    names = ", ".join(quote_text(_escape_pattern(file)) for file in files)
     by_name = "true" if len(files) > 1 else "false"
     return (
         f"read_parquet([{names}], union_by_name={by_name}, hive_partitioning={str(hive).lower()}, "
@@ -46,7 +46,7 @@ def scan_parquet(files: Sequence[Path], *, hive: bool = False) -> str:
     )
 
 
-def _literally(file: Path) -> str:
+def _escape_pattern(file: Path) -> str:
     """A path in which DuckDB finds no pattern, so that it cannot read other files that match."""
     name = file.as_posix()
     if _WILD.search(name) and "\\" in name:  # to DuckDB this ends a folder's name
@@ -56,7 +56,7 @@ def _literally(file: Path) -> str:
 
 def scannable(files: Sequence[Path]) -> list[str]:
     """The names by which `scan_parquet` and DuckDB itself refer to files, for `connect_duckdb`."""
-    return sorted({name for file in files for name in (file.as_posix(), _literally(file))})
+    return sorted({name for file in files for name in (file.as_posix(), _escape_pattern(file))})
 
 
 def columns_of(connection: DuckDBPyConnection, relation: str) -> dict[str, str]:
@@ -66,7 +66,7 @@ def columns_of(connection: DuckDBPyConnection, relation: str) -> dict[str, str]:
 
 
 @contextmanager
-def reading(name: str, what: str) -> Iterator[None]:
+def explain_read_errors(name: str, what: str) -> Iterator[None]:
     """Tell in one sentence what DuckDB could not read."""
     import duckdb
 
@@ -102,10 +102,10 @@ def open_duckdb_table(
     path: Path, table: str, name: str, settings: Mapping[str, str | int] | None = None
 ) -> Iterator[tuple[DuckDBPyConnection, str]]:
     """A connection to a DuckDB file that cannot change it, and the table as SQL names it."""
-    with reading(name, "a DuckDB database"):
+    with explain_read_errors(name, "a DuckDB database"):
         connection = connect_duckdb(path, read_only=True, settings=settings)
     try:
-        with reading(name, "a table"):
+        with explain_read_errors(name, "a table"):
             relation = _find_duckdb_table(connection, table, path.name)
         yield connection, relation
     finally:
@@ -129,13 +129,13 @@ def _find_duckdb_table(connection: DuckDBPyConnection, table: str, where: str) -
 
 def read_duckdb_table(path: Path, table: str, name: str, columns: Sequence[str]) -> pd.DataFrame:
     """Columns of a table of a DuckDB file as a frame."""
-    with open_duckdb_table(path, table, name) as (connection, relation), reading(name, "a table"):
+    with open_duckdb_table(path, table, name) as (connection, relation), explain_read_errors(name, "a table"):
         return _select(connection, relation, columns).to_pandas()
 
 
 def count_duckdb_rows(path: Path, table: str, name: str) -> int:
     """How many rows a table of a DuckDB file has."""
-    with open_duckdb_table(path, table, name) as (connection, relation), reading(name, "a table"):
+    with open_duckdb_table(path, table, name) as (connection, relation), explain_read_errors(name, "a table"):
         found = connection.execute(f"SELECT count(*) FROM {relation}").fetchone()
     return int(found[0]) if found else 0
 
@@ -218,7 +218,7 @@ def sql_columns(engine: Engine, table: str, where: str) -> list[str]:
 
 
 def stream_sql(
-    engine: Engine, table: str, columns: Sequence[str], rows: int = LOT
+    engine: Engine, table: str, columns: Sequence[str], rows: int = BATCH_ROWS
 ) -> Iterator[dict[str, list[Any]]]:
     """The rows of a table in lots, by a cursor on the server: nothing else is in memory."""
     from sqlalchemy import select

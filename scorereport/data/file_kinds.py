@@ -9,9 +9,9 @@ from scorereport.errors import DataError, UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    Kind = Literal["CSV", "Parquet"]
+    TableKind = Literal["CSV", "Parquet"]
 
-_ENDINGS: dict[str, Kind] = {".csv": "CSV", ".csv.gz": "CSV", ".parquet": "Parquet"}
+_ENDINGS: dict[str, TableKind] = {".csv": "CSV", ".csv.gz": "CSV", ".parquet": "Parquet"}
 #: How files of other kinds begin, so that a wrong ending can be told by name.
 _GZIP = b"\x1f\x8b"
 _SIGNATURES = {
@@ -23,7 +23,7 @@ _SIGNATURES = {
 }
 
 
-def check_file(path: Path) -> Kind:
+def check_table_file(path: Path) -> TableKind:
     """The kind of a file that exists, holds something, and is what its ending says."""
     if not path.is_file():
         raise UsageError(f"{path} is not a file.")
@@ -35,7 +35,7 @@ def check_file(path: Path) -> Kind:
     return kind
 
 
-def _kind_by_ending(path: Path) -> Kind:
+def _kind_by_ending(path: Path) -> TableKind:
     kind = next((kind for ending, kind in _ENDINGS.items() if path.name.lower().endswith(ending)), None)
     if kind is None:
         raise UsageError(f"{path.name} must end in {', '.join(_ENDINGS)}.")
@@ -51,7 +51,7 @@ def _kind_by_content(path: Path) -> str:
     return known or ("binary data" if b"\0" in head else "CSV")
 
 
-def unreadable(path: Path, kind: Kind, error: Exception) -> DataError:
+def unreadable_file(path: Path, kind: TableKind, error: Exception) -> DataError:
     """The refusal of a file that only looked like its kind, with what its reader says first."""
     told = str(error).splitlines()[0].removeprefix("CSV parse error: ").rstrip(".")
     return DataError(f"{path.name} cannot be read as {kind}: {told}.")

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorereport.data.sources import locate
+from scorereport.data.sources import locate_source
 
 if TYPE_CHECKING:
     from threading import Event
@@ -26,7 +26,7 @@ def hash_file(source: Any, table: str | None = None, *, is_over: Event | None = 
         return ""
     if Path(source).is_file():
         return _hash(Path(source), is_over)
-    place = locate(source, table)
+    place = locate_source(source, table)
     lines = (f"{_hash(file, is_over)}  {file.relative_to(place.folder).as_posix()}\n" for file in place.files)
     return hashlib.sha256("".join(lines).encode()).hexdigest() if place.files else ""
 

@@ -1,4 +1,4 @@
-"""Parquet files: columns of one of them, or of all that lie below a folder or match a pattern."""
+"""Parquet files: columns of one file, or of all files in a folder or matching a pattern."""
 
 from __future__ import annotations
 
@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING
 
 from scorereport.data.column_names import check_columns
 from scorereport.data.database_sessions import connect_duckdb
-from scorereport.data.database_tables import columns_of, read_relation, reading, scan_parquet, scannable
-from scorereport.data.file_kinds import unreadable
+from scorereport.data.database_tables import (
+    columns_of,
+    explain_read_errors,
+    read_relation,
+    scan_parquet,
+    scannable,
+)
+from scorereport.data.file_kinds import unreadable_file
 from scorereport.data.size_limits import check_memory, check_parquet_size, check_relation, check_texts
 from scorereport.errors import DataError
 
@@ -19,14 +25,14 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow.parquet as pq
 
-    from scorereport.data.sources import Place
+    from scorereport.data.sources import SourceLocation
 
 
 def read_parquet(path: Path, columns: list[str]) -> pd.DataFrame:
     """Columns of a file as a frame."""
     import pyarrow.parquet as pq
 
-    with parsing(path):
+    with explain_parquet_errors(path):
         check_columns(columns, pq.read_schema(path).names, path.name)
         rows = check_footers([path], columns, path.name)
         check_memory(path.name, rows, len(columns), check_parquet_texts(path, columns))
@@ -34,14 +40,14 @@ def read_parquet(path: Path, columns: list[str]) -> pd.DataFrame:
 
 
 @contextmanager
-def parsing(path: Path) -> Iterator[None]:
+def explain_parquet_errors(path: Path) -> Iterator[None]:
     """Refuse in one sentence what pyarrow cannot read as Parquet."""
     import pyarrow as pa
 
     try:
         yield
     except (pa.ArrowInvalid, OSError) as error:
-        raise unreadable(path, "Parquet", error) from error
+        raise unreadable_file(path, "Parquet", error) from error
 
 
 def check_footers(files: Sequence[Path], columns: Sequence[str], name: str) -> int:
@@ -50,7 +56,7 @@ def check_footers(files: Sequence[Path], columns: Sequence[str], name: str) -> i
 
     rows = packed = uncompressed = 0
     for path in files:
-        with parsing(path):
+        with explain_parquet_errors(path):
             footer = pq.read_metadata(path)
         groups = [footer.row_group(place) for place in range(footer.num_row_groups)]
         if any(group.num_rows < 0 for group in groups) or sum(g.num_rows for g in groups) != footer.num_rows:
@@ -75,30 +81,33 @@ def check_parquet_texts(path: Path, columns: Sequence[str]) -> int:
     """
     import pyarrow.parquet as pq
 
-    with parsing(path):
+    with explain_parquet_errors(path):
         names = pq.read_schema(path).names
     places = {name: f"c{names.index(name)}" for name in columns}
     relation = f"{scan_parquet([path])} AS file({', '.join(f'c{place}' for place in range(len(names)))})"
-    with reading(path.name, "Parquet"), connect_duckdb(files=scannable([path])) as connection:
+    with explain_read_errors(path.name, "Parquet"), connect_duckdb(files=scannable([path])) as connection:
         types = columns_of(connection, relation)
         kinds = {name: types[place] for name, place in places.items()}
         return check_texts(lambda sql: connection.execute(sql).fetchall(), relation, places, kinds)
 
 
-def read_parquet_files(place: Place, columns: Sequence[str]) -> pd.DataFrame:
+def read_parquet_files(place: SourceLocation, columns: Sequence[str]) -> pd.DataFrame:
     """Columns of several files as one frame."""
     check_parquet_files(place, columns)
     rows = check_footers(place.files, columns, place.name)
-    with reading(place.name, "Parquet"):
+    with explain_read_errors(place.name, "Parquet"):
         with connect_duckdb(files=scannable(place.files)) as connection:
             text_bytes = check_relation(connection, place.scan, columns)
         check_memory(place.name, rows, len(columns), text_bytes)
         return read_relation(place.scan, place.files, columns)
 
 
-def check_parquet_files(place: Place, columns: Sequence[str]) -> dict[str, str]:
+def check_parquet_files(place: SourceLocation, columns: Sequence[str]) -> dict[str, str]:
     """The columns of a folder of Parquet files with their types, as DuckDB names them."""
-    with reading(place.name, "Parquet"), connect_duckdb(files=scannable(place.files)) as connection:
+    with (
+        explain_read_errors(place.name, "Parquet"),
+        connect_duckdb(files=scannable(place.files)) as connection,
+    ):
         there = columns_of(connection, place.scan)
     check_columns(columns, list(there), place.name)
     return there

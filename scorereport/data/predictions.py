@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scorereport._utils.arrays import FloatArray, IntArray, fix
+from scorereport._utils.arrays import FloatArray, IntArray, set_read_only
 from scorereport._utils.checks import check_same_length, check_weight
 from scorereport.data.columns import label_text
 from scorereport.errors import DataError
@@ -143,4 +143,4 @@ def _dates(values: Any, name: str) -> NDArray[np.datetime64]:
 
 def _own(array: NDArray[Any]) -> NDArray[Any]:
     """A copy that nobody else can change."""
-    return fix(array.copy())
+    return set_read_only(array.copy())

@@ -16,7 +16,7 @@ from scorereport._utils.checks import (
     refuse_fractions,
     refuse_rows,
 )
-from scorereport._utils.memory import give_back_memory
+from scorereport._utils.memory import release_memory
 from scorereport.data.columns import (
     bounded_numbers,
     class_indices,
@@ -32,10 +32,10 @@ from scorereport.data.roles import Roles, check_forecasts, check_kind, columns_o
 from scorereport.data.scorereport_predictions import (
     ClassPredictions,
     Predictions,
-    Rescaled,
+    RescaledRows,
     check_class_names,
 )
-from scorereport.data.sources import describe
+from scorereport.data.sources import describe_source
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def read_predictions(  # noqa: PLR0913  # each part that a column may play has i
     if row_flow.dropped:
         columns = {name: values[rows] for name, values in columns.items()}
     shared = _collect(columns, roles, rows, row_flow)
-    shared |= {"source": describe(source, table), "file_sha256": hash_file(source, table)}
+    shared |= {"source": describe_source(source, table), "file_sha256": hash_file(source, table)}
     shared |= {"weight_kind": weight_kind}
     if labels is None:
         forecast = {name: columns[name] for name in columns_of}
@@ -137,7 +137,7 @@ def _read_clean(
     raw = read_columns(source, roles.numbers, roles.labels, table)
     columns = _clean(raw, roles, classes, positive=positive, normalize=normalize)
     del raw
-    give_back_memory()
+    release_memory()
     return columns
 
 
@@ -189,7 +189,7 @@ def _make_tables(
     rows: IntArray,
     *,
     normalize: bool,
-) -> tuple[dict[str, FloatArray], tuple[Rescaled, ...]]:
+) -> tuple[dict[str, FloatArray], tuple[RescaledRows, ...]]:
     """A row of K probabilities per case for each model, rescaled if asked for."""
     tables = {
         model: np.column_stack([columns[name] for name in names]) for model, names in columns_of.items()
@@ -205,7 +205,7 @@ def _make_tables(
             _refuse_at(rows, total, total == 0, f"The probabilities of {model} must not all be 0")
         tables[model] = table / total[:, None]
         furthest = float(total[np.abs(total - 1).argmax()])
-        rescaled.append(Rescaled(model=model, rows=int(is_off.sum()), furthest_sum=furthest))
+        rescaled.append(RescaledRows(model=model, rows=int(is_off.sum()), furthest_sum=furthest))
     return tables, tuple(rescaled)
 
 

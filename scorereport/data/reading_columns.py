@@ -8,16 +8,16 @@ from scorereport.data.column_names import check_columns
 from scorereport.data.csv_files import read_csv
 from scorereport.data.database_tables import (
     columns_of,
+    explain_read_errors,
     open_duckdb_table,
     open_sql,
     read_duckdb_table,
     read_sql_table,
-    reading,
     sql_columns,
 )
 from scorereport.data.parquet_files import read_parquet, read_parquet_files
 from scorereport.data.size_limits import check_memory, check_relation
-from scorereport.data.sources import locate
+from scorereport.data.sources import locate_source
 from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from scorereport.data.sources import Place
+    from scorereport.data.sources import SourceLocation
 
 
 def read_columns(
@@ -33,7 +33,7 @@ def read_columns(
 ) -> pd.DataFrame:
     """Read the named columns of a frame, file, folder or table; in CSV files labels stay text."""
     columns = [*numbers, *labels]
-    place = locate(source, table)
+    place = locate_source(source, table)
     if place.kind == "CSV":
         frame = read_csv(place.files[0], numbers, labels)
     elif place.kind == "Parquet":
@@ -50,7 +50,7 @@ def read_columns(
     return frame[columns].reset_index(drop=True)
 
 
-def _read_table(source: Any, table: str, place: Place, columns: list[str]) -> pd.DataFrame:
+def _read_table(source: Any, table: str, place: SourceLocation, columns: list[str]) -> pd.DataFrame:
     """Columns of a table of a database."""
     if place.kind == "sql":
         with open_sql(str(source)) as engine:
@@ -58,10 +58,10 @@ def _read_table(source: Any, table: str, place: Place, columns: list[str]) -> pd
             return read_sql_table(engine, table, columns)
     path = place.files[0]
     with open_duckdb_table(path, table, place.name) as (connection, relation):
-        with reading(place.name, "a table"):
+        with explain_read_errors(place.name, "a table"):
             there = list(columns_of(connection, relation))
         check_columns(columns, there, place.name)
-        with reading(place.name, "a table"):
+        with explain_read_errors(place.name, "a table"):
             text_bytes = check_relation(connection, relation, columns)
             ((rows,),) = connection.execute(f"SELECT count(*) FROM {relation}").fetchall()
         check_memory(place.name, rows, len(columns), text_bytes)

@@ -43,7 +43,7 @@ class Predictions(Cases):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rescaled:
+class RescaledRows:
     """The probabilities of a model that were divided by their sum: how many rows, and the sum most off."""
 
     model: str
@@ -62,7 +62,7 @@ class ClassPredictions(Cases):
     forecasts: Mapping[str, FloatArray]
     classes: tuple[str, ...]
     ordered: bool = False
-    rescaled: tuple[Rescaled, ...] = ()
+    rescaled: tuple[RescaledRows, ...] = ()
 
     def __post_init__(self) -> None:
         _check_forecasts(self.forecasts)

@@ -1,4 +1,4 @@
-"""How large a source may become when it is read: limits on texts, on lines and on what is packed.
+"""Limits on the size of a source: lengths of texts and lines, and the size of compressed data.
 
 A small file may stand for a table that no machine can hold: a label of a megabyte that a dictionary repeats,
 a number that run lengths repeat, lines that gzip repeats. All of it is refused before it is expanded.

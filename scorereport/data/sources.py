@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from scorereport.data.database_tables import scan_parquet
-from scorereport.data.file_kinds import check_file
+from scorereport.data.file_kinds import check_table_file
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _WILD = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class SourceLocation:
     """Where a table is: the kind of source, its name for messages, and its files below a folder."""
 
     kind: Literal["frame", "CSV", "Parquet", "folder", "duckdb", "sql"]
@@ -41,7 +41,7 @@ class Place:
         return scan_parquet(self.files, hive=any("=" in part for path in below for part in path.parts[:-1]))
 
 
-def describe(source: Any, table: str | None = None) -> str:
+def describe_source(source: Any, table: str | None = None) -> str:
     """Name a source for messages: a file, folder or pattern, a database and its table, or "The frame"."""
     if not isinstance(source, (str, Path)):
         return "The frame"
@@ -57,7 +57,7 @@ def is_address(source: Any) -> bool:
     return isinstance(source, str) and _ADDRESS.match(source) is not None
 
 
-def locate(source: Any, table: str | None = None) -> Place:
+def locate_source(source: Any, table: str | None = None) -> SourceLocation:
     """Find out what a source is; whatever it is must be there."""
     is_path = isinstance(source, (str, Path))
     if isinstance(source, str) and not source.strip():
@@ -67,28 +67,28 @@ def locate(source: Any, table: str | None = None) -> Place:
     if table is not None:
         raise UsageError(
             f"`table` is for a database file ({', '.join(_DATABASES)}) or the address of a database; "
-            f"{describe(source)} is neither."
+            f"{describe_source(source)} is neither."
         )
     if not is_path:
-        return Place(kind="frame", name="The frame")
+        return SourceLocation(kind="frame", name="The frame")
     path = Path(source)
     if path.is_dir():
         files = sorted(_visible_parquet(path), key=lambda file: file.relative_to(path).as_posix())
-        return _several(path.name or str(path), files, path, f"{path} holds no .parquet file.")
+        return _locate_several(path.name or str(path), files, path, f"{path} holds no .parquet file.")
     if _WILD.search(str(path)) and not path.exists():
         return _locate_pattern(path)
-    return Place(kind=check_file(path), name=path.name, files=(path,))
+    return SourceLocation(kind=check_table_file(path), name=path.name, files=(path,))
 
 
-def _locate_database(source: Any, table: str | None) -> Place:
+def _locate_database(source: Any, table: str | None) -> SourceLocation:
     if table is None:
         raise UsageError("`table` must name the table or view of the database that is to be read.")
     if is_address(source):
-        return Place(kind="sql", name=describe(source, table))
+        return SourceLocation(kind="sql", name=describe_source(source, table))
     path = Path(source)
     if not path.is_file():
         raise UsageError(f"{path} is not a file.")
-    return Place(kind="duckdb", name=describe(path, table), files=(path,))
+    return SourceLocation(kind="duckdb", name=describe_source(path, table), files=(path,))
 
 
 def _visible_parquet(folder: Path) -> Iterator[Path]:
@@ -98,20 +98,20 @@ def _visible_parquet(folder: Path) -> Iterator[Path]:
             yield file
 
 
-def _locate_pattern(path: Path) -> Place:
+def _locate_pattern(path: Path) -> SourceLocation:
     fixed = 0
     while not _WILD.search(path.parts[fixed]):
         fixed += 1
     folder = Path(*path.parts[:fixed])
     found = folder.glob("/".join(path.parts[fixed:]))
     files = sorted((file for file in found if file.is_file()), key=lambda f: f.relative_to(folder).as_posix())
-    return _several(path.name, files, folder, f"{path} matches no file.")
+    return _locate_several(path.name, files, folder, f"{path} matches no file.")
 
 
-def _several(name: str, files: list[Path], folder: Path, if_none: str) -> Place:
+def _locate_several(name: str, files: list[Path], folder: Path, if_none: str) -> SourceLocation:
     if not files:
         raise UsageError(if_none)
     for file in files:
-        if check_file(file) != "Parquet":
+        if check_table_file(file) != "Parquet":
             raise UsageError(f"Several files must all be Parquet; got {file.name}.")
-    return Place(kind="folder", name=name, files=tuple(files), folder=folder)
+    return SourceLocation(kind="folder", name=name, files=tuple(files), folder=folder)

@@ -1,1 +1,1 @@
-"""The evaluation of models of K classes: scores, binary views of them, comparisons, groups."""
+"""The evaluation of models: `evaluate()` in memory or by an engine, and `select()` among checkpoints."""

@@ -1,4 +1,4 @@
-"""The evaluation of binary models: everything that a results document says of them."""
+"""The evaluation of binary models in memory."""
 
 from __future__ import annotations
 
@@ -6,22 +6,32 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from scorereport.evaluation.notes import describe_groups, describe_rows_and_models, describe_untried
+from scorereport.evaluation.notes import (
+    describe_groups,
+    describe_missing_recalibration,
+    describe_rows_and_models,
+)
 from scorereport.evaluation.subgroups import compare_groups, evaluate_all_groups
 from scorereport.evaluation.summaries import (
     adjust_calibration,
     adjust_scores,
     choose_measures,
     collect_curves,
-    decide,
+    decide_at_thresholds,
     describe_forecasts,
     describe_sample,
     panel_of,
     score_fit,
 )
-from scorereport.evaluation.uncertainty import compare, draw_bands, examine_calibration, infer, recalibrate
+from scorereport.evaluation.uncertainty import (
+    compare_model_pairs,
+    draw_bands,
+    examine_calibration,
+    infer_sample,
+    recalibrate,
+)
 from scorereport.inference.decisions import tally_rows
-from scorereport.inference.fits import Fits
+from scorereport.inference.fits import PanelFits
 from scorereport.inference.grades import grade_tests
 from scorereport.inference.nelson_scale import scale_forecast
 from scorereport.results.model_records import (
@@ -38,22 +48,22 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import IntArray
     from scorereport.data.scorereport_predictions import Predictions
     from scorereport.inference.losses import Measure
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.panel import ForecastPanel
     from scorereport.reliability.fit import Corp
-    from scorereport.results.model_records import SampleSummary, Settings
+    from scorereport.results.model_records import EvaluationSettings, SampleSummary
 
 
-def evaluate_binary(predictions: Predictions, settings: Settings) -> dict[str, Any]:
+def evaluate_binary(predictions: Predictions, settings: EvaluationSettings) -> dict[str, Any]:
     """All parts of the evaluation of binary models, by name."""
     panel = panel_of(predictions)
-    fits = Fits(panel)
+    fits = PanelFits(panel)
     measures = choose_measures(settings)
     sample, scores = _score_models(len(predictions), fits, measures)
     comparisons = Comparisons()
     if settings.resamples > 0:
-        inferred = infer(panel, fits, sample, scores, measures, settings)
+        inferred = infer_sample(panel, fits, sample, scores, measures, settings)
         sample, scores = inferred.sample, adjust_scores(inferred.models)
-        comparisons = compare(panel, inferred, settings)
+        comparisons = compare_model_pairs(panel, inferred, settings)
     by_column, windows = evaluate_all_groups(predictions, settings, partial(_score_rows, predictions))
     models = [_describe_model(predictions, panel, fits, scores[name], settings) for name in panel.forecasts]
     return {
@@ -65,7 +75,7 @@ def evaluate_binary(predictions: Predictions, settings: Settings) -> dict[str, A
         "heterogeneity": compare_groups(predictions, by_column, settings),
         "notes": (
             *describe_rows_and_models(predictions, settings),
-            *describe_untried(models, settings),
+            *describe_missing_recalibration(models, settings),
             *describe_groups([*by_column.items(), (predictions.time_name, windows)], settings),
         ),
     }
@@ -84,17 +94,17 @@ def _score_models(
 
 
 def _score_rows(
-    predictions: Predictions, rows: IntArray, settings: Settings | None
+    predictions: Predictions, rows: IntArray, settings: EvaluationSettings | None
 ) -> tuple[SampleSummary, tuple[ModelScores, ...]]:
     """Count the cases of some rows and, if there are settings, score them."""
     panel = panel_of(predictions, rows)
-    fits = Fits(panel)
+    fits = PanelFits(panel)
     if settings is None:
         return describe_sample(len(rows), next(iter(fits.values()))), ()
     measures = choose_measures(settings)
     sample, models = _score_models(len(rows), fits, measures)
     if settings.resamples > 0:
-        inferred = infer(panel, fits, sample, models, measures, settings)
+        inferred = infer_sample(panel, fits, sample, models, measures, settings)
         sample, models = inferred.sample, inferred.models
     return sample, tuple(models.values())
 
@@ -106,7 +116,11 @@ def _adjust_models(models: list[ModelResult]) -> tuple[ModelResult, ...]:
 
 
 def _describe_model(
-    predictions: Predictions, panel: Panel, fits: Mapping[str, Corp], scores: ModelScores, settings: Settings
+    predictions: Predictions,
+    panel: ForecastPanel,
+    fits: Mapping[str, Corp],
+    scores: ModelScores,
+    settings: EvaluationSettings,
 ) -> ModelResult:
     infers = settings.resamples > 0
     return ModelResult(
@@ -127,7 +141,7 @@ def _describe_model(
     )
 
 
-def _describe_fit(fit: Corp, settings: Settings) -> dict[str, Any]:
+def _describe_fit(fit: Corp, settings: EvaluationSettings) -> dict[str, Any]:
     """What is read from the fit of a model, which is not needed beyond."""
     tally = tally_rows(fit, settings.level) if settings.resamples > 0 else None
     return {
@@ -135,11 +149,13 @@ def _describe_fit(fit: Corp, settings: Settings) -> dict[str, Any]:
         "murphy": fit.murphy(),
         "curves": collect_curves(fit, settings.curve_points, tally=tally),
         "bands": draw_bands(fit, settings) if settings.resamples > 0 else (),
-        "thresholds": decide(fit, settings, tally),
+        "thresholds": decide_at_thresholds(fit, settings, tally),
     }
 
 
-def _calibrate(predictions: Predictions, panel: Panel, model: str, settings: Settings) -> ModelCalibration:
+def _calibrate(
+    predictions: Predictions, panel: ForecastPanel, model: str, settings: EvaluationSettings
+) -> ModelCalibration:
     found = examine_calibration(panel, model, settings)
     if predictions.grade is None or not panel.units.are_repeated_rows:
         return found
@@ -153,7 +169,7 @@ def _calibrate(predictions: Predictions, panel: Panel, model: str, settings: Set
     return replace(found, grades=tests)
 
 
-def _describe_data(predictions: Predictions, panel: Panel, sample: SampleSummary) -> DataSummary:
+def _describe_data(predictions: Predictions, panel: ForecastPanel, sample: SampleSummary) -> DataSummary:
     return DataSummary(
         source=predictions.source,
         outcome=predictions.outcome_name,

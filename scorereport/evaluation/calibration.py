@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scorereport._utils.machine import repeat
-from scorereport.inference.class_draws import ClassLaw
+from scorereport.inference.class_draws import ClassDistribution
 from scorereport.inference.estimates import HypothesisTest
 from scorereport.reliability.redraws import Redraw
-from scorereport.reliability.sampling import stream
+from scorereport.reliability.sampling import random_stream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ _ROUNDING = 1e-12
 _CORP_REFERENCE = "Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118"
 
 
-def judge_calibration(
+def examine_class_calibration(
     panel: ClassPanel, families: Sequence[Family], model: str, *, resamples: int, seed: int
 ) -> tuple[HypothesisTest, ...]:
     """Test that classes come with the probabilities forecast, by the miscalibration of each family.
@@ -32,11 +32,11 @@ def judge_calibration(
     Forecasts are kept and classes are drawn from them, all views of a case together;
     p = (1 + #{MCB* >= MCB})/(B + 1).
     """
-    law = ClassLaw(given=panel.forecasts[model], outcome=panel.outcome, units=panel.units)
+    law = ClassDistribution(given=panel.forecasts[model], outcome=panel.outcome, units=panel.units)
     pools = [[_make_pool(view, model) for view in family.views] for family in families]
 
     def null(number: int) -> list[float]:
-        truth = law.draw(stream(seed, number))
+        truth = law.draw(random_stream(seed, number))
         weight = np.zeros(law.given.shape)  # of each case that falls into each class
         weight[truth.row, truth.label] = truth.weight
         return [_miscalibration(family, pool, weight) for family, pool in zip(families, pools, strict=True)]

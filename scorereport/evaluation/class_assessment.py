@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport._utils.formatting import counted
-from scorereport.evaluation.calibration import judge_calibration
+from scorereport._utils.formatting import format_counted
+from scorereport.evaluation.calibration import examine_class_calibration
 from scorereport.evaluation.class_bootstrap import SKILL, bootstrap_classes, skill_of
 from scorereport.evaluation.class_measures import (
     KAPPA,
@@ -16,7 +16,7 @@ from scorereport.evaluation.class_measures import (
     TableMeasure,
     choose_mean_measures,
     choose_table_measures,
-    order_of_tables,
+    list_class_measures,
 )
 from scorereport.evaluation.class_views import ExaminedView, Family, examine_view
 from scorereport.inference.calibration_in_time import needs_time, note_independence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from scorereport.inference.bootstrap_results import Bootstrap
     from scorereport.inference.components import ComponentEstimate
-    from scorereport.results.model_records import Settings
+    from scorereport.results.model_records import EvaluationSettings
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,7 +58,7 @@ class Assessment:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Measures:
+class ClassMeasures:
     """The measures of an evaluation, of the kind that are means and of those of the confusion table."""
 
     means: list[MeanMeasure]
@@ -66,16 +66,18 @@ class Measures:
     names: tuple[str, ...]
 
 
-def choose_class_measures(n_classes: int, settings: Settings, *, ordered: bool) -> Measures:
+def choose_class_measures(n_classes: int, settings: EvaluationSettings, *, ordered: bool) -> ClassMeasures:
     """All measures of models of K classes."""
-    return Measures(
+    return ClassMeasures(
         means=choose_mean_measures(n_classes, settings, ordered=ordered),
         tables=choose_table_measures(ordered=ordered),
-        names=order_of_tables(ordered=ordered),
+        names=list_class_measures(ordered=ordered),
     )
 
 
-def assess(panel: ClassPanel, families: list[Family], measures: Measures, settings: Settings) -> Assessment:
+def assess_classes(
+    panel: ClassPanel, families: list[Family], measures: ClassMeasures, settings: EvaluationSettings
+) -> Assessment:
     """Score every model on a sample, with intervals and tests if resamples are asked for."""
     examined = [[examine_view(view, settings) for view in family.views] for family in families]
     models = {name: _score(panel, families, measures, name) for name in panel.forecasts}
@@ -114,7 +116,7 @@ def describe_class_sample(rows: int, panel: ClassPanel) -> SampleSummary:
     )
 
 
-def _score(panel: ClassPanel, families: Sequence[Family], measures: Measures, model: str) -> ModelScores:
+def _score(panel: ClassPanel, families: Sequence[Family], measures: ClassMeasures, model: str) -> ModelScores:
     """All measures of a model, in the order of tables, and the decompositions."""
     p, label = panel.forecasts[model], panel.labels[model]
     table = confusion_table(panel.outcome, label, panel.n_classes, panel.weight)
@@ -135,7 +137,7 @@ def _score(panel: ClassPanel, families: Sequence[Family], measures: Measures, mo
 
 
 def _add_intervals(
-    panel: ClassPanel, known: ModelScores, boot: Bootstrap, settings: Settings
+    panel: ClassPanel, known: ModelScores, boot: Bootstrap, settings: EvaluationSettings
 ) -> Iterator[ScoreValue]:
     names = {statistic.measure for statistic in boot.statistics}
     few = _warn_of_rare_class(panel)
@@ -166,9 +168,9 @@ def _warn_of_rare_class(panel: ClassPanel) -> str:
     return f"Only {cases} of a class: with fewer than {FEW_EVENTS} this interval says little."
 
 
-def _add_components(found: Assessment, model: str, settings: Settings) -> ModelScores:
+def _add_components(found: Assessment, model: str, settings: EvaluationSettings) -> ModelScores:
     """Both components of each family with their intervals, and the tests of calibration."""
-    tests = judge_calibration(
+    tests = examine_class_calibration(
         found.panel, found.families, model, resamples=settings.resamples, seed=settings.seed
     )
     tests = tuple(map(note_independence, tests)) if needs_time(found.panel) else tests
@@ -197,5 +199,5 @@ def _warn_of_few(examined: Sequence[ExaminedView]) -> str:
     few = sum(min(of_view.events, of_view.non_events) < FEW_EVENTS for of_view in counts)
     if not few:
         return ""
-    of_views = f"{few} of {counted(len(samples), 'binary view')}"
+    of_views = f"{few} of {format_counted(len(samples), 'binary view')}"
     return f"{of_views} {'has' if few == 1 else 'have'} fewer than {FEW_EVENTS} events or non-events."

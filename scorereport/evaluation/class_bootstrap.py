@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scorereport.evaluation.class_measures import MeanMeasure, TableMeasure
     from scorereport.inference.bootstrap_results import Bootstrap
     from scorereport.inference.class_panel import ClassPanel
-    from scorereport.inference.replicates import Part, Statistic
+    from scorereport.inference.replicates import ResampledStatistics, Statistic
 
 SKILL = " skill"
 
@@ -34,7 +34,7 @@ def bootstrap_classes(
     seed: int,
 ) -> Bootstrap:
     """All measures of all models, with the skill of those that have a constant forecast to beat."""
-    parts: list[Part] = [MeanScores(panel, means), ConfusionTables(panel, tables)]
+    parts: list[ResampledStatistics] = [MeanScores(panel, means), ConfusionTables(panel, tables)]
     return bootstrap_parts(panel, parts, {}, resamples=resamples, seed=seed)
 
 

@@ -6,7 +6,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from scorereport.evaluation.class_assessment import assess, choose_class_measures, describe_class_sample
+from scorereport.evaluation.class_assessment import (
+    assess_classes,
+    choose_class_measures,
+    describe_class_sample,
+)
 from scorereport.evaluation.class_measures import choose_cost
 from scorereport.evaluation.class_views import describe_family, make_families
 from scorereport.evaluation.classes_notes import describe_classes_and_models
@@ -25,24 +29,24 @@ from scorereport.scores.hard_labels import confusion_table
 if TYPE_CHECKING:
     from scorereport._utils.arrays import IntArray
     from scorereport.data.scorereport_predictions import ClassPredictions
-    from scorereport.evaluation.class_assessment import Assessment, Measures
+    from scorereport.evaluation.class_assessment import Assessment, ClassMeasures
     from scorereport.inference.class_panel import ClassPanel
     from scorereport.inference.retention_bands import RetentionBand
-    from scorereport.results.model_records import ModelScores, SampleSummary, Settings
+    from scorereport.results.model_records import EvaluationSettings, ModelScores, SampleSummary
 
 #: The scores whose worst cases retention curves set aside, as in Galdran (2023), and what they are held to.
-_RETAINED_BY = ("multiclass_brier", "multiclass_log_loss", "rps", "sa_rps")
-_RETAINED_BY_UNORDERED = ("multiclass_brier", "multiclass_log_loss", "multiclass_spherical")
-_METRICS = ("quadratic_weighted_kappa", "expected_cost", "accuracy")
-_METRICS_UNORDERED = ("macro_f1", "expected_cost", "accuracy")
+_RETENTION_SCORES = ("multiclass_brier", "multiclass_log_loss", "rps", "sa_rps")
+_RETENTION_SCORES_UNORDERED = ("multiclass_brier", "multiclass_log_loss", "multiclass_spherical")
+_RETENTION_METRICS = ("quadratic_weighted_kappa", "expected_cost", "accuracy")
+_RETENTION_METRICS_UNORDERED = ("macro_f1", "expected_cost", "accuracy")
 
 
-def evaluate_classes(predictions: ClassPredictions, settings: Settings) -> dict[str, Any]:
+def evaluate_classes(predictions: ClassPredictions, settings: EvaluationSettings) -> dict[str, Any]:
     """All parts of the evaluation of models of K classes, by name."""
     panel = class_panel_of(predictions)
     measures = choose_class_measures(panel.n_classes, settings, ordered=predictions.ordered)
     families = make_families(panel, predictions.classes, ordered=predictions.ordered)
-    found = assess(panel, families, measures, settings)
+    found = assess_classes(panel, families, measures, settings)
     comparisons = Comparisons()
     if settings.resamples > 0:
         found = replace(found, models=adjust_scores(found.models))
@@ -83,7 +87,10 @@ def class_panel_of(predictions: ClassPredictions, rows: Any = slice(None)) -> Cl
 
 
 def _score_rows(
-    predictions: ClassPredictions, measures: Measures, rows: IntArray, settings: Settings | None
+    predictions: ClassPredictions,
+    measures: ClassMeasures,
+    rows: IntArray,
+    settings: EvaluationSettings | None,
 ) -> tuple[SampleSummary, tuple[ModelScores, ...]]:
     """Count the cases of some rows and, if there are settings, score them by the main decomposition."""
     panel = class_panel_of(predictions, rows)
@@ -91,11 +98,11 @@ def _score_rows(
     if settings is None:
         return sample, ()
     families = make_families(panel, predictions.classes, ordered=predictions.ordered)[-1:]
-    return sample, tuple(assess(panel, families, measures, settings).models.values())
+    return sample, tuple(assess_classes(panel, families, measures, settings).models.values())
 
 
 def _describe_model(
-    predictions: ClassPredictions, found: Assessment, model: str, settings: Settings
+    predictions: ClassPredictions, found: Assessment, model: str, settings: EvaluationSettings
 ) -> ClassModelResult:
     panel = found.panel
     table = confusion_table(panel.outcome, panel.labels[model], panel.n_classes, panel.weight)
@@ -107,7 +114,7 @@ def _describe_model(
             describe_family(family, examined, model, panel, settings)
             for family, examined in zip(found.families, found.examined, strict=True)
         ),
-        retention=_retain(panel, model, settings, ordered=predictions.ordered),
+        retention=_collect_retention(panel, model, settings, ordered=predictions.ordered),
         scale=scale_panel(
             panel,
             model,
@@ -121,12 +128,14 @@ def _describe_model(
     )
 
 
-def _retain(panel: ClassPanel, model: str, settings: Settings, *, ordered: bool) -> tuple[RetentionBand, ...]:
+def _collect_retention(
+    panel: ClassPanel, model: str, settings: EvaluationSettings, *, ordered: bool
+) -> tuple[RetentionBand, ...]:
     return retain_panel(
         panel,
         model,
-        scores=_RETAINED_BY if ordered else _RETAINED_BY_UNORDERED,
-        metrics=_METRICS if ordered else _METRICS_UNORDERED,
+        scores=_RETENTION_SCORES if ordered else _RETENTION_SCORES_UNORDERED,
+        metrics=_RETENTION_METRICS if ordered else _RETENTION_METRICS_UNORDERED,
         fractions=settings.retention_fractions,
         cost=choose_cost(panel.n_classes, settings, ordered=ordered),
         level=settings.level,
@@ -135,7 +144,9 @@ def _retain(panel: ClassPanel, model: str, settings: Settings, *, ordered: bool)
     )
 
 
-def _describe_data(predictions: ClassPredictions, panel: ClassPanel, settings: Settings) -> DataSummary:
+def _describe_data(
+    predictions: ClassPredictions, panel: ClassPanel, settings: EvaluationSettings
+) -> DataSummary:
     return DataSummary(
         source=predictions.source,
         outcome=predictions.outcome_name,
@@ -151,7 +162,9 @@ def _describe_data(predictions: ClassPredictions, panel: ClassPanel, settings: S
     )
 
 
-def _describe_classes(predictions: ClassPredictions, panel: ClassPanel, settings: Settings) -> ClassSummary:
+def _describe_classes(
+    predictions: ClassPredictions, panel: ClassPanel, settings: EvaluationSettings
+) -> ClassSummary:
     counts = []
     for place, (label, weight) in enumerate(
         zip(predictions.classes, panel.class_weight.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""The measures of models of K classes: what a case scores, what a sample scores, and what that is worth.
+"""The measures of models of K classes: means over cases, and measures of the confusion table.
 
 Most are means over the cases. Macro F1 and kappa are not; they follow from the confusion table, of which
 they are smooth functions, so that the influence of each case on them is known.
@@ -17,7 +17,7 @@ from scorereport.scores.hard_labels import check_cost, kappa_of, macro_f1_of, na
 from scorereport.scores.registry import REGISTRY, Direction
 
 if TYPE_CHECKING:
-    from scorereport.results.model_records import Settings
+    from scorereport.results.model_records import EvaluationSettings
 
 BRIER, RPS = "multiclass_brier", "rps"
 KAPPA, F1 = "quadratic_weighted_kappa", "macro_f1"
@@ -54,7 +54,7 @@ class TableMeasure:
     slope: Callable[[FloatArray], FloatArray]
 
 
-def choose_mean_measures(n_classes: int, settings: Settings, *, ordered: bool) -> list[MeanMeasure]:
+def choose_mean_measures(n_classes: int, settings: EvaluationSettings, *, ordered: bool) -> list[MeanMeasure]:
     """All measures that are means, in the order of tables."""
     names = (*_PROBABILITIES, *(_ORDERED if ordered else ()), *_MORE_PROBABILITIES)
     scores = [_probability_measure(name) for name in names]
@@ -69,13 +69,13 @@ def choose_table_measures(*, ordered: bool) -> list[TableMeasure]:
     return measures
 
 
-def order_of_tables(*, ordered: bool) -> tuple[str, ...]:
+def list_class_measures(*, ordered: bool) -> tuple[str, ...]:
     """The names of all measures, in the order of tables."""
     of_probabilities = (*_PROBABILITIES, *(_ORDERED if ordered else ()), *_MORE_PROBABILITIES)
     return (*of_probabilities, "accuracy", F1, *([KAPPA] if ordered else []), "expected_cost")
 
 
-def choose_cost(n_classes: int, settings: Settings, *, ordered: bool) -> FloatArray:
+def choose_cost(n_classes: int, settings: EvaluationSettings, *, ordered: bool) -> FloatArray:
     """The costs asked for; else squared distances of ordered classes, or 1 for each wrong label."""
     if settings.cost_matrix is None and not ordered:
         return 1 - np.eye(n_classes)

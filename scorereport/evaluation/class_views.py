@@ -16,11 +16,11 @@ from scorereport._utils.arrays import FloatArray
 from scorereport.curves import forecast_histogram, reliability_curve
 from scorereport.evaluation.class_measures import BRIER, RPS
 from scorereport.evaluation.summaries import describe_forecasts, describe_sample, fit_panel, score_fit
-from scorereport.evaluation.uncertainty import infer
+from scorereport.evaluation.uncertainty import infer_sample
 from scorereport.inference.components import CaseLosses
 from scorereport.inference.losses import resolve_measure
 from scorereport.inference.overfit import Overfit
-from scorereport.inference.panel import Panel, make_panel
+from scorereport.inference.panel import ForecastPanel, make_panel
 from scorereport.reliability.decomposition import Decomposition
 from scorereport.results.class_records import CLASS, THRESHOLD, ViewFamily, ViewResult
 from scorereport.results.model_records import ModelScores, SampleSummary
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scorereport.inference.class_panel import ClassPanel
     from scorereport.reliability.bands import Band
     from scorereport.reliability.fit import Corp
-    from scorereport.results.model_records import Settings
+    from scorereport.results.model_records import EvaluationSettings
 
 #: Recalibrated probabilities that fall by less do not fall.
 _ROUNDING = 1e-9
@@ -48,7 +48,7 @@ class View:
     label: str
     outcome: FloatArray
     forecasts: dict[str, FloatArray]
-    panel: Panel
+    panel: ForecastPanel
 
     @cached_property
     def fits(self) -> dict[str, Corp]:
@@ -163,20 +163,24 @@ class ExaminedView:
     overfits: dict[str, Overfit]
 
 
-def examine_view(view: View, settings: Settings) -> ExaminedView:
+def examine_view(view: View, settings: EvaluationSettings) -> ExaminedView:
     """Brier score, decomposition and AUC of each model, with intervals and tests if asked for."""
     measures = [resolve_measure("brier", {})]
     sample = describe_sample(len(view.outcome), next(iter(view.fits.values())))
     scores = {name: score_fit(name, fit, measures) for name, fit in view.fits.items()}
     if settings.resamples == 0:
         return ExaminedView(view=view, sample=sample, scores=scores, overfits={})
-    found = infer(view.panel, view.fits, sample, scores, measures, settings)
+    found = infer_sample(view.panel, view.fits, sample, scores, measures, settings)
     overfits = {name: of_measures[0] for name, of_measures in found.overfits.items()}
     return ExaminedView(view=view, sample=found.sample, scores=found.models, overfits=overfits)
 
 
 def describe_family(
-    family: Family, examined: Sequence[ExaminedView], model: str, panel: ClassPanel, settings: Settings
+    family: Family,
+    examined: Sequence[ExaminedView],
+    model: str,
+    panel: ClassPanel,
+    settings: EvaluationSettings,
 ) -> ViewFamily:
     """The record of a model's views of one kind."""
     return ViewFamily(
@@ -188,7 +192,7 @@ def describe_family(
     )
 
 
-def _describe_view(found: ExaminedView, model: str, settings: Settings) -> ViewResult:
+def _describe_view(found: ExaminedView, model: str, settings: EvaluationSettings) -> ViewResult:
     fit = found.view.fits[model]
     return ViewResult(
         label=found.view.label,
@@ -201,7 +205,7 @@ def _describe_view(found: ExaminedView, model: str, settings: Settings) -> ViewR
     )
 
 
-def _draw_bands(fit: Corp, settings: Settings) -> tuple[Band, ...]:
+def _draw_bands(fit: Corp, settings: EvaluationSettings) -> tuple[Band, ...]:
     """Consistency bands of a view: pointwise and simultaneous."""
     return tuple(
         fit.band(

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.checks import SUM_TOLERANCE, name_some
-from scorereport._utils.formatting import counted, format_count
+from scorereport._utils.formatting import format_count, format_counted
 from scorereport.scores.multiclass import true_class_probability
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.data.scorereport_predictions import ClassPredictions, Rescaled
+    from scorereport.data.scorereport_predictions import ClassPredictions, RescaledRows
 
 
 def describe_classes_and_models(predictions: ClassPredictions) -> Iterator[str]:
@@ -32,17 +32,17 @@ def describe_classes_and_models(predictions: ClassPredictions) -> Iterator[str]:
         tied = int(((table == table.max(axis=1, keepdims=True)).sum(axis=1) > 1).sum())
         if tied:
             yield (
-                f"{name}: in {counted(tied, 'case')} several classes are equally likely and no other is "
+                f"{name}: in {format_counted(tied, 'case')} several classes are equally likely and no other is "
                 "likelier; the first of them counts as the one decided for."
             )
 
 
-def _describe_rescaled(rescaled: Rescaled, rows: int) -> str:
+def _describe_rescaled(rescaled: RescaledRows, rows: int) -> str:
     told = f"{rescaled.model}: the probabilities of each row were divided by their sum, as asked for; "
     if not rescaled.rows:
         return f"{told}all of them summed to 1 within {SUM_TOLERANCE:g} before."
     return (
-        f"{told}{format_count(rescaled.rows)} of {counted(rows, 'row')} did not sum to 1 within "
+        f"{told}{format_count(rescaled.rows)} of {format_counted(rows, 'row')} did not sum to 1 within "
         f"{SUM_TOLERANCE:g}, the furthest to {rescaled.furthest_sum:.10g}."
     )
 

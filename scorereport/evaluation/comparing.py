@@ -24,11 +24,11 @@ from scorereport.results.model_records import Comparisons
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.evaluation.class_assessment import Assessment, Measures
+    from scorereport.evaluation.class_assessment import Assessment, ClassMeasures
     from scorereport.evaluation.class_measures import MeanMeasure, TableMeasure
     from scorereport.inference.class_panel import ClassPanel
     from scorereport.inference.mean_errors import ErrorChoice
-    from scorereport.results.model_records import Settings
+    from scorereport.results.model_records import EvaluationSettings
 
     Pair = tuple[str, str]
 
@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 _DELTA_METHOD = "van der Vaart (1998), Asymptotic Statistics, ch. 3, doi:10.1017/CBO9780511802256"
 
 
-def compare_class_models(found: Assessment, measures: Measures, settings: Settings) -> Comparisons:
+def compare_class_models(
+    found: Assessment, measures: ClassMeasures, settings: EvaluationSettings
+) -> Comparisons:
     """Differences by each measure, ranks, and differences of miscalibration and discrimination."""
     panel = found.panel
     if len(panel.forecasts) < 2:

@@ -1,4 +1,4 @@
-"""`evaluate()`: settings checked, an engine chosen, and all its numbers put into one `Evaluation`."""
+"""`evaluate()`: checks the settings, chooses an engine, and returns all numbers as one `Evaluation`."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from scorereport.errors import UsageError
 from scorereport.evaluation.binary_evaluation import evaluate_binary
 from scorereport.evaluation.class_evaluation import evaluate_classes
 from scorereport.evaluation.engines.engine_choice import choose_engine
-from scorereport.evaluation.engines.engine_evaluation import evaluate_rows
+from scorereport.evaluation.engines.engine_evaluation import evaluate_with_engine
 from scorereport.evaluation.engines.opening import open_engine
 from scorereport.evaluation.engines.tallies import tally_forecasts
 from scorereport.evaluation.limits import check_temporary_folder
 from scorereport.evaluation.setting_checks import (
     check_cost_matrix,
     check_costs,
-    check_elsewhere,
+    check_engine_support,
     check_fractions,
-    check_kind,
+    check_model_kind,
     check_resamples,
     check_thresholds,
 )
@@ -32,7 +32,7 @@ from scorereport.evaluation.subgroups import check_window
 from scorereport.inference.bootstrap_results import METHODS
 from scorereport.reliability.sampling import SEED
 from scorereport.results.evaluation import Evaluation
-from scorereport.results.model_records import SCALE_BINS, Settings
+from scorereport.results.model_records import SCALE_BINS, EvaluationSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -126,7 +126,7 @@ def evaluate(  # noqa: PLR0913  # every setting has its name
     """
     chosen = _choose(data, engine, columns, memory_limit)
     check_temporary_folder(temporary_folder)
-    settings = Settings(
+    settings = EvaluationSettings(
         engine=chosen,
         cost_interval=None if cost_interval is None else check_costs(cost_interval),
         level=check_inside(level, "level", 0, 1, closed="neither"),
@@ -143,11 +143,11 @@ def evaluate(  # noqa: PLR0913  # every setting has its name
     )
     if chosen == "memory":
         return _evaluate_in_memory(_predictions(data, columns), settings, cost_matrix)
-    check_elsewhere(data, columns, cost_matrix, chosen)
+    check_engine_support(data, columns, cost_matrix, chosen)
     with open_engine(
         data, settings, memory_limit=memory_limit, temporary_folder=temporary_folder, **columns
     ) as opened:
-        return _evaluate_elsewhere(opened, settings)
+        return _evaluate_with_engine(opened, settings)
 
 
 def _choose(data: Any, engine: str, columns: Columns, memory_limit: str | None) -> str:
@@ -167,11 +167,11 @@ def _predictions(data: Any, columns: Columns) -> Predictions | ClassPredictions:
 
 
 def _evaluate_in_memory(
-    predictions: Predictions | ClassPredictions, settings: Settings, cost_matrix: ArrayLike | None
+    predictions: Predictions | ClassPredictions, settings: EvaluationSettings, cost_matrix: ArrayLike | None
 ) -> Evaluation:
     check_window(settings.window, predictions)
     settings = replace(settings, cost_matrix=check_cost_matrix(cost_matrix, predictions))
-    check_kind(predictions, settings)
+    check_model_kind(predictions, settings)
     parts = (
         evaluate_binary(predictions, settings)
         if isinstance(predictions, Predictions)
@@ -182,8 +182,8 @@ def _evaluate_in_memory(
     return evaluation
 
 
-def _evaluate_elsewhere(engine: Engine, settings: Settings) -> Evaluation:
-    parts = evaluate_rows(engine, settings)
+def _evaluate_with_engine(engine: Engine, settings: EvaluationSettings) -> Evaluation:
+    parts = evaluate_with_engine(engine, settings)
     evaluation = Evaluation(settings=settings, software=_name_software(engine.name), **parts)
     object.__setattr__(evaluation, "_tallies", tally_forecasts(engine))
     return evaluation

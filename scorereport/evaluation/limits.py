@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from scorereport._utils.memory import physical_memory
-from scorereport._utils.processes import undisturbed
+from scorereport._utils.processes import signals_deferred
 from scorereport.errors import UsageError
 
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)\s*", re.IGNORECASE)
@@ -36,7 +36,9 @@ def check_memory_limit(limit: str | None) -> int:
 
 def check_temporary_folder(folder: str | Path | None) -> Path:
     """A folder that exists; that of the system unless given."""
-    with undisturbed():  # Python tries the folder of the system with a file, which a signal would leave there
+    with (
+        signals_deferred()
+    ):  # Python tries the folder of the system with a file, which a signal would leave there
         place = Path(tempfile.gettempdir() if folder is None else folder)
     if not place.is_dir():
         raise UsageError(f"`temporary_folder` must be a folder that exists; got {str(folder)!r}.")

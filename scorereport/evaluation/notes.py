@@ -17,7 +17,7 @@ from scorereport.evaluation.subgroups import (
 from scorereport.inference.components import warn_of_few_events
 from scorereport.inference.mean_errors import describe_few_draws
 from scorereport.inference.recalibration import FEWEST_EVENTS
-from scorereport.reliability.sampling import Units
+from scorereport.reliability.sampling import SamplingUnits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import IntArray
     from scorereport.data.predictions import Cases
     from scorereport.data.scorereport_predictions import Predictions
-    from scorereport.results.model_records import GroupResult, ModelResult, SampleSummary, Settings
+    from scorereport.results.model_records import EvaluationSettings, GroupResult, ModelResult, SampleSummary
 
 #: What an evaluation says whose numbers all take rows as independent though they have times.
 INDEPENDENT_IN_TIME = "Rows are taken as independent, in time as well."
@@ -33,7 +33,7 @@ CLUSTERS_INDEPENDENT_IN_TIME = "Clusters are taken as independent of each other,
 _OTHERS_INDEPENDENT = "all other intervals, bands and tests take rows as independent."
 
 
-def describe_rows_and_models(predictions: Predictions, settings: Settings) -> Iterator[str]:
+def describe_rows_and_models(predictions: Predictions, settings: EvaluationSettings) -> Iterator[str]:
     """Notes on the outcomes, the forecasts that were refuted, and the rows without weight."""
     counts = slice(None) if predictions.weight is None else np.flatnonzero(predictions.weight)
     outcome = predictions.outcome[counts]
@@ -41,7 +41,7 @@ def describe_rows_and_models(predictions: Predictions, settings: Settings) -> It
     if outcome.min() == outcome.max():
         yield "All outcomes are the same: AUC and skill are not defined."
     elif settings.resamples > 0:
-        units = Units(rows=len(outcome), weight=weight, weight_kind=predictions.weight_kind)
+        units = SamplingUnits(rows=len(outcome), weight=weight, weight_kind=predictions.weight_kind)
         yield from describe_few_events(
             units.count(outcome == 1), units.count(outcome == 0), are_effective=not units.are_repeated_rows
         )
@@ -57,7 +57,9 @@ def describe_rows_and_models(predictions: Predictions, settings: Settings) -> It
     yield from describe_groups_without_weight(predictions, settings)
 
 
-def describe_untried(models: Iterable[ModelResult], settings: Settings) -> Iterator[str]:
+def describe_missing_recalibration(
+    models: Iterable[ModelResult], settings: EvaluationSettings
+) -> Iterator[str]:
     """Why no model was recalibrated on trial; nothing if one was, or if nothing is inferred."""
     if settings.resamples > 0 and not any(model.recalibration for model in models):
         yield (
@@ -67,7 +69,7 @@ def describe_untried(models: Iterable[ModelResult], settings: Settings) -> Itera
 
 
 def describe_groups(
-    by_column: Iterable[tuple[str, Sequence[GroupResult]]], settings: Settings
+    by_column: Iterable[tuple[str, Sequence[GroupResult]]], settings: EvaluationSettings
 ) -> Iterator[str]:
     """Notes on the groups of each column, and on periods of time."""
     for column, groups in by_column:
@@ -83,7 +85,9 @@ def _has_one_class(sample: SampleSummary) -> bool:
     return max(sample.classes or (sample.events, sample.total - sample.events)) == sample.total
 
 
-def _describe_limits(column: str, groups: Sequence[GroupResult], settings: Settings) -> Iterator[str]:
+def _describe_limits(
+    column: str, groups: Sequence[GroupResult], settings: EvaluationSettings
+) -> Iterator[str]:
     small = [group.label for group in groups if not group.models]
     if small:
         yield (
@@ -113,7 +117,9 @@ def describe_dependence(predictions: Cases) -> Iterator[str]:
         if predictions.time is not None:
             yield CLUSTERS_INDEPENDENT_IN_TIME
         _, cluster = np.unique(predictions.cluster, return_inverse=True)
-        warning = describe_few_draws(Units(rows=len(cluster), weight=predictions.weight, cluster=cluster))
+        warning = describe_few_draws(
+            SamplingUnits(rows=len(cluster), weight=predictions.weight, cluster=cluster)
+        )
         yield from [warning] if warning else []
 
 
@@ -152,7 +158,7 @@ def describe_refuted(model: str, count: int, rows: Sequence[int] | IntArray) -> 
     )
 
 
-def describe_groups_without_weight(predictions: Cases, settings: Settings) -> Iterator[str]:
+def describe_groups_without_weight(predictions: Cases, settings: EvaluationSettings) -> Iterator[str]:
     """Groups that are left out, because none of their rows counts."""
     if predictions.weight is None:
         return

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from scorereport.results.model_records import Settings
+    from scorereport.results.model_records import EvaluationSettings
 
 
 def check_resamples(resamples: int, band_level: float) -> int:
@@ -67,7 +67,7 @@ def check_cost_matrix(
     return tuple(map(tuple, costs.tolist()))
 
 
-def check_kind(predictions: Predictions | ClassPredictions, settings: Settings) -> None:
+def check_model_kind(predictions: Predictions | ClassPredictions, settings: EvaluationSettings) -> None:
     """Refuse what only binary models have, where there are several classes."""
     if isinstance(predictions, Predictions):
         return
@@ -76,7 +76,7 @@ def check_kind(predictions: Predictions | ClassPredictions, settings: Settings) 
             raise UsageError(f"`{name}` is for binary models; for several classes use `cost_matrix`.")
 
 
-def check_elsewhere(
+def check_engine_support(
     data: Any, columns: Mapping[str, Any], cost_matrix: ArrayLike | None, engine: str
 ) -> None:
     """Predictions are in memory already, and models of several classes have to be."""

@@ -1,4 +1,4 @@
-"""The same evaluation by subgroup and by period of time, and whether groups differ."""
+"""The same evaluation by subgroup and by period of time, and tests whether groups differ."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from scorereport.data.predictions import Cases
     from scorereport.data.roles import Roles
     from scorereport.inference.estimates import HypothesisTest
-    from scorereport.results.model_records import ModelScores, SampleSummary, Settings
+    from scorereport.results.model_records import EvaluationSettings, ModelScores, SampleSummary
 
     #: Counts the cases of some rows and, if there are settings, scores them.
-    ScoreRows = Callable[[IntArray, Settings | None], tuple[SampleSummary, tuple[ModelScores, ...]]]
+    ScoreRows = Callable[[IntArray, EvaluationSettings | None], tuple[SampleSummary, tuple[ModelScores, ...]]]
 
 #: From the longest period to the shortest, with how it is written; quarters have no code of their own.
 WINDOWS = {"year": "%Y", "quarter": "", "month": "%Y-%m", "week": "%G-W%V", "day": "%Y-%m-%d"}
@@ -41,7 +41,7 @@ _COMPARED = ("brier", "log_loss", "roc_auc", "multiclass_brier", "multiclass_log
 
 
 def evaluate_groups(
-    predictions: Cases, column: str, labels: NDArray[Any], settings: Settings, score_rows: ScoreRows
+    predictions: Cases, column: str, labels: NDArray[Any], settings: EvaluationSettings, score_rows: ScoreRows
 ) -> list[GroupResult]:
     """Evaluate each group of a column by itself; groups without weight are left out, a note says so."""
     groups = [(label, rows) for label, rows in rows_by_label(labels) if has_weight(predictions, rows)]
@@ -77,7 +77,7 @@ def _with_adjusted(scores: ModelScores, p_values: list[float]) -> ModelScores:
 
 
 def evaluate_all_groups(
-    predictions: Cases, settings: Settings, score_rows: ScoreRows
+    predictions: Cases, settings: EvaluationSettings, score_rows: ScoreRows
 ) -> tuple[dict[str, tuple[GroupResult, ...]], tuple[GroupResult, ...]]:
     """The groups of each column, and the periods of time."""
     by_column = {
@@ -92,7 +92,7 @@ def evaluate_all_groups(
 
 
 def compare_groups(
-    predictions: Cases, by_column: dict[str, tuple[GroupResult, ...]], settings: Settings
+    predictions: Cases, by_column: dict[str, tuple[GroupResult, ...]], settings: EvaluationSettings
 ) -> tuple[Heterogeneity, ...]:
     """Tests whether the groups of each column differ; none without resamples."""
     if settings.resamples == 0:

@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.curves import ThresholdResult
-    from scorereport.curves.curves_fitted import Fitted
+    from scorereport.curves.curves_fitted import IsotonicFit
     from scorereport.data.scorereport_predictions import Predictions
-    from scorereport.inference.decisions import Tally
+    from scorereport.inference.decisions import DecisionTally
     from scorereport.inference.losses import Measure
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.panel import ForecastPanel
     from scorereport.reliability.blocks import Blocks
     from scorereport.reliability.fit import Corp
-    from scorereport.results.model_records import ModelCalibration, Settings
+    from scorereport.results.model_records import EvaluationSettings, ModelCalibration
 
 _SCORES = ("brier", "log_loss", "misclassification", "spherical")
 _BOUNDED_SCORES = ("bounded_brier", "bounded_log_loss", "bounded_net_benefit")
@@ -61,7 +61,7 @@ _THRESHOLDS_OF_INTERVAL = 5
 _DIGITS = 9
 
 
-def panel_of(predictions: Predictions, rows: Any = slice(None)) -> Panel:
+def panel_of(predictions: Predictions, rows: Any = slice(None)) -> ForecastPanel:
     """Some rows of the predictions in canonical order."""
     weight, cluster, time = (
         None if values is None else values[rows]
@@ -78,7 +78,7 @@ def panel_of(predictions: Predictions, rows: Any = slice(None)) -> Panel:
     )
 
 
-def fit_panel(panel: Panel) -> dict[str, Corp]:
+def fit_panel(panel: ForecastPanel) -> dict[str, Corp]:
     """A CORP fit for each forecast."""
     return {
         name: corp(panel.outcome, p, panel.weight, weight_kind=panel.weight_kind, cluster=panel.cluster)
@@ -117,7 +117,7 @@ def _adjust_tests(by_model: Sequence[tuple[HypothesisTest, ...]]) -> list[tuple[
     ]
 
 
-def choose_measures(settings: Settings) -> list[Measure]:
+def choose_measures(settings: EvaluationSettings) -> list[Measure]:
     """The scores of an evaluation: over all costs and, if asked for, over an interval of costs."""
     measures = [resolve_measure(name, {}) for name in _SCORES]
     if settings.cost_interval is not None:
@@ -140,7 +140,7 @@ def score_fit(name: str, fit: Corp, measures: Iterable[Measure]) -> ModelScores:
 
 
 def collect_curves(
-    fit: Fitted, points: int, knots: FloatArray | None = None, tally: Tally | None = None
+    fit: IsotonicFit, points: int, knots: FloatArray | None = None, tally: DecisionTally | None = None
 ) -> ModelCurves:
     """All curves of a fit, with about so many points each, or at knots that were chosen before.
 
@@ -189,15 +189,17 @@ def describe_forecasts(fit: Corp) -> ForecastSummary:
 def _counted(fit: Corp) -> Blocks:
     """Distinct forecasts with counts of cases, which fractional weights are after division only."""
     units, distinct = fit.sample.units, fit.distinct
-    return distinct if are_whole(units.weight) else count_cases(distinct, units.case_weight)
+    return distinct if are_whole(units.weight) else count_weighted_cases(distinct, units.case_weight)
 
 
-def count_cases(distinct: Blocks, case_weight: float) -> Blocks:
+def count_weighted_cases(distinct: Blocks, case_weight: float) -> Blocks:
     """Sums of weights as counts of cases, as near as rounding lets them be."""
     return replace(distinct, n=np.round(distinct.n / case_weight, _DIGITS))
 
 
-def decide(fit: Fitted, settings: Settings, tally: Tally | None = None) -> tuple[ThresholdResult, ...]:
+def decide_at_thresholds(
+    fit: IsotonicFit, settings: EvaluationSettings, tally: DecisionTally | None = None
+) -> tuple[ThresholdResult, ...]:
     """Decisions at the thresholds asked for, else at some that spread over the costs that matter.
 
     With a tally of decisions each number has its interval.

@@ -53,18 +53,18 @@ if TYPE_CHECKING:
     from scorereport.inference.few_values import FewValues
     from scorereport.inference.losses import Measure
     from scorereport.inference.mean_errors import ErrorChoice
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.panel import ForecastPanel
     from scorereport.inference.recalibration import RecalibrationTrial
     from scorereport.reliability.bands import Band
     from scorereport.reliability.fit import Corp
-    from scorereport.results.model_records import Settings
+    from scorereport.results.model_records import EvaluationSettings
 
 #: Draws from the smoothed curve that estimate the overfit of a fit.
 _OVERFIT_DRAWS = 100
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Inferred:
+class SampleInference:
     """What is known of a sample beyond its numbers; `overfits` are those of each model by each measure.
 
     Of each fit only the blocks are kept, which are few.
@@ -76,14 +76,14 @@ class Inferred:
     blocks: dict[str, Blocks]
 
 
-def infer(
-    panel: Panel,
+def infer_sample(
+    panel: ForecastPanel,
     fits: Mapping[str, Corp],
     sample: SampleSummary,
     models: Mapping[str, ModelScores],
     measures: list[Measure],
-    settings: Settings,
-) -> Inferred:
+    settings: EvaluationSettings,
+) -> SampleInference:
     """Intervals for every number of a sample, and tests of calibration by miscalibration."""
     overfits, inferred, blocks = {}, {}, {}
     for name, known in _bootstrap_scores(panel, models, measures, settings).items():
@@ -99,11 +99,14 @@ def infer(
         found = _add_components(known, scored, tests, note, panel, settings)
         inferred[name] = _correct_few_values(found, few, measures)
     sample = _add_prevalence(sample, panel, measures, settings)
-    return Inferred(sample=sample, models=inferred, overfits=overfits, blocks=blocks)
+    return SampleInference(sample=sample, models=inferred, overfits=overfits, blocks=blocks)
 
 
 def _bootstrap_scores(
-    panel: Panel, models: Mapping[str, ModelScores], measures: list[Measure], settings: Settings
+    panel: ForecastPanel,
+    models: Mapping[str, ModelScores],
+    measures: list[Measure],
+    settings: EvaluationSettings,
 ) -> dict[str, ModelScores]:
     """Intervals of all mean scores and skills; of the bootstrap, which holds every score, nothing is kept."""
     boot = bootstrap_panel(panel, measures, resamples=settings.resamples, seed=settings.seed, whole=False)
@@ -114,7 +117,7 @@ def _bootstrap_scores(
 
 
 def _score_cases(
-    name: str, blocks: Blocks, panel: Panel, measures: list[Measure], overfits: list[Overfit]
+    name: str, blocks: Blocks, panel: ForecastPanel, measures: list[Measure], overfits: list[Overfit]
 ) -> Iterator[ScoredModel]:
     """A model under one measure after the other; all at once would fill the memory."""
     for measure, overfit in zip(measures, overfits, strict=True):
@@ -127,8 +130,8 @@ def _add_components(
     scored: Iterator[ScoredModel],
     tests: Sequence[HypothesisTest],
     note: str,
-    panel: Panel,
-    settings: Settings,
+    panel: ForecastPanel,
+    settings: EvaluationSettings,
 ) -> ModelScores:
     components = [
         component_interval(
@@ -156,7 +159,7 @@ def _correct_few_values(
 
 
 def _add_intervals(
-    known: ModelScores, panel: Panel, boot: Bootstrap, settings: Settings
+    known: ModelScores, panel: ForecastPanel, boot: Bootstrap, settings: EvaluationSettings
 ) -> Iterator[ScoreValue]:
     for score in known.scores:
         if score.name == "roc_auc":
@@ -174,7 +177,7 @@ def _add_intervals(
         )
 
 
-def _note_few(skill: Estimate, panel: Panel) -> Estimate:
+def _note_few(skill: Estimate, panel: ForecastPanel) -> Estimate:
     """The skill of misclassification has a kink at a prevalence of 1/2 and is not widened for few events."""
     events, others = (panel.units.count(panel.outcome == outcome) for outcome in (1, 0))
     few = warn_of_few_events(
@@ -183,7 +186,9 @@ def _note_few(skill: Estimate, panel: Panel) -> Estimate:
     return replace(skill, note=skill.note or few)
 
 
-def _as_rate(score: ScoreValue, panel: Panel, model: str, settings: Settings) -> Estimate | None:
+def _as_rate(
+    score: ScoreValue, panel: ForecastPanel, model: str, settings: EvaluationSettings
+) -> Estimate | None:
     """The binomial interval of misclassification, a rate unless a forecast of 1/2 makes half an error."""
     forecast = panel.forecasts[model]
     if score.name != "misclassification" or (forecast == 0.5).any():
@@ -204,7 +209,7 @@ def _skill_of_auc(auc: Estimate) -> Estimate:
 
 
 def _add_prevalence(
-    sample: SampleSummary, panel: Panel, measures: list[Measure], settings: Settings
+    sample: SampleSummary, panel: ForecastPanel, measures: list[Measure], settings: EvaluationSettings
 ) -> SampleSummary:
     """Interval of the prevalence, and of each score's uncertainty, which is a function of it."""
     prevalence = rate_interval("prevalence", panel.outcome, panel.units, settings.level)
@@ -237,7 +242,7 @@ def _error_of_uncertainty(measure: Measure, prevalence: Estimate) -> float:
     return abs(uncertainty_slope(measure, prevalence.value)) * prevalence.standard_error
 
 
-def draw_bands(fit: Corp, settings: Settings) -> tuple[Band, ...]:
+def draw_bands(fit: Corp, settings: EvaluationSettings) -> tuple[Band, ...]:
     """Bands for the reliability diagram: pointwise and simultaneous, consistency and confidence."""
     drawn: dict[str, Any] = {
         "resamples": settings.resamples,
@@ -254,7 +259,7 @@ def draw_bands(fit: Corp, settings: Settings) -> tuple[Band, ...]:
     return tuple(bands)
 
 
-def examine_calibration(panel: Panel, name: str, settings: Settings) -> ModelCalibration:
+def examine_calibration(panel: ForecastPanel, name: str, settings: EvaluationSettings) -> ModelCalibration:
     """Calibration line, tests and errors of one model."""
     in_time = _alone(panel, name)
     panel = _in_order(panel, name)
@@ -277,7 +282,9 @@ def examine_calibration(panel: Panel, name: str, settings: Settings) -> ModelCal
     )
 
 
-def recalibrate(panel: Panel, name: str, settings: Settings) -> tuple[RecalibrationTrial, ...]:
+def recalibrate(
+    panel: ForecastPanel, name: str, settings: EvaluationSettings
+) -> tuple[RecalibrationTrial, ...]:
     """What recalibration would change for one model."""
     panel = _in_order(panel, name)
     return try_recalibration(
@@ -291,7 +298,9 @@ def recalibrate(panel: Panel, name: str, settings: Settings) -> tuple[Recalibrat
     )
 
 
-def compare(panel: Panel, inferred: Inferred, settings: Settings) -> Comparisons:
+def compare_model_pairs(
+    panel: ForecastPanel, inferred: SampleInference, settings: EvaluationSettings
+) -> Comparisons:
     """Every pair of models by every measure, and by miscalibration and discrimination under each."""
     if len(panel.forecasts) < 2:
         return Comparisons()
@@ -311,7 +320,7 @@ def compare(panel: Panel, inferred: Inferred, settings: Settings) -> Comparisons
 
 
 def _compare_components(
-    panel: Panel, scored: Sequence[Iterator[ScoredModel]], choice: ErrorChoice
+    panel: ForecastPanel, scored: Sequence[Iterator[ScoredModel]], choice: ErrorChoice
 ) -> Iterator[Difference]:
     """Paired differences of both components, adjusted by Holm over the pairs of each."""
     for by_measure in zip(*scored, strict=True):
@@ -322,7 +331,7 @@ def _compare_components(
             )
 
 
-def _compare_costs(panel: Panel, settings: Settings) -> Iterator[MurphyDifference]:
+def _compare_costs(panel: ForecastPanel, settings: EvaluationSettings) -> Iterator[MurphyDifference]:
     for first, second in combinations(panel.forecasts, 2):
         yield murphy_difference(
             panel.outcome,
@@ -338,10 +347,10 @@ def _compare_costs(panel: Panel, settings: Settings) -> Iterator[MurphyDifferenc
         )
 
 
-def _in_order(panel: Panel, name: str) -> Panel:
+def _in_order(panel: ForecastPanel, name: str) -> ForecastPanel:
     """The cases in the order of one forecast, so that nobody has to order them again."""
     return replace(_alone(panel, name), time=None).in_canonical_order()
 
 
-def _alone(panel: Panel, name: str) -> Panel:
+def _alone(panel: ForecastPanel, name: str) -> ForecastPanel:
     return replace(panel, forecasts={name: panel.forecasts[name]})

@@ -1,4 +1,4 @@
-"""A demonstration on real data: who visited a doctor in the RAND health insurance experiment.
+"""Example on a binary outcome: who visited a doctor in the RAND health insurance experiment.
 
 statsmodels carries the data (20,190 person-years; Newhouse, 1993). The models are fitted by
 statsmodels on two thirds of the rows and evaluated on the rest.

@@ -1,4 +1,4 @@
-"""A demonstration on ordered classes: with which party people identified, in seven steps, in 1996.
+"""Example on ordered classes: which party people identified with, in seven steps, in 1996.
 
 statsmodels carries the data (944 respondents of the American National Election Study; Greene, 2012). Both
 models are fitted by statsmodels, an ordered logit and a multinomial one, on some respondents and evaluated

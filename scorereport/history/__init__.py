@@ -1,1 +1,1 @@
-"""The history of audits: records that are only ever added, each bound to the one before by its hash."""
+"""History of audits: records that are only added, each linked to the one before by its hash."""

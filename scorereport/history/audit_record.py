@@ -1,4 +1,4 @@
-"""A record of the history: all that is kept of an audit, as one document."""
+"""Record of an audit: everything that the history keeps of it, as one document."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from scorereport.configuration.judging import Judgement
 from scorereport.configuration.periods import Period
 from scorereport.history.trend.drift_records import Drift, Snapshot
 
-VERSION: Literal[1] = 1
+RECORD_VERSION: Literal[1] = 1
 #: What the first record has in place of the hash of the one before.
-BEGINNING = "0" * 64
+CHAIN_START = "0" * 64
 
 
-class Status(StrEnum):
+class AuditStatus(StrEnum):
     """What an audit came to; those but the last three are verdicts on limits."""
 
     PASS = "pass"
@@ -30,7 +30,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FiledFile:
+class RecordedFile:
     """A file of a report: its name below the folder of reports, its hash and its size."""
 
     name: str
@@ -55,15 +55,15 @@ class Record(_AsWritten):
     filled in when it is appended. Nothing in a record is secret.
     """
 
-    version: Literal[1] = VERSION
+    version: Literal[1] = RECORD_VERSION
     id: int = 0
-    previous: str = BEGINNING
+    previous: str = CHAIN_START
     kind: Literal["audit", "retention"] = "audit"
     audit: str
     period: Period
     attempt: int = 1
     as_of: str
-    status: Status
+    status: AuditStatus
     exit_code: int
     reason: str = ""
     started: str
@@ -79,8 +79,8 @@ class Record(_AsWritten):
     certificate: str = ""
     folder: str = ""
     home: str = ""
-    files: tuple[FiledFile, ...] = ()
-    removed: tuple[FiledFile, ...] = ()
+    files: tuple[RecordedFile, ...] = ()
+    removed: tuple[RecordedFile, ...] = ()
     judgements: tuple[Judgement, ...] = ()
     snapshot: Snapshot | None = None
     drifts: tuple[Drift, ...] = ()
@@ -99,7 +99,7 @@ class Record(_AsWritten):
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
 
-def read_record(text: str | bytes, name: str) -> Record:
+def read_audit_record(text: str | bytes, name: str) -> Record:
     """Read a record back from its text, which it keeps."""
     record = json_documents.load(Record, text, name)
     object.__setattr__(record, "_text", text if isinstance(text, str) else text.decode())

@@ -1,4 +1,4 @@
-"""Whether the records are those that were written, all of them, in their order.
+"""Check of the chain: whether the records are those that were written, all of them, in order.
 
 The hash of a record is known in three ways: it can be computed from its text, it is filed in a column, and
 the next record carries it. Where these disagree, what is known of the neighbours tells which was changed.
@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scorereport.errors import DataError
-from scorereport.history.audit_record import BEGINNING, Record, read_record
+from scorereport.history.audit_record import CHAIN_START, Record, read_audit_record
 from scorereport.history.record_rows import describe_columns
-from scorereport.history.verification_findings import Finding, FindingKind
+from scorereport.history.verification_findings import FindingKind, IntegrityFinding
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from scorereport.history.chain_head import Head
+    from scorereport.history.chain_head import ChainHead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class ChainLink:
     """A record as it is stored: `sha256` is computed from its text, `filed` stands in the column.
 
     `id` is what the text says if it is intact, else where it stands. There is no record if the text cannot
@@ -52,14 +52,14 @@ class Link:
         return None if self.record is None else self.record.previous
 
 
-def read_link(columns: Mapping[str, Any]) -> Link:
+def read_chain_link(columns: Mapping[str, Any]) -> ChainLink:
     """Take a stored row for a record."""
     content = _read_bytes(columns["body"])
     sha256 = hashlib.sha256(content).hexdigest()
     record = _try_record(content)
     is_sure = record is not None and sha256 == columns["sha256"]
     number = record.id if record is not None and is_sure else columns["id"]
-    return Link(id=number, columns=columns, body=content, sha256=sha256, record=record)
+    return ChainLink(id=number, columns=columns, body=content, sha256=sha256, record=record)
 
 
 def _read_bytes(body: Any) -> bytes:
@@ -70,18 +70,18 @@ def _read_bytes(body: Any) -> bytes:
 
 def _try_record(content: bytes) -> Record | None:
     try:
-        return read_record(content, "")
+        return read_audit_record(content, "")
     except DataError:
         return None
 
 
 def check_chain(
-    links: Iterable[Link],
+    links: Iterable[ChainLink],
     *,
-    head: Head | None = None,
+    head: ChainHead | None = None,
     kept: Collection[str] = (),
     unreadable: Collection[int] = (),
-) -> list[Finding]:
+) -> list[IntegrityFinding]:
     """All that is wrong with the records, each named once.
 
     `kept` are hashes, or their beginnings, that somebody kept outside; `unreadable` are the numbers of
@@ -90,15 +90,15 @@ def check_chain(
     stored = list(links)
     chain, strangers = _arrange(stored)
     findings = {link.id: finding for link in chain.values() for finding in _check_link(link, chain)}
-    trusted = _Trusted(head, kept)
+    trusted = _TrustedHashes(head, kept)
     for number, finding in _check_neighbours(chain, trusted):
         findings.setdefault(number, finding)
     return [
         *(findings[number] for number in sorted(findings)),
-        *(_describe_stranger(link) for link in strangers),
+        *(_describe_duplicate_number(link) for link in strangers),
         *_check_gaps(chain, head, unreadable),
         *_check_head(chain, head, findings),
-        *_check_kept(stored, kept),
+        *_check_kept_hashes(stored, kept),
     ]
 
 
@@ -107,48 +107,48 @@ def name_record(number: int) -> str:
     return f"record {number}"
 
 
-def _find(kind: FindingKind, number: int, sentence: str) -> Finding:
-    return Finding(kind=kind, subject=name_record(number), sentence=sentence)
+def _record_finding(kind: FindingKind, number: int, sentence: str) -> IntegrityFinding:
+    return IntegrityFinding(kind=kind, subject=name_record(number), sentence=sentence)
 
 
-class _Trusted:
+class _TrustedHashes:
     """Hashes that are known from outside the database."""
 
-    def __init__(self, head: Head | None, kept: Collection[str]) -> None:
+    def __init__(self, head: ChainHead | None, kept: Collection[str]) -> None:
         self.beginnings = (*kept, *([] if head is None else [head.sha256]))
 
     def __contains__(self, sha256: str) -> bool:
         return sha256.startswith(self.beginnings) if self.beginnings else False
 
 
-def _arrange(links: list[Link]) -> tuple[dict[int, Link], list[Link]]:
+def _arrange(links: list[ChainLink]) -> tuple[dict[int, ChainLink], list[ChainLink]]:
     """Records by their numbers, and those that claim a number which another one has with more right."""
     carried = {link.previous for link in links}
-    chain: dict[int, Link] = {}
+    chain: dict[int, ChainLink] = {}
     strangers = []
     for link in links:
         rival = chain.setdefault(link.id, link)
         if rival is not link:
-            worse, chain[link.id] = sorted((rival, link), key=lambda one: _right(one, carried))
+            worse, chain[link.id] = sorted((rival, link), key=lambda one: _rank_claim(one, carried))
             strangers.append(worse)
     strangers += [chain.pop(number) for number in sorted(chain) if number < 1]
     return chain, strangers
 
 
-def _right(link: Link, carried: Collection[str | None]) -> tuple[bool, bool]:
+def _rank_claim(link: ChainLink, carried: Collection[str | None]) -> tuple[bool, bool]:
     return link.sha256 in carried, link.columns["id"] == link.id
 
 
-def _describe_stranger(link: Link) -> Finding:
+def _describe_duplicate_number(link: ChainLink) -> IntegrityFinding:
     place = link.columns["id"]
-    return _find(
+    return _record_finding(
         FindingKind.INSERTED,
         place,
         f"The record in place {place} was inserted: it says that it is record {link.id}, which it is not.",
     )
 
 
-def _check_link(link: Link, chain: Mapping[int, Link]) -> Iterator[Finding]:
+def _check_link(link: ChainLink, chain: Mapping[int, ChainLink]) -> Iterator[IntegrityFinding]:
     after = chain.get(link.id + 1)
     if not link.is_intact:
         if after is not None and after.previous == link.sha256:
@@ -157,19 +157,19 @@ def _check_link(link: Link, chain: Mapping[int, Link]) -> Iterator[Finding]:
             sentence = (
                 f"Record {link.id} was changed: its text does not have the hash that was filed with it."
             )
-        yield _find(FindingKind.CHANGED, link.id, sentence)
+        yield _record_finding(FindingKind.CHANGED, link.id, sentence)
     elif link.record is None:
-        yield _find(
+        yield _record_finding(
             FindingKind.UNREADABLE, link.id, f"Record {link.id} is no record that this software can read."
         )
     else:
         yield from _check_columns(link, describe_columns(link.record))
 
 
-def _check_columns(link: Link, expected: Mapping[str, Any]) -> Iterator[Finding]:
+def _check_columns(link: ChainLink, expected: Mapping[str, Any]) -> Iterator[IntegrityFinding]:
     differing = [name for name, value in expected.items() if link.columns[name] != value]
     if differing == ["id"]:
-        yield _find(
+        yield _record_finding(
             FindingKind.REORDERED,
             link.id,
             f"Record {link.id} was moved: it stands in place {link.columns['id']}.",
@@ -179,23 +179,27 @@ def _check_columns(link: Link, expected: Mapping[str, Any]) -> Iterator[Finding]
             f"`{name}` ({link.columns[name]!a:.80}, not {expected[name]!r})" for name in differing
         )
         sentence = f"Columns of record {link.id} were changed, its text was not: {named}."
-        yield _find(FindingKind.CHANGED, link.id, sentence)
+        yield _record_finding(FindingKind.CHANGED, link.id, sentence)
 
 
-def _check_neighbours(chain: Mapping[int, Link], trusted: _Trusted) -> Iterator[tuple[int, Finding]]:
+def _check_neighbours(
+    chain: Mapping[int, ChainLink], trusted: _TrustedHashes
+) -> Iterator[tuple[int, IntegrityFinding]]:
     for number in sorted(chain):
         link, before = chain[number], chain.get(number - 1)
         if number == 1:
-            if link.previous not in (BEGINNING, None):
+            if link.previous not in (CHAIN_START, None):
                 yield (
                     1,
-                    _find(FindingKind.CHANGED, 1, "Record 1 was changed: it is not the first of a history."),
+                    _record_finding(
+                        FindingKind.CHANGED, 1, "Record 1 was changed: it is not the first of a history."
+                    ),
                 )
         elif before is not None and not _is_explained(before, link):
-            yield _blame(before, link, chain.get(number + 1), trusted)
+            yield _find_changed_record(before, link, chain.get(number + 1), trusted)
 
 
-def _is_explained(before: Link, link: Link) -> bool:
+def _is_explained(before: ChainLink, link: ChainLink) -> bool:
     """Whether two records fit together, or would but for a change of one that is known already."""
     if link.previous in (None, before.sha256):
         return True
@@ -204,21 +208,23 @@ def _is_explained(before: Link, link: Link) -> bool:
     return not link.is_intact and link.columns["previous"] == before.sha256
 
 
-def _blame(before: Link, link: Link, after: Link | None, trusted: _Trusted) -> tuple[int, Finding]:
+def _find_changed_record(
+    before: ChainLink, link: ChainLink, after: ChainLink | None, trusted: _TrustedHashes
+) -> tuple[int, IntegrityFinding]:
     """Say which of two records that do not fit was changed: the one that nobody else confirms."""
     is_confirmed = link.sha256 in trusted or (after is not None and after.previous == link.sha256)
     pair = f"record {link.id} carries another hash of record {before.id} than that has"
     if is_confirmed:
-        return before.id, _find(
+        return before.id, _record_finding(
             FindingKind.CHANGED,
             before.id,
             f"Record {before.id} was changed or replaced, with its hash: {pair}.",
         )
     if before.sha256 in trusted or (after is not None and after.previous is not None):
-        return link.id, _find(
+        return link.id, _record_finding(
             FindingKind.CHANGED, link.id, f"Record {link.id} was changed, replaced or inserted: {pair}."
         )
-    return before.id, _find(
+    return before.id, _record_finding(
         FindingKind.CHANGED,
         before.id,
         f"Record {before.id} was changed or replaced, or else record {link.id}, the last one, was: {pair}.",
@@ -226,11 +232,13 @@ def _blame(before: Link, link: Link, after: Link | None, trusted: _Trusted) -> t
 
 
 def _check_gaps(
-    chain: Mapping[int, Link], head: Head | None, unreadable: Collection[int]
-) -> Iterator[Finding]:
+    chain: Mapping[int, ChainLink], head: ChainHead | None, unreadable: Collection[int]
+) -> Iterator[IntegrityFinding]:
     present = sorted({*chain, *unreadable})
     for number in sorted(unreadable):
-        yield _find(FindingKind.UNREADABLE, number, f"Record {number} cannot be read from the database.")
+        yield _record_finding(
+            FindingKind.UNREADABLE, number, f"Record {number} cannot be read from the database."
+        )
     for low, high in zip([0, *present], present, strict=False):
         if high > low + 1:
             yield _describe_gap(FindingKind.MISSING, low + 1, high - 1, "")
@@ -240,22 +248,22 @@ def _check_gaps(
         yield _describe_gap(FindingKind.CUT_OFF, last + 1, head.id, reason)
 
 
-def _describe_gap(kind: FindingKind, first: int, last: int, reason: str) -> Finding:
+def _describe_gap(kind: FindingKind, first: int, last: int, reason: str) -> IntegrityFinding:
     if first == last:
-        return _find(kind, first, f"Record {first} is missing{reason}.")
+        return _record_finding(kind, first, f"Record {first} is missing{reason}.")
     subject = f"records {first} to {last}"
-    return Finding(kind=kind, subject=subject, sentence=f"R{subject[1:]} are missing{reason}.")
+    return IntegrityFinding(kind=kind, subject=subject, sentence=f"R{subject[1:]} are missing{reason}.")
 
 
 def _check_head(
-    chain: Mapping[int, Link], head: Head | None, known: Mapping[int, Finding]
-) -> Iterator[Finding]:
+    chain: Mapping[int, ChainLink], head: ChainHead | None, known: Mapping[int, IntegrityFinding]
+) -> Iterator[IntegrityFinding]:
     link = None if head is None else chain.get(head.id)
     if head is None or link is None or link.sha256 == head.sha256:
         return
     if link.id in known and link.filed == head.sha256:
         return
-    yield _find(
+    yield _record_finding(
         FindingKind.CHANGED,
         link.id,
         f"Record {link.id} is not the one that the file `head` remembers, of the hash {head.sha256}: it or "
@@ -263,11 +271,11 @@ def _check_head(
     )
 
 
-def _check_kept(links: Collection[Link], kept: Collection[str]) -> Iterator[Finding]:
+def _check_kept_hashes(links: Collection[ChainLink], kept: Collection[str]) -> Iterator[IntegrityFinding]:
     hashes = [link.sha256 for link in links] + [str(link.filed) for link in links if not link.is_intact]
     for beginning in kept:
         if not any(sha256.startswith(beginning) for sha256 in hashes):
-            yield Finding(
+            yield IntegrityFinding(
                 kind=FindingKind.MISSING,
                 subject=f"hash {beginning}",
                 sentence=f"No record has the hash {beginning}, which was kept outside: its record was "

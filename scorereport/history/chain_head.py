@@ -1,4 +1,4 @@
-"""The file `head`: the last record and its hash, beside the database, to see records that were cut off."""
+"""Chain head: a file beside the database that states the last record and its hash, to detect lost records."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Seconds to wait for others who append and write the file.
-_PATIENCE = 60
+_LOCK_SECONDS = 60
 _LINE = re.compile(r"([1-9][0-9]{0,17}) ([0-9a-f]{64})\n?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class ChainHead:
     """The last record of a chain: its place and its hash."""
 
     id: int
     sha256: str
 
 
-def read_head(path: Path) -> Head | None:
+def read_chain_head(path: Path) -> ChainHead | None:
     """What the file says; None if there is none. A file that says something else is a ValueError."""
     try:
         content = path.read_bytes()
@@ -36,11 +36,11 @@ def read_head(path: Path) -> Head | None:
     match = _LINE.fullmatch(content.decode("ascii", errors="replace"))
     if match is None:
         raise ValueError("it must be one line with a number and a SHA-256")
-    return Head(id=int(match[1]), sha256=match[2])
+    return ChainHead(id=int(match[1]), sha256=match[2])
 
 
 @contextmanager
-def holding_head(path: Path | None) -> Iterator[str]:
+def hold_chain_head(path: Path | None) -> Iterator[str]:
     """Keep others from writing the file inside the block, which is given "", or the reason if that failed.
 
     A record is appended and noted in the file inside one block, so that nobody takes it for one that was
@@ -53,7 +53,7 @@ def holding_head(path: Path | None) -> Iterator[str]:
         return
     lock = FileLock(path.with_name(f".{path.name}.lock"), mode=0o600)
     try:
-        lock.acquire(timeout=_PATIENCE)
+        lock.acquire(timeout=_LOCK_SECONDS)
     except OSError as error:  # a folder that cannot be written, or a time that has run out
         yield error.strerror or "another process keeps it locked"
         return
@@ -63,9 +63,9 @@ def holding_head(path: Path | None) -> Iterator[str]:
         lock.release()
 
 
-def advance_head(
+def advance_chain_head(
     path: Path,
-    head: Head,
+    head: ChainHead,
     find_hash: Callable[[int], str | None],
     list_missed: Callable[[int], Collection[int]] = lambda _: (),
 ) -> str:
@@ -76,7 +76,7 @@ def advance_head(
     that should have been noted here: the file does not pass over them. The record itself is safe in any case.
     """
     try:
-        old = read_head(path)
+        old = read_chain_head(path)
         if old is not None and (old.id >= head.id or find_hash(old.id) != old.sha256):
             return ""
         if missed := sorted(list_missed(0 if old is None else old.id)):
@@ -86,16 +86,18 @@ def advance_head(
             )
         write_text(path, f"{head.id} {head.sha256}\n")
     except (OSError, ValueError) as error:
-        return describe_unwritten(path, (error.strerror if isinstance(error, OSError) else "") or str(error))
+        return describe_unwritten_head(
+            path, (error.strerror if isinstance(error, OSError) else "") or str(error)
+        )
     return ""
 
 
-def describe_unwritten(path: Path, reason: str) -> str:
+def describe_unwritten_head(path: Path, reason: str) -> str:
     """What is said of a file that could not be written."""
     return f"The file {path}, which remembers the last record, could not be written: {reason}."
 
 
-class HeadedHistory(Protocol):
+class HistoryWithHead(Protocol):
     """A history that knows the file that remembers its end, if there is one."""
 
     name: str
@@ -104,18 +106,18 @@ class HeadedHistory(Protocol):
     def find_hash(self, number: int) -> str | None:
         """The hash of the record with this number; None if there is none."""
 
-    def last(self) -> Head | None:
+    def last(self) -> ChainHead | None:
         """The last record; None if there is none."""
 
 
-def check_head(history: HeadedHistory) -> None:
+def check_chain_head(history: HistoryWithHead) -> None:
     """Refuse a history that does not have the record which its file `head` remembers.
 
     Whoever went on with it would bury what is left of the old one. A file that cannot be read is for
     `verify_history` to name.
     """
     try:
-        remembered = None if history.head is None else read_head(history.head)
+        remembered = None if history.head is None else read_chain_head(history.head)
     except (OSError, ValueError):
         return
     if remembered is None:

@@ -12,32 +12,32 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from scorereport.history.chain_check import name_record
-from scorereport.history.chain_head import Head
-from scorereport.history.verification_findings import Finding, FindingKind
+from scorereport.history.chain_head import ChainHead
+from scorereport.history.verification_findings import FindingKind, IntegrityFinding
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from scorereport.history.chain_check import Link
+    from scorereport.history.chain_check import ChainLink
 
-_MARK = b'"last_sha256"'
+_HASH_FIELD = b'"last_sha256"'
 #: How a report that was written by this software ends; nothing in a string looks so, for its quotes would
 #: have backslashes.
-_END = re.compile(rb'"last_id":([0-9]{1,18}),"last_sha256":"([0-9a-f]*)"\}\}\n?\Z')
-_LONGEST_END = 150
+_ANCHOR = re.compile(rb'"last_id":([0-9]{1,18}),"last_sha256":"([0-9a-f]*)"\}\}\n?\Z')
+_MAX_ANCHOR_LENGTH = 150
 
 
-def find_anchor(results: bytes) -> Head | None:
+def find_anchor(results: bytes) -> ChainHead | None:
     """The record that a results document names as the last before its own; None if it names none.
 
     It stands at the end, where it is found without reading all of what may be megabytes.
     """
-    end = _END.search(results[-_LONGEST_END:])
+    end = _ANCHOR.search(results[-_MAX_ANCHOR_LENGTH:])
     if end is not None:
         number, sha256 = int(end[1]), end[2].decode()
     else:
-        number, sha256 = _read_trend(results) if _MARK in results else (0, "")
-    return Head(id=number, sha256=sha256) if number or sha256 else None
+        number, sha256 = _read_trend(results) if _HASH_FIELD in results else (0, "")
+    return ChainHead(id=number, sha256=sha256) if number or sha256 else None
 
 
 def _read_trend(results: bytes) -> tuple[int, str]:
@@ -50,8 +50,8 @@ def _read_trend(results: bytes) -> tuple[int, str]:
 
 
 def check_anchors(
-    links: Sequence[Link], anchors: Mapping[str, Head], known: Collection[str] = ()
-) -> Iterator[Finding]:
+    links: Sequence[ChainLink], anchors: Mapping[str, ChainHead], known: Collection[str] = ()
+) -> Iterator[IntegrityFinding]:
     """Records that are not those which reports name; `anchors` are by the hashes of results documents.
 
     What is wrong with records that are `known` is said already, and missing ones leave gaps.
@@ -75,18 +75,18 @@ def check_anchors(
         and name_record(anchor.id) not in known
     ]
     if unlike:
-        yield _describe_unlike(sorted(unlike, key=lambda pair: (pair[1].id, pair[0])))
+        yield _describe_mismatches(sorted(unlike, key=lambda pair: (pair[1].id, pair[0])))
 
 
-def _describe_order(number: int, anchor: Head) -> Finding:
+def _describe_order(number: int, anchor: ChainHead) -> IntegrityFinding:
     sentence = (
         f"The report of record {number} names record {anchor.id} as the last before it: it was changed, or "
         "its record was moved."
     )
-    return Finding(kind=FindingKind.CHANGED, subject=name_record(number), sentence=sentence)
+    return IntegrityFinding(kind=FindingKind.CHANGED, subject=name_record(number), sentence=sentence)
 
 
-def _describe_unlike(unlike: Sequence[tuple[int, Head]]) -> Finding:
+def _describe_mismatches(unlike: Sequence[tuple[int, ChainHead]]) -> IntegrityFinding:
     """One sentence for all: whoever rewrites a record has to rewrite those after it, too."""
     (number, anchor), *more = unlike
     sentence = (
@@ -96,4 +96,4 @@ def _describe_unlike(unlike: Sequence[tuple[int, Head]]) -> Finding:
     if more:
         others = ", ".join(str(other) for other, _ in more[:5]) + (" and others" if more[5:] else "")
         sentence += f" Reports of later records name such records, too: {others}."
-    return Finding(kind=FindingKind.CHANGED, subject=name_record(anchor.id), sentence=sentence)
+    return IntegrityFinding(kind=FindingKind.CHANGED, subject=name_record(anchor.id), sentence=sentence)

@@ -11,8 +11,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from scorereport.errors import DataError, UsageError
-from scorereport.history.documents import unpack
-from scorereport.history.record_rows import Summary, describe_columns, read_body
+from scorereport.history.documents import unpack_document
+from scorereport.history.record_rows import RecordSummary, describe_columns, read_body
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scorereport.history.audit_record import Record
 
 #: What has to be asked for so that a record can be held against it.
-COLUMNS = (*(field.name for field in fields(Summary)), "body")
+CONFIRMED_COLUMNS = (*(field.name for field in fields(RecordSummary)), "body")
 
 
 def read_confirmed(row: Row[Any], name: str) -> Record:
@@ -63,7 +63,7 @@ def check_written(connection: Connection, record: Record, contents: Mapping[str,
     lost = [] if [dict(row) for row in rows] == [written] else [f"record {record.id}"]
     for key, content in contents.items():
         query = select(DOCUMENTS.c.content).where(DOCUMENTS.c.sha256 == key)
-        if [unpack(packed) for packed in connection.execute(query).scalars()] != [content]:
+        if [unpack_document(packed) for packed in connection.execute(query).scalars()] != [content]:
             lost.append(f"the document {key}")
     if lost:
         raise UsageError(

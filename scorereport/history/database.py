@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
 
 #: Seconds to wait for another process that writes.
-PATIENCE = 60
+LOCK_SECONDS = 60
 #: What the lock of PostgreSQL is known by, for everybody who writes into a history.
-LOCK = 7_365_317_233
+LOCK_KEY = 7_365_317_233
 _SECRET_WORDS = ("pass", "secret", "token", "key")
 
 
@@ -66,21 +66,21 @@ def _check_driver(address: URL) -> URL:
     return address
 
 
-def find_file(address: URL) -> Path | None:
+def find_database_file(address: URL) -> Path | None:
     """The file of a SQLite database; None for a server."""
     return Path(address.database or "") if address.get_backend_name() == "sqlite" else None
 
 
 def describe_url(address: URL) -> str:
     """The name of a database for people: its file, or its address without password and options."""
-    file = find_file(address)
+    file = find_database_file(address)
     return (
         str(file) if file is not None else address.set(drivername="postgresql", query={}).render_as_string()
     )
 
 
 @contextmanager
-def plain_errors(address: URL) -> Iterator[None]:
+def translate_errors(address: URL) -> Iterator[None]:
     """Turn whatever the database refuses into one sentence that holds no secret."""
     import sqlite3
 
@@ -113,11 +113,11 @@ def may_write(file: Path) -> bool:
     return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
 
 
-def connect(address: URL) -> Engine:
+def open_history_engine(address: URL) -> Engine:
     """An engine whose transactions begin as `reading` and `writing` say; nothing is touched yet."""
     from sqlalchemy import create_engine, event
 
-    file = find_file(address)
+    file = find_database_file(address)
     if file is None:
         return create_engine(
             address,
@@ -128,9 +128,9 @@ def connect(address: URL) -> Engine:
     if file.is_file() and not may_write(file):
         engine = create_engine("sqlite://", creator=partial(_connect_reader, file))
     else:
-        engine = create_engine(address, connect_args={"timeout": PATIENCE})
+        engine = create_engine(address, connect_args={"timeout": LOCK_SECONDS})
     event.listen(engine, "connect", _set_up)
-    event.listen(engine, "begin", _begin)
+    event.listen(engine, "begin", _begin_transaction)
     return engine
 
 
@@ -151,7 +151,7 @@ def _connect_reader(file: Path) -> sqlite3.Connection:
         )
     how = "mode=ro" if has_log else "mode=ro&immutable=1"
     return sqlite3.connect(
-        f"{file.resolve().as_uri()}?{how}", uri=True, timeout=PATIENCE, check_same_thread=False
+        f"{file.resolve().as_uri()}?{how}", uri=True, timeout=LOCK_SECONDS, check_same_thread=False
     )
 
 
@@ -160,13 +160,13 @@ def _set_up(connection: Any, _: Any) -> None:
     connection.execute("PRAGMA synchronous = FULL")
 
 
-def _begin(connection: Connection) -> None:
+def _begin_transaction(connection: Connection) -> None:
     writes = connection.get_execution_options().get("writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 @contextmanager
-def reading(engine: Engine) -> Iterator[Connection]:
+def read_transaction(engine: Engine) -> Iterator[Connection]:
     """A transaction that sees one state of the database and leaves it alone."""
     level = {} if engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
     with engine.connect().execution_options(**level) as connection, connection.begin() as transaction:
@@ -175,12 +175,12 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 @contextmanager
-def writing(engine: Engine) -> Iterator[Connection]:
+def write_transaction(engine: Engine) -> Iterator[Connection]:
     """A transaction that nobody else writes beside, in this process or another."""
     from sqlalchemy import func, select
 
     with engine.connect().execution_options(writes=True) as connection, connection.begin():
         if engine.dialect.name != "sqlite":
-            connection.execute(select(func.set_config("lock_timeout", f"{PATIENCE}s", True)))
-            connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
+            connection.execute(select(func.set_config("lock_timeout", f"{LOCK_SECONDS}s", True)))
+            connection.execute(select(func.pg_advisory_xact_lock(LOCK_KEY)))
         yield connection

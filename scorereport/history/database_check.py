@@ -10,8 +10,8 @@ from sqlalchemy import create_engine, inspect, select, text
 
 from scorereport.errors import UsageError
 from scorereport.history.database_schema import CURRENT, GUARDED, METADATA, MIGRATIONS, VERSIONS
-from scorereport.history.stored import ask
-from scorereport.history.verification_findings import Finding, FindingKind
+from scorereport.history.stored import run_query
+from scorereport.history.verification_findings import FindingKind, IntegrityFinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ _TRIGGERS = text(
     WHERE NOT tgisinternal AND tgrelid IN (to_regclass('audits'), to_regclass('documents'))"""
 )
 #: What else could change, hide or swallow rows: rules, policies on rows, and tables that are part of another.
-_FOREIGN = text(
+_FOREIGN_OBJECTS = text(
     """SELECT 'rule', rulename::text, ev_class::regclass::text FROM pg_rewrite
     WHERE ev_class IN (to_regclass('audits'), to_regclass('documents'))
     UNION ALL SELECT 'policy', polname::text, polrelid::regclass::text FROM pg_policy
@@ -42,7 +42,7 @@ _ROW_SECURITY = text(
     AND oid IN (to_regclass('audits'), to_regclass('documents')) ORDER BY relname"""
 )
 #: Where the header says how to write and how to read: 2 is ahead into a log.
-_LOG_MARK = slice(18, 20)
+_LOG_MODE_BYTES = slice(18, 20)
 _HEADER_SIZE = 100
 #: Constants at the beginning of a SQLite file: it writes ahead; four bytes each for the format of the schema
 #: and for the encoding, which is UTF-8; the rest is not used.
@@ -56,7 +56,7 @@ _CHANGED, _EMPTIED = 1 + 2 + 8 + 16, 2 + 32
 _REFUSAL = "BEGIN RAISE EXCEPTION 'rows of a history cannot be changed or removed'; END"
 
 
-def check_database(history: History, connection: Connection) -> Iterator[Finding]:
+def check_database(history: History, connection: Connection) -> Iterator[IntegrityFinding]:
     """What is wrong with the database itself, apart from what stands in it."""
     checks = [
         _check_versions,
@@ -66,47 +66,53 @@ def check_database(history: History, connection: Connection) -> Iterator[Finding
         try:
             yield from check(history, connection)
         except UsageError as error:
-            yield Finding(kind=FindingKind.UNREADABLE, subject=history.name, sentence=str(error))
+            yield IntegrityFinding(kind=FindingKind.UNREADABLE, subject=history.name, sentence=str(error))
 
 
-def _say(history: History, sentence: str) -> Finding:
-    return Finding(kind=FindingKind.DATABASE, subject=history.name, sentence=sentence)
+def _database_finding(history: History, sentence: str) -> IntegrityFinding:
+    return IntegrityFinding(kind=FindingKind.DATABASE, subject=history.name, sentence=sentence)
 
 
-def _check_versions(history: History, connection: Connection) -> Iterator[Finding]:
-    steps = [tuple(row) for row in ask(history, connection, select(VERSIONS).order_by(VERSIONS.c.version))]
+def _check_versions(history: History, connection: Connection) -> Iterator[IntegrityFinding]:
+    steps = [
+        tuple(row) for row in run_query(history, connection, select(VERSIONS).order_by(VERSIONS.c.version))
+    ]
     expected = [(number, step) for number, (step, _) in enumerate(MIGRATIONS, start=1)]
     if not steps or steps != expected[: len(steps)]:
-        yield _say(history, "The table `schema_versions` does not say what this software writes there.")
+        yield _database_finding(
+            history, "The table `schema_versions` does not say what this software writes there."
+        )
 
 
 def _find_version(history: History, connection: Connection) -> int:
     """How far the tables have been migrated, as far as that can be told."""
     try:
-        return min(len(ask(history, connection, select(VERSIONS.c.version))), CURRENT) or CURRENT
+        return min(len(run_query(history, connection, select(VERSIONS.c.version))), CURRENT) or CURRENT
     except UsageError:
         return CURRENT
 
 
-def _check_file(history: History, connection: Connection) -> Iterator[Finding]:
-    said = [str(row[0]) for row in ask(history, connection, text("PRAGMA integrity_check(20)"))]
+def _check_file(history: History, connection: Connection) -> Iterator[IntegrityFinding]:
+    said = [str(row[0]) for row in run_query(history, connection, text("PRAGMA integrity_check(20)"))]
     if said != ["ok"]:
         shown = "; ".join(" ".join(line.split()) for line in said[:3])
         more = f"; and {len(said) - 3} more" if len(said) > 3 else ""
-        yield _say(history, f"SQLite finds the file damaged: {shown}{more}.")
+        yield _database_finding(history, f"SQLite finds the file damaged: {shown}{more}.")
     if history.file is not None and not _has_log(history.file):
-        yield _say(history, "The file is no longer set to write ahead into a log, as a history is.")
+        yield _database_finding(
+            history, "The file is no longer set to write ahead into a log, as a history is."
+        )
 
 
 def _has_log(file: Path) -> bool:
     """Whether the file says that changes go into a log first; to those who may only read SQLite denies it."""
     with file.open("rb") as content:
-        return content.read(_LOG_MARK.stop)[_LOG_MARK] == b"\x02\x02"
+        return content.read(_LOG_MODE_BYTES.stop)[_LOG_MODE_BYTES] == b"\x02\x02"
 
 
-def _check_header(history: History, connection: Connection) -> Iterator[Finding]:
+def _check_header(history: History, connection: Connection) -> Iterator[IntegrityFinding]:
     """What SQLite reads at the beginning of the file and does not check; in a shared file it may differ."""
-    is_shared = any(row.tbl_name not in METADATA.tables for row in ask(history, connection, _OBJECTS))
+    is_shared = any(row.tbl_name not in METADATA.tables for row in run_query(history, connection, _OBJECTS))
     log = Path(f"{history.file}-wal")
     if history.file is None or is_shared or (log.exists() and log.stat().st_size):
         return  # part of the beginning may still be in the log
@@ -114,12 +120,14 @@ def _check_header(history: History, connection: Connection) -> Iterator[Finding]
         found = file.read(_HEADER_SIZE)
     for place, expected in _HEADER.items():
         if found[place : place + len(expected)] != expected:
-            yield _say(history, f"The header of the file was changed, at byte {place} or just after it.")
+            yield _database_finding(
+                history, f"The header of the file was changed, at byte {place} or just after it."
+            )
 
 
-def _check_objects(history: History, connection: Connection) -> Iterator[Finding]:
+def _check_objects(history: History, connection: Connection) -> Iterator[IntegrityFinding]:
     ours = METADATA.tables.keys()
-    found = {tuple(row) for row in ask(history, connection, _OBJECTS) if row.tbl_name in ours}
+    found = {tuple(row) for row in run_query(history, connection, _OBJECTS) if row.tbl_name in ours}
     expected = _expected_objects(_find_version(history, connection))
     yield from _compare_objects(history, _name_objects(found), _name_objects(expected))
 
@@ -142,33 +150,37 @@ def _name_objects(objects: Iterable[tuple[Any, ...]]) -> dict[str, tuple[Any, ..
 
 def _compare_objects(
     history: History, found: dict[str, tuple[Any, ...]], expected: dict[str, tuple[Any, ...]]
-) -> Iterator[Finding]:
+) -> Iterator[IntegrityFinding]:
     for name in sorted(found.keys() | expected.keys()):
         if name not in found:
-            yield _say(history, f"The {name} is missing in the database.")
+            yield _database_finding(history, f"The {name} is missing in the database.")
         elif name not in expected:
-            yield _say(history, f"The {name} in the database is none of a history's.")
+            yield _database_finding(history, f"The {name} in the database is none of a history's.")
         elif found[name] != expected[name]:
-            yield _say(history, f"The {name} in the database was changed.")
+            yield _database_finding(history, f"The {name} in the database was changed.")
 
 
-def _check_tables(history: History, connection: Connection) -> Iterator[Finding]:
-    found = _name_objects({("trigger", *row) for row in ask(history, connection, _TRIGGERS)})
+def _check_tables(history: History, connection: Connection) -> Iterator[IntegrityFinding]:
+    found = _name_objects({("trigger", *row) for row in run_query(history, connection, _TRIGGERS)})
     expected = _expected_triggers() if _find_version(history, connection) >= 2 else set()
     yield from _compare_objects(history, found, _name_objects(expected))
     inspector = inspect(connection)
     for table in METADATA.tables.values():
         columns = {column["name"]: column["type"].python_type for column in inspector.get_columns(table.name)}
         if columns != {column.name: column.type.python_type for column in table.columns}:
-            yield _say(history, f"The table `{table.name}` in the database was changed.")
+            yield _database_finding(history, f"The table `{table.name}` in the database was changed.")
 
 
-def _check_rules(history: History, connection: Connection) -> Iterator[Finding]:
-    for row in ask(history, connection, _FOREIGN):
+def _check_rules(history: History, connection: Connection) -> Iterator[IntegrityFinding]:
+    for row in run_query(history, connection, _FOREIGN_OBJECTS):
         kind, name, table = tuple(row)
-        yield _say(history, f"The {kind} `{name}` of the table `{table}` is none of a history's.")
-    for table in (row[0] for row in ask(history, connection, _ROW_SECURITY)):
-        yield _say(history, f"The table `{table}` has row security, which hides rows; a history has none.")
+        yield _database_finding(
+            history, f"The {kind} `{name}` of the table `{table}` is none of a history's."
+        )
+    for table in (row[0] for row in run_query(history, connection, _ROW_SECURITY)):
+        yield _database_finding(
+            history, f"The table `{table}` has row security, which hides rows; a history has none."
+        )
 
 
 def _expected_triggers() -> set[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""The tables of a history, and the steps by which a database of an older version becomes one of today.
+"""Tables of a history, and the migrations that bring an older database to the current version.
 
 Rows are only ever added: from version 2 on, the database itself refuses to change or to remove any.
 """

@@ -6,19 +6,19 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scorereport.history.chain_head import Head
+from scorereport.history.chain_head import ChainHead
 from scorereport.history.checking_anchors import find_anchor
-from scorereport.history.documents import unpack
-from scorereport.history.verification_findings import Finding, FindingKind
+from scorereport.history.documents import unpack_document
+from scorereport.history.verification_findings import FindingKind, IntegrityFinding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from scorereport.history.chain_check import Link
+    from scorereport.history.chain_check import ChainLink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class StoredDocument:
     """A document as it is stored: `key` is what it is filed under, `sha256` is computed from its content.
 
     There is no hash if it cannot be unpacked. `content` is kept of those that are asked for, and `anchor` of
@@ -29,7 +29,7 @@ class Stored:
     sha256: str | None
     is_intact: bool
     content: bytes | None = None
-    anchor: Head | None = None
+    anchor: ChainHead | None = None
 
 
 def read_documents(
@@ -38,7 +38,7 @@ def read_documents(
     results: Collection[str],
     wanted: Collection[str],
     read: Callable[[str, bytes], None] | None = None,
-) -> list[Stored]:
+) -> list[StoredDocument]:
     """Unpack stored rows, each once; only the documents `wanted` are kept in memory.
 
     `read` is given each document that is what it is filed under.
@@ -51,15 +51,15 @@ def _read_document(
     results: Collection[str],
     wanted: Collection[str],
     read: Callable[[str, bytes], None] | None,
-) -> Stored:
-    content = unpack(row["content"]) if isinstance(row["content"], bytes) else None
+) -> StoredDocument:
+    content = unpack_document(row["content"]) if isinstance(row["content"], bytes) else None
     if content is None:
-        return Stored(key=row["sha256"], sha256=None, is_intact=False)
+        return StoredDocument(key=row["sha256"], sha256=None, is_intact=False)
     sha256 = hashlib.sha256(content).hexdigest()
     is_intact = row["sha256"] == sha256 and _is_packed_alike(row)
     if read is not None and is_intact:
         read(sha256, content)
-    return Stored(
+    return StoredDocument(
         key=row["sha256"],
         sha256=sha256,
         is_intact=is_intact,
@@ -69,36 +69,40 @@ def _read_document(
 
 
 def check_documents(
-    documents: Collection[Stored], links: Collection[Link], unreadable: Collection[str] = ()
-) -> Iterator[Finding]:
+    documents: Collection[StoredDocument], links: Collection[ChainLink], unreadable: Collection[str] = ()
+) -> Iterator[IntegrityFinding]:
     """What is wrong with the documents, for records given as they are stored."""
     named = _find_named(links)
     present: set[Any] = set(unreadable)
     for key in unreadable:
-        sentence = f"The document {_name(key)} cannot be read from the database."
-        yield _find(FindingKind.UNREADABLE, _name(key), sentence)
+        sentence = f"The document {_name_document(key)} cannot be read from the database."
+        yield _document_finding(FindingKind.UNREADABLE, _name_document(key), sentence)
     for document in documents:
         key = document.key
         present |= {key, document.sha256}
         if not document.is_intact:
             yield _describe_change(key, document.sha256, named)
         elif key not in named and not _is_mentioned(key, links):
-            yield _find(FindingKind.UNKNOWN, _name(key), f"The document {_name(key)} belongs to no record.")
+            yield _document_finding(
+                FindingKind.UNKNOWN,
+                _name_document(key),
+                f"The document {_name_document(key)} belongs to no record.",
+            )
     for key in sorted(named.keys() - present):
         sentence = f"The document {key} of record {named[key]} is missing in the database."
-        yield _find(FindingKind.MISSING, key, sentence)
+        yield _document_finding(FindingKind.MISSING, key, sentence)
 
 
-def _find(kind: FindingKind, key: str, sentence: str) -> Finding:
-    return Finding(kind=kind, subject=f"document {key}", sentence=sentence)
+def _document_finding(kind: FindingKind, key: str, sentence: str) -> IntegrityFinding:
+    return IntegrityFinding(kind=kind, subject=f"document {key}", sentence=sentence)
 
 
-def _name(key: Any) -> str:
+def _name_document(key: Any) -> str:
     """The hash that a document is filed under, or what has become of it, in letters that can be printed."""
     return key if isinstance(key, str) and key.isascii() and key.isprintable() else ascii(key)
 
 
-def _find_named(links: Collection[Link]) -> dict[str, int]:
+def _find_named(links: Collection[ChainLink]) -> dict[str, int]:
     """The documents that records name, with the first record to do so; a changed record proves nothing."""
     named: dict[str, int] = {}
     for link in links:
@@ -108,7 +112,7 @@ def _find_named(links: Collection[Link]) -> dict[str, int]:
     return named
 
 
-def _is_mentioned(key: Any, links: Collection[Link]) -> bool:
+def _is_mentioned(key: Any, links: Collection[ChainLink]) -> bool:
     """Whether a record that was changed, and is named for it, may have named the document."""
     return any(str(key).encode() in link.body for link in links if not link.is_intact or link.record is None)
 
@@ -117,12 +121,10 @@ def _is_packed_alike(row: Mapping[str, Any]) -> bool:
     return hashlib.sha256(row["content"]).hexdigest() == row["checksum"]
 
 
-def _describe_change(key: Any, actual: str | None, named: Mapping[str, int]) -> Finding:
+def _describe_change(key: Any, actual: str | None, named: Mapping[str, int]) -> IntegrityFinding:
     if actual is not None and actual in named and key not in named:
-        sentence = (
-            f"The document {actual} of record {named[actual]} is filed under another hash, {_name(key)}."
-        )
-        return _find(FindingKind.CHANGED, actual, sentence)
+        sentence = f"The document {actual} of record {named[actual]} is filed under another hash, {_name_document(key)}."
+        return _document_finding(FindingKind.CHANGED, actual, sentence)
     owner = f" of record {named[key]}" if key in named else ""
-    sentence = f"The document {_name(key)}{owner} was changed in the database."
-    return _find(FindingKind.CHANGED, _name(key), sentence)
+    sentence = f"The document {_name_document(key)}{owner} was changed in the database."
+    return _document_finding(FindingKind.CHANGED, _name_document(key), sentence)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-def check_hashes(documents: Mapping[str, bytes]) -> dict[str, bytes]:
+def check_document_hashes(documents: Mapping[str, bytes]) -> dict[str, bytes]:
     """The documents in the order of their names, if these are their hashes."""
     for name, content in documents.items():
         if hashlib.sha256(content).hexdigest() != name:
@@ -36,7 +36,7 @@ def insert_documents(connection: Connection, contents: Mapping[str, bytes]) -> N
         connection.execute(insert(DOCUMENTS).values(sha256=name, checksum=checksum, content=packed))
 
 
-def find_packed(connection: Connection, sha256: str) -> bytes | None:
+def find_packed_document(connection: Connection, sha256: str) -> bytes | None:
     """The compressed bytes of a document; None if there is none."""
     from sqlalchemy import select
 
@@ -45,7 +45,7 @@ def find_packed(connection: Connection, sha256: str) -> bytes | None:
     return connection.execute(select(DOCUMENTS.c.content).where(DOCUMENTS.c.sha256 == sha256)).scalar()
 
 
-def unpack(packed: bytes) -> bytes | None:
+def unpack_document(packed: bytes) -> bytes | None:
     """The content of compressed bytes; None if they are damaged or not all of one piece."""
     engine = zlib.decompressobj()
     try:

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import counted
+from scorereport._utils.formatting import format_counted
 from scorereport.history.chain_check import name_record
-from scorereport.history.retention import read_terms
-from scorereport.history.verification_findings import Finding, FindingKind
+from scorereport.history.retention import read_expiry_terms
+from scorereport.history.verification_findings import FindingKind, IntegrityFinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from scorereport.history.audit_record import FiledFile, Record
-    from scorereport.history.chain_check import Link
-    from scorereport.history.retention import Terms
+    from scorereport.history.audit_record import Record, RecordedFile
+    from scorereport.history.chain_check import ChainLink
+    from scorereport.history.retention import ExpiryTerms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,47 +34,47 @@ class Removal:
 
 
 def check_removals(
-    links: Sequence[Link], configurations: Mapping[str, bytes], now: str
-) -> tuple[list[Removal], list[Finding]]:
+    links: Sequence[ChainLink], configurations: Mapping[str, bytes], now: str
+) -> tuple[list[Removal], list[IntegrityFinding]]:
     """The removals that are right, and what is wrong with others.
 
     `configurations` are documents of the history, by their hashes, that are as they were filed. Nothing was
     due later than `now`.
     """
-    past = _Past(links)
+    past = _ReliableRecords(links)
     removals: list[Removal] = []
-    findings: list[Finding] = []
+    findings: list[IntegrityFinding] = []
     for record in past.records:
         if not record.removed:
             continue
         try:
             terms = _find_terms(record, configurations, past)
         except _UnjustifiedError as error:
-            findings.append(_describe(record, f"files were removed, {error}"))
+            findings.append(_describe_removal(record, f"files were removed, {error}"))
             continue
         for file in record.removed:
             try:
-                removals += _justify(record, file, terms, past, now)
+                removals += _justify_removal(record, file, terms, past, now)
             except _UnjustifiedError as error:
-                findings.append(_describe(record, f"the file {file.name} was removed, {error}"))
+                findings.append(_describe_removal(record, f"the file {file.name} was removed, {error}"))
     return removals, findings
 
 
-def _describe(record: Record, claim: str) -> Finding:
+def _describe_removal(record: Record, claim: str) -> IntegrityFinding:
     sentence = f"Record {record.id} says that {claim}."
-    return Finding(kind=FindingKind.CHANGED, subject=name_record(record.id), sentence=sentence)
+    return IntegrityFinding(kind=FindingKind.CHANGED, subject=name_record(record.id), sentence=sentence)
 
 
 class _UnjustifiedError(Exception):
     """A removal does not follow from the history; why, as the end of a sentence."""
 
 
-class _Shelf:
+class _FolderFilings:
     """The records of an audit that filed files in one place, in their order, and where each file is from."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
-        self.places: dict[FiledFile, list[int]] = defaultdict(list)
+        self.places: dict[RecordedFile, list[int]] = defaultdict(list)
 
     def add(self, record: Record) -> None:
         for file in record.files:
@@ -82,23 +82,23 @@ class _Shelf:
         self.records.append(record)
 
 
-class _Past:
+class _ReliableRecords:
     """The records that can be relied upon, what they filed, and how many others there are among them."""
 
-    def __init__(self, links: Sequence[Link]) -> None:
+    def __init__(self, links: Sequence[ChainLink]) -> None:
         self.records = [link.record for link in links if link.record is not None and link.is_intact]
         self._ids = [record.id for record in self.records]
-        self._shelves: dict[tuple[str, str], _Shelf] = {}
+        self._shelves: dict[tuple[str, str], _FolderFilings] = {}
         self._runs: dict[tuple[str, str], int] = {}
         for record in self.records:
             if record.kind == "audit":
                 self._runs.setdefault((record.audit, record.configuration_sha256), record.id)
 
-    def find_shelf(self, removal: Record) -> _Shelf:
+    def find_shelf(self, removal: Record) -> _FolderFilings:
         """What was filed by the same audit, in the place that the removal was made in."""
         key = (removal.audit, removal.home)
         if key not in self._shelves:
-            self._shelves[key] = _Shelf()
+            self._shelves[key] = _FolderFilings()
             for record in self.records:
                 if record.files and record.audit == removal.audit and record.home in ("", removal.home):
                     self._shelves[key].add(record)
@@ -114,7 +114,9 @@ class _Past:
         return high - low - 1 - (bisect_left(self._ids, high) - bisect_right(self._ids, low))
 
 
-def _find_terms(record: Record, configurations: Mapping[str, bytes], past: _Past) -> Terms | None:
+def _find_terms(
+    record: Record, configurations: Mapping[str, bytes], past: _ReliableRecords
+) -> ExpiryTerms | None:
     """The rule by which files were removed; None if its document was changed or lost, which is named."""
     key = record.configuration_sha256
     if record.kind != "retention":
@@ -128,13 +130,13 @@ def _find_terms(record: Record, configurations: Mapping[str, bytes], past: _Past
             f"by a configuration with which the audit {record.audit} had never been run before"
         )
     try:
-        return read_terms(configurations[key])
+        return read_expiry_terms(configurations[key])
     except (ValueError, RecursionError):
         raise _UnjustifiedError("by a configuration that cannot be read") from None
 
 
-def _justify(
-    removal: Record, file: FiledFile, terms: Terms | None, past: _Past, now: str
+def _justify_removal(
+    removal: Record, file: RecordedFile, terms: ExpiryTerms | None, past: _ReliableRecords, now: str
 ) -> Iterator[Removal]:
     """The removal of a file from each record that filed it; what is in doubt is taken for right."""
     shelf = past.find_shelf(removal)
@@ -153,7 +155,7 @@ def _justify(
         yield Removal(name=file.name, filed_by=record.id, removed_by=removal.id)
 
 
-def _check_due(removal: Record, filings: Sequence[tuple[Record, int]], terms: Terms, now: str) -> None:
+def _check_due(removal: Record, filings: Sequence[tuple[Record, int]], terms: ExpiryTerms, now: str) -> None:
     """Refuse a removal that was not due for any of the records, given with how many came later."""
     try:
         moment = min(removal.started, now, key=datetime.fromisoformat)
@@ -165,6 +167,6 @@ def _check_due(removal: Record, filings: Sequence[tuple[Record, int]], terms: Te
     if terms.days is None:
         raise _UnjustifiedError("which was not due: its configuration removes none")
     raise _UnjustifiedError(
-        f"which was not due: its configuration keeps files for {counted(terms.days, 'day')}, and in any case "
-        f"those of the latest {counted(terms.keep, 'audit')}"
+        f"which was not due: its configuration keeps files for {format_counted(terms.days, 'day')}, and in any case "
+        f"those of the latest {format_counted(terms.keep, 'audit')}"
     )

@@ -1,4 +1,4 @@
-"""A history written out for others: its records as text, its numbers as a table, or all as an archive."""
+"""Export of a history: records as text, numbers as a table, or everything as an archive."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.scorereport_files import open_beside, write_text
 from scorereport.errors import UsageError
-from scorereport.history.audit_record import read_record
-from scorereport.history.filed_reports import find_filings, find_place, is_below
+from scorereport.history.audit_record import read_audit_record
+from scorereport.history.filed_reports import find_filed_path, is_below, list_filed_reports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,14 +24,21 @@ if TYPE_CHECKING:
     from scorereport.history.store import History
     from scorereport.history.trend.drift_records import Number
 
-ENDINGS = (".jsonl", ".csv", ".zip")
-COLUMNS = (
+EXPORT_ENDINGS = (".jsonl", ".csv", ".zip")
+NUMBER_COLUMNS = (
     *("audit", "period", "start", "end", "attempt", "status", "finished"),
     *("model", "measure", "value", "lower", "upper", "verdict", "sha256"),
 )
 #: A spreadsheet takes text that begins like this for a formula, and computes it.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_MOMENT = (1980, 1, 1, 0, 0, 0)  # the first that an archive knows: its bytes shall not tell when it was made
+_ARCHIVE_TIME = (
+    1980,
+    1,
+    1,
+    0,
+    0,
+    0,
+)  # the first that an archive knows: its bytes shall not tell when it was made
 _README = """\
 A history of audits, written by scorereport
 ===========================================
@@ -66,7 +73,7 @@ The fingerprints of the documents are their names, and those of the reports are 
 
     sha256sum documents/* reports/*/*
 {left_out}"""
-_PART = """
+_PARTIAL_NOTE = """
 This archive has the records of one audit, {audit}, and the history has others between them: there the check
 above says so. Each record can still be looked up in the whole history by its fingerprint.
 """
@@ -88,8 +95,10 @@ def export_history(
     """
     target = Path(path)
     ending = target.suffix.lower()
-    if ending not in ENDINGS:
-        raise UsageError(f"A history is exported into a file that ends in {', '.join(ENDINGS)}; got {path}.")
+    if ending not in EXPORT_ENDINGS:
+        raise UsageError(
+            f"A history is exported into a file that ends in {', '.join(EXPORT_ENDINGS)}; got {path}."
+        )
     bodies = history.bodies(audit)
     try:
         if ending == ".zip":
@@ -103,9 +112,9 @@ def render_numbers(bodies: Sequence[str]) -> str:
     """The numbers of records as a table of comma-separated values."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(NUMBER_COLUMNS)
     for body in bodies:
-        record = read_record(body, "A record of the history")
+        record = read_audit_record(body, "A record of the history")
         if record.kind == "audit":
             writer.writerows(_describe_rows(record, hashlib.sha256(body.encode()).hexdigest()))
     return text.getvalue()
@@ -117,7 +126,7 @@ def _describe_rows(record: Record, sha256: str) -> Iterator[list[Any]]:
     verdicts = {(j.model, j.measure): j.verdict.value for j in record.judgements if not j.group}
     numbers = record.snapshot.numbers if record.snapshot is not None else ()
     for cells in [_describe_number(number, verdicts) for number in numbers] or [[""] * 6]:
-        yield [_guard(cell) for cell in (*begin, record.finished, *cells, sha256)]
+        yield [_escape_formula(cell) for cell in (*begin, record.finished, *cells, sha256)]
 
 
 def _describe_number(number: Number, verdicts: dict[tuple[str, str], str]) -> list[Any]:
@@ -130,7 +139,7 @@ def _describe_value(value: float) -> float | str:
     return "" if math.isnan(value) else value
 
 
-def _guard(cell: Any) -> Any:
+def _escape_formula(cell: Any) -> Any:
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 
@@ -147,7 +156,7 @@ def _write_archive(
         with open_beside(waiting, target) as file:
             with zipfile.ZipFile(file, "w", compression=zipfile.ZIP_DEFLATED) as archive:
                 for name, content in _list_members(history, bodies, find_folder, audit):
-                    _add(archive, name, content)
+                    _add_member(archive, name, content)
             file.flush()
             os.fsync(file.fileno())
         return waiting.replace(target)
@@ -158,7 +167,7 @@ def _write_archive(
 def _list_members(
     history: History, bodies: Sequence[str], find_folder: Callable[[Record], Path], audit: str | None
 ) -> Iterator[tuple[str, bytes]]:
-    records = [read_record(body, "A record of the history") for body in bodies]
+    records = [read_audit_record(body, "A record of the history") for body in bodies]
     yield "records.jsonl", "".join(bodies).encode()
     yield "numbers.csv", render_numbers(bodies).encode()
     configurations = {record.configuration_sha256 for record in records}
@@ -175,26 +184,26 @@ def _list_members(
 
 
 def _find_reports(records: Sequence[Record], find_folder: Callable[[Record], Path]) -> dict[str, Path | None]:
-    filings = find_filings(records, find_folder)
-    return {filing.file.name: find_place(filing) for filing in filings if is_below(filing.file.name)}
+    filings = list_filed_reports(records, find_folder)
+    return {filing.file.name: find_filed_path(filing) for filing in filings if is_below(filing.file.name)}
 
 
 def _describe_archive(left_out: Sequence[str], audit: str | None) -> str:
-    from scorereport.history.audit_record import BEGINNING
+    from scorereport.history.audit_record import CHAIN_START
 
     listed = "".join(f"    {name}\n" for name in left_out)
     why = (
         "\nNot here, because they were removed after the time they are kept for, or are not as recorded:\n\n"
     )
     return _README.format(
-        beginning=BEGINNING,
-        part="" if audit is None else _PART.format(audit=audit),
+        beginning=CHAIN_START,
+        part="" if audit is None else _PARTIAL_NOTE.format(audit=audit),
         left_out=f"{why}{listed}" if left_out else "",
     )
 
 
-def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    member = zipfile.ZipInfo(name, _MOMENT)
+def _add_member(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    member = zipfile.ZipInfo(name, _ARCHIVE_TIME)
     member.compress_type = zipfile.ZIP_DEFLATED
     member.create_system = 3  # the same bytes on all systems
     member.external_attr = 0o644 << 16

@@ -1,4 +1,4 @@
-"""Whether the files of reports on disk are those that the records name."""
+"""Report files that records name: where they are, and whether they match what was recorded."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from scorereport.history.audit_record import FiledFile, Record
-from scorereport.history.verification_findings import Finding, FindingKind
+from scorereport.history.audit_record import Record, RecordedFile
+from scorereport.history.verification_findings import FindingKind, IntegrityFinding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 #: Where files wait, beside their place, until the record that names them is written.
 #: The hidden folder in which files wait for their record.
-STAGING = ".staging"
+STAGING_FOLDER = ".staging"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filing:
+class FiledReport:
     """A file that a record names, and the folder below which it lies."""
 
     record: Record
-    file: FiledFile
+    file: RecordedFile
     folder: Path
 
     @property
@@ -37,31 +37,33 @@ class Filing:
     @property
     def staged(self) -> Path:
         """Where it lies if the run was killed before it came to its place."""
-        return self.path.with_name(STAGING) / self.path.name
+        return self.path.with_name(STAGING_FOLDER) / self.path.name
 
 
-def find_filings(records: Sequence[Record], find_folder: Callable[[Record], Path]) -> tuple[Filing, ...]:
+def list_filed_reports(
+    records: Sequence[Record], find_folder: Callable[[Record], Path]
+) -> tuple[FiledReport, ...]:
     """All files that records name, oldest first."""
     return tuple(
-        Filing(record=record, file=file, folder=find_folder(record))
+        FiledReport(record=record, file=file, folder=find_folder(record))
         for record in records
         for file in record.files
     )
 
 
-def find_place(filing: Filing) -> Path | None:
+def find_filed_path(filing: FiledReport) -> Path | None:
     """Where the file lies as it was recorded: in its place, or staged still; None if it does not.
 
     What is staged counts for nothing where another file has taken the place. The place is looked at again
     at the end, for a run may bring the file there at this moment.
     """
-    is_staged = hash_file(filing.staged) == filing.file.sha256
+    is_staged = hash_if_readable(filing.staged) == filing.file.sha256
     if is_staged and not os.path.lexists(filing.path):
         return filing.staged
-    return filing.path if hash_file(filing.path) == filing.file.sha256 else None
+    return filing.path if hash_if_readable(filing.path) == filing.file.sha256 else None
 
 
-def hash_file(path: Path) -> str | None:
+def hash_if_readable(path: Path) -> str | None:
     """The SHA-256 of a file; None if there is none or it cannot be read."""
     try:
         with path.open("rb") as file:
@@ -71,30 +73,30 @@ def hash_file(path: Path) -> str | None:
 
 
 def check_files(
-    filings: Sequence[Filing],
+    filings: Sequence[FiledReport],
     removals: Sequence[Removal],
     look: Callable[[Record, Path], None] = lambda *_: None,
-) -> Iterator[Finding]:
+) -> Iterator[IntegrityFinding]:
     """Files that are missing or changed; those that were rightly removed may be missing.
 
     `look` is given each file that is as it was recorded, with its record.
     """
     removed = _find_removed(removals)
     for filing in filings:
-        place = find_place(filing) if is_below(filing.file.name) else None
+        place = find_filed_path(filing) if is_below(filing.file.name) else None
         if place is not None:
             look(filing.record, place)
         else:
-            yield from _describe_filing(filing, may_be_missing=_key(filing) in removed)
+            yield from _describe_filed_report(filing, may_be_missing=_filing_key(filing) in removed)
 
 
-def describe_leftovers(filings: Sequence[Filing], removals: Sequence[Removal]) -> Iterator[str]:
+def describe_leftovers(filings: Sequence[FiledReport], removals: Sequence[Removal]) -> Iterator[str]:
     """Files that are there still though a record says that they were removed, and none filed them again."""
     removed = _find_removed(removals)
     last = {(filing.path, filing.file.sha256): filing for filing in filings}
     for filing in last.values():
-        number = removed.get(_key(filing))
-        place = find_place(filing) if number is not None and is_below(filing.file.name) else None
+        number = removed.get(_filing_key(filing))
+        place = find_filed_path(filing) if number is not None and is_below(filing.file.name) else None
         if place is not None:
             yield (
                 f"The file {place} is there still, though record {number} says that it was removed: the run "
@@ -106,21 +108,21 @@ def _find_removed(removals: Sequence[Removal]) -> dict[tuple[int, str], int]:
     return {(removal.filed_by, removal.name): removal.removed_by for removal in removals}
 
 
-def _key(filing: Filing) -> tuple[int, str]:
+def _filing_key(filing: FiledReport) -> tuple[int, str]:
     return filing.record.id, filing.file.name
 
 
-def _describe_filing(filing: Filing, *, may_be_missing: bool) -> Iterator[Finding]:
+def _describe_filed_report(filing: FiledReport, *, may_be_missing: bool) -> Iterator[IntegrityFinding]:
     name, number = filing.file.name, filing.record.id
     if not is_below(name):
         sentence = f"Record {number} names the file {name}, which is not below the folder of reports."
-        yield Finding(kind=FindingKind.CHANGED, subject=f"file {name}", sentence=sentence)
+        yield IntegrityFinding(kind=FindingKind.CHANGED, subject=f"file {name}", sentence=sentence)
     elif os.path.lexists(filing.path):
         sentence = f"The file {filing.path} of record {number} was changed, or cannot be read."
-        yield Finding(kind=FindingKind.CHANGED, subject=f"file {name}", sentence=sentence)
+        yield IntegrityFinding(kind=FindingKind.CHANGED, subject=f"file {name}", sentence=sentence)
     elif not may_be_missing:
         sentence = f"The file {filing.path} of record {number} is missing."
-        yield Finding(kind=FindingKind.MISSING, subject=f"file {name}", sentence=sentence)
+        yield IntegrityFinding(kind=FindingKind.MISSING, subject=f"file {name}", sentence=sentence)
 
 
 def is_below(name: str) -> bool:
@@ -129,16 +131,18 @@ def is_below(name: str) -> bool:
     return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and "\0" not in name
 
 
-def find_strays(folders: Collection[tuple[Path, str]], known: Collection[Path]) -> list[tuple[Path, str]]:
+def find_unrecorded_files(
+    folders: Collection[tuple[Path, str]], known: Collection[Path]
+) -> list[tuple[Path, str]]:
     """Files below the folders of audits that are not known, with their names; hidden ones do not count."""
     found = sorted((folder, path) for folder, audit in set(folders) for path in _list_files(folder / audit))
     return [(path, path.relative_to(folder).as_posix()) for folder, path in found if path not in known]
 
 
-def describe_stray(path: Path, name: str) -> Finding:
+def describe_unrecorded_file(path: Path, name: str) -> IntegrityFinding:
     """What is said of a file that nobody has recorded."""
     sentence = f"The file {path} belongs to no record."
-    return Finding(kind=FindingKind.UNKNOWN, subject=f"file {name}", sentence=sentence)
+    return IntegrityFinding(kind=FindingKind.UNKNOWN, subject=f"file {name}", sentence=sentence)
 
 
 def _list_files(top: Path) -> Iterator[Path]:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from scorereport.history.database import connect, describe_url, find_file, plain_errors, reading, writing
+from scorereport.history.database import (
+    describe_url,
+    find_database_file,
+    open_history_engine,
+    read_transaction,
+    translate_errors,
+    write_transaction,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +28,8 @@ class HistoryDatabase:
     def __init__(self, address: URL) -> None:
         self.address = address
         self.name = describe_url(address)
-        self.file = find_file(address)
-        self.engine: Engine = connect(address)
+        self.file = find_database_file(address)
+        self.engine: Engine = open_history_engine(address)
 
     def __enter__(self) -> Self:
         return self
@@ -39,11 +46,11 @@ class HistoryDatabase:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that sees one state of the history."""
-        with plain_errors(self.address), reading(self.engine) as connection:
+        with translate_errors(self.address), read_transaction(self.engine) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that nobody else writes beside."""
-        with plain_errors(self.address), writing(self.engine) as connection:
+        with translate_errors(self.address), write_transaction(self.engine) as connection:
             yield connection

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.scorereport_files import make_folder, only_owner
 from scorereport.errors import UsageError
-from scorereport.history.database import PATIENCE, may_write, plain_errors
+from scorereport.history.database import LOCK_SECONDS, may_write, translate_errors
 
 if TYPE_CHECKING:
     from scorereport.history.history_database import HistoryDatabase
 
 
-def prepare(history: HistoryDatabase, *, create: bool) -> None:
+def prepare_database(history: HistoryDatabase, *, create: bool) -> None:
     """Refuse what is no history before anything is written; then make it one of today, under the lock."""
     from scorereport.history.database_schema import CURRENT, migrate, read_version
 
     if create:
-        _make_folder(history)
+        _make_database_folder(history)
     else:
-        check_present(history)
+        check_database_present(history)
     with history.reading() as connection:
         version = read_version(connection, history.name)
     if version == 0 and not create:
@@ -49,7 +49,7 @@ def _check_readable_version(history: HistoryDatabase, version: int, *, create: b
         )
 
 
-def _make_folder(history: HistoryDatabase) -> None:
+def _make_database_folder(history: HistoryDatabase) -> None:
     if history.file is None:
         return
     try:
@@ -64,7 +64,7 @@ def _make_folder(history: HistoryDatabase) -> None:
         os.close(only_owner(str(history.file), os.O_CREAT | os.O_EXCL | os.O_WRONLY))
 
 
-def check_present(history: HistoryDatabase) -> None:
+def check_database_present(history: HistoryDatabase) -> None:
     """Refuse a history that is not there or may not be read."""
     if history.file is not None and not history.file.is_file():
         raise UsageError(f"There is no history {history.name}; `scorereport audit run` begins one.")
@@ -76,7 +76,7 @@ def _use_write_ahead_log(history: HistoryDatabase) -> None:
     """Let others read while one writes; SQLite itself does not wait for those who ask for it just then."""
     if history.file is None:
         return
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + LOCK_SECONDS
     while (mode := _ask_for_log(history)) == "locked" and time.monotonic() < end:
         time.sleep(0.05)
     if mode != "wal":
@@ -89,7 +89,7 @@ def _use_write_ahead_log(history: HistoryDatabase) -> None:
 def _ask_for_log(history: HistoryDatabase) -> str:
     connection = None
     try:
-        with plain_errors(history.address):
+        with translate_errors(history.address):
             connection = history.engine.raw_connection()
             return str(connection.cursor().execute("PRAGMA journal_mode = WAL").fetchone()[0])
     except UsageError as error:

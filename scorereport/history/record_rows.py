@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from scorereport.history.audit_record import BEGINNING, Record, read_record
-from scorereport.history.chain_head import Head
+from scorereport.history.audit_record import CHAIN_START, Record, read_audit_record
+from scorereport.history.chain_head import ChainHead
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class RecordSummary:
     """What the columns say of a record, without its body; `period` is the label, `sha256` the stored hash."""
 
     id: int
@@ -46,16 +46,16 @@ def describe_columns(record: Record) -> dict[str, Any]:
 
 def read_body(number: int, body: str) -> Record:
     """The record whose text this is."""
-    return read_record(body, f"Record {number} of the history")
+    return read_audit_record(body, f"Record {number} of the history")
 
 
-def list_summaries(connection: Connection, last: int | None) -> tuple[Summary, ...]:
+def list_summaries(connection: Connection, last: int | None) -> tuple[RecordSummary, ...]:
     """What the columns say of all records, or of the last ones, oldest first."""
-    rows = list_rows(connection, [field.name for field in fields(Summary)], last)
-    return tuple(Summary(**row._mapping) for row in rows)
+    rows = list_record_rows(connection, [field.name for field in fields(RecordSummary)], last)
+    return tuple(RecordSummary(**row._mapping) for row in rows)
 
 
-def list_rows(
+def list_record_rows(
     connection: Connection, columns: Sequence[str], last: int | None = None, **equal: str | None
 ) -> list[Row[Any]]:
     """Columns of the rows that are as asked for, oldest first; `last` of them at most."""
@@ -70,7 +70,7 @@ def list_rows(
     return list(reversed(connection.execute(query).all()))
 
 
-def list_of_home(connection: Connection, home: str, after: int) -> list[int]:
+def list_home_records(connection: Connection, home: str, after: int) -> list[int]:
     """The numbers of the records of a home after one, in order; those whose text cannot be read count."""
     from sqlalchemy import select
 
@@ -87,7 +87,7 @@ def _find_home(body: str) -> str | None:
         return None
 
 
-def find_value(connection: Connection, number: int, column: str) -> str | None:
+def find_column_value(connection: Connection, number: int, column: str) -> str | None:
     """One column of the record with this number; None if there is none."""
     from sqlalchemy import select
 
@@ -105,7 +105,7 @@ def find_names(connection: Connection) -> tuple[str, ...]:
     return tuple(sorted(connection.execute(select(AUDITS.c.audit).distinct()).scalars()))
 
 
-def find_last(connection: Connection) -> Head:
+def find_last(connection: Connection) -> ChainHead:
     """The place and the hash of the last record; of the beginning, at 0, if there is none."""
     from sqlalchemy import select
 
@@ -113,7 +113,7 @@ def find_last(connection: Connection) -> Head:
 
     query = select(AUDITS.c.id, AUDITS.c.sha256).order_by(AUDITS.c.id.desc()).limit(1)
     row = connection.execute(query).first()
-    return Head(id=0, sha256=BEGINNING) if row is None else Head(id=row.id, sha256=row.sha256)
+    return ChainHead(id=0, sha256=CHAIN_START) if row is None else ChainHead(id=row.id, sha256=row.sha256)
 
 
 def next_attempt(connection: Connection, audit: str, period: str, kind: str) -> int:

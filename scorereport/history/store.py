@@ -7,18 +7,29 @@ from typing import TYPE_CHECKING
 
 from scorereport.errors import DataError, UsageError
 from scorereport.history.appending import AlreadyRecorded, insert_record, place_record
-from scorereport.history.chain_head import Head, advance_head, describe_unwritten, holding_head, read_head
-from scorereport.history.confirming import COLUMNS, check_written, find_confirmed, read_confirmed
+from scorereport.history.chain_head import (
+    ChainHead,
+    advance_chain_head,
+    describe_unwritten_head,
+    hold_chain_head,
+    read_chain_head,
+)
+from scorereport.history.confirming import CONFIRMED_COLUMNS, check_written, find_confirmed, read_confirmed
 from scorereport.history.database import read_url
-from scorereport.history.documents import check_hashes, find_packed, insert_documents, unpack
+from scorereport.history.documents import (
+    check_document_hashes,
+    find_packed_document,
+    insert_documents,
+    unpack_document,
+)
 from scorereport.history.history_database import HistoryDatabase
-from scorereport.history.preparing import check_present, prepare
+from scorereport.history.preparing import check_database_present, prepare_database
 from scorereport.history.record_rows import (
+    find_column_value,
     find_last,
     find_names,
-    find_value,
-    list_of_home,
-    list_rows,
+    list_home_records,
+    list_record_rows,
     list_summaries,
     next_attempt,
 )
@@ -30,7 +41,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL
 
     from scorereport.history.audit_record import Record
-    from scorereport.history.record_rows import Summary
+    from scorereport.history.record_rows import RecordSummary
 
 _AUDIT = "audit"
 
@@ -44,7 +55,7 @@ def open_history(url: str | URL, *, head: Path | None = None, create: bool = Tru
     """
     history = History(read_url(url), head)
     try:
-        prepare(history, create=create)
+        prepare_database(history, create=create)
     except BaseException:
         history.close()
         raise
@@ -54,7 +65,7 @@ def open_history(url: str | URL, *, head: Path | None = None, create: bool = Tru
 def open_unchecked(url: str | URL, *, head: Path | None = None) -> History:
     """Open a history as it is, without looking at it, so that `verify_history` can say what is wrong."""
     history = History(read_url(url), head)
-    check_present(history)
+    check_database_present(history)
     return history
 
 
@@ -76,11 +87,13 @@ class History(HistoryDatabase):
         is empty. An attempt that is taken raises `AlreadyRecorded`. Returned is the record as it will be read
         back.
         """
-        contents = check_hashes(documents or {})
-        with holding_head(self.head) as trouble:
+        contents = check_document_hashes(documents or {})
+        with hold_chain_head(self.head) as trouble:
             with self.writing() as connection:
                 record = place_record(connection, draft, tuple(contents))
-                new = {key: contents[key] for key in contents if find_packed(connection, key) is None}
+                new = {
+                    key: contents[key] for key in contents if find_packed_document(connection, key) is None
+                }
                 insert_documents(connection, new)
                 insert_record(connection, record)
                 check_written(connection, record, new, self.name)
@@ -97,15 +110,15 @@ class History(HistoryDatabase):
             return [one for one in found if one < record.id]
 
         if trouble:
-            problem = describe_unwritten(self.head, trouble)
+            problem = describe_unwritten_head(self.head, trouble)
         else:
-            head = Head(id=record.id, sha256=record.sha256)
-            problem = advance_head(self.head, head, self.find_hash, list_missed)
+            head = ChainHead(id=record.id, sha256=record.sha256)
+            problem = advance_chain_head(self.head, head, self.find_hash, list_missed)
         self.problems = list(dict.fromkeys([*self.problems, *filter(None, [problem])]))
 
     def note(self, record: Record) -> None:
         """Let the file `head` remember a verified record, up to which it has not remembered all."""
-        with holding_head(self.head) as trouble:
+        with hold_chain_head(self.head) as trouble:
             self._note(record, trouble, is_verified=True)
 
     def find_unnoted(self, home: str) -> list[int]:
@@ -115,24 +128,24 @@ class History(HistoryDatabase):
         """
         if not self._find_after_head(home):
             return []
-        with holding_head(self.head):  # somebody may have been about to write the file
+        with hold_chain_head(self.head):  # somebody may have been about to write the file
             return self._find_after_head(home)
 
     def _find_after_head(self, home: str) -> list[int]:
         try:
-            noted = None if self.head is None else read_head(self.head)
+            noted = None if self.head is None else read_chain_head(self.head)
         except (OSError, ValueError):
             return []
         return [] if self.head is None else self._list_of_home(home, 0 if noted is None else noted.id)
 
     def _list_of_home(self, home: str, after: int) -> list[int]:
         with self.reading() as connection:
-            return list_of_home(connection, home, after)
+            return list_home_records(connection, home, after)
 
     def find_hash(self, number: int) -> str | None:
         """The hash of the record with this number; None if there is none."""
         with self.reading() as connection:
-            return find_value(connection, number, "sha256")
+            return find_column_value(connection, number, "sha256")
 
     def next_attempt(self, audit: str, period: str, kind: str = _AUDIT) -> int:
         """The number that the next record of this audit and period will have."""
@@ -148,10 +161,12 @@ class History(HistoryDatabase):
     ) -> tuple[Record, ...]:
         """The records asked for, oldest first; `last` of them at most. One that was changed is refused."""
         with self.reading() as connection:
-            rows = list_rows(connection, COLUMNS, last, audit=audit, kind=kind, period=period)
+            rows = list_record_rows(
+                connection, CONFIRMED_COLUMNS, last, audit=audit, kind=kind, period=period
+            )
         return tuple(read_confirmed(row, self.name) for row in rows)
 
-    def summaries(self, last: int | None = None) -> tuple[Summary, ...]:
+    def summaries(self, last: int | None = None) -> tuple[RecordSummary, ...]:
         """What the columns say of all records, or of the `last` ones: much faster than `records`."""
         with self.reading() as connection:
             return list_summaries(connection, last)
@@ -159,7 +174,7 @@ class History(HistoryDatabase):
     def bodies(self, audit: str | None = None) -> tuple[str, ...]:
         """The texts of records as they are stored, oldest first: what their hashes are taken of."""
         with self.reading() as connection:
-            return tuple(row.body for row in list_rows(connection, ["body"], audit=audit))
+            return tuple(row.body for row in list_record_rows(connection, ["body"], audit=audit))
 
     def get(self, number: int) -> Record:
         """The record with this number; one that was changed is refused."""
@@ -181,7 +196,7 @@ class History(HistoryDatabase):
         with self.reading() as connection:
             return find_names(connection)
 
-    def last(self) -> Head | None:
+    def last(self) -> ChainHead | None:
         """The place and the hash of the last record; None if there is none."""
         with self.reading() as connection:
             last = find_last(connection)
@@ -190,10 +205,10 @@ class History(HistoryDatabase):
     def document(self, sha256: str) -> bytes:
         """The document with this SHA-256."""
         with self.reading() as connection:
-            packed = find_packed(connection, sha256)
+            packed = find_packed_document(connection, sha256)
         if packed is None:
             raise UsageError(f"There is no document {sha256} in the history {self.name}.")
-        content = unpack(packed)
+        content = unpack_document(packed)
         if content is None or hashlib.sha256(content).hexdigest() != sha256:
             raise DataError(
                 f"The document {sha256} of the history {self.name} is not what was filed; "

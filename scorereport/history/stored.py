@@ -30,38 +30,40 @@ class StoredRows:
     trouble: str = ""
 
 
-def ask(history: History, connection: Connection, query: Any) -> list[Row[Any]]:
+def run_query(history: History, connection: Connection, query: Any) -> list[Row[Any]]:
     """All rows of an answer; a refusal is a UsageError, after which the transaction still works."""
-    from scorereport.history.database import plain_errors
+    from scorereport.history.database import translate_errors
 
     # SQLite goes on after a refusal, and cannot go back to a point in a damaged file.
     point = nullcontext() if history.file is not None else connection.begin_nested()
-    with plain_errors(history.address), point:
+    with translate_errors(history.address), point:
         return list(connection.execute(query))
 
 
-def read_rows(history: History, connection: Connection, table: Table, keys: Iterable[Any] = ()) -> StoredRows:
+def read_stored_rows(
+    history: History, connection: Connection, table: Table, keys: Iterable[Any] = ()
+) -> StoredRows:
     """All rows; one by one if that fails, also those with the keys given."""
     key = table.primary_key.columns[0]
     # In no order: for one, SQLite would read the copies in an index, which may be as they were.
     query = select(*_as_stored(table, connection))
     try:
-        return StoredRows(rows=tuple(_decode(row, table) for row in ask(history, connection, query)))
+        return StoredRows(rows=tuple(_decode(row, table) for row in run_query(history, connection, query)))
     except UsageError as error:
-        rows, unreadable = _read_singly(
+        rows, unreadable = _read_rows_singly(
             history, connection, table, {*keys, *_find_keys(history, connection, key)}
         )
         return StoredRows(rows=rows, unreadable=unreadable if rows else (), trouble=str(error))
 
 
-def _read_singly(
+def _read_rows_singly(
     history: History, connection: Connection, table: Table, keys: Iterable[Any]
 ) -> tuple[tuple[dict[str, Any], ...], tuple[Any, ...]]:
     rows, unreadable = [], []
     for value in sorted(keys, key=str):
         query = select(*_as_stored(table, connection)).where(table.primary_key.columns[0] == value)
         try:
-            rows += [_decode(row, table) for row in ask(history, connection, query)]
+            rows += [_decode(row, table) for row in run_query(history, connection, query)]
         except UsageError:
             unreadable.append(value)
     return tuple(rows), tuple(unreadable)
@@ -70,7 +72,7 @@ def _read_singly(
 def _find_keys(history: History, connection: Connection, key: Column[Any]) -> list[Any]:
     """Keys that an index still knows of."""
     try:
-        return [row[0] for row in ask(history, connection, select(key))]
+        return [row[0] for row in run_query(history, connection, select(key))]
     except UsageError:
         return []
 

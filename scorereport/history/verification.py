@@ -1,4 +1,4 @@
-"""Verification of a history: the chain of its records, its documents, its files and its database."""
+"""Verification of a history: its chain of records, its documents, its files and its database."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Protocol
 
 from scorereport._utils.clock import read_clock
 from scorereport.errors import ScoreReportError, UsageError
-from scorereport.history.audit_record import BEGINNING
-from scorereport.history.chain_check import Link, check_chain, read_link
-from scorereport.history.chain_head import read_head
+from scorereport.history.audit_record import CHAIN_START
+from scorereport.history.chain_check import ChainLink, check_chain, read_chain_link
+from scorereport.history.chain_head import read_chain_head
 from scorereport.history.checking_anchors import check_anchors
 from scorereport.history.database import UnreachableError
 from scorereport.history.expiry import Removal, check_removals
 from scorereport.history.filed_reports import (
     check_files,
     describe_leftovers,
-    describe_stray,
-    find_filings,
-    find_strays,
+    describe_unrecorded_file,
+    find_unrecorded_files,
     is_below,
+    list_filed_reports,
 )
-from scorereport.history.verification_findings import Finding, FindingKind, Verification
+from scorereport.history.verification_findings import FindingKind, IntegrityFinding, Verification
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from scorereport.history.audit_record import Record
-    from scorereport.history.chain_head import Head
+    from scorereport.history.chain_head import ChainHead
     from scorereport.history.store import History
     from scorereport.history.stored import StoredRows
 
 #: So many records are looked for one by one if the database is damaged.
-_MANY = 100_000
-_KEPT = re.compile(r"[0-9a-f]{12,64}")
+_MANY_RECORDS = 100_000
+_KEPT_HASH = re.compile(r"[0-9a-f]{12,64}")
 
 
 class Examiner(Protocol):
     """Looks at what records say, which needs to know how runs make them; see `RecordExaminer`."""
 
-    findings: list[Finding]
+    findings: list[IntegrityFinding]
     notes: list[str]
 
     def start(self, records: Sequence[Record], *, is_complete: bool, now: str) -> None:
@@ -59,7 +59,7 @@ class Examiner(Protocol):
         """Look at a file of a record."""
 
 
-__all__ = ["Finding", "FindingKind", "Verification", "verify_history"]
+__all__ = ["FindingKind", "IntegrityFinding", "Verification", "verify_history"]
 
 
 def verify_history(
@@ -88,7 +88,7 @@ def verify_history(
     """
     kept = _check_kept(heads)
     head, findings = _read_head(history)
-    stored = _Stored()
+    stored = _StoredState()
     try:
         with history.reading() as connection:
             stored = _check_stored(history, connection, head, kept, examiner)
@@ -101,12 +101,12 @@ def verify_history(
     links = stored.links
     reports = _check_reports(history, stored, find_folder, is_here, examiner)
     contradictions = [] if examiner is None else examiner.findings
-    lag = _find_lag(history, links, head, is_here)
+    lag = _find_head_lag(history, links, head, is_here)
     missing, notes = ([], []) if head or findings else _describe_missing_head(history, len(links))
     return Verification(
         records=len(links),
         files=reports.count,
-        head=links[-1].sha256 if links else BEGINNING,
+        head=links[-1].sha256 if links else CHAIN_START,
         findings=tuple(
             dict.fromkeys([*findings, *missing, *stored.findings, *contradictions, *reports.findings])
         ),
@@ -116,46 +116,46 @@ def verify_history(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Stored:
+class _StoredState:
     """What stands in the database: the records, the removals that are right, and all that is wrong."""
 
-    links: Sequence[Link] = ()
+    links: Sequence[ChainLink] = ()
     removals: Sequence[Removal] = ()
-    findings: Sequence[Finding] = ()
+    findings: Sequence[IntegrityFinding] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Reports:
+class _ReportCheck:
     """How many files the records name, what is wrong with them, and what is worth a note."""
 
     count: int
-    findings: Sequence[Finding]
+    findings: Sequence[IntegrityFinding]
     notes: Sequence[str]
 
 
 def _check_kept(heads: Sequence[str]) -> tuple[str, ...]:
     kept = tuple(head.strip().lower() for head in heads)
     for given, head in zip(heads, kept, strict=True):
-        if not _KEPT.fullmatch(head):
+        if not _KEPT_HASH.fullmatch(head):
             raise UsageError(
                 f"`head` must be the hash of a record, 12 to 64 letters 0-9 and a-f; got {given!r}."
             )
     return kept
 
 
-def _read_head(history: History) -> tuple[Head | None, list[Finding]]:
+def _read_head(history: History) -> tuple[ChainHead | None, list[IntegrityFinding]]:
     """The file `head`, and what is wrong with it."""
     if history.head is None:
         return None, []
     try:
-        return read_head(history.head), []
+        return read_chain_head(history.head), []
     except (ValueError, OSError) as error:
         sentence = f"The file {history.head} cannot be read: {error}."
         subject = f"file {history.head.name}"
-        return None, [Finding(kind=FindingKind.CHANGED, subject=subject, sentence=sentence)]
+        return None, [IntegrityFinding(kind=FindingKind.CHANGED, subject=subject, sentence=sentence)]
 
 
-def _describe_missing_head(history: History, records: int) -> tuple[list[Finding], list[str]]:
+def _describe_missing_head(history: History, records: int) -> tuple[list[IntegrityFinding], list[str]]:
     """A history in a file has its head beside it, but for a run that was killed right after the first record.
 
     Of a history on a server each machine has a head, and one that has not run an audit yet has none.
@@ -166,68 +166,70 @@ def _describe_missing_head(history: History, records: int) -> tuple[list[Finding
     if history.file is None or records < 2:
         return [], [f"There is no file {history.head}; {blind}."]
     sentence = f"The file {history.head}, which every new record is noted in, is missing; {blind}."
-    return [Finding(kind=FindingKind.MISSING, subject=f"file {history.head.name}", sentence=sentence)], []
+    return [
+        IntegrityFinding(kind=FindingKind.MISSING, subject=f"file {history.head.name}", sentence=sentence)
+    ], []
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Lag:
+class _HeadLag:
     """What is to be said of records that the file `head` does not remember."""
 
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-def _find_lag(
-    history: History, links: Sequence[Link], head: Head | None, is_here: Callable[[Record], bool]
-) -> _Lag:
+def _find_head_lag(
+    history: History, links: Sequence[ChainLink], head: ChainHead | None, is_here: Callable[[Record], bool]
+) -> _HeadLag:
     """Records after the one that the file remembers: only those that are made here are noted in it.
 
     The file is read once more, for a run may have been about to write it.
     """
     if head is None:
-        return _Lag()
+        return _HeadLag()
     again = _read_head(history)[0] or head
     later = [link for link in links if link.id > max(head.id, again.id)]
     if not later:
-        return _Lag()
+        return _HeadLag()
     remembers = f"The file `head` remembers record {head.id} and the history ends with record {later[-1].id}"
     if any(link.record is None or is_here(link.record) for link in later):
         reason = "a run was killed before it wrote the file, or could not write it, or records were inserted"
-        return _Lag(warnings=(f"{remembers}: {reason}. The next run verifies them.",))
-    return _Lag(notes=(f"{remembers}: others write into the history as well.",))
+        return _HeadLag(warnings=(f"{remembers}: {reason}. The next run verifies them.",))
+    return _HeadLag(notes=(f"{remembers}: others write into the history as well.",))
 
 
-def _describe_unreadable(history: History, sentence: str) -> Finding:
-    return Finding(kind=FindingKind.UNREADABLE, subject=history.name, sentence=sentence)
+def _describe_unreadable(history: History, sentence: str) -> IntegrityFinding:
+    return IntegrityFinding(kind=FindingKind.UNREADABLE, subject=history.name, sentence=sentence)
 
 
 def _check_stored(
     history: History,
     connection: Connection,
-    head: Head | None,
+    head: ChainHead | None,
     kept: Collection[str],
     examiner: Examiner | None,
-) -> _Stored:
+) -> _StoredState:
     """The records as they are stored, and all that is wrong in the database, of one state of it."""
     from scorereport.history.database_check import check_database
     from scorereport.history.database_schema import AUDITS, DOCUMENTS
-    from scorereport.history.stored import read_rows
+    from scorereport.history.stored import read_stored_rows
 
-    expected = range(1, min(head.id, _MANY) + 1) if head is not None else ()
-    audits = read_rows(history, connection, AUDITS, expected)
-    links = sorted((read_link(row) for row in audits.rows), key=lambda link: link.id)
+    expected = range(1, min(head.id, _MANY_RECORDS) + 1) if head is not None else ()
+    audits = read_stored_rows(history, connection, AUDITS, expected)
+    links = sorted((read_chain_link(row) for row in audits.rows), key=lambda link: link.id)
     keys = {key for link in links if link.record is not None for key in link.record.documents}
-    documents = read_rows(history, connection, DOCUMENTS, keys)
+    documents = read_stored_rows(history, connection, DOCUMENTS, keys)
     chained = check_chain(links, head=head, kept=kept, unreadable=audits.unreadable)
     if examiner is not None:
-        _start(examiner, links)
+        _start_examiner(examiner, links)
     known = {finding.subject for finding in chained}
     removals, filed = _check_contents(links, documents, known, None if examiner is None else examiner.read)
-    return _Stored(
+    return _StoredState(
         links=links,
         removals=removals,
         findings=[
-            *_describe_trouble(history, audits, documents),
+            *_describe_read_errors(history, audits, documents),
             *chained,
             *filed,
             *check_database(history, connection),
@@ -235,19 +237,19 @@ def _check_stored(
     )
 
 
-def _start(examiner: Examiner, links: Sequence[Link]) -> None:
+def _start_examiner(examiner: Examiner, links: Sequence[ChainLink]) -> None:
     """Give the examiner all records whose texts are as they were filed, in their order."""
     records = [link.record for link in links if link.record is not None and link.is_intact]
     is_complete = [record.id for record in records] == list(range(1, len(links) + 1))
-    examiner.start(records, is_complete=is_complete, now=_find_now())
+    examiner.start(records, is_complete=is_complete, now=_read_latest_clock())
 
 
 def _check_contents(
-    links: Sequence[Link],
+    links: Sequence[ChainLink],
     rows: StoredRows,
     known: Collection[str],
     read: Callable[[str, bytes], None] | None,
-) -> tuple[Sequence[Removal], list[Finding]]:
+) -> tuple[Sequence[Removal], list[IntegrityFinding]]:
     """What documents are, and what they say: the removals that are right by them, and all that is wrong."""
     from scorereport.history.document_check import check_documents, read_documents
 
@@ -261,7 +263,7 @@ def _check_contents(
     intact = [document for document in documents if document.is_intact]
     anchors = {document.key: document.anchor for document in intact if document.anchor is not None}
     texts = {document.key: document.content for document in intact if document.content is not None}
-    removals, wrong = check_removals(links, texts, _find_now())
+    removals, wrong = check_removals(links, texts, _read_latest_clock())
     return removals, [
         *check_anchors(links, anchors, known),
         *check_documents(documents, links, rows.unreadable),
@@ -269,38 +271,38 @@ def _check_contents(
     ]
 
 
-def _find_now() -> str:
+def _read_latest_clock() -> str:
     """Now; a time that was set so that output repeats counts if it is later."""
     return max(read_clock(), datetime.now(UTC).isoformat(), key=datetime.fromisoformat)
 
 
-def _describe_trouble(history: History, *tables: StoredRows) -> Iterator[Finding]:
+def _describe_read_errors(history: History, *tables: StoredRows) -> Iterator[IntegrityFinding]:
     for trouble in dict.fromkeys(table.trouble for table in tables if table.trouble):
         yield _describe_unreadable(history, trouble)
 
 
 def _check_reports(
     history: History,
-    stored: _Stored,
+    stored: _StoredState,
     find_folder: Callable[[Record], Path],
     is_here: Callable[[Record], bool],
     examiner: Examiner | None,
-) -> _Reports:
+) -> _ReportCheck:
     """Compare the files with what records say; changed records prove nothing."""
     links = stored.links
     records = [
         link.record for link in links if link.record is not None and link.is_intact and is_here(link.record)
     ]
-    filings = find_filings(records, find_folder)
+    filings = list_filed_reports(records, find_folder)
     folders = {(find_folder(record), record.audit) for record in records if _has_folder(record)}
-    strays = find_strays(folders, {filing.path for filing in filings})
+    strays = find_unrecorded_files(folders, {filing.path for filing in filings})
     mentioned = _find_mentioned(history, links) if strays else ""
     unknown = [
-        describe_stray(path, name)
+        describe_unrecorded_file(path, name)
         for path, name in strays
         if json.dumps(name, ensure_ascii=False) not in mentioned
     ]
-    return _Reports(
+    return _ReportCheck(
         count=len(filings),
         findings=[*check_files(filings, stored.removals, *([examiner.look] if examiner else [])), *unknown],
         notes=list(describe_leftovers(filings, stored.removals)),
@@ -311,7 +313,7 @@ def _has_folder(record: Record) -> bool:
     return is_below(record.audit) and bool(record.files or record.folder)
 
 
-def _find_mentioned(history: History, links: Sequence[Link]) -> str:
+def _find_mentioned(history: History, links: Sequence[ChainLink]) -> str:
     """The texts of records that may name more files: of changed ones, and of those written since."""
     changed = [
         link.body.decode(errors="replace") for link in links if not link.is_intact or link.record is None

@@ -1,4 +1,4 @@
-"""What a verification finds: each thing that is not as it was recorded, with a sentence that names it."""
+"""Findings of a verification: each difference from what was recorded, with a sentence that names it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FindingKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class IntegrityFinding:
     """Something that is not as it was recorded: what has happened, to what, and a sentence that says it."""
 
     kind: FindingKind
@@ -40,6 +40,6 @@ class Verification:
     records: int
     files: int
     head: str
-    findings: tuple[Finding, ...]
+    findings: tuple[IntegrityFinding, ...]
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

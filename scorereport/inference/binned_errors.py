@@ -1,4 +1,4 @@
-"""The expected calibration error: forecasts in bins, with an interval and the warning that bins decide."""
+"""The expected calibration error: forecasts in bins, with an interval and a note on the bins."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from scorereport._utils.checks import check_inside, check_option, check_whole
 from scorereport._utils.rounding import find_reached
 from scorereport.inference.distances import (
     DRAWS,
-    Cells,
     DrawnCurve,
+    ForecastCells,
     bound_distances,
     describe_distance,
     reach_of_prevalence,
     shrink,
 )
 from scorereport.inference.estimates import Estimate
-from scorereport.inference.panel import Panel, make_panel
+from scorereport.inference.panel import ForecastPanel, make_panel
 from scorereport.reliability.sampling import SEED
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def expected_calibration_error(
 
 
 def bin_errors(
-    panel: Panel,
+    panel: ForecastPanel,
     bins: int = 10,
     strategy: str = "uniform",
     norm: str = "l1",
@@ -172,18 +172,20 @@ class _BinnedDistance:
         return (self.values(distance) >= found).astype(np.float64)
 
 
-def _cells(panel: Panel, bins: int, strategy: str) -> Cells:
+def _cells(panel: ForecastPanel, bins: int, strategy: str) -> ForecastCells:
     """The bins that have cases, numbered without those that have none."""
     edges = _edges(panel, bins, strategy)
-    return Cells.of(panel, np.unique(np.searchsorted(edges[1:-1], panel.only), return_inverse=True)[1])
+    return ForecastCells.of(
+        panel, np.unique(np.searchsorted(edges[1:-1], panel.only), return_inverse=True)[1]
+    )
 
 
-def _expect(panel: Panel, cells: Cells) -> FloatArray:
+def _expect(panel: ForecastPanel, cells: ForecastCells) -> FloatArray:
     """Event rates of the bins as probabilities, none of them certain."""
     return shrink(cells.event_rate, cells.weight / panel.units.case_weight)
 
 
-def _calibrated(panel: Panel, cells: Cells, expected: FloatArray) -> FloatArray:
+def _calibrated(panel: ForecastPanel, cells: ForecastCells, expected: FloatArray) -> FloatArray:
     """The probability of each bin that has the variance of calibrated outcomes: p(1 - p) on average.
 
     Clusters show their variance by residuals, which are those of the observed event rates.
@@ -203,12 +205,12 @@ def _correct(found: BinnedError, share: FloatArray, spread: FloatArray) -> float
     return max(float((share * (2 * d - folded)).sum()), 0.0)
 
 
-def _warn(panel: Panel, strategy: str, norm: str) -> str:
+def _warn(panel: ForecastPanel, strategy: str, norm: str) -> str:
     values = [(_bin_cases(panel, bins, strategy, norm).value, bins) for bins in OTHER_BINS]
     return f"The value depends on the bins: {', '.join(f'{v:.4f} with {bins}' for v, bins in values)}."
 
 
-def _bin_cases(panel: Panel, bins: int, strategy: str, norm: str) -> BinnedError:
+def _bin_cases(panel: ForecastPanel, bins: int, strategy: str, norm: str) -> BinnedError:
     weight, edges = panel.units.row_weight, _edges(panel, bins, strategy)
     index = np.searchsorted(edges[1:-1], panel.only)
     n, events, forecast = (_sums(index, weight * v, bins) for v in (1.0, panel.outcome, panel.only))
@@ -228,7 +230,7 @@ def _bin_cases(panel: Panel, bins: int, strategy: str, norm: str) -> BinnedError
     )
 
 
-def _edges(panel: Panel, bins: int, strategy: str) -> FloatArray:
+def _edges(panel: ForecastPanel, bins: int, strategy: str) -> FloatArray:
     """Ends of the bins, from 0 or the lowest forecast to 1 or the highest."""
     if strategy == "uniform":
         return np.arange(bins + 1) / bins

@@ -21,7 +21,7 @@ from scorereport.inference.panel import make_panel
 from scorereport.inference.resampled_areas import ResampledAreas
 from scorereport.inference.resampled_lines import ResampledLines
 from scorereport.inference.resampled_scores import ResampledScores
-from scorereport.reliability.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, random_stream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.inference.losses import Measure
-    from scorereport.inference.panel import Panel, Rows
-    from scorereport.inference.replicates import Part
+    from scorereport.inference.panel import ForecastPanel, PanelRows
+    from scorereport.inference.replicates import ResampledStatistics
 
 
 def bootstrap(
@@ -77,13 +77,13 @@ def bootstrap(
 
 
 def bootstrap_panel(
-    panel: Panel, measures: Sequence[Measure], *, resamples: int, seed: int, whole: bool
+    panel: ForecastPanel, measures: Sequence[Measure], *, resamples: int, seed: int, whole: bool
 ) -> Bootstrap:
     """Bootstrap mean scores, skills and uncertainties and, if `whole`, AUC and calibration line too."""
     scores = ResampledScores(panel, measures)
     named = {measure.label: measure for measure in measures}
     if whole:
-        parts: list[Part] = [scores, ResampledAreas(panel), ResampledLines(panel)]
+        parts: list[ResampledStatistics] = [scores, ResampledAreas(panel), ResampledLines(panel)]
         return bootstrap_parts(panel, parts, named, resamples=resamples, seed=seed)
     if not are_many_alike(panel):
         return bootstrap_parts(panel, [scores], named, resamples=resamples, seed=seed)
@@ -95,12 +95,17 @@ def bootstrap_panel(
 
 
 def bootstrap_parts(
-    panel: Rows, parts: Sequence[Part], measures: Mapping[str, Measure], *, resamples: int, seed: int
+    panel: PanelRows,
+    parts: Sequence[ResampledStatistics],
+    measures: Mapping[str, Measure],
+    *,
+    resamples: int,
+    seed: int,
 ) -> Bootstrap:
     """Compute all parts on each resample, and collect their statistics."""
 
     def resample(number: int) -> list[FloatArray]:
-        weight = panel.units.draw(stream(seed, number))
+        weight = panel.units.draw(random_stream(seed, number))
         return [part.values(weight) for part in parts]
 
     drawn = list(repeat(resample, resamples, rows=len(panel.outcome), what="bootstrapping"))

@@ -20,7 +20,7 @@ from scorereport.errors import UsageError
 from scorereport.inference.estimates import Estimate
 from scorereport.inference.losses import PREVALENCE, UNCERTAINTY, Measure, image_of_prevalence
 from scorereport.inference.mean_errors import describe_few_draws
-from scorereport.inference.panel import Rows
+from scorereport.inference.panel import PanelRows
 from scorereport.inference.rare_cases import WIDENED, clip_to_range, widen
 from scorereport.inference.replicates import Statistic
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.reliability.sampling import Units
+    from scorereport.reliability.sampling import SamplingUnits
 
 #: Scales on which intervals are widened: the way there, the way back, and how steep the way there is.
 _SCALES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[float], float]]] = {
@@ -50,7 +50,7 @@ _LABELS = {"bca": "BCa bootstrap", "percentile": "percentile bootstrap"}
 class Bootstrap:
     """All statistics of all models on the same resamples; intervals and differences come from here."""
 
-    panel: Rows
+    panel: PanelRows
     measures: Mapping[str, Measure]
     statistics: tuple[Statistic, ...]
     resamples: int
@@ -187,7 +187,7 @@ class Bootstrap:
         return self.measures[statistic.measure.removesuffix(UNCERTAINTY)]
 
 
-def _error(statistic: Statistic, replicates: FloatArray, units: Units) -> float:
+def _error(statistic: Statistic, replicates: FloatArray, units: SamplingUnits) -> float:
     """The deviation of replicates; over clusters, where that is too small, the bias-reduced error."""
     drawn = float(replicates.std(ddof=1))
     if units.cluster is None:
@@ -231,7 +231,7 @@ def _bounds(
     return float(lower), float(upper)
 
 
-def _no_interval(measure: str, value: float, level: float, method: str, units: Units) -> Estimate:
+def _no_interval(measure: str, value: float, level: float, method: str, units: SamplingUnits) -> Estimate:
     why = "The score is infinite" if np.isinf(value) else "The value is not defined"
     if np.isfinite(value) and units.size <= 1:
         why = f"One {units.unit} has no spread"

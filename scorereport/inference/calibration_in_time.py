@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import fdtrc, logit
 
-from scorereport._utils.checks import Cases
+from scorereport._utils.checks import CheckedCases
 from scorereport.inference.calibration_tests import IN_THE_LARGE, SPIEGELHALTER
 from scorereport.inference.likelihood import combine, influence
-from scorereport.inference.mean_errors import NormalOrT
+from scorereport.inference.mean_errors import ErrorDistribution
 from scorereport.inference.time_errors import (
     FEWEST_TIMES,
     LAZARUS_2018,
@@ -39,20 +39,20 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.inference.estimates import Estimate, HypothesisTest
-    from scorereport.inference.panel import Panel, Rows
+    from scorereport.inference.panel import ForecastPanel, PanelRows
     from scorereport.inference.recalibration_lines import CalibrationLine
 
 #: What tests say that do not allow for dependence in time though there are times.
 INDEPENDENT = "Takes rows as independent, in time as well."
 
 
-def needs_time(panel: Rows) -> bool:
+def needs_time(panel: PanelRows) -> bool:
     """Whether rows have times and no clusters, which would say how they depend on each other."""
     return panel.time is not None and panel.cluster is None
 
 
 def allow_for_time(
-    panel: Panel, line: CalibrationLine, tests: Sequence[HypothesisTest]
+    panel: ForecastPanel, line: CalibrationLine, tests: Sequence[HypothesisTest]
 ) -> tuple[CalibrationLine, list[HypothesisTest]]:
     """Errors of the line and tests of calibration that allow for dependence in time, and a test of it.
 
@@ -61,7 +61,7 @@ def allow_for_time(
     panel : outcomes and one forecast with their times
     line, tests : those of independent rows; tests that nothing is known of keep their numbers with a note
     """
-    cases = Cases(panel.outcome, panel.only, panel.weight)
+    cases = CheckedCases(panel.outcome, panel.only, panel.weight)
     blocks = pool_cases(order_cases(cases, binary=True), binary=True)
     dependence = autocorrelation_test(panel, panel.outcome - np.interp(panel.only, *blocks.corners))
     if number_of_times(panel) < FEWEST_TIMES:
@@ -78,10 +78,10 @@ def note_independence(test: HypothesisTest) -> HypothesisTest:
 class _Fits:
     """The sums and fits of one model, with covariances over the times."""
 
-    def __init__(self, panel: Panel, line: CalibrationLine) -> None:
+    def __init__(self, panel: ForecastPanel, line: CalibrationLine) -> None:
         self._panel, self._line = panel, line
         self._cosines = number_of_cosines(number_of_times(panel))
-        self._distribution = NormalOrT(self._cosines)
+        self._distribution = ErrorDistribution(self._cosines)
         self._slow = describe_slow(panel, panel.outcome - panel.only)
         self._how = f"errors in time ({self._cosines} cosines, {number_of_times(panel)} times)"
         is_fit = isfinite(line.slope.value) and isfinite(line.intercept_at_slope_one.value)

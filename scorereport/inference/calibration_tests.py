@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import chdtrc
 
-from scorereport._utils.checks import Cases, check_whole
+from scorereport._utils.checks import CheckedCases, check_whole
 from scorereport._utils.rounding import find_reached
 from scorereport.inference.estimates import HypothesisTest
-from scorereport.inference.mean_errors import NormalOrT, describe_few_draws
-from scorereport.inference.panel import Panel, make_panel
+from scorereport.inference.mean_errors import ErrorDistribution, describe_few_draws
+from scorereport.inference.panel import ForecastPanel, make_panel
 from scorereport.reliability.clusters import variance_of_sum
 from scorereport.reliability.outcome_weights import weigh_outcomes
 
@@ -166,11 +166,11 @@ def hosmer_lemeshow_test(
 # Sums over all cases
 
 
-def _test_sum(panel: Panel, factor: FloatArray, about: SumTest) -> HypothesisTest:
+def _test_sum(panel: ForecastPanel, factor: FloatArray, about: SumTest) -> HypothesisTest:
     """Standardise Σ factor (y - p) by the variance it has if the forecasts are true."""
     total, variance = _sum_and_variance(panel, factor)
     z = total / variance**0.5 if variance > 0 else np.nan
-    distribution = NormalOrT(panel.units.degrees_of_freedom)
+    distribution = ErrorDistribution(panel.units.degrees_of_freedom)
     return HypothesisTest(
         name=about.name,
         statistic=z,
@@ -185,7 +185,7 @@ def _test_sum(panel: Panel, factor: FloatArray, about: SumTest) -> HypothesisTes
     )
 
 
-def _sum_and_variance(panel: Panel, factor: FloatArray) -> tuple[float, float]:
+def _sum_and_variance(panel: ForecastPanel, factor: FloatArray) -> tuple[float, float]:
     """Σ w factor (y - p) and its variance: by the forecasts, or bias-reduced over clusters, NaN for one."""
     p, units = panel.only, panel.units
     terms = units.row_weight * factor * (panel.outcome - p)
@@ -203,28 +203,28 @@ def _sums(group: IntArray, values: FloatArray) -> FloatArray:
     return np.bincount(group, values).astype(np.float64)
 
 
-def _squared_weight(panel: Panel) -> FloatArray:
+def _squared_weight(panel: ForecastPanel) -> FloatArray:
     """What a row adds to a variance: a repeated row once each time, a weighted one its weight squared.
 
     Where weights go with outcomes, it is the square that gives a calibrated forecast its variance.
     """
     if panel.units.are_repeated_rows:
         return panel.units.row_weight
-    cases = Cases(panel.outcome, panel.only, panel.weight)
+    cases = CheckedCases(panel.outcome, panel.only, panel.weight)
     return weigh_outcomes(cases).squares
 
 
-def _describe_variance(panel: Panel) -> str:
+def _describe_variance(panel: ForecastPanel) -> str:
     if panel.cluster is not None:
         return f"bias-reduced variance over {panel.units.size:g} clusters"
     return "variance under the null hypothesis" + _describe_weight(panel)
 
 
-def _describe_weight(panel: Panel) -> str:
+def _describe_weight(panel: ForecastPanel) -> str:
     return "" if panel.units.are_repeated_rows else ", each row drawn once and weighted"
 
 
-def _why_no_variance(panel: Panel, variance: float) -> str:
+def _why_no_variance(panel: ForecastPanel, variance: float) -> str:
     if np.isnan(variance):
         return "There is one cluster only, so its sum has no variance to be compared with."
     if variance == 0:
@@ -239,7 +239,7 @@ def note_impossible(count: int) -> str:
     return f"In {rows} happened what had probability 0, which alone refutes calibration." * (count > 0)
 
 
-def _note_impossible(panel: Panel) -> str:
+def _note_impossible(panel: ForecastPanel) -> str:
     return note_impossible(int(np.count_nonzero(panel.only == 1 - panel.outcome)))
 
 
@@ -254,7 +254,7 @@ def _equal_groups(p: FloatArray, weight: FloatArray, groups: int) -> IntArray:
     return np.cumsum(np.diff(group, prepend=group[0]) > 0)
 
 
-def _test_groups(panel: Panel, group: IntArray, *, in_sample: bool) -> HypothesisTest:
+def _test_groups(panel: ForecastPanel, group: IntArray, *, in_sample: bool) -> HypothesisTest:
     p, weight = panel.only, panel.units.row_weight
     excess = _sums(group, weight * (panel.outcome - p))
     expected, opposite = _sums(group, weight * p), _sums(group, weight * (1 - p))

@@ -10,13 +10,13 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray, IntArray
 from scorereport.reliability.fit import corp
-from scorereport.reliability.sampling import Units
+from scorereport.reliability.sampling import SamplingUnits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Truth(NamedTuple):
+class DrawnClasses(NamedTuple):
     """Which class came in which row, and its weight; a row may stand here more than once."""
 
     row: NDArray[np.intp]
@@ -25,19 +25,19 @@ class Truth(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ClassLaw:
+class ClassDistribution:
     """Probabilities of classes as the law that classes come by; what came tells how cases go together."""
 
     given: FloatArray
     outcome: IntArray
-    units: Units
+    units: SamplingUnits
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:
         """The numbers of the rows."""
         return np.arange(len(self.outcome))
 
-    def draw(self, rng: np.random.Generator) -> Truth:
+    def draw(self, rng: np.random.Generator) -> DrawnClasses:
         """What might have come if the forecasts were right; repeated rows each have a class of their own.
 
         Rows of a cluster depend on each other as much as they do in the sample: with probability √ρ a row
@@ -47,13 +47,13 @@ class ClassLaw:
         if units.cluster is None and units.weight is not None and units.are_repeated_rows:
             times = rng.multinomial(units.weight.astype(np.int64), self.shares)
             row, label = np.nonzero(times)
-            return Truth(row, label, times[row, label].astype(np.float64))
+            return DrawnClasses(row, label, times[row, label].astype(np.float64))
         chance = rng.random(len(self.rows))
         if units.cluster is not None and self._correlation > 0:
             of_cluster = rng.random(int(units.size))[units.cluster]
             chance = np.where(rng.random(len(chance)) < np.sqrt(self._correlation), of_cluster, chance)
         label = (chance[:, None] >= self._inner_ends).sum(axis=1)
-        return Truth(self.rows, label, units.row_weight)
+        return DrawnClasses(self.rows, label, units.row_weight)
 
     @cached_property
     def _correlation(self) -> float:

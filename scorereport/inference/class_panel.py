@@ -18,7 +18,7 @@ from scorereport._utils.checks import (
     check_weight,
 )
 from scorereport.errors import UsageError
-from scorereport.inference.panel import Rows
+from scorereport.inference.panel import PanelRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ClassPanel(Rows):
+class ClassPanel(PanelRows):
     """Classes as indices, with one row of K probabilities per case and model."""
 
     outcome: IntArray

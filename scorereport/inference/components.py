@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
-from scorereport._utils.formatting import counted
-from scorereport.inference.large_panels import stretches
+from scorereport._utils.formatting import format_counted
+from scorereport.inference.large_panels import row_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scorereport.inference.losses import Measure
-    from scorereport.inference.mean_errors import NormalOrT
+    from scorereport.inference.mean_errors import ErrorDistribution
     from scorereport.inference.overfit import Overfit
     from scorereport.reliability.blocks import Blocks
-    from scorereport.reliability.sampling import Units
+    from scorereport.reliability.sampling import SamplingUnits
 
 COMPONENTS = ("miscalibration", "discrimination")
 METHOD = "bracket: raw value less the overfit of isotonic regression, closed form and resampled"
@@ -92,12 +92,12 @@ class FittedLosses:
 
     def recalibrates_like(self, other: FittedLosses) -> bool:
         """Whether both fits give the same losses; most that do not differ soon."""
-        parts = stretches(len(self._outcome))
+        parts = row_chunks(len(self._outcome))
         return all(np.array_equal(self._recalibrated(part), other._recalibrated(part)) for part in parts)
 
     def _find_gain(self, component: str) -> FloatArray:
         gain = np.empty(len(self._outcome))
-        for part in stretches(len(gain)):
+        for part in row_chunks(len(gain)):
             y = self._outcome[part]
             over_forecast = component == "miscalibration"
             worse = self._forecast[part] if over_forecast else np.full(len(y), self._prevalence)
@@ -128,7 +128,7 @@ def component_interval(
     losses: Losses,
     component: str,
     overfit: Overfit,
-    units: Units,
+    units: SamplingUnits,
     *,
     level: float,
     is_shown: bool,
@@ -219,7 +219,7 @@ def _cut(bound: float) -> float:
     return float(np.maximum(bound, 0.0))
 
 
-def _why_no_interval(raw: float, error: float, units: Units) -> str:
+def _why_no_interval(raw: float, error: float, units: SamplingUnits) -> str:
     if not np.isfinite(raw):
         return "The score is infinite: there is no interval."
     return "" if np.isfinite(error) else f"One {units.unit} has no spread: there is no interval."
@@ -243,8 +243,8 @@ def component_difference(
     second: Losses,
     component: str,
     overfits: tuple[Overfit, Overfit],
-    units: Units,
-    errors: Callable[[FloatArray], tuple[float, NormalOrT]],
+    units: SamplingUnits,
+    errors: Callable[[FloatArray], tuple[float, ErrorDistribution]],
     level: float,
 ) -> BracketDifference:
     """The bracket interval of first minus second on the same cases.
@@ -271,7 +271,13 @@ def no_difference(first: float, second: float) -> BracketDifference:
 
 
 def bound_difference(
-    raw: float, error: float, overfits: tuple[float, float], *, law: NormalOrT, level: float, note: str
+    raw: float,
+    error: float,
+    overfits: tuple[float, float],
+    *,
+    law: ErrorDistribution,
+    level: float,
+    note: str,
 ) -> BracketDifference:
     """The bracket of a raw difference, from the least and the most that it overfits."""
     least, most = overfits
@@ -289,7 +295,7 @@ def bound_difference(
     )
 
 
-def _why_no_test(error: float, units: Units) -> str:
+def _why_no_test(error: float, units: SamplingUnits) -> str:
     if np.isnan(error):
         return f"One {units.unit} has no spread: there is no test."
     return "" if error > 0 else "The difference is the same in every case: there is nothing to test."
@@ -320,4 +326,4 @@ def describe_few_cases(cases: float, noun: str, *, are_effective: bool) -> str:
     """A number of cases, rounded down to one decimal, and whether it is that of weighted rows."""
     shown = np.floor(10 * cases + _ROUNDING) / 10
     is_whole = float(shown).is_integer() and not are_effective
-    return counted(shown, noun) + ("" if is_whole else " (effective number of weighted rows)")
+    return format_counted(shown, noun) + ("" if is_whole else " (effective number of weighted rows)")

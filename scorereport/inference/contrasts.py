@@ -19,7 +19,7 @@ from scorereport.inference.mean_errors import (
     choose_errors,
     describe_errors,
     describe_few,
-    law_of,
+    error_distribution,
     mean_error,
 )
 from scorereport.inference.overfit import Overfit, estimate_overfit
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.inference.mean_errors import ErrorChoice
-    from scorereport.inference.panel import Rows
+    from scorereport.inference.panel import PanelRows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -89,7 +89,7 @@ def component_differences(
 
 
 def contrast_components(
-    first: ScoredModel, second: ScoredModel, panel: Rows, choice: ErrorChoice
+    first: ScoredModel, second: ScoredModel, panel: PanelRows, choice: ErrorChoice
 ) -> tuple[Difference, Difference]:
     """Differences in miscalibration and in discrimination of two models scored on the same cases."""
     mcb, dsc = (contrast_component(first, second, component, panel, choice) for component in COMPONENTS)
@@ -97,10 +97,10 @@ def contrast_components(
 
 
 def contrast_component(
-    first: ScoredModel, second: ScoredModel, component: str, panel: Rows, choice: ErrorChoice
+    first: ScoredModel, second: ScoredModel, component: str, panel: PanelRows, choice: ErrorChoice
 ) -> Difference:
     """The difference of two models in one component."""
-    law, units, measure = law_of(panel, choice), panel.units, first.losses.measure
+    law, units, measure = error_distribution(panel, choice), panel.units, first.losses.measure
     bracket = component_difference(
         first.losses,
         second.losses,

@@ -1,4 +1,4 @@
-"""Intervals of what decisions at thresholds come to: rates, net benefit and regret.
+"""Intervals of the results of decisions at thresholds: rates, net benefit and regret.
 
 All of them are made of four sums of weights: true and false positives, false and true negatives. Rates have
 Wilson's interval; net benefit and regret add two shares of all cases, and their limits are combined from
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from scorereport._utils.arrays import IntArray
-    from scorereport._utils.checks import Cases
-    from scorereport.curves.curves_fitted import Fitted
+    from scorereport._utils.checks import CheckedCases
+    from scorereport.curves.curves_fitted import IsotonicFit
     from scorereport.reliability.fit import Corp
-    from scorereport.reliability.sampling import Units
+    from scorereport.reliability.sampling import SamplingUnits
 
-Side = Literal["left", "right"]
+ThresholdSide = Literal["left", "right"]
 
 ZOU_DONNER_2008 = "Zou, Donner (2008), Stat. Med. 27, doi:10.1002/sim.3095"
 #: Sums of weights this small against all of them are rounding.
@@ -49,7 +49,7 @@ _RATES = {
 OVER_TREAT_ALL = "net_benefit_over_treat_all"
 
 
-class Limits(NamedTuple):
+class DecisionLimits(NamedTuple):
     """Values with their lower and upper limits, one for each threshold."""
 
     value: FloatArray
@@ -82,37 +82,39 @@ class Decisions:
         """Sum of all weights at each threshold, which is the same at all."""
         return self.sums.sum(axis=0)
 
-    def rate(self, measure: str) -> Limits:
+    def rate(self, measure: str) -> DecisionLimits:
         """A rate with its limits."""
         return self._bound_share(*_RATES[measure])
 
-    def net_benefit(self, odds: FloatArray) -> Limits:
+    def net_benefit(self, odds: FloatArray) -> DecisionLimits:
         """Net benefit at the odds of the thresholds."""
         return self._combine((_TP, np.ones_like(odds)), (_FP, -odds))
 
-    def over_treat_all(self, odds: FloatArray) -> Limits:
+    def over_treat_all(self, odds: FloatArray) -> DecisionLimits:
         """Net benefit minus that of treating all: what sparing cases brings."""
         return self._combine((_TN, odds), (_FN, -np.ones_like(odds)))
 
-    def regret(self, threshold: FloatArray) -> Limits:
+    def regret(self, threshold: FloatArray) -> DecisionLimits:
         """Regret at the thresholds, taken as costs."""
         return self._combine((_FP, threshold), (_FN, 1 - threshold))
 
     @np.errstate(divide="ignore", invalid="ignore")
-    def _bound_share(self, top: tuple[int, ...], rest: tuple[int, ...]) -> Limits:
+    def _bound_share(self, top: tuple[int, ...], rest: tuple[int, ...]) -> DecisionLimits:
         """The share of some sums in themselves and others: Wilson's limits, or on log-odds."""
         happened = self.sums[list(top)].sum(axis=0)
         counted = happened + self.sums[list(rest)].sum(axis=0)
         rate = happened / counted
         lower, upper = wilson_limits(rate, self._count_cases([*top, *rest]), self.level)
         if self.moments is None:
-            return Limits(rate, lower, upper)
+            return DecisionLimits(rate, lower, upper)
         gradient = np.zeros_like(self.sums)
         gradient[list(top)], gradient[list(rest)] = 1 - rate, -rate
         error = np.sqrt(self._covariance(gradient, gradient)) / counted
         robust = log_odds_limits(rate, error, self.quantile)
         has_error = (error > _ROUNDING) & (rate > 0) & (rate < 1)
-        return Limits(rate, np.where(has_error, robust[0], lower), np.where(has_error, robust[1], upper))
+        return DecisionLimits(
+            rate, np.where(has_error, robust[0], lower), np.where(has_error, robust[1], upper)
+        )
 
     def _count_cases(self, parts: list[int]) -> FloatArray:
         """The number of cases in some of the sums: their part of all, or Kish's by what each class weighs."""
@@ -124,7 +126,7 @@ class Decisions:
         return np.asarray(counted**2 / squares)
 
     @np.errstate(divide="ignore", invalid="ignore")
-    def _combine(self, first: tuple[int, FloatArray], second: tuple[int, FloatArray]) -> Limits:
+    def _combine(self, first: tuple[int, FloatArray], second: tuple[int, FloatArray]) -> DecisionLimits:
         """The sum of two shares of all cases, each times a factor.
 
         The reach of each share towards the limit asked for is that of its own limits; both are added in
@@ -145,7 +147,7 @@ class Decisions:
                 for factor, s in zip(factors, shares, strict=True)
             )
             reach.append(np.sqrt(np.maximum(one**2 + two**2 + 2 * together * one * two, 0)))
-        return Limits(value, value - reach[0], value + reach[1])
+        return DecisionLimits(value, value - reach[0], value + reach[1])
 
     def _correlate(self, first: int, second: int) -> FloatArray:
         """The correlation of two shares of all cases; 0 where one of them does not vary."""
@@ -198,11 +200,11 @@ def threshold_intervals(
 
 
 #: Makes decisions at thresholds, at which forecasts are decided for ("left") or not ("right").
-Tally = Callable[[FloatArray, Side], Decisions]
+DecisionTally = Callable[[FloatArray, ThresholdSide], Decisions]
 
 
 def add_threshold_intervals(
-    results: tuple[ThresholdResult, ...], tally: Tally
+    results: tuple[ThresholdResult, ...], tally: DecisionTally
 ) -> tuple[ThresholdResult, ...]:
     """Intervals for all numbers of a threshold table."""
     t = np.array([result.threshold for result in results])
@@ -220,7 +222,7 @@ def add_threshold_intervals(
     )
 
 
-def _describe(measure: str, limits: Limits, place: int, found: Decisions) -> ThresholdInterval:
+def _describe(measure: str, limits: DecisionLimits, place: int, found: Decisions) -> ThresholdInterval:
     value, lower, upper = (float(column[place]) for column in limits)
     combined = "" if measure in _RATES else "limits of two shares combined (Zou, Donner): "
     missing = "" if np.isfinite(value) else "No case could count: there is no interval."
@@ -235,7 +237,7 @@ def _describe(measure: str, limits: Limits, place: int, found: Decisions) -> Thr
     )
 
 
-def add_decision_band(curve: DecisionCurve, tally: Tally) -> DecisionCurve:
+def add_decision_band(curve: DecisionCurve, tally: DecisionTally) -> DecisionCurve:
     """Pointwise intervals along a decision curve."""
     odds = curve.threshold / (1 - curve.threshold)
     at, beyond = (tally(curve.threshold, side) for side in ("left", "right"))
@@ -255,7 +257,7 @@ def add_decision_band(curve: DecisionCurve, tally: Tally) -> DecisionCurve:
 # Where decisions come from
 
 
-def tally_rows(fit: Corp, level: float) -> Tally:
+def tally_rows(fit: Corp, level: float) -> DecisionTally:
     """Decisions of a fit whose rows are in memory."""
     units, rows = fit.sample.units, _Rows.of(fit)
     if rows is None:
@@ -263,7 +265,7 @@ def tally_rows(fit: Corp, level: float) -> Tally:
     clustered = units.cluster is not None
     size = units.effective_size if clustered else units.total / units.case_weight
 
-    def tally(t: FloatArray, side: Side) -> Decisions:
+    def tally(t: FloatArray, side: ThresholdSide) -> Decisions:
         return Decisions(
             sums=_count(fit, t, side),
             moments=rows.moments(t, side),
@@ -279,16 +281,16 @@ def tally_rows(fit: Corp, level: float) -> Tally:
 
 
 def tally_counts(
-    fit: Fitted,
+    fit: IsotonicFit,
     level: float,
     *,
     class_weights: tuple[float, float] | None = None,
     clustered: bool = False,
-) -> Tally:
+) -> DecisionTally:
     """Decisions of cases that are counted; weights count Kish's number of cases, clusters nothing."""
     note = "Counts do not show how much clusters vary: there is no interval." if clustered else ""
 
-    def tally(t: FloatArray, side: Side) -> Decisions:
+    def tally(t: FloatArray, side: ThresholdSide) -> Decisions:
         return Decisions(
             sums=_count(fit, t, side),
             size=np.nan if clustered else float(fit.n),
@@ -301,7 +303,7 @@ def tally_counts(
     return tally
 
 
-def _count(fit: Fitted, t: FloatArray, side: Side) -> FloatArray:
+def _count(fit: IsotonicFit, t: FloatArray, side: ThresholdSide) -> FloatArray:
     """The four sums at each threshold."""
     distinct = fit.distinct
     first = np.searchsorted(distinct.x_min, t, side=side)
@@ -338,7 +340,7 @@ class _Rows:
         sums = np.concatenate([np.zeros((7, 1)), np.cumsum(products, axis=1)], axis=1)
         return cls(forecast=fit.cases.y_prob, products=sums, whole=whole)
 
-    def moments(self, t: FloatArray, side: Side) -> FloatArray:
+    def moments(self, t: FloatArray, side: ThresholdSide) -> FloatArray:
         """Products of every two of the four sums at each threshold, summed over what was drawn."""
         above = len(self.forecast) - np.searchsorted(self.forecast, t, side=side)
         of = np.empty((4, 4, len(t)))  # above: events, others; in all: events, others
@@ -353,7 +355,7 @@ class _Rows:
 _FOUR_SUMS = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [-1, 0, 1, 0], [0, -1, 0, 1]])
 
 
-def _weigh(cases: Cases, units: Units) -> tuple[FloatArray, FloatArray]:
+def _weigh(cases: CheckedCases, units: SamplingUnits) -> tuple[FloatArray, FloatArray]:
     """Weights of events and of others, for each row, highest forecast first; and those in row order."""
     event = cases.y_true.astype(np.float64)
     everything = np.stack([units.row_weight * event, units.row_weight * (1 - event)])
@@ -369,7 +371,7 @@ def _products_of_rows(above: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _products_of_clusters(
-    above: FloatArray, everything: FloatArray, units: Units
+    above: FloatArray, everything: FloatArray, units: SamplingUnits
 ) -> tuple[FloatArray, FloatArray]:
     """What each row adds to the products of the sums of its cluster, once the rows above it are in."""
     cluster: IntArray = units.cluster if units.cluster is not None else np.arange(units.rows)

@@ -22,10 +22,10 @@ from scipy.special import expit, logit, ndtri
 
 from scorereport._utils.checks import check_inside, check_option
 from scorereport.inference.estimates import Estimate
-from scorereport.inference.mean_errors import NormalOrT, describe_few_draws
+from scorereport.inference.mean_errors import ErrorDistribution, describe_few_draws
 from scorereport.inference.panel import make_panel
 from scorereport.reliability.clusters import ClusterSums, sum_over_clusters, sums_of_mean
-from scorereport.reliability.sampling import Units
+from scorereport.reliability.sampling import SamplingUnits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.panel import ForecastPanel
 
 SCALES = ("score", "plain", "logit")
 #: DeLong's variance outweighs Newcombe's where it rests on more wrongly ordered cases than this.
@@ -81,7 +81,7 @@ def auc_interval(
     return estimate_auc(panel, level, check_option(scale, "scale", SCALES))
 
 
-def estimate_auc(panel: Panel, level: float, scale: str = "score") -> Estimate:
+def estimate_auc(panel: ForecastPanel, level: float, scale: str = "score") -> Estimate:
     """The AUC of a panel's only forecast with its interval."""
     shares = placements(panel.outcome, panel.only, panel.weight)
     value = mean_placement(panel, shares)
@@ -148,14 +148,14 @@ def auc_influence(outcome: FloatArray, forecast: FloatArray, weight: FloatArray 
     return influence
 
 
-def mean_placement(panel: Panel, shares: FloatArray) -> float:
+def mean_placement(panel: ForecastPanel, shares: FloatArray) -> float:
     """The AUC, or with differences of placements that of two AUCs; NaN if a class is absent."""
     is_event, _ = _classes(panel.outcome)
     w = panel.units.row_weight[is_event]
     return float((w * shares[is_event]).sum() / w.sum()) if len(w) else np.nan
 
 
-def placement_error(panel: Panel, shares: FloatArray) -> float:
+def placement_error(panel: ForecastPanel, shares: FloatArray) -> float:
     """Standard error of the mean of placements, or of their differences, after DeLong or Obuchowski.
 
     NaN if a class has fewer than two independent draws.
@@ -173,7 +173,7 @@ class PlacementSpread(NamedTuple):
     freedom: float
 
 
-def placement_spread(panel: Panel, shares: FloatArray) -> PlacementSpread:
+def placement_spread(panel: ForecastPanel, shares: FloatArray) -> PlacementSpread:
     """Standard error of a mean of placements, or of their differences, with its degrees of freedom.
 
     Of rows it is DeLong's, with Welch's degrees of freedom of two class means; of clusters it is the
@@ -198,7 +198,7 @@ def placement_spread(panel: Panel, shares: FloatArray) -> PlacementSpread:
     return PlacementSpread(error, error**4 / spread) if spread > 0 else PlacementSpread(np.nan, np.inf)
 
 
-def _freedom_of_mean(units: Units) -> float:
+def _freedom_of_mean(units: SamplingUnits) -> float:
     """Those of the variance of a mean over independent draws."""
     if units.are_repeated_rows:
         return units.total - 1
@@ -207,7 +207,7 @@ def _freedom_of_mean(units: Units) -> float:
     )
 
 
-def _cluster_sums(panel: Panel, shares: FloatArray) -> ClusterSums:
+def _cluster_sums(panel: ForecastPanel, shares: FloatArray) -> ClusterSums:
     """The two class means as a fit of two columns, over clusters."""
     columns = np.stack([panel.outcome, 1 - panel.outcome])
     weight = panel.units.row_weight
@@ -217,14 +217,14 @@ def _cluster_sums(panel: Panel, shares: FloatArray) -> ClusterSums:
     return ClusterSums(information=information, score=score, common=np.ones(2), case=panel.units.case_weight)
 
 
-def describe_method(panel: Panel) -> str:
+def describe_method(panel: ForecastPanel) -> str:
     """Whose variance it is."""
     if panel.cluster is None:
         return "DeLong"
     return f"DeLong with bias-reduced cluster errors ({panel.units.size:g} clusters)"
 
 
-def describe_interval(panel: Panel, scale: str) -> str:
+def describe_interval(panel: ForecastPanel, scale: str) -> str:
     """Whose variance, and which interval."""
     if scale == "score":
         return f"{describe_method(panel)}, score interval of Newcombe's shape, quantile of t"
@@ -243,22 +243,22 @@ def _classes(outcome: FloatArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]
     return outcome == 1, outcome == 0
 
 
-def _delong_variance(panel: Panel, shares: FloatArray) -> float:
+def _delong_variance(panel: ForecastPanel, shares: FloatArray) -> float:
     """Sum of the variances of the two class means."""
     return sum(units.standard_error(of_class) ** 2 for units, of_class in _by_class(panel, shares))
 
 
-def _by_class(panel: Panel, shares: FloatArray) -> Iterator[tuple[Units, FloatArray]]:
+def _by_class(panel: ForecastPanel, shares: FloatArray) -> Iterator[tuple[SamplingUnits, FloatArray]]:
     """The rows of each class as independent draws, and their placements."""
     for chosen in _classes(panel.outcome):
         weight = None if panel.weight is None else panel.weight[chosen]
         yield (
-            Units(rows=int(chosen.sum()), weight=weight, weight_kind=panel.weight_kind),
+            SamplingUnits(rows=int(chosen.sum()), weight=weight, weight_kind=panel.weight_kind),
             shares[chosen],
         )
 
 
-def _obuchowski_variance(panel: Panel, shares: FloatArray) -> float:
+def _obuchowski_variance(panel: ForecastPanel, shares: FloatArray) -> float:
     """Both classes' sums of deviations in each cluster, with their covariance.
 
     With one row in each cluster it is DeLong's. It is never negative, as each class has at most as
@@ -279,7 +279,7 @@ def _unbiased(n: int) -> float:
     return n / (n - 1) if n > 1 else np.nan
 
 
-def cases_by_class(panel: Panel) -> tuple[float, float]:
+def cases_by_class(panel: ForecastPanel) -> tuple[float, float]:
     """Number of events and of non-events, as many as weights leave (Kish); clusters do not count here."""
     events, others = (
         units.total / units.case_weight for units, _ in _by_class(panel, np.empty(panel.units.rows))
@@ -287,7 +287,7 @@ def cases_by_class(panel: Panel) -> tuple[float, float]:
     return events, others
 
 
-def _draws_by_class(panel: Panel) -> tuple[float, float]:
+def _draws_by_class(panel: ForecastPanel) -> tuple[float, float]:
     """Number of independent draws with events and with non-events; of clusters, how many they count as."""
     events, others = (panel.units.count_draws(chosen) for chosen in _classes(panel.outcome))
     return events, others
@@ -319,7 +319,7 @@ def score_bounds(
     if error == 0 and 0 < value < 1:
         return value, value
     scale = 1.0 if error is None or value in {0, 1} else _scale_to(error, value, cases)
-    reach = NormalOrT(freedom).critical_value(level) * scale**0.5
+    reach = ErrorDistribution(freedom).critical_value(level) * scale**0.5
     lower, upper = _lower_score_bound(value, cases, reach), 1 - _lower_score_bound(1 - value, cases, reach)
     return min(lower, value), max(upper, value)
 
@@ -374,7 +374,7 @@ def _lower_score_bound(value: float, cases: tuple[float, float], reach: float) -
     return float(brentq(excess, 0.0, min(value, np.nextafter(1.0, 0.0)), xtol=1e-15))
 
 
-def _describe_limits(panel: Panel, value: float, error: float) -> str:
+def _describe_limits(panel: ForecastPanel, value: float, error: float) -> str:
     """Why the interval is not DeLong's, or has no width; empty if nothing is wrong."""
     if np.isnan(value):
         return f"The AUC needs both outcomes; all are {panel.outcome[0]:g}."
@@ -390,5 +390,5 @@ def _describe_limits(panel: Panel, value: float, error: float) -> str:
     return "Nothing varies, so that the interval has no width." if error == 0 else ""
 
 
-def _unit(panel: Panel) -> str:
+def _unit(panel: ForecastPanel) -> str:
     return panel.units.describes.removesuffix("s")

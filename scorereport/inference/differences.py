@@ -1,4 +1,4 @@
-"""Paired differences between models: each with its interval, its test and what a reader must know.
+"""Paired differences between models: each with its interval, its test and its notes.
 
 The models forecast the same cases, so it is the difference case by case that is averaged and tested.
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport._utils.formatting import counted
+from scorereport._utils.formatting import format_counted
 from scorereport.errors import UsageError
 from scorereport.inference.components import FEW_EVENTS
 from scorereport.inference.delong import (
@@ -30,12 +30,12 @@ from scorereport.inference.delong import (
 from scorereport.inference.estimates import Difference, adjust_by_holm
 from scorereport.inference.losses import resolve_measure
 from scorereport.inference.mean_errors import (
-    NormalOrT,
+    ErrorDistribution,
     choose_errors,
     describe_errors,
     describe_few,
     distribution_of_mean,
-    law_of,
+    error_distribution,
     mean_error,
     time_error,
     wald_test,
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
     from scorereport.inference.losses import Measure
     from scorereport.inference.mean_errors import ErrorChoice
-    from scorereport.inference.panel import Panel, Rows
+    from scorereport.inference.panel import ForecastPanel, PanelRows
 
     #: A score's name, a function of (y_true, y_prob), or either of them with its options.
     Choice = str | Callable[..., FloatArray] | tuple[str | Callable[..., FloatArray], Mapping[str, Any]]
@@ -201,7 +201,7 @@ def compare_models(
 
 
 def compare_panel(
-    panel: Panel, measures: Sequence[Measure | str], settings: ErrorChoice
+    panel: ForecastPanel, measures: Sequence[Measure | str], settings: ErrorChoice
 ) -> tuple[Difference, ...]:
     """Compare every pair of a panel's forecasts by every measure; "roc_auc" stands for the AUC."""
     pairs = list(combinations(panel.forecasts, 2))
@@ -224,7 +224,7 @@ def _resolve(choice: Choice) -> Measure | str:
 
 
 def _compare_by_score(
-    panel: Panel, pair: tuple[str, str], measure: Measure, settings: ErrorChoice
+    panel: ForecastPanel, pair: tuple[str, str], measure: Measure, settings: ErrorChoice
 ) -> Difference:
     """Diebold and Mariano's test of one pair."""
     first, second = (measure.score(panel.outcome, panel.forecasts[name]) for name in pair)
@@ -234,7 +234,7 @@ def _compare_by_score(
 
 
 def compare_cases(
-    panel: Rows,
+    panel: PanelRows,
     pair: tuple[str, str],
     scores: tuple[FloatArray, FloatArray],
     settings: ErrorChoice,
@@ -269,17 +269,17 @@ def compare_cases(
     )
 
 
-def _compare_by_auc(panel: Panel, pair: tuple[str, str], settings: ErrorChoice) -> Difference:
+def _compare_by_auc(panel: ForecastPanel, pair: tuple[str, str], settings: ErrorChoice) -> Difference:
     """DeLong's test of one pair."""
     panel = panel if settings.errors == "cluster" else replace(panel, cluster=None)
     first, second = (placements(panel.outcome, panel.forecasts[name], panel.weight) for name in pair)
     value = mean_placement(panel, first - second)
     in_time = settings.errors == "hac"
     if in_time:
-        error, distribution = _influence_error(panel, pair, settings), law_of(panel, settings)
+        error, distribution = _influence_error(panel, pair, settings), error_distribution(panel, settings)
     else:
         error, freedom = placement_spread(panel, first - second)
-        distribution = NormalOrT(freedom)
+        distribution = ErrorDistribution(freedom)
     error = without_rounding(error, first - second)
     test = wald_test(value, error, settings.level, distribution)
     errors = describe_method(panel)
@@ -316,17 +316,17 @@ def _time_references(settings: ErrorChoice) -> tuple[str, ...]:
     return (LAZARUS_2018 if settings.lags is None else NEWEY_WEST,)
 
 
-def _describe_few_cases(panel: Panel) -> str:
+def _describe_few_cases(panel: ForecastPanel) -> str:
     """A warning where events or non-events are few; empty otherwise."""
     events, others = cases_by_class(panel)
     fewest, what = (events, "event") if events <= others else (others, "non-event")
     if fewest >= FEW_EVENTS:
         return ""
-    few = f"Only {counted(round(fewest), what)}: with fewer than {FEW_EVENTS}"
+    few = f"Only {format_counted(round(fewest), what)}: with fewer than {FEW_EVENTS}"
     return f"{few} the test detects large differences only."
 
 
-def _influence_error(panel: Panel, pair: tuple[str, str], settings: ErrorChoice) -> float:
+def _influence_error(panel: ForecastPanel, pair: tuple[str, str], settings: ErrorChoice) -> float:
     first, second = (auc_influence(panel.outcome, panel.forecasts[name], panel.weight) for name in pair)
     return time_error(panel, first - second, settings.lags)
 
@@ -337,7 +337,7 @@ def _cut(bound: float) -> float:
 
 
 def _describe_infinite(
-    panel: Rows, pair: tuple[str, str], values: tuple[FloatArray, FloatArray], measure: str
+    panel: PanelRows, pair: tuple[str, str], values: tuple[FloatArray, FloatArray], measure: str
 ) -> str:
     """Which scores are not finite, and in how many cases; empty if all are."""
     parts = []
@@ -349,7 +349,7 @@ def _describe_infinite(
 
 
 def describe_spread(
-    panel: Rows, pair: tuple[str, str], value: float, error: float, settings: ErrorChoice
+    panel: PanelRows, pair: tuple[str, str], value: float, error: float, settings: ErrorChoice
 ) -> str:
     """Why there is no test, or that its errors are rough; empty otherwise."""
     if error > 0:

@@ -1,4 +1,4 @@
-"""Intervals of distances between a forecast and a curve of what happened: ICI, E50, E90, Emax and ECE.
+"""Intervals of distances between forecasts and observed frequencies: ICI, E50, E90, Emax and ECE.
 
 Distances are not negative, and noise makes them larger: a calibrated forecast has the distance 0, and every
 sample of it one above. The percentile bootstrap therefore never covers 0, and the basic bootstrap covers too
@@ -22,11 +22,11 @@ from scipy.special import ndtri
 from scorereport._utils.arrays import FloatArray, IntArray
 from scorereport.inference.estimates import Estimate
 from scorereport.inference.rates import rate_interval
-from scorereport.reliability.sampling import stream
+from scorereport.reliability.sampling import random_stream
 
 if TYPE_CHECKING:
-    from scorereport.inference.panel import Panel
-    from scorereport.reliability.sampling import Units
+    from scorereport.inference.panel import ForecastPanel
+    from scorereport.reliability.sampling import SamplingUnits
 
 CARPENTER_1999 = "Carpenter (1999), J. R. Stat. Soc. B 61, doi:10.1111/1467-9868.00169"
 #: Curves are drawn this many times.
@@ -42,7 +42,7 @@ _KEY = 19
 _ROUNDING = 1e-9
 
 
-class Summary(Protocol):
+class DistanceSummary(Protocol):
     """Statistics of distances, whose columns are draws."""
 
     def values(self, distance: FloatArray) -> FloatArray:
@@ -53,7 +53,7 @@ class Summary(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Cells:
+class ForecastCells:
     """Cases put together by their forecasts: a cell for each distinct one, or for some neighbours.
 
     `index` has the cell of each row.
@@ -65,7 +65,7 @@ class Cells:
     event_rate: FloatArray
 
     @classmethod
-    def of(cls, panel: Panel, index: IntArray) -> Cells:
+    def of(cls, panel: ForecastPanel, index: IntArray) -> ForecastCells:
         """Sums of weights, mean forecasts and event rates by cell."""
         weight = panel.units.row_weight
         n, forecast, events = (
@@ -79,13 +79,15 @@ class Cells:
         """Event rate minus mean forecast of each cell."""
         return self.event_rate - self.forecast
 
-    def noise(self, panel: Panel, expected: FloatArray, draws: int, seed: int, level: float) -> FloatArray:
+    def noise(
+        self, panel: ForecastPanel, expected: FloatArray, draws: int, seed: int, level: float
+    ) -> FloatArray:
         """Deviations of each cell by chance, a column for each draw, where events are so probable.
 
         Outcomes of independent rows vary as their probability says; those of clusters as their sums do.
         With clusters draws are scaled by the quantile of t over that of the normal distribution.
         """
-        units, rng = panel.units, stream(seed, 0, _KEY)
+        units, rng = panel.units, random_stream(seed, 0, _KEY)
         if units.cluster is None or units.size < 2:
             spread = self.noise_error(panel, expected)
             return spread[:, None] * rng.standard_normal((len(spread), draws))
@@ -94,7 +96,7 @@ class Cells:
         drawn = np.einsum("gm,gb->mb", sums, rng.standard_normal((len(sums), draws)))  # not BLAS: threads
         return scale * drawn / self.weight[:, None]
 
-    def noise_error(self, panel: Panel, expected: FloatArray) -> FloatArray:
+    def noise_error(self, panel: ForecastPanel, expected: FloatArray) -> FloatArray:
         """The standard deviation of the deviation of each cell by chance."""
         units = panel.units
         if units.cluster is None or units.size < 2:
@@ -103,7 +105,7 @@ class Cells:
         sums = self._sum_groups(panel, expected)
         return np.sqrt((sums**2).sum(axis=0) * units.size / (units.size - 1)) / self.weight
 
-    def _sum_groups(self, panel: Panel, expected: FloatArray) -> FloatArray:
+    def _sum_groups(self, panel: ForecastPanel, expected: FloatArray) -> FloatArray:
         """Weighted residuals summed over each cluster, or group of clusters, and cell."""
         groups = int(min(panel.units.size, _MOST_GROUPS))
         code = np.asarray(panel.cluster, dtype=np.int64) % groups
@@ -113,7 +115,7 @@ class Cells:
         return sums.reshape(groups, len(self.weight)).astype(np.float64)
 
 
-def _squares(units: Units) -> FloatArray:
+def _squares(units: SamplingUnits) -> FloatArray:
     """What each row adds to the variance of a sum of weights; of repeated rows, as often as they are."""
     return units.row_weight if units.are_repeated_rows else units.row_weight**2
 
@@ -164,7 +166,7 @@ class DistanceLimits:
         )
 
 
-def bound_distances(drawn: DrawnCurve, summary: Summary, level: float) -> list[DistanceLimits]:
+def bound_distances(drawn: DrawnCurve, summary: DistanceSummary, level: float) -> list[DistanceLimits]:
     """The limits of each statistic that a summary makes of distances.
 
     References
@@ -190,7 +192,7 @@ def bound_distances(drawn: DrawnCurve, summary: Summary, level: float) -> list[D
     ]
 
 
-def _compare(distance: FloatArray, summary: Summary, found: FloatArray) -> FloatArray:
+def _compare(distance: FloatArray, summary: DistanceSummary, found: FloatArray) -> FloatArray:
     """The shares of draws whose statistics are as large as those found, and as small."""
     as_large = summary.reach(distance, found * (1 - _ROUNDING)).mean(axis=1)
     return np.stack([as_large, 1 - summary.reach(distance, found * (1 + _ROUNDING)).mean(axis=1)])
@@ -221,7 +223,7 @@ def shrink(rate: FloatArray, n: FloatArray | float) -> FloatArray:
     return (n * rate + 0.5) / (n + 1)
 
 
-def reach_of_prevalence(panel: Panel, level: float) -> float:
+def reach_of_prevalence(panel: ForecastPanel, level: float) -> float:
     """How far the mean forecast may be from the probability of an event: no mean distance is smaller."""
     prevalence = rate_interval("prevalence", panel.outcome, panel.units, level)
     mean = panel.units.mean(panel.only)
@@ -232,7 +234,7 @@ def describe_distance(
     measure: str,
     value: float,
     limits: DistanceLimits,
-    panel: Panel,
+    panel: ForecastPanel,
     *,
     level: float,
     least_upper: float,

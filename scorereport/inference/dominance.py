@@ -25,14 +25,14 @@ from scorereport.inference.large_panels import are_many_alike
 from scorereport.inference.murphy_bands import average_differences
 from scorereport.inference.murphy_costs import choose_costs
 from scorereport.inference.murphy_limits import find_dominant
-from scorereport.inference.murphy_sentences import tell_dominance
+from scorereport.inference.murphy_sentences import describe_dominance
 from scorereport.inference.panel import make_panel
 from scorereport.reliability.sampling import SEED
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.panel import ForecastPanel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -119,7 +119,7 @@ def murphy_difference(
 
 
 def _with_band(
-    panel: Panel, theta: FloatArray, names: tuple[str, str], level: float, resamples: int, seed: int
+    panel: ForecastPanel, theta: FloatArray, names: tuple[str, str], level: float, resamples: int, seed: int
 ) -> MurphyDifference:
     sample = CountedSample.of(panel, theta) if are_many_alike(panel) else RowSample.of(panel, theta)
     measured, _ = average_differences(sample.cells, sample.weight)
@@ -136,7 +136,7 @@ def _with_band(
         simultaneous_lower=read_only(measured - simultaneous),
         simultaneous_upper=read_only(measured + simultaneous),
         dominant=dominant,
-        sentence=tell_dominance(names, dominant, theta, told, level),
+        sentence=describe_dominance(names, dominant, theta, told, level),
         level=level,
         resamples=resamples,
         seed=seed,

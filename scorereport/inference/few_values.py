@@ -24,7 +24,7 @@ from scipy.optimize import brentq
 from scipy.special import chdtri, chndtr
 
 from scorereport._utils.arrays import FloatArray, IntArray
-from scorereport.inference.overfit import PRICES
+from scorereport.inference.overfit import OVERFIT_WEIGHTS
 from scorereport.inference.rare_cases import effective_cases, exact_share, widen
 from scorereport.reliability.clusters import effective_number
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from scorereport.inference.components import ComponentEstimate
     from scorereport.inference.losses import Measure
     from scorereport.reliability.blocks import Blocks
-    from scorereport.reliability.fitted_sample import Sample
+    from scorereport.reliability.fitted_sample import FittedSample
 
 #: With more distinct forecasts the bracket covers as it should.
 MOST_VALUES = 5
@@ -57,7 +57,7 @@ class FewValues:
         return len(self.x)
 
 
-def find_few_values(sample: Sample, level: float) -> FewValues | None:
+def find_few_values(sample: FittedSample, level: float) -> FewValues | None:
     """The distinct forecasts of a sample if they are few, with the effective number of cases at each."""
     distinct, units = sample.distinct, sample.units
     if len(distinct) > MOST_VALUES:
@@ -74,7 +74,7 @@ def find_few_values(sample: Sample, level: float) -> FewValues | None:
 
 
 def _count_clustered(
-    sample: Sample, clusters: IntArray, chosen: NDArray[np.bool_], most: float, level: float
+    sample: FittedSample, clusters: IntArray, chosen: NDArray[np.bool_], most: float, level: float
 ) -> float:
     """The independent cases at one forecast, from the spread of its clusters around their rate."""
     y, weight = sample.cases.y_true[chosen], sample.units.row_weight[chosen]
@@ -105,7 +105,7 @@ def allow_for_few_values(
             return replace(bound, lower=0.0, upper=0.0, method=ONE_VALUE)
         lower, upper = _bound_one(few, measure, bound.level)
         return replace(bound, lower=lower, upper=upper, method=ONE_VALUE)
-    if measure.name in PRICES:
+    if measure.name in OVERFIT_WEIGHTS:
         asked = _bound_several(few, measure, bound.level, is_miscalibration=is_miscalibration)
     else:
         asked = np.nan, _bound_by_rates(few, measure, bound.level) if is_miscalibration else np.nan
@@ -153,7 +153,7 @@ def _bound_several(
     reference = few.x if is_miscalibration else np.full(len(few), prevalence)
     observed = float((few.share * divergence(measure, reference, few.rate)).sum())
     rate = (few.rate * few.cases + 0.5) / (few.cases + 1)
-    spread = few.share * PRICES[measure.name](rate, measure.options) / few.cases
+    spread = few.share * OVERFIT_WEIGHTS[measure.name](rate, measure.options) / few.cases
     if not spread.sum() > 0:
         return np.nan, np.nan
     scale = float((spread**2).sum() / spread.sum())

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scorereport._utils.memory import give_back_memory
+from scorereport._utils.memory import release_memory
 from scorereport.inference.large_panels import MANY_ROWS
 from scorereport.reliability.fit import Corp, corp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.panel import ForecastPanel
 
 
-class Fits(Mapping[str, Corp]):
+class PanelFits(Mapping[str, Corp]):
     """A CORP fit for each forecast, made when it is asked for and kept if rows are not many."""
 
-    def __init__(self, panel: Panel) -> None:
+    def __init__(self, panel: ForecastPanel) -> None:
         self._panel = panel
         self._kept: dict[str, Corp] = {}
 
@@ -42,5 +42,5 @@ class Fits(Mapping[str, Corp]):
         if len(panel.outcome) <= MANY_ROWS:
             self._kept[name] = fit
         else:
-            give_back_memory()
+            release_memory()
         return fit

@@ -14,7 +14,7 @@ from scorereport._utils.formatting import conjugate
 from scorereport._utils.rounding import find_reached
 from scorereport.inference.likelihood import combine, information, invert, sum_over_draws
 from scorereport.inference.logistic import fit_columns
-from scorereport.inference.panel import Panel, make_panel
+from scorereport.inference.panel import ForecastPanel, make_panel
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -99,7 +99,7 @@ def flexible_curve(
     return fit_flexible(panel, level=level, points=points)
 
 
-def fit_flexible(panel: Panel, *, level: float, points: int = 101) -> FlexibleCurve:
+def fit_flexible(panel: ForecastPanel, *, level: float, points: int = 101) -> FlexibleCurve:
     """The flexible curve of the only forecast of a panel, ordered by it."""
     is_inside = (panel.only > 0) & (panel.only < 1)
     left_out = _note_left_out(is_inside)
@@ -112,7 +112,7 @@ def fit_flexible(panel: Panel, *, level: float, points: int = 101) -> FlexibleCu
     return _fit_some(inner, level, points, left_out)
 
 
-def _fit_some(panel: Panel, level: float, points: int, left_out: str) -> FlexibleCurve:
+def _fit_some(panel: ForecastPanel, level: float, points: int, left_out: str) -> FlexibleCurve:
     """The curve with as many knots as the sample bears, fewer where the fit fails."""
     for number in (*(k for k in _KNOTS if _bears(panel, k)), 0):
         knots = _place_knots(panel, number)
@@ -126,7 +126,7 @@ def _fit_some(panel: Panel, level: float, points: int, left_out: str) -> Flexibl
     return _no_curve(panel, level, " ".join(filter(None, (left_out, "The fit did not converge."))))
 
 
-def _covariance(panel: Panel, columns: FloatArray, value: FloatArray) -> FloatArray:
+def _covariance(panel: ForecastPanel, columns: FloatArray, value: FloatArray) -> FloatArray:
     """Of the coefficients: from the likelihood, or bias-reduced over clusters or weighted rows."""
     units, log_odds = panel.units, combine(value, columns)
     if panel.cluster is None and units.are_repeated_rows:
@@ -137,7 +137,7 @@ def _covariance(panel: Panel, columns: FloatArray, value: FloatArray) -> FloatAr
 
 
 def _draw(
-    panel: Panel,
+    panel: ForecastPanel,
     basis: _Basis,
     fit: tuple[FloatArray, FloatArray],
     level: float,
@@ -165,7 +165,7 @@ def _draw(
     )
 
 
-def _no_curve(panel: Panel, level: float, note: str) -> FlexibleCurve:
+def _no_curve(panel: ForecastPanel, level: float, note: str) -> FlexibleCurve:
     nothing = read_only(np.empty(0))
     return FlexibleCurve(
         forecast=nothing,
@@ -189,7 +189,7 @@ def _note_left_out(is_inside: NDArray[np.bool_]) -> str:
     return f"{of_all} {are} exactly 0 or 1, {have} infinite log-odds and {are} left out."
 
 
-def _why_no_curve(panel: Panel) -> str:
+def _why_no_curve(panel: ForecastPanel) -> str:
     """Why not even a line fits; empty if one does."""
     p, is_event = panel.only, panel.outcome == 1
     if is_event.all() or not is_event.any():
@@ -203,7 +203,7 @@ def _why_no_curve(panel: Panel) -> str:
     return ""
 
 
-def _describe_errors(panel: Panel) -> str:
+def _describe_errors(panel: ForecastPanel) -> str:
     if panel.cluster is not None:
         return f"sandwich errors over {panel.units.size:g} clusters"
     return (
@@ -216,13 +216,13 @@ def _describe_errors(panel: Panel) -> str:
 # The spline
 
 
-def _bears(panel: Panel, knots: int) -> bool:
+def _bears(panel: ForecastPanel, knots: int) -> bool:
     """Whether events and non-events are enough for the coefficients of this number of knots."""
     fewest = min(panel.units.count(panel.outcome == 1), panel.units.count(panel.outcome == 0))
     return fewest >= _CASES_PER_COEFFICIENT * (knots - 1)
 
 
-def _place_knots(panel: Panel, number: int) -> FloatArray | None:
+def _place_knots(panel: ForecastPanel, number: int) -> FloatArray | None:
     """Knots at quantiles of the log-odds; None if some of them fall together."""
     if number == 0:
         return np.empty(0)
@@ -262,7 +262,7 @@ def _cube(x: FloatArray) -> FloatArray:
     return np.maximum(x, 0) ** 3
 
 
-def _choose_points(panel: Panel, points: int) -> FloatArray:
+def _choose_points(panel: ForecastPanel, points: int) -> FloatArray:
     """Forecasts of the sample: all, or half quantiles and half the nearest to evenly spread ones."""
     p = np.unique(panel.only)
     if len(p) <= points:

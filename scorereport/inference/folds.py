@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scorereport.inference.large_panels import are_many_alike
-from scorereport.inference.panel import Panel
+from scorereport.inference.panel import ForecastPanel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,32 +15,32 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray, IntArray
 
 
-class Dealt(NamedTuple):
+class FoldAssignment(NamedTuple):
     """The cases of a panel and the fold of each."""
 
-    panel: Panel
+    panel: ForecastPanel
     fold: NDArray[np.integer]
 
 
-def deal(panel: Panel, folds: int, rng: np.random.Generator) -> Dealt:
+def assign_folds(panel: ForecastPanel, folds: int, rng: np.random.Generator) -> FoldAssignment:
     """Deal what was drawn independently into folds of equal size.
 
     A row goes to one fold with its whole weight: of copies in two folds, one would betray the other's
     outcome to its map.
     """
     if panel.cluster is not None:
-        return Dealt(panel, (rng.permutation(int(panel.units.size)) % folds)[panel.cluster])
+        return FoldAssignment(panel, (rng.permutation(int(panel.units.size)) % folds)[panel.cluster])
     if are_many_alike(panel):
-        return Dealt(panel, _deal_in_order(panel.only, folds, rng))
+        return FoldAssignment(panel, _assign_in_order(panel.only, folds, rng))
     if panel.weight is None or (panel.units.are_repeated_rows and (panel.weight == 1).all()):
-        return _deal_repeated(panel, folds, rng)
+        return _assign_repeated(panel, folds, rng)
     shuffled = np.lexsort([rng.random(len(panel.only)), panel.only])  # outcomes must not order ties
     fold = np.empty(len(shuffled), dtype=np.int64)
     fold[shuffled] = _shuffle_turns(-(-len(fold) // folds), folds, rng).ravel()[: len(fold)]
-    return Dealt(panel, fold)
+    return FoldAssignment(panel, fold)
 
 
-def _deal_in_order(p: FloatArray, folds: int, rng: np.random.Generator) -> NDArray[np.integer]:
+def _assign_in_order(p: FloatArray, folds: int, rng: np.random.Generator) -> NDArray[np.integer]:
     """The folds of ascending forecasts; those that are the same are dealt in random order."""
     fold = _shuffle_turns(-(-len(p) // folds), folds, rng).ravel()[: len(p)]
     is_same = np.append(False, np.append(p[1:] == p[:-1], False))
@@ -54,7 +54,7 @@ def _shuffle_turns(turns: int, folds: int, rng: np.random.Generator) -> NDArray[
     return rng.permuted(np.tile(np.arange(folds, dtype=np.int32), (turns, 1)), axis=1)
 
 
-def _deal_repeated(panel: Panel, folds: int, rng: np.random.Generator) -> Dealt:
+def _assign_repeated(panel: ForecastPanel, folds: int, rng: np.random.Generator) -> FoldAssignment:
     """Deal the cases of each distinct forecast, without writing them out: a row for each of its folds.
 
     No case has a weight: rows with the same forecast and outcome are different cases.
@@ -63,21 +63,21 @@ def _deal_repeated(panel: Panel, folds: int, rng: np.random.Generator) -> Dealt:
     distinct, place = np.unique(panel.only, return_inverse=True)
     n = np.bincount(place)
     events = np.bincount(place, weights=panel.outcome).astype(np.int64)
-    sizes = _deal_counts(n, folds, rng)
+    sizes = _assign_counts(n, folds, rng)
     of_events = _draw_events(sizes, events, rng)
     counts = np.stack([sizes - of_events, of_events], axis=1)  # by forecast, outcome and fold
     at, outcome, fold = np.nonzero(counts)
     count = counts[at, outcome, fold].astype(np.float64)
-    dealt = Panel(
+    dealt = ForecastPanel(
         outcome=outcome.astype(np.float64),
         forecasts={name: distinct[at]},
         weight=None if (count == 1).all() else count,
         weight_kind="frequency",
     )
-    return Dealt(dealt, fold)
+    return FoldAssignment(dealt, fold)
 
 
-def _deal_counts(n: IntArray, folds: int, rng: np.random.Generator) -> NDArray[np.int32]:
+def _assign_counts(n: IntArray, folds: int, rng: np.random.Generator) -> NDArray[np.int32]:
     """How many of the first n, the next n, ... cases go to each fold.
 
     A turn gives one case to each fold. Only of turns that two forecasts share must the order be known.

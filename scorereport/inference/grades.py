@@ -10,7 +10,7 @@ from scipy.special import betainc
 
 from scorereport._utils.checks import check_clusters, check_inside, check_outcome, check_whole, shortest
 from scorereport.errors import UsageError
-from scorereport.inference.panel import Panel, make_panel
+from scorereport.inference.panel import ForecastPanel, make_panel
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -123,7 +123,7 @@ def grade_tests(
     return tuple(sorted(tests, key=lambda test: test.probability))  # ties stay in the order of labels
 
 
-def _count_by_grade(panel: Panel) -> list[FloatArray]:
+def _count_by_grade(panel: ForecastPanel) -> list[FloatArray]:
     """Cases, events and sum of forecasts in each grade, which the panel carries as its cluster."""
     if panel.cluster is None:
         raise UsageError("`grade` must have one label per case; got None.")

@@ -1,4 +1,4 @@
-"""Whether groups differ: Cochran's Q over estimates, and calibration that is not the same in all groups.
+"""Differences between groups: Cochran's Q, and a test that calibration is equal in all groups.
 
 References
 ----------
@@ -38,7 +38,7 @@ from scorereport.reliability.clusters import PUSTEJOVSKY_TIPTON, ClusterSums, de
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.panel import ForecastPanel
 
 COCHRAN = "Cochran (1954), Biometrics 10, doi:10.2307/3001666"
 COX = "Cox (1958), Biometrika 45, doi:10.1093/biomet/45.3-4.562"
@@ -187,7 +187,7 @@ class _Fit:
     sums: ClusterSums
 
 
-def _test_groups(panel: Panel, labels: dict[int, str], model: _Model) -> HypothesisTest:
+def _test_groups(panel: ForecastPanel, labels: dict[int, str], model: _Model) -> HypothesisTest:
     """Compare one set of coefficients with one for each group."""
     certain = int(((panel.only == 0) | (panel.only == 1)).sum())
     if certain:
@@ -208,7 +208,7 @@ def _test_groups(panel: Panel, labels: dict[int, str], model: _Model) -> Hypothe
 
 
 def _outcome(
-    panel: Panel,
+    panel: ForecastPanel,
     model: _Model,
     statistic: float = np.nan,
     groups: int = 0,
@@ -243,20 +243,20 @@ def _labels(group: ArrayLike, code: NDArray[np.int64]) -> dict[int, str]:
     return {int(number): str(given[row]) for number, row in zip(numbers, first, strict=True)}
 
 
-def _codes(panel: Panel) -> list[int]:
+def _codes(panel: ForecastPanel) -> list[int]:
     return [int(code) for code in np.unique(np.asarray(panel.time))]
 
 
-def _of_group(panel: Panel, code: int) -> Panel:
+def _of_group(panel: ForecastPanel, code: int) -> ForecastPanel:
     return panel.select(np.asarray(panel.time) == code)
 
 
-def _has_likelihood(panel: Panel) -> bool:
+def _has_likelihood(panel: ForecastPanel) -> bool:
     """Whether rows were drawn one by one, each as often as it is counted."""
     return panel.cluster is None and panel.units.are_repeated_rows
 
 
-def _is_estimable(panel: Panel, model: _Model) -> bool:
+def _is_estimable(panel: ForecastPanel, model: _Model) -> bool:
     """Whether both outcomes are there, for a slope with forecasts that overlap, and enough clusters."""
     events, others = panel.only[panel.outcome == 1], panel.only[panel.outcome == 0]
     if len(events) == 0 or len(others) == 0:
@@ -274,7 +274,7 @@ def _describe_left_out(labels: list[str], model: _Model) -> str:
     return f"{groups} left out, where the {model.name} cannot be estimated: {name_some(labels)}."
 
 
-def _fit(panel: Panel, model: _Model) -> _Fit:
+def _fit(panel: ForecastPanel, model: _Model) -> _Fit:
     y, x, weight = panel.outcome, logit(panel.only), panel.units.row_weight
     if model.has_slope:
         coefficients, columns = np.array(fit_line(x, y, weight)), np.stack([np.ones(len(x)), x])
@@ -289,7 +289,9 @@ def _fit(panel: Panel, model: _Model) -> _Fit:
     )
 
 
-def _wald(panel: Panel, codes: list[int], fits: list[_Fit], model: _Model, note: str) -> HypothesisTest:
+def _wald(
+    panel: ForecastPanel, codes: list[int], fits: list[_Fit], model: _Model, note: str
+) -> HypothesisTest:
     """Wald's test that the coefficients of all groups equal those of the first, as Hotelling's T-squared."""
     size = model.size * (len(codes) - 1)
     difference = np.concatenate([fit.coefficients - fits[0].coefficients for fit in fits[1:]])
@@ -311,7 +313,7 @@ def _wald(panel: Panel, codes: list[int], fits: list[_Fit], model: _Model, note:
 
 
 def _independent_parts(
-    panel: Panel, codes: list[int], fits: list[_Fit], contrast: FloatArray
+    panel: ForecastPanel, codes: list[int], fits: list[_Fit], contrast: FloatArray
 ) -> tuple[list[ClusterSums], list[FloatArray]]:
     """Sums over the draws of each group with its columns of the contrast; in one if clusters span groups."""
     weights = [fit.sums.information[:, 0, 0].sum() for fit in fits]
@@ -322,7 +324,7 @@ def _independent_parts(
     return [_join_groups(panel, codes, sums)], [contrast]
 
 
-def _join_groups(panel: Panel, codes: list[int], sums: list[ClusterSums]) -> ClusterSums:
+def _join_groups(panel: ForecastPanel, codes: list[int], sums: list[ClusterSums]) -> ClusterSums:
     """Sums over clusters that span groups, with the coefficients of all groups side by side."""
     size, clusters = sums[0].score.shape[1], int(panel.units.size)
     columns = size * len(codes)

@@ -15,25 +15,25 @@ from scipy.special import ndtri
 
 from scorereport._utils.arrays import FloatArray, IntArray
 from scorereport._utils.machine import repeat
-from scorereport.inference.murphy_bands import Cells, average_differences
+from scorereport.inference.murphy_bands import MurphyCells, average_differences
 from scorereport.inference.murphy_limits import ROUNDING
-from scorereport.reliability.sampling import Units, stream
+from scorereport.reliability.sampling import SamplingUnits, random_stream
 
 if TYPE_CHECKING:
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.panel import ForecastPanel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowSample:
     """Rows in their cells, with their weights."""
 
-    cells: Cells
-    units: Units
+    cells: MurphyCells
+    units: SamplingUnits
 
     @classmethod
-    def of(cls, panel: Panel, theta: FloatArray) -> RowSample:
+    def of(cls, panel: ForecastPanel, theta: FloatArray) -> RowSample:
         """The rows of a panel at these costs."""
-        return cls(cells=Cells.of(panel, theta), units=panel.units)
+        return cls(cells=MurphyCells.of(panel, theta), units=panel.units)
 
     @property
     def weight(self) -> FloatArray:
@@ -49,13 +49,13 @@ class RowSample:
 class CountedSample:
     """Many rows, alike but for their cells: how many of each kind a resample has is all that counts."""
 
-    cells: Cells
+    cells: MurphyCells
     counts: IntArray
 
     @classmethod
-    def of(cls, panel: Panel, theta: FloatArray) -> CountedSample:
+    def of(cls, panel: ForecastPanel, theta: FloatArray) -> CountedSample:
         """The rows of a panel at these costs, by kind."""
-        cells, counts = Cells.count_rows(panel, theta)
+        cells, counts = MurphyCells.count_rows(panel, theta)
         return cls(cells=cells, counts=counts)
 
     @property
@@ -70,7 +70,7 @@ class CountedSample:
 
 
 def half_widths(
-    sample: RowSample | CountedSample, panel: Panel, level: float, resamples: int, seed: int
+    sample: RowSample | CountedSample, panel: ForecastPanel, level: float, resamples: int, seed: int
 ) -> tuple[FloatArray, FloatArray]:
     """Pointwise and simultaneous half widths of the band."""
     cells, theta = sample.cells, sample.cells.theta
@@ -78,7 +78,7 @@ def half_widths(
         return np.full(len(theta), np.nan), np.full(len(theta), np.nan)
 
     def draw(number: int) -> tuple[FloatArray, FloatArray]:
-        return average_differences(cells, sample.draw(stream(seed, number)))
+        return average_differences(cells, sample.draw(random_stream(seed, number)))
 
     drawn = repeat(draw, resamples, rows=len(panel.outcome), what="drawing Murphy curves")
     mean, square = np.moveaxis(np.array(list(drawn)), 1, 0)
@@ -98,7 +98,7 @@ def _critical_values(ratio: FloatArray, level: float, spread: FloatArray) -> tup
     return pointwise * spread, max(float(np.quantile(ratio.max(axis=1), level)), least) * spread
 
 
-def _worth_of_one_row(panel: Panel, theta: FloatArray) -> FloatArray:
+def _worth_of_one_row(panel: ForecastPanel, theta: FloatArray) -> FloatArray:
     """By how much the difference can move if the models disagree on one more row.
 
     Nothing moves at costs of 0 and 1, nor between models that agree on everything.

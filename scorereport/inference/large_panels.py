@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scorereport._utils.machine import repeat
-from scorereport.reliability.sampling import stream
+from scorereport.reliability.sampling import random_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.inference.panel import Rows
+    from scorereport.inference.panel import PanelRows
 
 #: Up to this many rows each resample is drawn at once.
 MANY_ROWS = 100_000
 #: Rows of a stretch: few enough to stay in the cache of a processor.
-STRETCH = 1 << 16
+CHUNK_ROWS = 1 << 16
 #: Which of the random numbers of a seed are drawn here.
 _KEY = 3
 
@@ -35,12 +35,12 @@ class ResampledSums(NamedTuple):
     drawn: FloatArray
 
 
-def are_many_alike(panel: Rows) -> bool:
+def are_many_alike(panel: PanelRows) -> bool:
     """Whether rows are many, without weights or clusters: then only how often each is drawn counts."""
     return len(panel.outcome) > MANY_ROWS and panel.weight is None and panel.cluster is None
 
 
-def stretches(n: int, size: int = STRETCH) -> list[slice]:
+def row_chunks(n: int, size: int = CHUNK_ROWS) -> list[slice]:
     """Consecutive stretches of n rows."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
@@ -50,12 +50,12 @@ def resample_sums(
     columns_of: Callable[[slice], FloatArray], n: int, *, resamples: int, seed: int, what: str
 ) -> ResampledSums:
     """Sum columns of n rows over all of them and over resamples; `columns_of` gives those of a stretch."""
-    parts = stretches(n)
+    parts = row_chunks(n)
     shares = [(part.stop - part.start) / n for part in parts]
-    times = stream(seed, 0, _KEY).multinomial(n, shares, resamples)
+    times = random_stream(seed, 0, _KEY).multinomial(n, shares, resamples)
 
     def add_up(number: int) -> FloatArray:
-        columns, rng = columns_of(parts[number]), stream(seed, 1 + number, _KEY)
+        columns, rng = columns_of(parts[number]), random_stream(seed, 1 + number, _KEY)
         size = columns.shape[1]
         sums = np.empty((1 + resamples, len(columns)))
         sums[0] = columns.sum(axis=1)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from scorereport.inference.large_panels import stretches
+from scorereport.inference.large_panels import row_chunks
 from scorereport.reliability.clusters import ClusterSums, sum_over_clusters
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.reliability.sampling import Units
+    from scorereport.reliability.sampling import SamplingUnits
 
 
 def influence(columns: FloatArray, log_odds: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
@@ -24,7 +24,9 @@ def influence(columns: FloatArray, log_odds: FloatArray, y: FloatArray, weight: 
     return np.array([combine(row, moved) for row in inverse])
 
 
-def sum_over_draws(columns: FloatArray, log_odds: FloatArray, y: FloatArray, units: Units) -> ClusterSums:
+def sum_over_draws(
+    columns: FloatArray, log_odds: FloatArray, y: FloatArray, units: SamplingUnits
+) -> ClusterSums:
     """Information and score of each cluster, or of each row, at a fit; the first column is 1 in every row."""
     mean, weight = expit(log_odds), units.row_weight
     spread = mean * (1 - mean)
@@ -41,7 +43,7 @@ def sum_over_draws(columns: FloatArray, log_odds: FloatArray, y: FloatArray, uni
 
 def information(columns: FloatArray, log_odds: FloatArray, weight: FloatArray) -> FloatArray:
     """Fisher information of the coefficients, whose inverse is their covariance."""
-    parts = stretches(len(log_odds))
+    parts = row_chunks(len(log_odds))
     return np.sum([_information(columns[:, p], expit(log_odds[p]), weight[p]) for p in parts], axis=0)
 
 
@@ -75,5 +77,5 @@ def invert(matrix: FloatArray) -> FloatArray:
 @np.errstate(all="ignore")
 def log_likelihood(log_odds: FloatArray, y: FloatArray, weight: FloatArray) -> float:
     """Logarithm of the probability of the observed outcomes."""
-    parts = stretches(len(y))
+    parts = row_chunks(len(y))
     return -float(sum((weight[p] * np.logaddexp(0, (1 - 2 * y[p]) * log_odds[p])).sum() for p in parts))

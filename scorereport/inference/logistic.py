@@ -19,7 +19,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
-from scorereport.inference.large_panels import stretches
+from scorereport.inference.large_panels import row_chunks
 from scorereport.inference.likelihood import combine, gram, influence
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class _Classes:
 
     @classmethod
     def of(cls, x: FloatArray, y: FloatArray, weight: FloatArray) -> _Classes:
-        ranges = [_find_ranges(x[p], y[p], weight[p]) for p in stretches(len(y))]
+        ranges = [_find_ranges(x[p], y[p], weight[p]) for p in row_chunks(len(y))]
         low, high, low_others, high_others = zip(*ranges, strict=True) if ranges else [[np.nan]] * 4
         return cls((min(low), max(high)), (min(low_others), max(high_others)))
 
@@ -260,7 +260,7 @@ def _is_top(line: _Line, x: FloatArray, y: FloatArray, weight: FloatArray, equat
     """
     sums = np.zeros((2, 3))
     furthest = 0.0
-    for rows in stretches(len(y)):
+    for rows in row_chunks(len(y)):
         z = x[rows] - line.centre
         first, second, information = _residuals(line.middle + line.slope * z, y[rows], weight[rows])
         sums[0] += first.sum(), second.sum(), information.sum()
@@ -305,7 +305,7 @@ def _climb(
     for _ in range(_MOST_STEPS):
         found = [
             _derive(columns_of(p), None if offset is None else offset[p], y[p], weight[p], at)
-            for p in stretches(len(y))
+            for p in row_chunks(len(y))
         ]
         likelihood, slopes, curvature = (sum(part) for part in zip(*found, strict=True))
         if likelihood < before - _ROUNDING * abs(before):

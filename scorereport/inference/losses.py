@@ -1,4 +1,4 @@
-"""A score as inference sees it: a loss with a name and options, lower is better."""
+"""Scores as losses for inference: a name, options and a function; lower is better."""
 
 from __future__ import annotations
 

@@ -15,14 +15,14 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from scorereport._utils.checks import check_inside, check_option, check_whole
-from scorereport._utils.formatting import counted
+from scorereport._utils.formatting import format_counted
 from scorereport.errors import UsageError
 from scorereport.inference.time_errors import cosine_error, number_of_cosines
 
 if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
-    from scorereport.inference.panel import Rows
-    from scorereport.reliability.sampling import Units
+    from scorereport.inference.panel import PanelRows
+    from scorereport.reliability.sampling import SamplingUnits
 
 ERRORS = ("auto", "iid", "hac", "cluster")
 #: With fewer clusters or times than this their errors are rough.
@@ -31,7 +31,7 @@ FEW_UNITS = 30
 _ROUNDING = 1e-14
 
 
-class NormalOrT(NamedTuple):
+class ErrorDistribution(NamedTuple):
     """The law of an estimate over its standard error: normal, or of t where few clusters or times gave it."""
 
     degrees_of_freedom: float = np.inf
@@ -54,7 +54,7 @@ class NormalOrT(NamedTuple):
         return 2 * float(ndtr(tail) if np.isinf(df) else stdtr(df, tail))
 
 
-_NORMAL = NormalOrT()
+_NORMAL = ErrorDistribution()
 
 
 class WaldTest(NamedTuple):
@@ -78,7 +78,9 @@ class ErrorChoice(NamedTuple):
     lags: int | None
 
 
-def choose_errors(panel: Rows, level: float, errors: str = "auto", lags: int | None = None) -> ErrorChoice:
+def choose_errors(
+    panel: PanelRows, level: float, errors: str = "auto", lags: int | None = None
+) -> ErrorChoice:
     """Check how a panel is to be compared, and settle what was left open."""
     level = check_inside(level, "level", 0, 1, closed="neither")
     check_option(errors, "errors", ERRORS)
@@ -94,7 +96,9 @@ def choose_errors(panel: Rows, level: float, errors: str = "auto", lags: int | N
     return ErrorChoice(level, errors, _check_lags(panel, lags) if errors == "hac" else 0)
 
 
-def wald_test(value: float, standard_error: float, level: float, law: NormalOrT = _NORMAL) -> WaldTest:
+def wald_test(
+    value: float, standard_error: float, level: float, law: ErrorDistribution = _NORMAL
+) -> WaldTest:
     """Interval and test; without a spread there is no test, and no interval but around 0."""
     if not standard_error > 0:
         bound = 0.0 if value == 0 and standard_error == 0 else np.nan
@@ -104,7 +108,7 @@ def wald_test(value: float, standard_error: float, level: float, law: NormalOrT 
     return WaldTest(standard_error, value - half_width, value + half_width, statistic, law.p_value(statistic))
 
 
-def law_of(panel: Rows, choice: ErrorChoice) -> NormalOrT:
+def error_distribution(panel: PanelRows, choice: ErrorChoice) -> ErrorDistribution:
     """Normal for independent rows; of t with Satterthwaite's degrees of freedom for clusters.
 
     With times it is of t with a degree of freedom for each cosine or, with lags, one less than times.
@@ -113,18 +117,22 @@ def law_of(panel: Rows, choice: ErrorChoice) -> NormalOrT:
         return _NORMAL
     if choice.errors == "cluster":
         freedom = panel.units.degrees_of_freedom
-        return NormalOrT(1.0 if np.isnan(freedom) else freedom)
+        return ErrorDistribution(1.0 if np.isnan(freedom) else freedom)
     if choice.lags is None:
-        return NormalOrT(number_of_cosines(_number_of_times(panel)))
-    return NormalOrT(max(_number_of_times(panel) - 1, 1))
+        return ErrorDistribution(number_of_cosines(_number_of_times(panel)))
+    return ErrorDistribution(max(_number_of_times(panel) - 1, 1))
 
 
-def distribution_of_mean(panel: Rows, choice: ErrorChoice) -> NormalOrT:
+def distribution_of_mean(panel: PanelRows, choice: ErrorChoice) -> ErrorDistribution:
     """Distribution of a mean over its error: of t with one degree less than rows if they are independent."""
-    return NormalOrT(max(panel.units.size - 1, 1)) if choice.errors == "iid" else law_of(panel, choice)
+    return (
+        ErrorDistribution(max(panel.units.size - 1, 1))
+        if choice.errors == "iid"
+        else error_distribution(panel, choice)
+    )
 
 
-def describe_few(panel: Rows, choice: ErrorChoice) -> str:
+def describe_few(panel: PanelRows, choice: ErrorChoice) -> str:
     """A warning where clusters or times are few; empty otherwise."""
     if choice.errors == "iid":
         return ""
@@ -133,11 +141,11 @@ def describe_few(panel: Rows, choice: ErrorChoice) -> str:
     units = _number_of_times(panel)
     if units >= FEW_UNITS:
         return ""
-    few = f"Only {counted(units, 'time')}: with fewer than {FEW_UNITS}"
+    few = f"Only {format_counted(units, 'time')}: with fewer than {FEW_UNITS}"
     return f"{few} they are taken as independent of each other."
 
 
-def describe_few_draws(units: Units) -> str:
+def describe_few_draws(units: SamplingUnits) -> str:
     """A warning where the clusters of a sample are few; empty otherwise, and without clusters."""
     return "" if units.cluster is None else describe_few_clusters(int(units.size), units.effective_size)
 
@@ -151,11 +159,13 @@ def describe_few_clusters(clusters: int, effective: float) -> str:
         return ""
     few = f"with fewer than {FEW_UNITS} intervals and tests rest on few independent clusters"
     if clusters - effective < 0.1 * clusters:
-        return f"Only {counted(clusters, 'cluster')}: {few}."
-    return f"{counted(clusters, 'cluster')} of unequal size count as {effective:.1f} equal ones: {few}."
+        return f"Only {format_counted(clusters, 'cluster')}: {few}."
+    return (
+        f"{format_counted(clusters, 'cluster')} of unequal size count as {effective:.1f} equal ones: {few}."
+    )
 
 
-def mean_error(panel: Rows, values: FloatArray, settings: ErrorChoice) -> float:
+def mean_error(panel: PanelRows, values: FloatArray, settings: ErrorChoice) -> float:
     """Standard error of a mean as the settings say."""
     if settings.errors == "hac":
         error = time_error(panel, values, settings.lags)
@@ -165,12 +175,12 @@ def mean_error(panel: Rows, values: FloatArray, settings: ErrorChoice) -> float:
     return without_rounding(error, values)
 
 
-def time_error(panel: Rows, values: FloatArray, lags: int | None) -> float:
+def time_error(panel: PanelRows, values: FloatArray, lags: int | None) -> float:
     """Standard error of the mean of rows that depend in time, by lags if they are given, else by cosines."""
     return cosine_error(panel, values) if lags is None else hac_error(panel, values, lags)
 
 
-def hac_error(panel: Rows, values: FloatArray, lags: int) -> float:
+def hac_error(panel: PanelRows, values: FloatArray, lags: int) -> float:
     """Newey and West's standard error of the weighted mean, over the times of the panel; NaN for one time.
 
     Sums are numpy's own: those of statsmodels change in the last bits with the number of threads.
@@ -191,7 +201,7 @@ def without_rounding(error: float, values: FloatArray) -> float:
     return 0.0 if is_flat else error
 
 
-def describe_errors(panel: Rows, settings: ErrorChoice) -> str:
+def describe_errors(panel: PanelRows, settings: ErrorChoice) -> str:
     """Name the errors as a method would."""
     if settings.errors == "cluster":
         return f"cluster errors ({panel.units.size:g} clusters)"
@@ -203,7 +213,7 @@ def describe_errors(panel: Rows, settings: ErrorChoice) -> str:
     return f"HAC errors (Bartlett, {settings.lags} lags, {_number_of_times(panel)} times)"
 
 
-def _check_lags(panel: Rows, lags: int | None) -> int | None:
+def _check_lags(panel: PanelRows, lags: int | None) -> int | None:
     times = _number_of_times(panel)
     if lags is None:  # few times cannot tell how they depend on each other
         return None if times >= FEW_UNITS else 0
@@ -212,12 +222,12 @@ def _check_lags(panel: Rows, lags: int | None) -> int | None:
     return int(lags)
 
 
-def _sums_by_time(panel: Rows, values: FloatArray) -> FloatArray:
+def _sums_by_time(panel: PanelRows, values: FloatArray) -> FloatArray:
     """Weighted sum of the deviations from the mean at each time."""
     _, position = np.unique(np.asarray(panel.time), return_inverse=True)
     deviation: FloatArray = (values - panel.units.mean(values)) * panel.units.row_weight
     return np.bincount(position, weights=deviation).astype(np.float64)
 
 
-def _number_of_times(panel: Rows) -> int:
+def _number_of_times(panel: PanelRows) -> int:
     return len(np.unique(np.asarray(panel.time)))

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorereport._utils.arrays import FloatArray
-from scorereport.inference.large_panels import stretches
+from scorereport.inference.large_panels import row_chunks
 
 if TYPE_CHECKING:
     from scorereport._utils.arrays import IntArray
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.panel import ForecastPanel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cells:
+class MurphyCells:
     """Where the lower and the upper forecast of a row lie among the costs, for rows where that differs.
 
     The even cells are the gaps between costs, the odd ones the costs themselves. Rows are counted apart
@@ -35,18 +35,18 @@ class Cells:
         return 2 * len(self.theta) + 1
 
     @classmethod
-    def of(cls, panel: Panel, theta: FloatArray) -> Cells:
+    def of(cls, panel: ForecastPanel, theta: FloatArray) -> MurphyCells:
         """The cells of each row on which the models differ."""
         first, second = (_cell(p, theta) for p in panel.forecasts.values())
         rows = np.flatnonzero(first != second)
         return cls._where_different(theta, rows, first[rows], second[rows], panel.outcome[rows] == 1)
 
     @classmethod
-    def count_rows(cls, panel: Panel, theta: FloatArray) -> tuple[Cells, IntArray]:
+    def count_rows(cls, panel: ForecastPanel, theta: FloatArray) -> tuple[MurphyCells, IntArray]:
         """The cells of one row of each kind, and how many rows of it there are; last, of all that agree."""
         size, n = 2 * len(theta) + 1, len(panel.outcome)
         counts = np.zeros(2 * size**2, dtype=np.int64)
-        for part in stretches(n):
+        for part in row_chunks(n):
             first, second = (_cell(p[part], theta) for p in panel.forecasts.values())
             kind = (first * size + second) * 2 + (panel.outcome[part] == 1)
             counts += np.bincount(kind, minlength=len(counts))
@@ -66,7 +66,7 @@ class Cells:
         first: NDArray[np.intp],
         second: NDArray[np.intp],
         happened: NDArray[np.bool_],
-    ) -> Cells:
+    ) -> MurphyCells:
         table = (2 * (first > second) + happened) * (2 * len(theta) + 1)
         lower, upper = np.minimum(first, second), np.maximum(first, second)
         return cls(theta=theta, rows=rows, lower=table + lower, upper=table + upper)
@@ -85,7 +85,7 @@ def _cell(forecast: FloatArray, theta: FloatArray) -> NDArray[np.intp]:
     return np.searchsorted(theta, forecast, side="left") + np.searchsorted(theta, forecast, side="right")
 
 
-def average_differences(cells: Cells, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+def average_differences(cells: MurphyCells, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Mean and mean square of the differences of elementary scores at each cost, for any row weights.
 
     One pass over the rows and no sort; whole weights are counted without rounding.

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.inference.large_panels import stretches
+from scorereport.inference.large_panels import row_chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.panel import ForecastPanel
 
 
-def choose_costs(panel: Panel, points: int) -> FloatArray:
+def choose_costs(panel: ForecastPanel, points: int) -> FloatArray:
     """Half of the costs evenly on [0, 1], half evenly among the distinct forecasts."""
     knots = np.concatenate(list(panel.forecasts.values()))
     knots.sort()
@@ -27,7 +27,7 @@ def choose_costs(panel: Panel, points: int) -> FloatArray:
 
 def _places(chosen: NDArray[np.bool_], numbers: NDArray[np.intp]) -> NDArray[np.intp]:
     """Where the places with these numbers, counted among those that are chosen, stand among all."""
-    parts = stretches(len(chosen))
+    parts = row_chunks(len(chosen))
     before = np.cumsum([0, *(np.count_nonzero(chosen[part]) for part in parts)])
     part = np.searchsorted(before, numbers, side="right") - 1
     found = [

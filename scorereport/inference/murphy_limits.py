@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.inference.large_panels import stretches
+from scorereport.inference.large_panels import row_chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.panel import ForecastPanel
 
 #: Elementary scores lie in [0, 2]; differences this small are rounding.
 ROUNDING = 1e-12
 _TWO = np.uint64(2)
 
 
-def find_dominant(panel: Panel) -> str:
+def find_dominant(panel: ForecastPanel) -> str:
     """Who is nowhere worse: the curves are straight between forecasts, so their limits there decide."""
     if panel.weight is None:
         highest, lowest = _extreme_limits(panel)
@@ -33,12 +33,12 @@ def find_dominant(panel: Panel) -> str:
     )
 
 
-def _extreme_limits(panel: Panel) -> tuple[float, float]:
+def _extreme_limits(panel: ForecastPanel) -> tuple[float, float]:
     """The highest and the lowest limit of the difference, of rows without weights."""
     keys, n = _sort_together(panel), len(panel.outcome)
     highest = lowest = 0.0  # as at costs of 0 and 1
     total = np.zeros((2, 1))  # others and events up to here, of the first model less of the second
-    for part in stretches(len(keys)):
+    for part in row_chunks(len(keys)):
         theta, code = (keys[part] >> _TWO).view(np.float64), keys[part].astype(np.int64) & 3
         moved = (1 - (code & 2)) * ((code & 1) == [[0], [1]])
         upto = np.concatenate([total, total + np.cumsum(moved, axis=1)], axis=1)
@@ -55,7 +55,7 @@ def _extreme_limits(panel: Panel) -> tuple[float, float]:
     return highest, lowest
 
 
-def _sort_together(panel: Panel) -> NDArray[np.uint64]:
+def _sort_together(panel: ForecastPanel) -> NDArray[np.uint64]:
     """The forecasts of both models in order, with whose they are and what happened in bits that are free."""
     n, happened = len(panel.outcome), panel.outcome == 1
     keys = np.empty(2 * n, dtype=np.uint64)
@@ -68,7 +68,7 @@ def _sort_together(panel: Panel) -> NDArray[np.uint64]:
     return keys
 
 
-def _limits(panel: Panel, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _limits(panel: ForecastPanel, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Limits of the difference from the left and from the right of costs that include all forecasts."""
     position = [np.searchsorted(theta, p) for p in panel.forecasts.values()]
     sums = []

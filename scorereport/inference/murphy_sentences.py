@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
 
 
-def tell_dominance(
+def describe_dominance(
     names: tuple[str, str], dominant: str, theta: FloatArray, told: NDArray[np.int_], level: float
 ) -> str:
     """One sentence: what was measured, and what the simultaneous band can tell of it."""
@@ -28,10 +28,10 @@ def tell_dominance(
     if dominant == "both":
         return f"In these data {measured}"
     better = [_range(theta, told == sign) for sign in (-1, 1)]
-    return f"In these data {measured}, {_what_the_band_tells(names, better, format_level(level))}."
+    return f"In these data {measured}, {_describe_band(names, better, format_level(level))}."
 
 
-def _what_the_band_tells(names: tuple[str, str], better: list[str], level: str) -> str:
+def _describe_band(names: tuple[str, str], better: list[str], level: str) -> str:
     if not any(better):
         return f"but the {level} simultaneous band cannot tell them apart at any cost"
     told = [f"{name} is better at {where}" for name, where in zip(names, better, strict=True) if where]

@@ -1,4 +1,4 @@
-"""Nelson's probability scale with intervals: what a model said of what came, against how often it came."""
+"""Nelson's probability scale with intervals: probabilities of observed classes and their frequencies."""
 
 from __future__ import annotations
 
@@ -9,16 +9,23 @@ import numpy as np
 
 from scorereport._utils.arrays import read_only
 from scorereport._utils.checks import check_inside, check_option, check_whole
-from scorereport._utils.formatting import counted
+from scorereport._utils.formatting import format_counted
 from scorereport._utils.machine import repeat
 from scorereport.errors import UsageError
 from scorereport.inference.class_panel import make_class_panel
 from scorereport.inference.panel import make_panel
-from scorereport.inference.scale_draws import Forecast, Marks, Resampled, Target, source_marks, stack
+from scorereport.inference.scale_draws import (
+    ResampledScale,
+    ScaleForecast,
+    ScaleMarks,
+    ScaleTarget,
+    source_marks,
+    stack_marks,
+)
 from scorereport.inference.scale_groups import group_forecast, is_groupable
 from scorereport.inference.scale_intervals import (
     EXPONENTS,
-    Drawn,
+    ScaleDraws,
     ScaleRequest,
     estimate_marks,
     judge_angle,
@@ -34,7 +41,7 @@ from scorereport.inference.scale_results import (
     ScaleMark,
     ScaleResult,
 )
-from scorereport.reliability.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, random_stream
 from scorereport.scores.means import power_mean
 from scorereport.scores.probability import ROBUSTNESS
 from scorereport.scores.scale import event_shares
@@ -47,7 +54,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from scorereport.inference.class_panel import ClassPanel
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.panel import ForecastPanel
 
 #: More draws of outcomes than this hardly move where the angle of a right model lies.
 _MOST_DRAWS = 200
@@ -130,7 +137,7 @@ def scale_panel(
 
 
 def scale_forecast(
-    panel: Panel,
+    panel: ForecastPanel,
     model: str,
     labels: Sequence[str] = ("non-event", "event"),
     *,
@@ -152,12 +159,12 @@ def _ask(n_bins: int, limit: float, level: float, resamples: int, seed: int) -> 
     return ScaleRequest(n_bins=n_bins, limit=limit, level=level, resamples=few, seed=seed)
 
 
-def _of_classes(panel: ClassPanel, model: str, limit: float) -> Forecast:
+def _of_classes(panel: ClassPanel, model: str, limit: float) -> ScaleForecast:
     given = panel.forecasts[model]
-    return Forecast(given=given, limit=limit, outcome=panel.outcome, units=panel.units)
+    return ScaleForecast(given=given, limit=limit, outcome=panel.outcome, units=panel.units)
 
 
-def _read_event(panel: Panel, model: str, request: ScaleRequest) -> Forecast:
+def _read_event(panel: ForecastPanel, model: str, request: ScaleRequest) -> ScaleForecast:
     """The forecast of an event; of many rows, in groups."""
     if not is_groupable(panel):
         return _of_event(panel, model, request.limit)
@@ -165,10 +172,10 @@ def _read_event(panel: Panel, model: str, request: ScaleRequest) -> Forecast:
     return group_forecast(panel.outcome, panel.forecasts[model], request.limit, request.n_bins, exponents)
 
 
-def _of_event(panel: Panel, model: str, limit: float) -> Forecast:
+def _of_event(panel: ForecastPanel, model: str, limit: float) -> ScaleForecast:
     p = panel.forecasts[model]
     given = np.column_stack([1 - p, p])
-    return Forecast(given=given, limit=limit, outcome=panel.outcome.astype(np.int64), units=panel.units)
+    return ScaleForecast(given=given, limit=limit, outcome=panel.outcome.astype(np.int64), units=panel.units)
 
 
 def _check_target(target: int, n_classes: int) -> int:
@@ -179,7 +186,7 @@ def _check_target(target: int, n_classes: int) -> int:
 
 
 def _scale(
-    forecast: Forecast, named: Sequence[tuple[int | None, str]], request: ScaleRequest
+    forecast: ScaleForecast, named: Sequence[tuple[int | None, str]], request: ScaleRequest
 ) -> tuple[ScaleResult, ...]:
     results = _measure(forecast, named, request)
     doubtful = {result.bins for result in results if result.verdict in {OVER, UNDER}}
@@ -196,9 +203,9 @@ def _scale(
 
 
 def _measure(
-    forecast: Forecast, named: Sequence[tuple[int | None, str]], request: ScaleRequest
+    forecast: ScaleForecast, named: Sequence[tuple[int | None, str]], request: ScaleRequest
 ) -> tuple[ScaleResult, ...]:
-    targets = [Target(forecast, label, request.n_bins) for label, _ in named]
+    targets = [ScaleTarget(forecast, label, request.n_bins) for label, _ in named]
     drawn = _draw(forecast, targets, request)
     return tuple(
         _describe(target, name, kind, drawn[place][kind], request)
@@ -207,16 +214,18 @@ def _measure(
     )
 
 
-def _draw(forecast: Forecast, targets: Sequence[Target], request: ScaleRequest) -> list[list[Drawn]]:
+def _draw(
+    forecast: ScaleForecast, targets: Sequence[ScaleTarget], request: ScaleRequest
+) -> list[list[ScaleDraws]]:
     """Marks of all resamples and all draws, for each target and kind of bins."""
     units, rows = forecast.units, forecast.cases * forecast.given.shape[1]
 
-    def resample(number: int) -> list[list[Resampled]]:
-        weight = units.draw(stream(request.seed, number))
+    def resample(number: int) -> list[list[ResampledScale]]:
+        weight = units.draw(random_stream(request.seed, number))
         return [target.resampled(weight) for target in targets]
 
-    def draw(number: int) -> list[list[Marks]]:
-        truth = forecast.draw(stream(request.seed, number, 1))
+    def draw(number: int) -> list[list[ScaleMarks]]:
+        truth = forecast.draw(random_stream(request.seed, number, 1))
         return [target.calibrated(truth) for target in targets]
 
     resamples = request.resamples if units.size > 1 else 0
@@ -227,9 +236,9 @@ def _draw(forecast: Forecast, targets: Sequence[Target], request: ScaleRequest) 
     overfits = [draw_overfit(target, draws=refits, seed=request.seed) for target in targets]
     return [
         [
-            Drawn(
+            ScaleDraws(
                 _collect([row[place][kind] for row in sums]),
-                stack([row[place][kind] for row in drawn]),
+                stack_marks([row[place][kind] for row in drawn]),
                 overfits[place] if KINDS_OF_BINS[kind] == CORP else None,
                 refits,
             )
@@ -239,18 +248,20 @@ def _draw(forecast: Forecast, targets: Sequence[Target], request: ScaleRequest) 
     ]
 
 
-def _collect(sums: Sequence[Resampled]) -> Marks:
+def _collect(sums: Sequence[ResampledScale]) -> ScaleMarks:
     if not sums:
-        return stack([])
+        return stack_marks([])
     model, events, n = (np.array(part) for part in zip(*sums, strict=True))
-    return Marks(model, source_marks(events, n))
+    return ScaleMarks(model, source_marks(events, n))
 
 
-def _describe(target: Target, name: str, kind: int, drawn: Drawn, request: ScaleRequest) -> ScaleResult:
+def _describe(
+    target: ScaleTarget, name: str, kind: int, drawn: ScaleDraws, request: ScaleRequest
+) -> ScaleResult:
     bins, came = target.bins[kind], target.came
     n, events = bins.sums(target.weight), bins.sums(target.weight * came)
     source = event_shares(events, n)
-    marks = Marks(
+    marks = ScaleMarks(
         target.power_means(EXPONENTS),
         np.array([power_mean(source, m, events) for m in EXPONENTS]),
     )
@@ -275,12 +286,12 @@ def _describe(target: Target, name: str, kind: int, drawn: Drawn, request: Scale
     )
 
 
-def _explain(target: Target, kind: int, request: ScaleRequest) -> str:
+def _explain(target: ScaleTarget, kind: int, request: ScaleRequest) -> str:
     """What is unusual about a result."""
     notes = []
     if not target.came.any():
         notes.append("Nothing of this came true, so there is no mean of the probabilities given to it.")
     if kind == 0 and target.n_bins < request.n_bins:
-        made = counted(target.n_bins, "bin")
+        made = format_counted(target.n_bins, "bin")
         notes.append(f"Made {made} instead of {request.n_bins}: there are no more pairs of case and class.")
     return " ".join(notes)

@@ -18,9 +18,9 @@ import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
 from scorereport._utils.machine import repeat
-from scorereport._utils.memory import give_back_memory
-from scorereport.inference.large_panels import MANY_ROWS, stretches
-from scorereport.reliability.sampling import stream
+from scorereport._utils.memory import release_memory
+from scorereport.inference.large_panels import MANY_ROWS, row_chunks
+from scorereport.reliability.sampling import random_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import CountArray, FloatArray
     from scorereport.inference.losses import Measure
     from scorereport.reliability.blocks import Blocks
-    from scorereport.reliability.fitted_sample import Sample
+    from scorereport.reliability.fitted_sample import FittedSample
     from scorereport.reliability.redraws import Redraw
     from scorereport.reliability.simulation import Simulation
 
@@ -63,7 +63,9 @@ class Overfit:
         return max(self.closed, self.resampled)
 
 
-def estimate_overfit(sample: Sample, measures: Sequence[Measure], *, draws: int, seed: int) -> list[Overfit]:
+def estimate_overfit(
+    sample: FittedSample, measures: Sequence[Measure], *, draws: int, seed: int
+) -> list[Overfit]:
     """Overfit of a fitted sample under several scores, by one pass of draws."""
     excess = draw_excess(sample.simulation(smooth_curve(sample)), measures, draws=draws, seed=seed)
     return [
@@ -89,7 +91,7 @@ def draw_excess(
     score = _make_scorer(simulation, measures, redraw_cases=redraw_cases)
 
     def draw(number: int) -> tuple[list[float], CountArray, CountArray]:
-        rng = stream(seed, number)
+        rng = random_stream(seed, number)
         drawn = simulation.redraw_cases(rng) if redraw_cases else simulation.redraw_outcomes(rng)
         fit = drawn.fit()
         return score(drawn), fit.n, fit.events
@@ -99,7 +101,7 @@ def draw_excess(
         draw(0)
     of_hypothesis, n, events = zip(*repeat(draw, draws, rows=rows, what="drawing outcomes"), strict=True)
     if rows > MANY_ROWS:
-        give_back_memory()
+        release_memory()
     return np.array(of_hypothesis) - np.column_stack([_mean_scores_of_fits(m, n, events) for m in measures])
 
 
@@ -129,7 +131,7 @@ def _make_scorer(
         return partial(_score_cases, [_scores_of_both_outcomes(measure, p) for measure in measures])
     precision = np.float32 if len(p) > MANY_ROWS else np.float64  # in sums of many, digits beyond cancel
     fixed, added = np.zeros(len(measures)), [np.empty(len(p), dtype=precision) for _ in measures]
-    for part in stretches(len(p)):
+    for part in row_chunks(len(p)):
         for place, measure in enumerate(measures):
             without, added[place][part] = _scores_of_both_outcomes(measure, p[part])
             fixed[place] += (without * n[part]).sum()  # no draw changes it
@@ -139,7 +141,7 @@ def _make_scorer(
 def _score_outcomes(fixed: FloatArray, added: Sequence[NDArray[Any]], n: float, drawn: Redraw) -> list[float]:
     """Mean scores where forecasts are kept: of non-events, and what events add."""
     more = np.zeros(len(added))
-    for part in stretches(len(drawn.events)):
+    for part in row_chunks(len(drawn.events)):
         events = drawn.events[part]
         if drawn.n is None:
             happened = np.flatnonzero(events)  # once for all measures: a mask takes several times as long
@@ -160,7 +162,7 @@ def _score_cases(given: Sequence[tuple[FloatArray, FloatArray]], drawn: Redraw) 
     return [float(one / total) for one in sums]
 
 
-def smooth_curve(sample: Sample) -> FloatArray:
+def smooth_curve(sample: FittedSample) -> FloatArray:
     """A curve without steps at the distinct forecasts: through the mean forecast and mean of each block.
 
     The outer blocks are merged inwards until they hold three events and three non-events, for a fit
@@ -197,14 +199,14 @@ def closed_overfit(blocks: Blocks, measure: Measure, case_weight: float) -> Over
 
 def _closed_form(blocks: Blocks, measure: Measure, case_weight: FloatArray | float) -> float:
     """`case_weight` is what a case weighs, in each block or everywhere."""
-    if measure.name not in PRICES:
+    if measure.name not in OVERFIT_WEIGHTS:
         return 0.0
     parameters = np.where(blocks.x_min == blocks.x_max, 1.0, _PARAMETERS_OF_A_BLOCK)
-    price = PRICES[measure.name](blocks.mean, measure.options)
+    price = OVERFIT_WEIGHTS[measure.name](blocks.mean, measure.options)
     return float((parameters * price * case_weight).sum() / blocks.n.sum())
 
 
-def _weight_of_a_case(sample: Sample) -> FloatArray:
+def _weight_of_a_case(sample: FittedSample) -> FloatArray:
     """What a case weighs in each block, Σw²/Σw: 1 for repeated rows."""
     blocks = sample.blocks
     if sample.units.are_repeated_rows:
@@ -213,7 +215,7 @@ def _weight_of_a_case(sample: Sample) -> FloatArray:
     return np.add.reduceat(sample.squares, first) / blocks.n
 
 
-def _weight_of_the_constant(sample: Sample) -> float:
+def _weight_of_the_constant(sample: FittedSample) -> float:
     """The same of all rows as one block."""
     if sample.units.are_repeated_rows:
         return 1.0
@@ -222,9 +224,9 @@ def _weight_of_the_constant(sample: Sample) -> float:
 
 def _constant_overfit(blocks: Blocks, measure: Measure, case_weight: float) -> float:
     n, events = float(blocks.n.sum()), float(blocks.events.sum())
-    if measure.name not in PRICES:
+    if measure.name not in OVERFIT_WEIGHTS:
         return 0.0
-    price = float(PRICES[measure.name](np.array([events / n]), measure.options)[0])
+    price = float(OVERFIT_WEIGHTS[measure.name](np.array([events / n]), measure.options)[0])
     return price * case_weight / n
 
 
@@ -248,7 +250,7 @@ def _log_odds_width(options: Mapping[str, Any]) -> float:
 
 #: What fitting one parameter to n cases at p gains, times n: p(1 - p) c(p)/2, where the curvature c of the
 #: score is the derivative of S(p, 0) - S(p, 1).
-PRICES: dict[str, Callable[[FloatArray, Mapping[str, Any]], FloatArray]] = {
+OVERFIT_WEIGHTS: dict[str, Callable[[FloatArray, Mapping[str, Any]], FloatArray]] = {
     "brier": lambda p, _: p * (1 - p),
     "log_loss": lambda p, o: np.where(np.minimum(p, 1 - p) >= o.get("limit", 0.0), 0.5, 0.0),
     "spherical": lambda p, _: p * (1 - p) / (2 * np.hypot(p, 1 - p) ** 3),

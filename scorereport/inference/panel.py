@@ -1,4 +1,4 @@
-"""Several forecasts of the same outcomes, row by row, in an order that leaves no trace of the input's."""
+"""Panels: several models' forecasts of the same outcomes, in an order independent of the input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scorereport._utils.arrays import FloatArray, IntArray, fix, own
+from scorereport._utils.arrays import FloatArray, IntArray, as_immutable, set_read_only
 from scorereport._utils.checks import (
     check_clusters,
     check_outcome,
@@ -20,7 +20,7 @@ from scorereport._utils.checks import (
     check_weight,
 )
 from scorereport.errors import UsageError
-from scorereport.reliability.sampling import Units
+from scorereport.reliability.sampling import SamplingUnits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Rows:
+class PanelRows:
     """Checked outcomes and forecasts in canonical order; rows without weight have left.
 
     Rows are ordered by time if there is one, then by forecasts, outcome, cluster and weight: rows
@@ -44,10 +44,12 @@ class Rows:
     weight_kind: str = "sampling"
 
     @cached_property
-    def units(self) -> Units:
+    def units(self) -> SamplingUnits:
         """The rows as independent draws."""
         rows = len(self.outcome)
-        return Units(rows=rows, weight=self.weight, cluster=self.cluster, weight_kind=self.weight_kind)
+        return SamplingUnits(
+            rows=rows, weight=self.weight, cluster=self.cluster, weight_kind=self.weight_kind
+        )
 
     def select(self, rows: NDArray[Any]) -> Self:
         """Some of the rows, in the same order; clusters are numbered anew."""
@@ -67,9 +69,11 @@ class Rows:
         keys = [self.time, *columns, self.outcome, self.cluster, self.weight]
         given = [key for key in keys if key is not None]
         if (self.weight is None or self.weight.all()) and are_ordered(given):
-            return self._frozen(own)
+            return self._frozen(as_immutable)
         order = order_by(given)
-        return self.select(order if self.weight is None else order[self.weight[order] > 0])._frozen(fix)
+        return self.select(order if self.weight is None else order[self.weight[order] > 0])._frozen(
+            set_read_only
+        )
 
     def _frozen(self, freeze: Callable[[NDArray[Any]], NDArray[Any]]) -> Self:
         """The same rows in arrays that cannot be written to."""
@@ -112,7 +116,7 @@ def order_by(keys: Sequence[NDArray[Any]]) -> NDArray[np.intp]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Panel(Rows):
+class ForecastPanel(PanelRows):
     """Outcomes 0 or 1 with one probability per case and model."""
 
     outcome: FloatArray
@@ -132,14 +136,14 @@ def make_panel(
     weight_kind: str = "sampling",
     cluster: ArrayLike | None = None,
     time: ArrayLike | None = None,
-) -> Panel:
+) -> ForecastPanel:
     """Check outcomes and forecasts and put their rows in canonical order."""
     if not forecasts:
         raise UsageError("`forecasts` must name at least one forecast.")
     outcome = check_outcome(y_true)
     checked = {name: _without_minus(check_probability(p, name)) for name, p in forecasts.items()}
     check_same_length(("y_true", outcome), *checked.items())
-    panel = Panel(
+    panel = ForecastPanel(
         outcome=outcome,
         forecasts=checked,
         weight=check_weight(sample_weight, len(outcome), kind=weight_kind),

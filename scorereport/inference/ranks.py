@@ -64,7 +64,7 @@ def _rank_by_one_measure(differences: Sequence[Difference], alpha: float) -> lis
     ties: dict[str, list[str]] = {}
     for d in differences:
         values |= {d.first: d.first_value, d.second: d.second_value}
-        if not _is_told(d, alpha):
+        if not _is_distinguished(d, alpha):
             ties.setdefault(d.first, []).append(d.second)
             ties.setdefault(d.second, []).append(d.first)
         else:
@@ -85,7 +85,7 @@ def _rank_by_one_measure(differences: Sequence[Difference], alpha: float) -> lis
     return sorted(ranks, key=lambda r: (r.rank, np.isnan(r.value), places[r.model], r.model))
 
 
-def _is_told(difference: Difference, alpha: float) -> bool:
+def _is_distinguished(difference: Difference, alpha: float) -> bool:
     """Whether the data tell which of the two is better."""
     p = difference.p_value if difference.p_value_holm is None else difference.p_value_holm
     return bool(p <= alpha) or bool(np.isinf(difference.value))

@@ -1,4 +1,4 @@
-"""Intervals of mean scores that allow for cases that did not happen.
+"""Intervals of mean scores that allow for rare cases that were not observed.
 
 Resamples hold what was seen: of 30 rows without an event every resample is without events, though one case in
 nine may be an event. Cases are of two kinds, by outcome or by whether they surprise a forecast, and a mean
@@ -29,8 +29,8 @@ from scorereport.scores.registry import REGISTRY
 if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
     from scorereport.inference.losses import Measure
-    from scorereport.inference.panel import Panel
-    from scorereport.reliability.sampling import Units
+    from scorereport.inference.panel import ForecastPanel
+    from scorereport.reliability.sampling import SamplingUnits
 
 #: With this many cases of both kinds or more, resamples are enough.
 FEW_CASES = 50
@@ -41,7 +41,7 @@ Bounds = Callable[[float], tuple[float, float]]
 _GRID = 201
 
 
-class Split(NamedTuple):
+class CaseSplit(NamedTuple):
     """Cases of a kind and all others: their share, how many cases in all stand behind it, and both means.
 
     The means count one case more than was seen; `share_error` is the standard error of the share.
@@ -89,18 +89,18 @@ def split_cases(
     cases: float,
     means: tuple[float, float],
     typical: tuple[float, float],
-) -> Split:
+) -> CaseSplit:
     """A split whose means, of the kind and of the others, count one case more at its typical score."""
     counts = share * cases, (1 - share) * cases
     inside, outside = (
         ((mean * count if count > 0 else 0.0) + one) / (count + 1)
         for mean, count, one in zip(means, counts, typical, strict=True)
     )
-    return Split(share, share_error, cases, inside, outside)
+    return CaseSplit(share, share_error, cases, inside, outside)
 
 
 def bound_mean(
-    value: float, error: float, splits: Iterable[Split], *, quantile: float, level: float
+    value: float, error: float, splits: Iterable[CaseSplit], *, quantile: float, level: float
 ) -> tuple[float, float]:
     """The interval of a mean score that the splits of its cases ask for; NaN if none has few cases."""
     bounds = []
@@ -132,7 +132,7 @@ def widen(bounds: tuple[float, float], by: tuple[float, float]) -> tuple[float, 
     return float(np.fmin(bounds[0], by[0])), float(np.fmax(bounds[1], by[1]))
 
 
-class Forecasts(NamedTuple):
+class WeightedForecasts(NamedTuple):
     """Forecasts, and the weight of each."""
 
     p: FloatArray
@@ -148,9 +148,9 @@ class RareSkill(NamedTuple):
 
     measure: Measure
     value: float
-    forecasts: Forecasts
-    events: Split
-    surprises: Split
+    forecasts: WeightedForecasts
+    events: CaseSplit
+    surprises: CaseSplit
 
     def bound(self, quantile: float, level: float) -> tuple[float, float]:
         """The interval that rare cases ask for; NaN where they are not rare.
@@ -171,7 +171,7 @@ class RareSkill(NamedTuple):
     def _error(self) -> float:
         """Standard error of the skill if forecasts were the probabilities, scaled to the prevalence seen."""
         (given, _), prevalence = self.forecasts, np.array([self.events.share])
-        way = _way(self.measure, prevalence)[0]
+        way = _distance_to_perfect(self.measure, prevalence)[0]
         if not way:
             return np.nan
         p = _scale(given, self.forecasts.mean(given), self.events.share)
@@ -186,7 +186,7 @@ class RareSkill(NamedTuple):
 
     def _most_surprised(self, level: float) -> float:
         """By how much the skill falls if surprises are as frequent as they may be, at the prevalence seen."""
-        way, split = _way(self.measure, np.array([self.events.share]))[0], self.surprises
+        way, split = _distance_to_perfect(self.measure, np.array([self.events.share]))[0], self.surprises
         _, upper = exact_share(split.share, split.cases, level)
         rise = split.mean(upper) - split.mean(split.share)
         return float(rise / way) if way else np.nan
@@ -197,7 +197,10 @@ class RareSkill(NamedTuple):
         lower, upper = exact_share(split.share, split.cases, level)
         mean = self.forecasts.mean(self.forecasts.p)
         shares = np.append(np.linspace(lower, upper, _GRID), np.clip(mean, lower, upper))
-        way, reference = _way(self.measure, shares), expected_score(self.measure, shares, shares)
+        way, reference = (
+            _distance_to_perfect(self.measure, shares),
+            expected_score(self.measure, shares, shares),
+        )
         score = shares * split.inside + (1 - shares) * split.outside
         skill = np.divide(reference - score, way, out=np.full(len(way), -np.inf), where=way != 0)
         return float(skill.max())
@@ -210,7 +213,7 @@ def _scale(p: FloatArray, mean: float, share: float) -> FloatArray:
     return np.clip(p * (share / mean), 0, 1) if mean > 0 else np.full(len(p), share)
 
 
-def _way(measure: Measure, prevalence: FloatArray) -> FloatArray:
+def _distance_to_perfect(measure: Measure, prevalence: FloatArray) -> FloatArray:
     """From the score of the prevalence, as a forecast, to the perfect one."""
     return expected_score(measure, prevalence, prevalence) - expected_score(measure, prevalence, None)
 
@@ -218,7 +221,7 @@ def _way(measure: Measure, prevalence: FloatArray) -> FloatArray:
 # ---- rows in memory ----
 
 
-def count_cases(share: float, error: float, units: Units, level: float) -> float:
+def count_cases(share: float, error: float, units: SamplingUnits, level: float) -> float:
     """The independent cases behind a share: Kish's number, or fewer after Korn and Graubard.
 
     Where all cases are of one kind, clusters count as many as there would be of equal weight.
@@ -258,8 +261,12 @@ def effective_cases(
 
 
 def split_rows(
-    kind: FloatArray, scores: FloatArray, typical: tuple[FloatArray, FloatArray], units: Units, level: float
-) -> Split:
+    kind: FloatArray,
+    scores: FloatArray,
+    typical: tuple[FloatArray, FloatArray],
+    units: SamplingUnits,
+    level: float,
+) -> CaseSplit:
     """The split of rows by a kind, 0 or 1 for each; `typical` has each row's score as either kind."""
     share, error = units.mean(kind), units.standard_error(kind)
     of_kind = units.mean(np.where(kind == 1, scores, 0.0))
@@ -273,7 +280,7 @@ def split_rows(
     )
 
 
-def _mean_of_finite(scores: FloatArray, units: Units) -> float:
+def _mean_of_finite(scores: FloatArray, units: SamplingUnits) -> float:
     """The mean of scores; one that is infinite, of what was called impossible, is not allowed for."""
     finite = np.isfinite(scores)
     if not finite.any():
@@ -282,7 +289,7 @@ def _mean_of_finite(scores: FloatArray, units: Units) -> float:
     return units.mean(np.where(finite, scores, 0.0)) / share if share > 0 else 0.0
 
 
-def has_few(kind: FloatArray, units: Units) -> bool:
+def has_few(kind: FloatArray, units: SamplingUnits) -> bool:
     """Whether cases of a kind, or others, may be few: a quick look before scores are computed."""
     share = units.mean(kind)
     if units.cluster is not None or not units.are_repeated_rows:
@@ -290,7 +297,7 @@ def has_few(kind: FloatArray, units: Units) -> bool:
     return min(share, 1 - share) * units.total < FEW_CASES
 
 
-def exact_rate(happened: FloatArray, units: Units, level: float) -> tuple[float, float]:
+def exact_rate(happened: FloatArray, units: SamplingUnits, level: float) -> tuple[float, float]:
     """Clopper and Pearson's interval of a rate; NaN where neither kind of case is rare."""
     if not has_few(happened, units):
         return np.nan, np.nan
@@ -302,7 +309,7 @@ def exact_rate(happened: FloatArray, units: Units, level: float) -> tuple[float,
 class RareOutcomes:
     """The cases of a model that did not happen, or hardly: events, non-events and surprises."""
 
-    def __init__(self, panel: Panel, model: str, measure: Measure) -> None:
+    def __init__(self, panel: ForecastPanel, model: str, measure: Measure) -> None:
         self.panel, self.measure, self.forecast = panel, measure, panel.forecasts[model]
 
     def bound_score(self, level: float) -> tuple[float, float]:
@@ -324,7 +331,9 @@ class RareOutcomes:
             return np.nan, np.nan
         scores = self.measure.score(y, self.forecast)
         events, surprises = (self._split(kind, scores, level) for kind in (self._events, self._surprises))
-        skill = RareSkill(self.measure, value, Forecasts(self.forecast, units.row_weight), events, surprises)
+        skill = RareSkill(
+            self.measure, value, WeightedForecasts(self.forecast, units.row_weight), events, surprises
+        )
         return skill.bound(units.critical_value(level), level)
 
     @cached_property
@@ -338,7 +347,7 @@ class RareOutcomes:
         outcome = (self.forecast < 0.5).astype(np.float64)
         return ((self.panel.outcome == outcome) & (self.forecast != 0.5)).astype(np.float64), outcome
 
-    def _split(self, kind: tuple[FloatArray, FloatArray], scores: FloatArray, level: float) -> Split:
+    def _split(self, kind: tuple[FloatArray, FloatArray], scores: FloatArray, level: float) -> CaseSplit:
         cases, outcome = kind
         typical = self._score(outcome), self._score(1 - outcome)
         return split_rows(cases, scores, typical, self.panel.units, level)

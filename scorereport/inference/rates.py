@@ -11,10 +11,10 @@ from scorereport.inference.estimates import Estimate
 
 if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
-    from scorereport.reliability.sampling import Units
+    from scorereport.reliability.sampling import SamplingUnits
 
 
-def rate_interval(measure: str, happened: FloatArray, units: Units, level: float) -> Estimate:
+def rate_interval(measure: str, happened: FloatArray, units: SamplingUnits, level: float) -> Estimate:
     """The interval of a rate, from 0 or 1 for each row: Wilson's, or on log-odds where rows differ.
 
     Wilson's is for independent cases. Clusters and fractional weights have a standard error of their
@@ -40,7 +40,9 @@ def rate_interval(measure: str, happened: FloatArray, units: Units, level: float
     )
 
 
-def _interval(rate: float, error: float, units: Units, level: float) -> tuple[str, tuple[float, float]]:
+def _interval(
+    rate: float, error: float, units: SamplingUnits, level: float
+) -> tuple[str, tuple[float, float]]:
     if units.cluster is None and units.are_repeated_rows:
         return "Wilson", _wilson(rate, units.total, level)
     what = "clusters" if units.cluster is not None else "weighted rows"

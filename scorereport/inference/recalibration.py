@@ -1,4 +1,4 @@
-"""Recalibration tried: what a map fitted to other cases would change, method by method.
+"""Trials of recalibration: the effect of a map fitted to other cases, method by method.
 
 Cases are dealt into folds, and each fold is recalibrated by a map fitted to the others, so that no case
 has a say in how it is recalibrated itself. A fold is drawn without a look at the outcomes: dealing events
@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit, logit
 
-from scorereport._utils.checks import Cases, check_inside, check_whole
-from scorereport._utils.formatting import conjugate, counted
+from scorereport._utils.checks import CheckedCases, check_inside, check_whole
+from scorereport._utils.formatting import conjugate, format_counted
 from scorereport.inference.differences import compare_panel
 from scorereport.inference.estimates import Difference, adjust_by_holm
-from scorereport.inference.folds import Dealt, deal
+from scorereport.inference.folds import FoldAssignment, assign_folds
 from scorereport.inference.logistic import fit_line, fit_offset
 from scorereport.inference.losses import resolve_measure
 from scorereport.inference.mean_errors import choose_errors, distribution_of_mean
-from scorereport.inference.panel import Panel, make_panel
+from scorereport.inference.panel import ForecastPanel, make_panel
 from scorereport.inference.recalibration_gains import (
     FittedMap,
     allow_for_fit,
@@ -38,7 +38,7 @@ from scorereport.inference.recalibration_gains import (
 from scorereport.reliability.blocks import pool_cases
 from scorereport.reliability.fit import corp
 from scorereport.reliability.ordering import order_cases
-from scorereport.reliability.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, random_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
 
     #: From cases to fit to and forecasts to these recalibrated; NaN where there is no map.
-    Method = Callable[[Cases, FloatArray], FloatArray]
+    Method = Callable[[CheckedCases, FloatArray], FloatArray]
 
 #: With fewer events or non-events nothing is tried.
 FEWEST_EVENTS = 10
@@ -127,10 +127,12 @@ def try_recalibration(
     return _try_on_panel(panel, folds, seed, level)
 
 
-def _try_on_panel(panel: Panel, folds: int, seed: int, level: float) -> tuple[RecalibrationTrial, ...]:
+def _try_on_panel(
+    panel: ForecastPanel, folds: int, seed: int, level: float
+) -> tuple[RecalibrationTrial, ...]:
     if _fewest(panel) < FEWEST_EVENTS:
         return ()
-    dealt = deal(panel, folds, stream(seed))
+    dealt = assign_folds(panel, folds, random_stream(seed))
     if not _is_fit_possible(dealt, folds):
         return ()
     before = _miscalibration(dealt.panel, dealt.panel.only)
@@ -153,12 +155,12 @@ def _try_on_panel(panel: Panel, folds: int, seed: int, level: float) -> tuple[Re
     return _adjust(trials)
 
 
-def _fewest(panel: Panel) -> float:
+def _fewest(panel: ForecastPanel) -> float:
     """Number of events, or of non-events if they are fewer."""
     return min(panel.units.count(panel.outcome == 1), panel.units.count(panel.outcome == 0))
 
 
-def _is_fit_possible(dealt: Dealt, folds: int) -> bool:
+def _is_fit_possible(dealt: FoldAssignment, folds: int) -> bool:
     """Whether every fold has cases, and those outside it both outcomes."""
     n = np.bincount(dealt.fold, minlength=folds)
     events = np.bincount(dealt.fold, weights=dealt.panel.outcome, minlength=folds)
@@ -169,7 +171,7 @@ def _is_fit_possible(dealt: Dealt, folds: int) -> bool:
 # Maps
 
 
-def _cross_fit(dealt: Dealt, folds: int, method: Method) -> FloatArray:
+def _cross_fit(dealt: FoldAssignment, folds: int, method: Method) -> FloatArray:
     """Each forecast recalibrated by a map fitted outside its fold; all NaN if one fold has no map."""
     panel, fold = dealt
     recalibrated = np.empty(len(fold))
@@ -181,22 +183,22 @@ def _cross_fit(dealt: Dealt, folds: int, method: Method) -> FloatArray:
     return recalibrated
 
 
-def _cases(panel: Panel, rows: NDArray[np.bool_]) -> Cases:
+def _cases(panel: ForecastPanel, rows: NDArray[np.bool_]) -> CheckedCases:
     weight = None if panel.weight is None else panel.weight[rows]
-    return Cases(panel.outcome[rows], panel.only[rows], weight)
+    return CheckedCases(panel.outcome[rows], panel.only[rows], weight)
 
 
-def _shift_log_odds(cases: Cases, p: FloatArray) -> FloatArray:
+def _shift_log_odds(cases: CheckedCases, p: FloatArray) -> FloatArray:
     x, y, weight = _with_finite_log_odds(cases)
     return _move_log_odds(p, fit_offset(x, y, weight), 1.0)
 
 
-def _stretch_log_odds(cases: Cases, p: FloatArray) -> FloatArray:
+def _scale_log_odds(cases: CheckedCases, p: FloatArray) -> FloatArray:
     x, y, weight = _with_finite_log_odds(cases)
     return _move_log_odds(p, *fit_line(x, y, weight))
 
 
-def _fit_isotonic(cases: Cases, p: FloatArray) -> FloatArray:
+def _fit_isotonic(cases: CheckedCases, p: FloatArray) -> FloatArray:
     blocks = pool_cases(order_cases(cases, binary=True), binary=True)  # all of the fit that is needed
     return np.interp(p, *blocks.corners)
 
@@ -204,12 +206,12 @@ def _fit_isotonic(cases: Cases, p: FloatArray) -> FloatArray:
 #: How forecasts are recalibrated, by name.
 METHODS: dict[str, Method] = {
     "intercept": _shift_log_odds,
-    "logistic": _stretch_log_odds,
+    "logistic": _scale_log_odds,
     "isotonic": _fit_isotonic,
 }
 
 
-def _with_finite_log_odds(cases: Cases) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _with_finite_log_odds(cases: CheckedCases) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Log-odds, outcomes and weights of cases that are not forecast with certainty."""
     y, p, weight = cases
     is_finite = ~_is_certain(p)
@@ -234,7 +236,7 @@ def _is_certain(p: FloatArray) -> NDArray[np.bool_]:
 
 
 def _compare(
-    panel: Panel, recalibrated: FloatArray, name: str, folds: int, level: float
+    panel: ForecastPanel, recalibrated: FloatArray, name: str, folds: int, level: float
 ) -> tuple[Difference, ...]:
     """Paired differences of both scores; NaN if there are no recalibrated forecasts."""
     is_fit = not np.isnan(recalibrated).any()
@@ -253,7 +255,7 @@ def _compare(
 
 
 @np.errstate(invalid="ignore")  # of two infinite scores there is no difference
-def _fit_to_all(panel: Panel, name: str) -> list[FittedMap]:
+def _fit_to_all(panel: ForecastPanel, name: str) -> list[FittedMap]:
     """The map of a method fitted to all cases, by each score."""
     costs, parameters, moved = (_fit_blocks if name == "isotonic" else _fit_line)(panel, name)
     moved = panel.only if np.isnan(moved).any() else moved  # then there are no costs either
@@ -271,9 +273,9 @@ def _fit_to_all(panel: Panel, name: str) -> list[FittedMap]:
     ]
 
 
-def _fit_line(panel: Panel, name: str) -> tuple[dict[str, float], float, FloatArray]:
+def _fit_line(panel: ForecastPanel, name: str) -> tuple[dict[str, float], float, FloatArray]:
     """Cost, number of parameters and forecasts of a line; NaN if there is none."""
-    cases = _with_finite_log_odds(Cases(panel.outcome, panel.only, panel.weight))
+    cases = _with_finite_log_odds(CheckedCases(panel.outcome, panel.only, panel.weight))
     line = (fit_offset(*cases),) if name == "intercept" else fit_line(*cases)
     moved = _move_log_odds(panel.only, line[0], 1.0 if len(line) == 1 else line[1])
     is_known = len(cases[0]) > 0 and np.isfinite(line).all()
@@ -281,9 +283,9 @@ def _fit_line(panel: Panel, name: str) -> tuple[dict[str, float], float, FloatAr
     return costs, len(line), moved
 
 
-def _fit_blocks(panel: Panel, _name: str) -> tuple[dict[str, float], float, FloatArray]:
+def _fit_blocks(panel: ForecastPanel, _name: str) -> tuple[dict[str, float], float, FloatArray]:
     """Cost, number of parameters and forecasts of the isotonic fit."""
-    cases = Cases(panel.outcome, panel.only, panel.weight)
+    cases = CheckedCases(panel.outcome, panel.only, panel.weight)
     blocks = pool_cases(order_cases(cases, binary=True), binary=True)
     moved = np.interp(panel.only, *blocks.corners)
     effect = design_effect(panel.units, (panel.only - panel.outcome) ** 2)
@@ -304,7 +306,7 @@ def _without_numbers(difference: Difference) -> Difference:
     )
 
 
-def _miscalibration(panel: Panel, forecast: FloatArray) -> float:
+def _miscalibration(panel: ForecastPanel, forecast: FloatArray) -> float:
     if np.isnan(forecast).any():
         return np.nan
     return corp(panel.outcome, forecast, panel.weight).decompose("brier").miscalibration
@@ -321,7 +323,7 @@ def _adjust(trials: list[RecalibrationTrial]) -> tuple[RecalibrationTrial, ...]:
     return tuple(replace(trial, brier=brier, log_loss=log_loss) for trial, brier, log_loss in differences)
 
 
-def _describe(panel: Panel, recalibrated: FloatArray, *, moves_certain: bool) -> str:
+def _describe(panel: ForecastPanel, recalibrated: FloatArray, *, moves_certain: bool) -> str:
     """What a reader must know of a trial."""
     if np.isnan(recalibrated).any():
         return (
@@ -333,17 +335,17 @@ def _describe(panel: Panel, recalibrated: FloatArray, *, moves_certain: bool) ->
     if certain and not moves_certain:
         they = "it is" if certain == 1 else "they are"
         stay = f"{conjugate(certain, 'stay')} as {they}"
-        notes.append(f"{counted(certain, 'forecast')} of exactly 0 or 1 cannot be moved and {stay}.")
+        notes.append(f"{format_counted(certain, 'forecast')} of exactly 0 or 1 cannot be moved and {stay}.")
     refuted = _count(panel, recalibrated == 1 - panel.outcome)
     if refuted:
-        cases = counted(refuted, "case")
+        cases = format_counted(refuted, "case")
         notes.append(
             f"The log score is infinite: {cases} got a probability of 0 or 1 and turned out otherwise."
         )
     return " ".join(notes)
 
 
-def _count(panel: Panel, chosen: NDArray[np.bool_]) -> float:
+def _count(panel: ForecastPanel, chosen: NDArray[np.bool_]) -> float:
     """The cases among some rows; a row with a sampling weight is one case, and one without weight is none."""
     weight = panel.units.row_weight[chosen]
     return float(weight.sum() if panel.units.are_repeated_rows else np.count_nonzero(weight))

@@ -29,10 +29,10 @@ from scorereport.inference.mean_errors import wald_test
 if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
     from scorereport.inference.estimates import Difference
-    from scorereport.inference.mean_errors import NormalOrT
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.mean_errors import ErrorDistribution
+    from scorereport.inference.panel import ForecastPanel
     from scorereport.reliability.blocks import Blocks
-    from scorereport.reliability.sampling import Units
+    from scorereport.reliability.sampling import SamplingUnits
 
 #: Parameters' worth of a block of several distinct forecasts, as in the closed form of the overfit.
 _PARAMETERS_OF_A_BLOCK = 1.5
@@ -55,7 +55,7 @@ class FittedMap(NamedTuple):
         return self.cost / self.parameters
 
 
-def cost_of_line(panel: Panel, line: tuple[float, ...]) -> dict[str, float]:
+def cost_of_line(panel: ForecastPanel, line: tuple[float, ...]) -> dict[str, float]:
     """What the error of a line in the log-odds costs on new cases, by score.
 
     `line` is the intercept, or intercept and slope. Forecasts of 0 and 1 stay as they are and cost nothing.
@@ -75,7 +75,7 @@ def cost_of_line(panel: Panel, line: tuple[float, ...]) -> dict[str, float]:
     }
 
 
-def _covariance(rows: Panel, columns: FloatArray, log_odds: FloatArray) -> FloatArray:
+def _covariance(rows: ForecastPanel, columns: FloatArray, log_odds: FloatArray) -> FloatArray:
     """Covariance of the coefficients: from the likelihood, or over weighted rows or clusters."""
     weight = rows.units.row_weight
     if rows.cluster is None and rows.units.are_repeated_rows:
@@ -96,7 +96,7 @@ def _parameters(blocks: Blocks) -> FloatArray:
     return np.where(blocks.x_min == blocks.x_max, 1.0, _PARAMETERS_OF_A_BLOCK)
 
 
-def cost_of_blocks(blocks: Blocks, units: Units, design_effect: float) -> dict[str, float]:
+def cost_of_blocks(blocks: Blocks, units: SamplingUnits, design_effect: float) -> dict[str, float]:
     """What the error of an isotonic fit costs about, by score; dependent cases cost more."""
     cases = units.total / units.case_weight / design_effect
     parameters, mean = _parameters(blocks), blocks.mean
@@ -104,7 +104,7 @@ def cost_of_blocks(blocks: Blocks, units: Units, design_effect: float) -> dict[s
     return {"brier": brier, "log_loss": float(parameters.sum()) / (2 * cases)}
 
 
-def design_effect(units: Units, values: FloatArray) -> float:
+def design_effect(units: SamplingUnits, values: FloatArray) -> float:
     """By how much clusters raise the variance of a mean; 1 without clusters, and not below."""
     if units.cluster is None:
         return 1.0
@@ -113,7 +113,7 @@ def design_effect(units: Units, values: FloatArray) -> float:
 
 
 def allow_for_fit(
-    difference: Difference, fitted: FittedMap, *, folds: int, distribution: NormalOrT
+    difference: Difference, fitted: FittedMap, *, folds: int, distribution: ErrorDistribution
 ) -> Difference:
     """A cross-fitted difference with the interval and test of the gain that fitted maps have on new cases.
 
@@ -139,7 +139,7 @@ def allow_for_fit(
 
 
 def _examine_square(
-    fitted: FittedMap, folds: int, level: float, distribution: NormalOrT
+    fitted: FittedMap, folds: int, level: float, distribution: ErrorDistribution
 ) -> tuple[float, float, float]:
     """Interval of the gain on new cases from that in the sample, and the p-value of no gain."""
     cost = fitted.cost * folds / (folds - 1)  # each map is fitted to the other folds

@@ -1,4 +1,4 @@
-"""A recalibration line as readers see it: estimates and tests from fits, wherever the fits were made."""
+"""Recalibration lines: estimates and tests from fits, whichever engine made the fits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.special import chdtrc, fdtrc
 from scorereport._utils.arrays import FloatArray
 from scorereport._utils.formatting import conjugate
 from scorereport.inference.estimates import Estimate, HypothesisTest
-from scorereport.inference.mean_errors import NormalOrT
+from scorereport.inference.mean_errors import ErrorDistribution
 from scorereport.reliability.clusters import PUSTEJOVSKY_TIPTON
 
 COX_1958 = "Cox (1958), Biometrika 45, doi:10.1093/biomet/45.3-4.562"
@@ -79,14 +79,14 @@ class LineSample:
 
 
 #: Lower and upper limit of each parameter of a fit.
-Limits = list[tuple[float, float]]
+LineLimits = list[tuple[float, float]]
 
 
 def describe_line(
     sample: LineSample,
     joint: LineFit,
     offset: LineFit,
-    limits: tuple[Limits, Limits],
+    limits: tuple[LineLimits, LineLimits],
     *,
     how: str,
     level: float,
@@ -121,9 +121,9 @@ def describe_line(
     )
 
 
-def wald_limits(fit: LineFit, level: float) -> Limits:
+def wald_limits(fit: LineFit, level: float) -> LineLimits:
     """Estimates less and plus their errors times a quantile, normal or of t."""
-    quantiles = [NormalOrT(df).critical_value(level) for df in fit.freedom[: len(fit.value)]]
+    quantiles = [ErrorDistribution(df).critical_value(level) for df in fit.freedom[: len(fit.value)]]
     half = np.array(quantiles) * fit.standard_error
     return [(float(value - h), float(value + h)) for value, h in zip(fit.value, half, strict=True)]
 
@@ -144,7 +144,7 @@ def _wald_test(sample: LineSample, fit: LineFit, k: int, *, name: str, null: flo
     return HypothesisTest(
         name=name,
         statistic=z,
-        p_value=NormalOrT(fit.freedom[k]).p_value(z),
+        p_value=ErrorDistribution(fit.freedom[k]).p_value(z),
         null_hypothesis=f"The {name.lower()} is {null:g}.",
         method=f"two-sided Wald test, {sample.errors}{_describe_t(fit.freedom[k])}",
         reference=COX_1958,

@@ -17,12 +17,12 @@ from scorereport.errors import UsageError
 from scorereport.inference.likelihood import combine, information, invert, log_likelihood, sum_over_draws
 from scorereport.inference.logistic import fit_line, fit_offset, fit_slope
 from scorereport.inference.mean_errors import describe_few_draws
-from scorereport.inference.panel import Panel, make_panel
+from scorereport.inference.panel import ForecastPanel, make_panel
 from scorereport.inference.recalibration_lines import (
     NO_ERROR,
     CalibrationLine,
-    Limits,
     LineFit,
+    LineLimits,
     LineSample,
     describe_certain,
     describe_line,
@@ -101,14 +101,14 @@ def calibration_line(
     return _line(panel, interval, level)
 
 
-def _line(panel: Panel, interval: str, level: float) -> CalibrationLine:
+def _line(panel: ForecastPanel, interval: str, level: float) -> CalibrationLine:
     joint, offset = _fit_joint(panel), _fit_at_slope_one(panel)
     limits = _limits(panel, joint, interval, level), _limits(panel, offset, interval, level)
     how = _describe_interval(interval)
     return describe_line(_describe_sample(panel), joint, offset, limits, how=how, level=level)
 
 
-def _describe_sample(panel: Panel) -> LineSample:
+def _describe_sample(panel: ForecastPanel) -> LineSample:
     events = float((panel.units.row_weight * panel.outcome).sum())
     return LineSample(
         n=panel.units.total,
@@ -118,7 +118,7 @@ def _describe_sample(panel: Panel) -> LineSample:
     )
 
 
-def _is_robust(panel: Panel) -> bool:
+def _is_robust(panel: ForecastPanel) -> bool:
     return panel.cluster is not None or not panel.units.are_repeated_rows
 
 
@@ -126,7 +126,7 @@ def _describe_interval(interval: str) -> str:
     return "Wald interval" if interval == "wald" else "profile likelihood interval"
 
 
-def _describe_errors(panel: Panel) -> str:
+def _describe_errors(panel: ForecastPanel) -> str:
     if panel.cluster is not None:
         return f"bias-reduced errors over {panel.units.size:g} clusters"
     return "bias-reduced errors over weighted rows" if _is_robust(panel) else "errors from the likelihood"
@@ -135,7 +135,7 @@ def _describe_errors(panel: Panel) -> str:
 # Fits
 
 
-def _fit_joint(panel: Panel) -> LineFit:
+def _fit_joint(panel: ForecastPanel) -> LineFit:
     note = _why_no_intercept(panel) or _why_no_slope(panel)
     if note:
         return no_fit(2, note)
@@ -144,7 +144,7 @@ def _fit_joint(panel: Panel) -> LineFit:
     return _fit(panel, np.stack([np.ones_like(x), x]), np.zeros_like(x), start)
 
 
-def _fit_at_slope_one(panel: Panel) -> LineFit:
+def _fit_at_slope_one(panel: ForecastPanel) -> LineFit:
     note = _why_no_intercept(panel)
     if note:
         return no_fit(1, note)
@@ -153,7 +153,7 @@ def _fit_at_slope_one(panel: Panel) -> LineFit:
     return _fit(panel, np.ones((1, len(x))), x, (start,))
 
 
-def _why_no_intercept(panel: Panel) -> str:
+def _why_no_intercept(panel: ForecastPanel) -> str:
     is_certain = (panel.only == 0) | (panel.only == 1)
     if is_certain.any():
         return describe_certain(int(is_certain.sum()), len(is_certain))
@@ -162,7 +162,7 @@ def _why_no_intercept(panel: Panel) -> str:
     return ""
 
 
-def _why_no_slope(panel: Panel) -> str:
+def _why_no_slope(panel: ForecastPanel) -> str:
     """Decide exactly whether the likelihood has its top at a finite slope; both outcomes occur."""
     p, is_event = panel.only, panel.outcome == 1
     if p[0] == p[-1]:
@@ -172,7 +172,7 @@ def _why_no_slope(panel: Panel) -> str:
     return ""
 
 
-def _fit(panel: Panel, columns: FloatArray, offset: FloatArray, value: Sequence[float]) -> LineFit:
+def _fit(panel: ForecastPanel, columns: FloatArray, offset: FloatArray, value: Sequence[float]) -> LineFit:
     """The fit that the kernels found, with its covariance: from the likelihood, or over the draws."""
     if not np.isfinite(value).all():
         return no_fit(len(value), "The fit did not converge.")
@@ -184,7 +184,9 @@ def _fit(panel: Panel, columns: FloatArray, offset: FloatArray, value: Sequence[
     return _fit_over_draws(panel, np.array(value), columns, log_odds)
 
 
-def _fit_over_draws(panel: Panel, value: FloatArray, columns: FloatArray, log_odds: FloatArray) -> LineFit:
+def _fit_over_draws(
+    panel: ForecastPanel, value: FloatArray, columns: FloatArray, log_odds: FloatArray
+) -> LineFit:
     """A fit with the bias-reduced covariance over clusters, or weighted rows, and its degrees of freedom."""
     draws, what, size = panel.units.size, panel.units.describes, len(value)
     sums = sum_over_draws(columns, log_odds, panel.outcome, panel.units)
@@ -205,7 +207,7 @@ def _fit_over_draws(panel: Panel, value: FloatArray, columns: FloatArray, log_od
 # Intervals
 
 
-def _limits(panel: Panel, fit: LineFit, interval: str, level: float) -> Limits:
+def _limits(panel: ForecastPanel, fit: LineFit, interval: str, level: float) -> LineLimits:
     """Lower and upper limit of each parameter."""
     if interval == "wald" or not np.isfinite(fit.value).all():
         return wald_limits(fit, level)
@@ -217,7 +219,7 @@ def _limits(panel: Panel, fit: LineFit, interval: str, level: float) -> Limits:
     ]
 
 
-def _profiles(panel: Panel, fit: LineFit) -> list[Callable[[float], float]]:
+def _profiles(panel: ForecastPanel, fit: LineFit) -> list[Callable[[float], float]]:
     """For each parameter the log-likelihood at a value of it, the other one refitted."""
     x, y, weight = logit(panel.only), panel.outcome, panel.units.row_weight
     if len(fit.value) == 1:
@@ -316,14 +318,14 @@ def unreliability_test(
     return _test_unreliability(panel, _fit_joint(panel))
 
 
-def _test_unreliability(panel: Panel, joint: LineFit) -> HypothesisTest:
+def _test_unreliability(panel: ForecastPanel, joint: LineFit) -> HypothesisTest:
     is_robust = _is_robust(panel)
     statistic, note = (_joint_wald if is_robust else _likelihood_ratio)(panel, joint)
     sample = _describe_sample(panel)
     return describe_unreliability(sample, joint, statistic, note, has_likelihood=not is_robust)
 
 
-def _likelihood_ratio(panel: Panel, joint: LineFit) -> tuple[float, str]:
+def _likelihood_ratio(panel: ForecastPanel, joint: LineFit) -> tuple[float, str]:
     if joint.note:
         return np.nan, joint.note
     x, y, weight = logit(panel.only), panel.outcome, panel.units.row_weight
@@ -332,7 +334,7 @@ def _likelihood_ratio(panel: Panel, joint: LineFit) -> tuple[float, str]:
     return likelihood_ratio(_describe_sample(panel), rise)
 
 
-def _joint_wald(panel: Panel, joint: LineFit) -> tuple[float, str]:
+def _joint_wald(panel: ForecastPanel, joint: LineFit) -> tuple[float, str]:
     if joint.note:
         return np.nan, joint.note
     if panel.units.size < 3 or not joint.freedom_together > 1 or np.linalg.matrix_rank(joint.covariance) < 2:

@@ -35,7 +35,7 @@ def make_statistic(
     return Statistic(model, measure, float(values[0]), values[1:], influence, rare)
 
 
-class Part(Protocol):
+class ResampledStatistics(Protocol):
     """Some of the statistics: values under the weights of a resample, and what all resamples amount to."""
 
     def values(self, weight: FloatArray) -> FloatArray:

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.panel import ForecastPanel
     from scorereport.inference.replicates import Statistic
 
 
 class ResampledAreas:
     """The AUC of each model, from weights in the order of its forecasts."""
 
-    def __init__(self, panel: Panel) -> None:
+    def __init__(self, panel: ForecastPanel) -> None:
         self.panel = panel
         self.orders = [np.argsort(p, kind="stable") for p in panel.forecasts.values()]
         ordered = [p[order] for p, order in zip(panel.forecasts.values(), self.orders, strict=True)]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.panel import ForecastPanel
     from scorereport.inference.replicates import Statistic
 
 LINE = ("slope", "intercept", "intercept_at_slope_one")
@@ -24,7 +24,7 @@ LINE = ("slope", "intercept", "intercept_at_slope_one")
 class ResampledLines:
     """Slope and intercepts of the calibration line of each model."""
 
-    def __init__(self, panel: Panel) -> None:
+    def __init__(self, panel: ForecastPanel) -> None:
         self.panel = panel
         with np.errstate(divide="ignore"):
             self.log_odds = [logit(p) for p in panel.forecasts.values()]

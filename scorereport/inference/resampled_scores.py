@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.inference.losses import Measure
-    from scorereport.inference.panel import Panel
+    from scorereport.inference.panel import ForecastPanel
     from scorereport.inference.replicates import Statistic
 
 
 class ResampledScores:
     """Mean scores, and the skill and uncertainty that follow from them and from the prevalence."""
 
-    def __init__(self, panel: Panel, measures: Sequence[Measure]) -> None:
+    def __init__(self, panel: ForecastPanel, measures: Sequence[Measure]) -> None:
         self.panel, self.measures = panel, measures
         self.keys = [(model, measure) for model in panel.forecasts for measure in measures]
 

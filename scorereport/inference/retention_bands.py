@@ -21,21 +21,21 @@ from scorereport._utils.machine import repeat
 from scorereport.curves.retention import (
     DEFAULT_FRACTIONS,
     check_fractions,
-    make_queue,
     name_choice,
+    order_for_retention,
     resolve_metric,
 )
 from scorereport.errors import UsageError
 from scorereport.inference.class_panel import ClassPanel, make_class_panel
 from scorereport.inference.estimates import Estimate
-from scorereport.reliability.sampling import SEED, Units, stream
+from scorereport.reliability.sampling import SEED, SamplingUnits, random_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike
 
-    from scorereport.curves.retention import ClassScore, Cut, LabelMetric, Queue
+    from scorereport.curves.retention import ClassScore, LabelMetric, RetentionCut, RetentionOrder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -143,10 +143,10 @@ def retain_panel(
     fraction = check_fractions(fractions)
     measures = _resolve(metrics, panel.n_classes, cost)
     y, p = panel.outcome, panel.forecasts[model]
-    queues = [make_queue(y, p, score, weight=panel.weight, fraction=fraction) for score in scores]
+    queues = [order_for_retention(y, p, score, weight=panel.weight, fraction=fraction) for score in scores]
 
     def resample(number: int) -> FloatArray:
-        return _values(queues, measures, panel.units.draw(stream(seed, number)))
+        return _values(queues, measures, panel.units.draw(random_stream(seed, number)))
 
     drawn = list(repeat(resample, resamples, rows=len(y), what="retention"))
     values = _values(queues, measures, panel.units.row_weight)
@@ -161,7 +161,7 @@ def retain_panel(
 
 def _resolve(
     metrics: Sequence[LabelMetric], n_classes: int, cost: ArrayLike | None
-) -> list[Callable[[Cut], FloatArray]]:
+) -> list[Callable[[RetentionCut], FloatArray]]:
     if cost is not None and "expected_cost" not in metrics:
         names = ", ".join(repr(name_choice(metric)) for metric in metrics)
         raise UsageError(f'`cost` goes with the metric "expected_cost"; got {names}.')
@@ -170,7 +170,9 @@ def _resolve(
 
 
 def _values(
-    queues: Sequence[Queue], measures: Sequence[Callable[[Cut], FloatArray]], weight: FloatArray
+    queues: Sequence[RetentionOrder],
+    measures: Sequence[Callable[[RetentionCut], FloatArray]],
+    weight: FloatArray,
 ) -> FloatArray:
     """The metrics at every fraction under these weights: by score, metric, fraction."""
     cuts = [queue.cut(weight) for queue in queues]
@@ -181,14 +183,14 @@ def _values(
 class _Run:
     """What all bands of a panel share."""
 
-    units: Units
+    units: SamplingUnits
     fraction: FloatArray
     level: float
     resamples: int
     seed: int
 
     def band(
-        self, queue: Queue, score: str, metric: str, value: FloatArray, replicates: FloatArray
+        self, queue: RetentionOrder, score: str, metric: str, value: FloatArray, replicates: FloatArray
     ) -> RetentionBand:
         """A curve and its replicates as a band, and the area under it."""
         bounds = [self._bounds(v, r) for v, r in zip(value, replicates.T, strict=True)]

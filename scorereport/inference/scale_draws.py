@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
-from scorereport.inference.class_draws import ClassLaw
+from scorereport.inference.class_draws import ClassDistribution
 from scorereport.reliability.blocks import edges_in_floats
 from scorereport.reliability.fit import corp
 from scorereport.scores.means import power_mean
 from scorereport.scores.probability import ROBUSTNESS
-from scorereport.scores.scale import Bins, equal_count_bins
+from scorereport.scores.scale import ScaleBins, equal_count_bins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import IntArray
-    from scorereport.inference.class_draws import Truth
+    from scorereport.inference.class_draws import DrawnClasses
 
 
 #: Drawn outcomes are fitted on at most this many groups of neighbouring probabilities. A block of an
@@ -35,7 +35,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Forecast(ClassLaw):
+class ScaleForecast(ClassDistribution):
     """Class probabilities, as given and pulled inside a limit, with the classes that came."""
 
     limit: float = 0.0
@@ -50,7 +50,7 @@ class Forecast(ClassLaw):
         """The probabilities, pulled inside the limit."""
         return np.clip(self.given, self.limit, 1 - self.limit)
 
-    def rescaled(self) -> Forecast:
+    def rescaled(self) -> ScaleForecast:
         """The same with each class multiplied by a number of its own, so that it comes as often as it did.
 
         What is left of the miscalibration is not that some classes are given too much throughout.
@@ -64,7 +64,7 @@ class Forecast(ClassLaw):
                 break
             p = p * np.divide(share, mean, out=np.ones_like(share), where=(mean > 0) & (share > 0))
             p = p / p.sum(axis=1, keepdims=True)
-        return Forecast(given=p, limit=self.limit, outcome=self.outcome, units=self.units)
+        return ScaleForecast(given=p, limit=self.limit, outcome=self.outcome, units=self.units)
 
     @cached_property
     def powers(self) -> Powers:
@@ -72,12 +72,12 @@ class Forecast(ClassLaw):
         known = np.where(self.table > 0, self.table, 1.0)
         return self.table, known**ROBUSTNESS, np.log(known)
 
-    def power_means(self, target: Target, exponents: Sequence[float]) -> FloatArray:
+    def power_means(self, target: ScaleTarget, exponents: Sequence[float]) -> FloatArray:
         """Generalised means of the probabilities that were given to what came of a target."""
         p, weight = target.given_to_came
         return np.array([power_mean(p, m, weight) for m in exponents])
 
-    def smallest_of(self, target: Target) -> tuple[FloatArray, FloatArray, float]:
+    def smallest_of(self, target: ScaleTarget) -> tuple[FloatArray, FloatArray, float]:
         """The probabilities of what came, ascending, how many cases each counts for, and all together."""
         p, weight = target.given_to_came
         order = np.argsort(p, kind="stable")
@@ -98,7 +98,7 @@ class _Chosen(NamedTuple):
     cell: NDArray[np.intp]
 
 
-class Marks(NamedTuple):
+class ScaleMarks(NamedTuple):
     """Decisiveness, accuracy and robustness of model and source along the last axis."""
 
     model: FloatArray
@@ -115,16 +115,16 @@ def _without_rounding(length: FloatArray) -> FloatArray:
     return np.where(length > _ROUNDING, length, np.where(np.isnan(length), np.nan, 0.0))
 
 
-def stack(marks: Sequence[Marks]) -> Marks:
+def stack_marks(marks: Sequence[ScaleMarks]) -> ScaleMarks:
     """Marks of many draws as one, a row for each."""
     model, source = (np.array(part).reshape(-1, 3) for part in zip(*marks, strict=True)) if marks else _NONE
-    return Marks(model, source)
+    return ScaleMarks(model, source)
 
 
 _NONE = (np.empty((0, 3)), np.empty((0, 3)))
 
 
-class Resampled(NamedTuple):
+class ResampledScale(NamedTuple):
     """What a resample gives: the model's marks, and the sums of each bin."""
 
     model: FloatArray
@@ -132,10 +132,10 @@ class Resampled(NamedTuple):
     n: FloatArray
 
 
-class Target:
+class ScaleTarget:
     """One class against the rest, or all classes together if `label` is None, under both kinds of bins."""
 
-    def __init__(self, forecast: Forecast, label: int | None, n_bins: int) -> None:
+    def __init__(self, forecast: ScaleForecast, label: int | None, n_bins: int) -> None:
         self.forecast, self.label = forecast, label
         came = forecast.outcome[:, None] == np.arange(forecast.table.shape[1])
         chosen = slice(None) if label is None else slice(label, label + 1)
@@ -166,19 +166,19 @@ class Target:
         """The weight of each pair under these weights of the rows."""
         return np.repeat(row_weight, self.width) if self.width > 1 else row_weight
 
-    def _cut(self) -> Bins:
+    def _cut(self) -> ScaleBins:
         return equal_count_bins(self.probability, self.weight, self.n_bins)
 
-    def _fit(self) -> Bins:
+    def _fit(self) -> ScaleBins:
         blocks = self.sample.blocks
-        return Bins(cell=np.searchsorted(blocks.x_max, self.probability), n_cells=len(blocks))
+        return ScaleBins(cell=np.searchsorted(blocks.x_max, self.probability), n_cells=len(blocks))
 
     @cached_property
     def observed(self) -> _Chosen:
         """The pairs that came true."""
         return self._choose(self.forecast.rows, self.forecast.outcome)
 
-    def resampled(self, row_weight: FloatArray) -> list[Resampled]:
+    def resampled(self, row_weight: FloatArray) -> list[ResampledScale]:
         """Sums under these weights of the rows, in the bins of the sample.
 
         Bins stay as they are: the interval is of the numbers of these bins, and isotonic regression of a
@@ -187,10 +187,11 @@ class Target:
         weight, happened = self.pair_weight(row_weight), row_weight[self.observed.row]
         model = _model_marks(self._powers_of_observed, happened)
         return [
-            Resampled(model, bins.sums(happened, self.observed.pair), bins.sums(weight)) for bins in self.bins
+            ResampledScale(model, bins.sums(happened, self.observed.pair), bins.sums(weight))
+            for bins in self.bins
         ]
 
-    def calibrated(self, drawn: Truth) -> list[Marks]:
+    def calibrated(self, drawn: DrawnClasses) -> list[ScaleMarks]:
         """Marks under drawn outcomes: in the same equal-count bins, and in CORP blocks fitted anew."""
         chosen = self._choose(drawn.row, drawn.label)
         weight = drawn.weight[chosen.place]
@@ -200,7 +201,7 @@ class Target:
         happened = np.bincount(group[chosen.pair], weight, len(n)).astype(np.float64)
         start = edges_in_floats(n, happened)[:-1]
         fitted = source_marks(np.add.reduceat(happened, start), np.add.reduceat(n, start))
-        return [Marks(model, by_count), Marks(model, fitted)]
+        return [ScaleMarks(model, by_count), ScaleMarks(model, fitted)]
 
     @cached_property
     def tail_index(self) -> float:

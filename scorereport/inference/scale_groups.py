@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
-from scorereport._utils.checks import Cases
+from scorereport._utils.checks import CheckedCases
 from scorereport._utils.machine import repeat
-from scorereport.inference.scale_draws import Forecast, Powers
+from scorereport.inference.scale_draws import Powers, ScaleForecast
 from scorereport.reliability.blocks import pool_cases
 from scorereport.reliability.ordering import order_cases
-from scorereport.reliability.sampling import Units
+from scorereport.reliability.sampling import SamplingUnits
 from scorereport.scores.means import power_mean
 from scorereport.scores.probability import ROBUSTNESS
 from scorereport.scores.scale import split_evenly
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import IntArray
-    from scorereport.inference.panel import Panel
-    from scorereport.inference.scale_draws import Target
+    from scorereport.inference.panel import ForecastPanel
+    from scorereport.inference.scale_draws import ScaleTarget
 
 #: Up to this many rows each is drawn by itself.
 MOST_ROWS = 100_000
@@ -38,10 +38,10 @@ MOST_ROWS = 100_000
 #: groups grow from there on.
 _GROUPS, _ALONE, _GROWTH = 4000, 256, 1.05
 #: Rows whose powers are computed in one go.
-_STRETCH = 1 << 17
+_CHUNK_ROWS = 1 << 17
 
 
-class Came(NamedTuple):
+class ObservedProbabilities(NamedTuple):
     """Probabilities that were given to what came: how many, the smallest in order, and means of all."""
 
     n: int
@@ -50,7 +50,7 @@ class Came(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class GroupedForecast(Forecast):
+class GroupedForecast(ScaleForecast):
     """Groups of cases with the same outcome as rows with counts; probabilities are means of a group.
 
     `place` is where both probabilities of a row stand among those of all rows.
@@ -58,7 +58,7 @@ class GroupedForecast(Forecast):
 
     place: FloatArray
     means: Powers
-    of_labels: tuple[Came, Came]
+    of_labels: tuple[ObservedProbabilities, ObservedProbabilities]
 
     @property
     def table(self) -> FloatArray:
@@ -75,23 +75,23 @@ class GroupedForecast(Forecast):
         """Means of each probability, of its power -2/3 and of its logarithm over the cases of a row."""
         return self.means
 
-    def power_means(self, target: Target, exponents: Sequence[float]) -> FloatArray:
+    def power_means(self, target: ScaleTarget, exponents: Sequence[float]) -> FloatArray:
         """Generalised means over all cases; those of both labels together follow from those of each."""
         labels = self._labels_of(target)
         n = np.array([float(came.n) for came in labels])
         return np.array([power_mean(np.array([c.means[m] for c in labels]), m, n) for m in exponents])
 
-    def smallest_of(self, target: Target) -> tuple[FloatArray, FloatArray, float]:
+    def smallest_of(self, target: ScaleTarget) -> tuple[FloatArray, FloatArray, float]:
         """The smallest probabilities of what came, one for each case, and how many cases there are."""
         labels = self._labels_of(target)
         smallest = np.sort(np.concatenate([came.smallest for came in labels]))
         return smallest, np.ones(len(smallest)), float(sum(came.n for came in labels))
 
-    def _labels_of(self, target: Target) -> tuple[Came, ...]:
+    def _labels_of(self, target: ScaleTarget) -> tuple[ObservedProbabilities, ...]:
         return self.of_labels if target.label is None else (self.of_labels[target.label],)
 
 
-def is_groupable(panel: Panel) -> bool:
+def is_groupable(panel: ForecastPanel) -> bool:
     """Whether rows are many, and all alike, so that only their number in a group counts."""
     return len(panel.outcome) > MOST_ROWS and panel.weight is None and panel.cluster is None
 
@@ -100,7 +100,7 @@ def group_forecast(
     outcome: FloatArray, forecast: FloatArray, limit: float, n_bins: int, exponents: Sequence[float]
 ) -> GroupedForecast:
     """Group the cases such that no bin and no block of any target is cut."""
-    came, p, _ = order_cases(Cases(outcome, forecast, None), binary=True)
+    came, p, _ = order_cases(CheckedCases(outcome, forecast, None), binary=True)
     given = (1 - p, p) if limit == 0 else (np.clip(part, limit, 1 - limit) for part in (1 - p, p))
     pairs = _Pairs(came == 1, *given)
     del came
@@ -116,9 +116,11 @@ def group_forecast(
         place=_places(pairs, start, n, edges)[group],
         limit=limit,
         outcome=label,
-        units=Units(rows=len(group), weight=counts[group, label].astype(np.float64), weight_kind="frequency"),
+        units=SamplingUnits(
+            rows=len(group), weight=counts[group, label].astype(np.float64), weight_kind="frequency"
+        ),
         means=_mean_powers(pairs, start, counts, (group, label)),
-        of_labels=_describe_came(pairs, exponents),
+        of_labels=_describe_observed(pairs, exponents),
     )
 
 
@@ -148,7 +150,7 @@ def _edges(pairs: _Pairs, n_bins: int) -> FloatArray:
 
 def _starts(came: NDArray[Any], p: FloatArray, n_bins: int) -> FloatArray:
     """Probabilities at which bins or blocks start, or at which zeros or ties that bins share end."""
-    cases = order_cases(Cases(came, p, None), binary=True)
+    cases = order_cases(CheckedCases(came, p, None), binary=True)
     x = cases.y_prob
     inner = x[np.cumsum(split_evenly(len(x), n_bins))[:-1].astype(np.intp)]
     after = np.searchsorted(x, np.append(inner, 0.0), side="right")
@@ -209,7 +211,9 @@ def _mean_powers(
     return found[0], found[1], found[2]
 
 
-def _describe_came(pairs: _Pairs, exponents: Sequence[float]) -> tuple[Came, Came]:
+def _describe_observed(
+    pairs: _Pairs, exponents: Sequence[float]
+) -> tuple[ObservedProbabilities, ObservedProbabilities]:
     few = int(2 * np.sqrt(len(pairs.came))) + 2  # no estimate of a tail asks for more
     return (
         _describe_label(pairs.other[~pairs.came][::-1], few, exponents),
@@ -217,10 +221,10 @@ def _describe_came(pairs: _Pairs, exponents: Sequence[float]) -> tuple[Came, Cam
     )
 
 
-def _describe_label(p: FloatArray, few: int, exponents: Sequence[float]) -> Came:
+def _describe_label(p: FloatArray, few: int, exponents: Sequence[float]) -> ObservedProbabilities:
     """Ascending probabilities in a few numbers."""
     means = dict(zip(exponents, _power_means(p, exponents), strict=True))
-    return Came(n=len(p), smallest=p[:few].copy(), means=means)
+    return ObservedProbabilities(n=len(p), smallest=p[:few].copy(), means=means)
 
 
 def _power_means(p: FloatArray, exponents: Sequence[float]) -> list[float]:
@@ -230,11 +234,13 @@ def _power_means(p: FloatArray, exponents: Sequence[float]) -> list[float]:
     lowest, highest = np.log(p[0]), np.log(p[-1])
 
     def add_up(number: int) -> FloatArray:
-        logs = np.log(p[number * _STRETCH : (number + 1) * _STRETCH])
+        logs = np.log(p[number * _CHUNK_ROWS : (number + 1) * _CHUNK_ROWS])
         scaled = ((m * (logs - (highest if m > 0 else lowest)), m) for m in exponents)
         return np.array([(np.exp(power) if m else logs).sum() for power, m in scaled])
 
-    parts = list(repeat(add_up, -(-len(p) // _STRETCH), rows=len(p), what="raising probabilities to powers"))
+    parts = list(
+        repeat(add_up, -(-len(p) // _CHUNK_ROWS), rows=len(p), what="raising probabilities to powers")
+    )
     means = np.sum(parts, axis=0) / len(p)
     return [
         float(np.exp(mean if m == 0 else (highest if m > 0 else lowest) + np.log(mean) / m))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport.inference.estimates import Estimate
-from scorereport.inference.scale_draws import Marks, Target
+from scorereport.inference.scale_draws import ScaleMarks, ScaleTarget
 from scorereport.inference.scale_results import (
     CONTRADICTORY,
     MARKS,
@@ -44,20 +44,20 @@ class ScaleRequest:
     seed: int
 
 
-class Drawn(NamedTuple):
+class ScaleDraws(NamedTuple):
     """Marks in all resamples, under outcomes drawn from the forecasts, and what the source overfits.
 
     `overfit` is that of the logarithm of each mark in CORP blocks, from `draws` draws; None for bins that
     do not depend on outcomes.
     """
 
-    resampled: Marks
-    calibrated: Marks
+    resampled: ScaleMarks
+    calibrated: ScaleMarks
     overfit: FloatArray | None
     draws: int
 
 
-class _Found(NamedTuple):
+class _MarkInterval(NamedTuple):
     """A value, what resamples made of it, and the interval."""
 
     value: float
@@ -66,13 +66,13 @@ class _Found(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Writer:
+class _EstimateWriter:
     """Makes estimates of what was found in a target."""
 
-    target: Target
+    target: ScaleTarget
     request: ScaleRequest
 
-    def write(self, measure: str, found: _Found, method: str, *, is_wild: bool = False) -> Estimate:
+    def write(self, measure: str, found: _MarkInterval, method: str, *, is_wild: bool = False) -> Estimate:
         """An estimate; `is_wild` leaves its interval out, as no resample would show the spread."""
         known = found.replicates[np.isfinite(found.replicates)]
         has_interval = np.isfinite(found.value) and len(known) > 1 and not is_wild
@@ -95,7 +95,7 @@ class _Writer:
             return "no resamples"
         return f"{method}, {request.resamples} resamples of {units.describes}, seed {request.seed}"
 
-    def _explain(self, found: _Found, lost: int, *, is_wild: bool) -> str:
+    def _explain(self, found: _MarkInterval, lost: int, *, is_wild: bool) -> str:
         units, times = self.target.forecast.units, self.request.resamples
         if not times:
             return ""
@@ -108,19 +108,23 @@ class _Writer:
         return f"Not defined in {lost} of {times} resamples, which were left out." if lost else ""
 
 
-def estimate_marks(marks: Marks, drawn: Drawn, target: Target, request: ScaleRequest) -> list[ScaleMark]:
+def estimate_marks(
+    marks: ScaleMarks, drawn: ScaleDraws, target: ScaleTarget, request: ScaleRequest
+) -> list[ScaleMark]:
     """Model, source and divergence of the three marks."""
-    writer = _Writer(target=target, request=request)
+    writer = _EstimateWriter(target=target, request=request)
     return [
         _estimate_mark(k, _at(marks, k), _at(drawn.resampled, k), drawn, writer) for k in range(len(MARKS))
     ]
 
 
-def _at(marks: Marks, place: int) -> Marks:
-    return Marks(marks.model[..., place], marks.source[..., place])
+def _at(marks: ScaleMarks, place: int) -> ScaleMarks:
+    return ScaleMarks(marks.model[..., place], marks.source[..., place])
 
 
-def _estimate_mark(place: int, mark: Marks, resampled: Marks, drawn: Drawn, writer: _Writer) -> ScaleMark:
+def _estimate_mark(
+    place: int, mark: ScaleMarks, resampled: ScaleMarks, drawn: ScaleDraws, writer: _EstimateWriter
+) -> ScaleMark:
     """One mark with its intervals: plain percentiles for the model, corrected ones for the others."""
     name, level = MARKS[place], writer.request.level
     least, most = _PARTS[EXPONENTS[place]]
@@ -132,9 +136,9 @@ def _estimate_mark(place: int, mark: Marks, resampled: Marks, drawn: Drawn, writ
     divergence, of_resamples = _ratio(mark.model, mark.source), _ratio(resampled.model, resampled.source)
     right = _at(drawn.calibrated, place)
     held = bounds[1] if drawn.overfit is None else _hold_one(bounds[1], divergence, right, level)
-    of_model = _Found(float(mark.model), resampled.model, _percentiles(resampled.model, level))
-    of_source = _Found(float(mark.source), resampled.source, bounds[0])
-    of_divergence = _Found(float(divergence), of_resamples, held)
+    of_model = _MarkInterval(float(mark.model), resampled.model, _percentiles(resampled.model, level))
+    of_source = _MarkInterval(float(mark.source), resampled.source, bounds[0])
+    of_divergence = _MarkInterval(float(divergence), of_resamples, held)
     method = "bootstrap less its bias, in the bins of the sample"
     if drawn.overfit is not None:
         method = f"bootstrap in the blocks of the sample, less their overfit in {drawn.draws} draws"
@@ -148,7 +152,7 @@ def _estimate_mark(place: int, mark: Marks, resampled: Marks, drawn: Drawn, writ
 
 
 def _correct(
-    mark: Marks, resampled: Marks, overfit: FloatArray, level: float
+    mark: ScaleMarks, resampled: ScaleMarks, overfit: FloatArray, level: float
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Intervals of source and divergence for the population, on the scale of logarithms.
 
@@ -165,7 +169,7 @@ def _correct(
 
 
 def _hold_one(
-    bounds: tuple[float, float], divergence: FloatArray, right: Marks, level: float
+    bounds: tuple[float, float], divergence: FloatArray, right: ScaleMarks, level: float
 ) -> tuple[float, float]:
     """Bounds that hold 1 if a right model might well have shown this divergence.
 
@@ -208,7 +212,7 @@ def _percentiles(replicates: FloatArray, level: float) -> tuple[float, float]:
 
 
 def judge_angle(
-    marks: Marks, drawn: Drawn, decided: Estimate, request: ScaleRequest, *, is_overall: bool
+    marks: ScaleMarks, drawn: ScaleDraws, decided: Estimate, request: ScaleRequest, *, is_overall: bool
 ) -> dict[str, Any]:
     """The angle with its interval, where it would lie with right probabilities, and the verdict.
 

@@ -9,12 +9,12 @@ import numpy as np
 from scorereport._utils.machine import repeat
 from scorereport.inference.overfit import smooth_curve
 from scorereport.inference.scale_draws import source_marks
-from scorereport.reliability.sampling import stream
+from scorereport.reliability.sampling import random_stream
 from scorereport.scores.probability import ROBUSTNESS
 
 if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
-    from scorereport.inference.scale_draws import Target
+    from scorereport.inference.scale_draws import ScaleTarget
 
 #: More draws than this do not make the mean overfit more certain than the overfit itself is.
 MOST_DRAWS = 100
@@ -22,7 +22,7 @@ MOST_DRAWS = 100
 _ROUNDING = 1e-16
 
 
-def draw_overfit(target: Target, *, draws: int, seed: int) -> FloatArray:
+def draw_overfit(target: ScaleTarget, *, draws: int, seed: int) -> FloatArray:
     """Mean of the logarithm of each mark in refitted draws over its value for the curve they come from.
 
     Outcomes are drawn from the fitted curve without its steps, whose marks are known, and fitted again. How
@@ -36,7 +36,7 @@ def draw_overfit(target: Target, *, draws: int, seed: int) -> FloatArray:
     powers = np.array([known, np.log(known), known**ROBUSTNESS])
 
     def draw(number: int) -> tuple[FloatArray, FloatArray]:
-        drawn = simulation.redraw_outcomes(stream(seed, number, 2))
+        drawn = simulation.redraw_outcomes(random_stream(seed, number, 2))
         fit = drawn.fit()
         came = np.flatnonzero(drawn.events)
         times = drawn.events[came].astype(np.float64)

@@ -1,4 +1,4 @@
-"""Results on Nelson's probability scale: bins, marks with intervals, and what their angle says."""
+"""Results on Nelson's probability scale: bins, marks with intervals, and the verdict on their angle."""
 
 from __future__ import annotations
 
@@ -93,10 +93,10 @@ class ScaleResult:
     @property
     def sentence(self) -> str:
         """What the angle says about confidence, in words."""
-        return _say_verdict(self) if self.verdict else _say_no_verdict(self)
+        return _describe_verdict(self) if self.verdict else _describe_no_verdict(self)
 
 
-class Scaled(Protocol):
+class ScaledModel(Protocol):
     """A model with its results on the probability scale, binary or of K classes."""
 
     @property
@@ -116,7 +116,7 @@ def _expected(result: ScaleResult) -> str:
     return f"between {_degrees(result.calibrated_lower)} and {_degrees(result.calibrated_upper)}"
 
 
-def _say_verdict(result: ScaleResult) -> str:
+def _describe_verdict(result: ScaleResult) -> str:
     opening = f"The line through the marks rises at {_degrees(result.angle)}"
     if result.verdict == OVER:
         return (
@@ -129,7 +129,7 @@ def _say_verdict(result: ScaleResult) -> str:
             "under-confident, what came is spread more widely than its probabilities."
         )
     if result.verdict == NEITHER:
-        return f"{opening}; {_say_usual(result)}: this shows neither over- nor under-confidence."
+        return f"{opening}; {_describe_expected(result)}: this shows neither over- nor under-confidence."
     is_steep = result.angle > result.calibrated_angle
     unusual = f"{opening}, {'steeper' if is_steep else 'flatter'} than it would with right probabilities"
     if result.verdict == CLASS_BIAS:
@@ -144,7 +144,7 @@ def _say_verdict(result: ScaleResult) -> str:
     )
 
 
-def _say_usual(result: ScaleResult) -> str:
+def _describe_expected(result: ScaleResult) -> str:
     if result.calibrated_lower <= result.angle <= result.calibrated_upper:
         return f"with right probabilities it would lie {_expected(result)}"
     interval = f"{_degrees(result.angle_lower)} to {_degrees(result.angle_upper)}"
@@ -152,7 +152,7 @@ def _say_usual(result: ScaleResult) -> str:
     return f"its interval, {interval}, holds {usual}, the usual angle with right probabilities"
 
 
-def _say_no_verdict(result: ScaleResult) -> str:
+def _describe_no_verdict(result: ScaleResult) -> str:
     if np.isnan(result.angle):
         return "The marks coincide or are not defined, so there is no line through them to read."
     opening = f"The line through the marks rises at {_degrees(result.angle)}"

@@ -11,8 +11,8 @@ from scorereport._utils.arrays import FloatArray
 from scorereport._utils.checks import check_inside, check_whole
 from scorereport.inference.distances import (
     DRAWS,
-    Cells,
     DrawnCurve,
+    ForecastCells,
     bound_distances,
     describe_distance,
     reach_of_prevalence,
@@ -28,7 +28,7 @@ from scorereport.inference.lowess import (
     pool_neighbours,
     smooth_weighted,
 )
-from scorereport.inference.panel import Panel, make_panel
+from scorereport.inference.panel import ForecastPanel, make_panel
 from scorereport.reliability.sampling import SEED, are_whole
 
 if TYPE_CHECKING:
@@ -123,7 +123,12 @@ def calibration_errors(
 
 
 def smooth_errors(
-    panel: Panel, *, fraction: float = 2 / 3, level: float = 0.95, draws: int = DRAWS, seed: int = SEED
+    panel: ForecastPanel,
+    *,
+    fraction: float = 2 / 3,
+    level: float = 0.95,
+    draws: int = DRAWS,
+    seed: int = SEED,
 ) -> CalibrationErrors:
     """The calibration errors of the only forecast of a panel, ordered by it."""
     p, weight = panel.only, _case_weights(panel)
@@ -144,7 +149,7 @@ def smooth_errors(
     )
 
 
-def _case_weights(panel: Panel) -> FloatArray:
+def _case_weights(panel: ForecastPanel) -> FloatArray:
     """Weights that count cases: whole ones as they are, others over what a case weighs."""
     weight = panel.units.row_weight
     return weight if are_whole(weight) else weight / panel.units.case_weight
@@ -161,7 +166,7 @@ def _nodes(p: FloatArray, weight: FloatArray) -> FloatArray:
     return np.union1d(crowded, distinct[np.searchsorted(distinct, even)])
 
 
-def _smooth(panel: Panel, nodes: FloatArray, fraction: float) -> FloatArray:
+def _smooth(panel: ForecastPanel, nodes: FloatArray, fraction: float) -> FloatArray:
     """The lowess curve at the nodes, without robustness steps, in [0, 1]."""
     y, p = panel.outcome, panel.only
     if panel.weight is not None:
@@ -196,7 +201,7 @@ def _quantiles(error: FloatArray, weight: FloatArray) -> list[float]:
 
 
 def _bound(
-    panel: Panel, values: tuple[float, ...], fraction: float, *, level: float, draws: int, seed: int
+    panel: ForecastPanel, values: tuple[float, ...], fraction: float, *, level: float, draws: int, seed: int
 ) -> tuple[Estimate, ...]:
     """Intervals of the four errors, from curves on cells of neighbouring forecasts."""
     drawn, weight = _draw(panel, fraction, level=level, draws=draws, seed=seed)
@@ -219,10 +224,10 @@ def _bound(
 
 
 def _draw(
-    panel: Panel, fraction: float, *, level: float, draws: int, seed: int
+    panel: ForecastPanel, fraction: float, *, level: float, draws: int, seed: int
 ) -> tuple[DrawnCurve, FloatArray]:
     """The curve at each cell and both ends, its noise, and the weight of each."""
-    cells = Cells.of(panel, pool_neighbours(panel.only, panel.units.row_weight, _CELLS))
+    cells = ForecastCells.of(panel, pool_neighbours(panel.only, panel.units.row_weight, _CELLS))
     at = np.concatenate([panel.only[:1], cells.forecast, panel.only[-1:]])
     lines = local_lines(at, cells.forecast, cells.weight, fraction)
     curve = np.clip(at + np.einsum("km,m->k", lines, cells.deviation), 0, 1)
@@ -268,7 +273,7 @@ class _FourDistances:
 # Words
 
 
-def _describe(panel: Panel, nodes: FloatArray, fraction: float) -> str:
+def _describe(panel: ForecastPanel, nodes: FloatArray, fraction: float) -> str:
     distinct = len(np.unique(panel.only))
     where = (
         f"at {len(nodes)} forecasts and straight between them"

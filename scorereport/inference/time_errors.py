@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.inference.panel import Rows
+    from scorereport.inference.panel import PanelRows
 
 LAZARUS_2018 = (
     "Lazarus, Lewis, Stock, Watson (2018), J. Bus. Econ. Stat. 36, doi:10.1080/07350015.2018.1506926"
@@ -41,7 +41,7 @@ _FEWEST_INDEPENDENT = 15
 _LAGS = 5
 
 
-def number_of_times(rows: Rows) -> int:
+def number_of_times(rows: PanelRows) -> int:
     """How many distinct times there are."""
     return len(np.unique(np.asarray(rows.time)))
 
@@ -51,7 +51,7 @@ def number_of_cosines(times: int) -> int:
     return max(int(0.75 * np.cbrt(times) + 1e-9), _FEWEST_COSINES)
 
 
-def sum_by_time(rows: Rows, values: FloatArray) -> FloatArray:
+def sum_by_time(rows: PanelRows, values: FloatArray) -> FloatArray:
     """Sums of values over the rows of each time, in order; of several rows of values, each."""
     _, position = np.unique(np.asarray(rows.time), return_inverse=True)
     sums = [np.bincount(position, weights=row) for row in np.atleast_2d(values)]
@@ -71,14 +71,14 @@ def long_run_covariance(sums: FloatArray) -> FloatArray:
     return np.array([[2 * float((a * b).mean()) for b in parts] for a in parts])
 
 
-def cosine_error(rows: Rows, values: FloatArray) -> float:
+def cosine_error(rows: PanelRows, values: FloatArray) -> float:
     """Standard error of the weighted mean of rows that depend in time."""
     deviation = (values - rows.units.mean(values)) * rows.units.row_weight
     covariance = long_run_covariance(sum_by_time(rows, deviation))
     return float(np.sqrt(covariance[0, 0]) / rows.units.total)
 
 
-def describe_slow(rows: Rows, values: FloatArray) -> str:
+def describe_slow(rows: PanelRows, values: FloatArray) -> str:
     """A warning where a series moves so slowly that its times count as few independent ones; else empty.
 
     Successive means with autocorrelation r count as T (1 - r)/(1 + r) independent ones. By simulation, tests
@@ -104,7 +104,7 @@ def find_dependence(tests: Iterable[HypothesisTest], alpha: float) -> Hypothesis
     return next((test for test in tests if test.name == AUTOCORRELATION and test.p_value <= alpha), None)
 
 
-def autocorrelation_test(rows: Rows, residuals: FloatArray) -> HypothesisTest:
+def autocorrelation_test(rows: PanelRows, residuals: FloatArray) -> HypothesisTest:
     """Ljung and Box's test that sums of residuals at successive times are uncorrelated, up to lag 5.
 
     Parameters

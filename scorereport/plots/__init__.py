@@ -1,4 +1,4 @@
-"""All figures of a report, drawn from the records of an evaluation; nothing is estimated here.
+"""All plots of a report, drawn from the records of an evaluation; nothing is estimated here.
 
 Each `plot_` function returns a figure of fixed size in millimetres and has a twin `describe_`, which says
 in words what the figure shows, for readers who do not see it.

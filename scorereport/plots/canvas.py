@@ -6,8 +6,8 @@ import re
 from io import BytesIO, StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scorereport.plots.style import INK, MUTED, styled
-from scorereport.plots.text import clean, format_short
+from scorereport.plots.style import INK, MUTED, report_style
+from scorereport.plots.text import clean_text, format_short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 #: Width of a full figure.
 WIDTH = 160.0
 #: Points of a millimetre.
-POINTS = 72 / 25.4
+POINTS_PER_MM = 72 / 25.4
 #: What takes room in an SVG and shows nothing: the texts of labels, blanks, digits beyond a printer's reach.
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _SPACE = re.compile(r"\s*\n\s*")
 _COORDINATES = re.compile(r'(?<= )(?:d|x|y)="[^"]*"|translate\([^)]*\)')
 _DECIMALS = re.compile(r"-?\d+\.\d{3,}")
-_LETTER = re.compile(r" ?([MLQCz]) ?")
+_PATH_COMMAND = re.compile(r" ?([MLQCz]) ?")
 
 
 class Canvas(NamedTuple):
@@ -78,10 +78,17 @@ def set_axis(axes: Axes, which: str, limits: tuple[float, float], ticks: Sequenc
         axes.set_ylabel(label)
 
 
-def write_instead(axes: Axes, text: str) -> None:
+def write_placeholder(axes: Axes, text: str) -> None:
     """A sentence in the middle of a panel that has nothing to show."""
     axes.text(
-        0.5, 0.5, clean(text), transform=axes.transAxes, ha="center", va="center", color=MUTED, wrap=False
+        0.5,
+        0.5,
+        clean_text(text),
+        transform=axes.transAxes,
+        ha="center",
+        va="center",
+        color=MUTED,
+        wrap=False,
     )
 
 
@@ -89,7 +96,7 @@ def render_svg(figure: Figure) -> str:
     """The figure as SVG, the same bytes for the same figure; text is drawn, so that no font is needed."""
     text = StringIO()
     nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    with styled():
+    with report_style():
         figure.savefig(text, format="svg", metadata=nothing)
     svg = text.getvalue().replace("<image ", '<image image-rendering="pixelated" ')
     return _SPACE.sub("\n", _COORDINATES.sub(_shorten, _COMMENT.sub("", svg)))
@@ -98,14 +105,14 @@ def render_svg(figure: Figure) -> str:
 def render_png(figure: Figure, dpi: float = 150) -> bytes:
     """The figure as PNG."""
     image = BytesIO()
-    with styled():
+    with report_style():
         figure.savefig(image, format="png", dpi=dpi, metadata={"Software": None})
     return image.getvalue()
 
 
 def _shorten(coordinates: re.Match[str]) -> str:
     """Coordinates to hundredths of a point, finer than any printer, with no more space than they need."""
-    return _LETTER.sub(r"\1", " ".join(_DECIMALS.sub(_to_hundredths, coordinates.group()).split()))
+    return _PATH_COMMAND.sub(r"\1", " ".join(_DECIMALS.sub(_to_hundredths, coordinates.group()).split()))
 
 
 def _to_hundredths(number: re.Match[str]) -> str:

@@ -6,13 +6,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from scorereport._utils.formatting import counted, format_number, join_words
-from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis, write_instead
-from scorereport.plots.describing import sentences
+from scorereport._utils.formatting import format_counted, format_number, join_words
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis, write_placeholder
+from scorereport.plots.describing import join_sentences
 from scorereport.plots.geometry import simplify
-from scorereport.plots.label_placement import Panel
-from scorereport.plots.style import HEADING, HEAVY, INK, MUTED, PAPER, QUIET, RULE, SMALL, look_of, styled
-from scorereport.plots.text import drop_zero, format_short, shorten, text_width
+from scorereport.plots.label_placement import SizedAxes
+from scorereport.plots.style import (
+    HEADING,
+    HEAVY,
+    INK,
+    MUTED,
+    PAPER,
+    QUIET,
+    RULE,
+    SMALL,
+    model_style,
+    report_style,
+)
+from scorereport.plots.text import drop_zero, format_short, shorten_text, text_width
 from scorereport.plots.zoom import even_ticks
 from scorereport.scores.registry import REGISTRY, Direction
 
@@ -23,8 +34,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.evaluation.selection.score_tracks import Track
-    from scorereport.evaluation.selection.selection_records import Choice, Selection
+    from scorereport.evaluation.selection.score_tracks import ScoreTrack
+    from scorereport.evaluation.selection.selection_records import ScoreChoice, Selection
 
 _COLUMNS, _LEFT, _GAP, _RIGHT = 2, 13.0, 16.0, 4.0
 _PANEL = (WIDTH - _LEFT - _GAP * (_COLUMNS - 1) - _RIGHT) / _COLUMNS
@@ -58,9 +69,9 @@ class _Ticks(NamedTuple):
 
 def plot_checkpoints(selection: Selection) -> Figure:
     """Draw each score over the checkpoints; its best one is marked, and where early stopping would stop."""
-    tracks = _shown(selection)
+    tracks = _choose_tracks(selection)
     rows = -(-len(tracks) // _COLUMNS)
-    with styled():
+    with report_style():
         ticks = _lay_out_ticks(selection)
         below = ticks.height + _NAME
         row = min(_HEIGHT + _ABOVE + _BELOW, (_HIGHEST - below) / rows)
@@ -74,12 +85,16 @@ def plot_checkpoints(selection: Selection) -> Figure:
             _set_places(
                 axes, selection, ticks if is_lowest else ticks._replace(texts=[""] * len(ticks.texts))
             )
-            axes.set_xlabel(shorten(selection.column, _PANEL * POINTS) if is_lowest else "")
-            _draw(Panel(axes, _PANEL * POINTS, (row - _ABOVE - _BELOW) * POINTS), selection, track)
+            axes.set_xlabel(shorten_text(selection.column, _PANEL * POINTS_PER_MM) if is_lowest else "")
+            _draw(
+                SizedAxes(axes, _PANEL * POINTS_PER_MM, (row - _ABOVE - _BELOW) * POINTS_PER_MM),
+                selection,
+                track,
+            )
         return canvas.figure
 
 
-def _shown(selection: Selection) -> list[Track]:
+def _choose_tracks(selection: Selection) -> list[ScoreTrack]:
     """As many scores as fit a page, the one that decides among them."""
     first = [track for track in selection.tracks if track.score == selection.score]
     others = [track for track in selection.tracks if track.score != selection.score]
@@ -94,7 +109,7 @@ def _places(selection: Selection) -> FloatArray:
 
 def _lay_out_ticks(selection: Selection) -> _Ticks:
     """Round numbers, or names: side by side if they fit, else turned, as many as there is room for."""
-    places, width = _places(selection), _PANEL * POINTS
+    places, width = _places(selection), _PANEL * POINTS_PER_MM
     if selection.numbers is not None:
         ticks = even_ticks(*_ends(places), 6) if len(places) > 1 else places
         if (places == np.floor(places)).all():
@@ -102,10 +117,10 @@ def _lay_out_ticks(selection: Selection) -> _Ticks:
         return _Ticks(list(ticks), [format_short(tick) for tick in ticks], turned=False, height=_BELOW)
     names = selection.checkpoints
     each = width / len(names)
-    turned = max(text_width(shorten(name, width)) for name in names) + 6 > each
+    turned = max(text_width(shorten_text(name, width)) for name in names) + 6 > each
     every = int(np.ceil((_LINE + 1) / each)) if turned else 1
-    texts = [shorten(name, (_LONGEST if turned else _PANEL) * POINTS) for name in names[::every]]
-    longest = max(map(text_width, texts)) / POINTS
+    texts = [shorten_text(name, (_LONGEST if turned else _PANEL) * POINTS_PER_MM) for name in names[::every]]
+    longest = max(map(text_width, texts)) / POINTS_PER_MM
     height = longest + 4.0 if turned else _BELOW
     return _Ticks(list(places[::every]), texts, turned=turned, height=height)
 
@@ -121,12 +136,12 @@ def _set_places(axes: Axes, selection: Selection, ticks: _Ticks) -> None:
     axes.set_xticks(ticks.places, ticks.texts, rotation=90 if ticks.turned else 0)
 
 
-def _write_heading(canvas: Canvas, selection: Selection, track: Track, at: tuple[float, float]) -> None:
+def _write_heading(canvas: Canvas, selection: Selection, track: ScoreTrack, at: tuple[float, float]) -> None:
     """The name of the score, and below it which way is better and how it goes with macro F1."""
     left, top = at[0] - 1.0, at[1] + 3.4
     decides = " (decides)" if track.score == selection.score else ""
     style: dict[str, Any] = {"size": HEADING, "weight": HEAVY}
-    heading = shorten(f"{_label(track.score)}{decides}", _PANEL * POINTS, **style)
+    heading = shorten_text(f"{_label(track.score)}{decides}", _PANEL * POINTS_PER_MM, **style)
     canvas.write(left, top, heading, va="baseline", **style)
     parts = [
         f"correlation with macro F1 {drop_zero(format_number(pair.pearson, 2))}"
@@ -141,18 +156,20 @@ def _label(score: str) -> str:
     return REGISTRY[score].label if score in REGISTRY else score
 
 
-def _draw(panel: Panel, selection: Selection, track: Track) -> None:
+def _draw(panel: SizedAxes, selection: Selection, track: ScoreTrack) -> None:
     x, y = _places(selection), track.value
     is_finite = np.isfinite(y)
     if not is_finite.any():
         panel.axes.set_yticks([])
-        write_instead(panel.axes, "Infinite at every checkpoint.")
+        write_placeholder(panel.axes, "Infinite at every checkpoint.")
         return
-    choice, look = selection.choice(track.score), look_of(0)
-    better, worse = _rooms(panel, track, choice)
+    choice, look = selection.choice(track.score), model_style(0)
+    better, worse = _label_margins(panel, track, choice)
     _set_heights(panel, track, y[is_finite], (better, worse))
     for at in _places(selection)[_is_best_f1(selection)]:
-        _upright(panel, track, at, (better - _EDGE, 1 - worse + _EDGE), color=QUIET, linewidth=2.2, zorder=1)
+        _draw_vertical(
+            panel, track, at, (better - _EDGE, 1 - worse + _EDGE), color=QUIET, linewidth=2.2, zorder=1
+        )
     if selection.numbers is not None or len(x) > _MOST_DOTS:  # names have no course
         for run in _runs(is_finite):
             panel.axes.plot(
@@ -162,7 +179,7 @@ def _draw(panel: Panel, selection: Selection, track: Track) -> None:
             )
     else:
         for at in x:
-            _upright(
+            _draw_vertical(
                 panel, track, at, (better - _EDGE, 1 - worse + _EDGE), color=RULE, linewidth=0.5, zorder=0
             )
     if len(x) <= _MOST_DOTS:
@@ -178,11 +195,11 @@ def _runs(is_finite: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Iterator[sli
     yield from (slice(int(first), int(last)) for first, last in edges.reshape(-1, 2))
 
 
-def _is_gain(track: Track) -> bool:
+def _is_gain(track: ScoreTrack) -> bool:
     return track.direction is Direction.HIGHER
 
 
-def _set_heights(panel: Panel, track: Track, values: FloatArray, rooms: tuple[float, float]) -> None:
+def _set_heights(panel: SizedAxes, track: ScoreTrack, values: FloatArray, rooms: tuple[float, float]) -> None:
     """Limits that leave room, as shares of the height, on the sides of the better and the worse values."""
     low, high = float(values.min()), float(values.max())
     if low == high:
@@ -194,7 +211,7 @@ def _set_heights(panel: Panel, track: Track, values: FloatArray, rooms: tuple[fl
     set_axis(panel.axes, "y", (low - below, high + above), ticks, "")
 
 
-def _rooms(panel: Panel, track: Track, choice: Choice) -> tuple[float, float]:
+def _label_margins(panel: SizedAxes, track: ScoreTrack, choice: ScoreChoice) -> tuple[float, float]:
     """Room for the label of the best value, and on the other side for that of early stopping and for ∞."""
     line = (_LINE + 2 * _INSET) / panel.height
     is_infinite = not np.isfinite(track.value).all()
@@ -202,7 +219,9 @@ def _rooms(panel: Panel, track: Track, choice: Choice) -> tuple[float, float]:
     return line + _EDGE, worse + _EDGE
 
 
-def _upright(panel: Panel, track: Track, x: float, reach: tuple[float, float], **style: Any) -> None:
+def _draw_vertical(
+    panel: SizedAxes, track: ScoreTrack, x: float, reach: tuple[float, float], **style: Any
+) -> None:
     """A line over the height of a panel, from one share of it to another, counted from the better side."""
     first, last = (1 - reach[1], 1 - reach[0]) if _is_gain(track) else reach
     panel.axes.axvline(x, first, last, **style)
@@ -213,7 +232,7 @@ def _is_best_f1(selection: Selection) -> list[bool]:
     return [checkpoint == best for checkpoint in selection.checkpoints]
 
 
-def _mark_infinite(panel: Panel, track: Track, x: FloatArray, *, below_label: bool) -> None:
+def _mark_infinite(panel: SizedAxes, track: ScoreTrack, x: FloatArray, *, below_label: bool) -> None:
     """Arrows on the side of the worse values where a score is infinite, with the sign beside the first."""
     if len(x) == 0:
         return
@@ -233,10 +252,10 @@ def _mark_infinite(panel: Panel, track: Track, x: FloatArray, *, below_label: bo
     )
 
 
-def _mark_choice(panel: Panel, selection: Selection, track: Track, choice: Choice) -> None:
+def _mark_choice(panel: SizedAxes, selection: Selection, track: ScoreTrack, choice: ScoreChoice) -> None:
     """The best checkpoint as a full mark, the one that early stopping keeps as an open one, with labels."""
     x = dict(zip(selection.checkpoints, _places(selection).tolist(), strict=True))
-    look, axes, stop = look_of(0), panel.axes, choice.stop
+    look, axes, stop = model_style(0), panel.axes, choice.stop
     axes.plot(x[choice.best], choice.value, "o", color=look.colour, markersize=6, mec=PAPER, zorder=6)
     is_numbered = selection.numbers is not None
     _write_label(panel, x[choice.best], _best_text(choice, is_numbered), INK, is_on_top=_is_gain(track))
@@ -246,28 +265,32 @@ def _mark_choice(panel: Panel, selection: Selection, track: Track, choice: Choic
     _write_label(panel, at, _stop_text(choice), MUTED, is_on_top=not _is_gain(track))
     if stop.at is not None:
         line = (_LINE + 2 * _INSET) / panel.height
-        _upright(panel, track, at, (line, 1 - line), color=INK, linewidth=0.7, linestyle=_DASHED, zorder=2)
+        _draw_vertical(
+            panel, track, at, (line, 1 - line), color=INK, linewidth=0.7, linestyle=_DASHED, zorder=2
+        )
     if stop.kept != choice.best:
         axes.plot(
             x[stop.kept], stop.value, "D", markersize=5.5, mfc=PAPER, mec=look.colour, mew=1.1, zorder=5
         )
 
 
-def _best_text(choice: Choice, is_numbered: bool) -> str:
+def _best_text(choice: ScoreChoice, is_numbered: bool) -> str:
     value = drop_zero(format_number(choice.value, _DECIMALS))
-    return f"best{' at' if is_numbered else ''} {shorten(choice.best, 100)}: {value}"
+    return f"best{' at' if is_numbered else ''} {shorten_text(choice.best, 100)}: {value}"
 
 
-def _stop_text(choice: Choice) -> str:
+def _stop_text(choice: ScoreChoice) -> str:
     if choice.stop is None or choice.stop.at is None:
         return "not stopped early"
-    stopped = f"stops at {shorten(choice.stop.at, 60)}"
+    stopped = f"stops at {shorten_text(choice.stop.at, 60)}"
     return (
-        stopped if choice.stop.kept == choice.best else f"{stopped}, keeps {shorten(choice.stop.kept, 60)} ◇"
+        stopped
+        if choice.stop.kept == choice.best
+        else f"{stopped}, keeps {shorten_text(choice.stop.kept, 60)} ◇"
     )
 
 
-def _write_label(panel: Panel, x: float, text: str, colour: str, *, is_on_top: bool) -> None:
+def _write_label(panel: SizedAxes, x: float, text: str, colour: str, *, is_on_top: bool) -> None:
     """A label at the upper or the lower edge of a panel, as near to its place as the panel is wide."""
     first, last = panel.axes.get_xlim()
     half = text_width(text) / 2 + _INSET
@@ -294,9 +317,9 @@ def describe_checkpoints(selection: Selection) -> str:
         f"{_label(choice.score)} {choice.best} ({format_number(choice.value, _DECIMALS)})"
         for choice in selection.choices
     ]
-    return sentences(
+    return join_sentences(
         [
-            f"Scores of {counted(len(selection.checkpoints), 'checkpoint')}{ends}.",
+            f"Scores of {format_counted(len(selection.checkpoints), 'checkpoint')}{ends}.",
             f"Best checkpoint by each score: {join_words(best)}.",
             _describe_stops(selection),
         ]
@@ -311,5 +334,5 @@ def _describe_stops(selection: Selection) -> str:
         f"{label} {'goes on to the last' if stop.at is None else f'stops at {stop.at}'} and keeps {stop.kept}"
         for label, stop in stops
     ]
-    patience = counted(selection.patience, "checkpoint")
+    patience = format_counted(selection.patience, "checkpoint")
     return f"Early stopping after {patience} without a better score: {'; '.join(texts)}."

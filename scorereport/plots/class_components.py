@@ -1,4 +1,4 @@
-"""Miscalibration and discrimination by class or threshold: where models of K classes lose and gain."""
+"""Miscalibration and discrimination by class or by threshold, for models of K classes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 from scorereport._utils.formatting import common_decimals, format_number, join_words
 from scorereport.errors import UsageError
-from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis
-from scorereport.plots.class_reliability import name_view
-from scorereport.plots.describing import decomposition_of, sentences
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
+from scorereport.plots.class_reliability import label_view
+from scorereport.plots.describing import find_decomposition, join_sentences
 from scorereport.plots.key import draw_key, key_height
-from scorereport.plots.style import PAPER, QUIET, RULE, SMALL, look_of, styled
+from scorereport.plots.style import PAPER, QUIET, RULE, SMALL, model_style, report_style
 from scorereport.plots.text import text_width, wrap
 from scorereport.plots.zoom import even_ticks
 
@@ -46,13 +46,13 @@ class _Rows(NamedTuple):
     @property
     def label_width(self) -> float:
         """Millimetres that the widest label takes."""
-        return max(text_width(line) for lines in self.labels for line in lines) / POINTS
+        return max(text_width(line) for lines in self.labels for line in lines) / POINTS_PER_MM
 
 
 def plot_view_components(models: Sequence[ClassModelResult], kind: str) -> Figure:
     """Draw MCB and DSC of all models side by side, a row for each class or threshold."""
     families = _families(models, kind)
-    with styled():
+    with report_style():
         names = [model.model for model in models]
         top = key_height(names, WIDTH) + 3.0
         rows = _lay_out(families, _HIGHEST - top - _AXIS)
@@ -76,13 +76,13 @@ def _families(models: Sequence[ClassModelResult], kind: str) -> list[ViewFamily]
 
 def _lay_out(families: list[ViewFamily], room: float) -> _Rows:
     """Rows as high as their models and labels need, as far as the page has room."""
-    names = [name_view(view, families[0].kind) for view in families[0].views]
+    names = [label_view(view, families[0].kind) for view in families[0].views]
     most = room / len(names)
-    labels = [wrap(name, _WIDEST_LABEL * POINTS, lines=2) for name in names]
+    labels = [wrap(name, _WIDEST_LABEL * POINTS_PER_MM, lines=2) for name in names]
     height = min(max(2.4 * len(families) + 1.4, _LABEL_STEP * max(map(len, labels)) + 1.4, 5.0), most)
     lines = max(int(height / _LABEL_STEP), 1)
     return _Rows(
-        families, [wrap(name, _WIDEST_LABEL * POINTS, lines=min(lines, 2)) for name in names], height
+        families, [wrap(name, _WIDEST_LABEL * POINTS_PER_MM, lines=min(lines, 2)) for name in names], height
     )
 
 
@@ -109,7 +109,7 @@ def _draw_component(axes: Axes, rows: _Rows, component: str) -> None:
     axes.spines["left"].set_visible(False)
     axes.axvline(0.0, color=QUIET, linewidth=0.8, zorder=1)
     step = min(0.8 / len(found), 2.6 / rows.height)
-    size = float(np.clip(step * rows.height * POINTS * 0.75, 2.4, 4.5))
+    size = float(np.clip(step * rows.height * POINTS_PER_MM * 0.75, 2.4, 4.5))
     for place, numbers in enumerate(found):
         y = np.arange(len(numbers), dtype=np.float64) + (place - (len(found) - 1) / 2) * step
         _draw_model(axes, numbers, y, place, size)
@@ -119,7 +119,7 @@ def _numbers(view: ViewResult, component: str) -> tuple[float, float, float]:
     """A component less the overfit, with its interval; the raw one, without, if nothing was drawn."""
     known = view.scores.component("brier", component)
     if known is None:
-        return float(getattr(decomposition_of(view.scores), component)), np.nan, np.nan
+        return float(getattr(find_decomposition(view.scores), component)), np.nan, np.nan
     return known.corrected, known.lower, known.upper
 
 
@@ -134,7 +134,7 @@ def _limits(found: Sequence[FloatArray]) -> tuple[float, float]:
 
 def _draw_model(axes: Axes, numbers: FloatArray, y: FloatArray, place: int, size: float) -> None:
     """Points and intervals of one model; an arrow where an interval goes on beyond the axis."""
-    look, (first, last) = look_of(place), axes.get_xlim()
+    look, (first, last) = model_style(place), axes.get_xlim()
     point, lower, upper = numbers.T
     axes.hlines(y, np.maximum(lower, first), np.minimum(upper, last), color=look.colour, linewidth=0.7)
     style: dict[str, Any] = {"linestyle": "none", "color": look.colour, "clip_on": False}
@@ -156,7 +156,7 @@ def describe_view_components(models: Sequence[ClassModelResult], kind: str) -> s
     """Where each model loses and gains most, in words."""
     families = _families(models, kind)
     each = "class" if kind == "class" else "threshold between classes"
-    return sentences(
+    return join_sentences(
         [
             f"Miscalibration and discrimination of {join_words([model.model for model in models])} at each "
             f"{each}.",
@@ -174,7 +174,7 @@ def _describe_range(family: ViewFamily, component: str) -> str:
     values = [_numbers(view, component)[0] for view in family.views]
     decimals = common_decimals(values)
     lowest, highest = (
-        f"{format_number(value, decimals)} ({name_view(family.views[values.index(value)], family.kind)})"
+        f"{format_number(value, decimals)} ({label_view(family.views[values.index(value)], family.kind)})"
         for value in (min(values), max(values))
     )
     return f"{component} runs from {lowest} to {highest}" if len(values) > 1 else f"{component} is {lowest}"

@@ -1,4 +1,4 @@
-"""Small reliability diagrams of a model of K classes: one for each class, or each threshold between them."""
+"""Small reliability diagrams of a model of K classes: one for each class, or for each threshold."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 from scorereport._utils.formatting import common_decimals, format_number, format_percent
 from scorereport.errors import UsageError
-from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis
-from scorereport.plots.describing import decomposition_of, sentences, two
-from scorereport.plots.reliability_panel import Common, ReliabilityPanel, bands_of, components_of
-from scorereport.plots.style import HEAVY, MUTED, SIZE, look_of, styled
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
+from scorereport.plots.describing import find_decomposition, format_probability, join_sentences
+from scorereport.plots.reliability_panel import PanelSettings, ReliabilityPanel, bands_of, components_of
+from scorereport.plots.style import HEAVY, MUTED, SIZE, model_style, report_style
 from scorereport.plots.text import drop_zero, wrap
 from scorereport.plots.zoom import UNIT, window_ticks
 from scorereport.results.class_records import CLASS, THRESHOLD
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import ModelScores
 
 #: More panels than these do not fit on a page.
-MOST_SHOWN = 12
+MOST_VIEWS = 12
 #: All lengths are millimetres.
 _LEFT, _RIGHT, _GAP, _TOP = 14.0, 3.0, 7.0, 0.5
 _LINE, _NUMBERS, _UNDER_PANEL, _AXIS_LABEL = 3.7, 8.2, 8.5, 4.0
@@ -86,13 +86,13 @@ class _Grid:
         return _LINE * max(len(lines) for lines in of_row)
 
 
-def shown_views(family: ViewFamily) -> tuple[ViewResult, ...]:
+def choose_views(family: ViewFamily) -> tuple[ViewResult, ...]:
     """The views that a figure has room for: all, or those with the largest miscalibration, in their order."""
     worst = sorted(range(len(family.views)), key=lambda place: -_miscalibration(family.views[place]))
-    return tuple(family.views[place] for place in sorted(worst[:MOST_SHOWN]))
+    return tuple(family.views[place] for place in sorted(worst[:MOST_VIEWS]))
 
 
-def name_view(view: ViewResult, kind: str) -> str:
+def label_view(view: ViewResult, kind: str) -> str:
     """What a view asks for: a class, or one up to a threshold."""
     return f"up to {view.label}" if kind == THRESHOLD else view.label
 
@@ -108,14 +108,14 @@ def leaves_band(view: ViewResult) -> bool | None:
 
 def plot_views(result: ClassModelResult, kind: str) -> Figure:
     """Draw a reliability diagram of each class or threshold; of many, of those least calibrated."""
-    views = shown_views(_find_family(result, kind))
-    with styled():
+    views = choose_views(_find_family(result, kind))
+    with report_style():
         is_aside = kind == CLASS and result.family(THRESHOLD) is not None
-        grid = _choose_grid([name_view(view, kind) for view in views], is_aside=is_aside)
+        grid = _choose_grid([label_view(view, kind) for view in views], is_aside=is_aside)
         canvas = grid.canvas()
         windows, decimals = _choose_windows(views), _choose_decimals(views)
         for place, view in enumerate(views):
-            common = Common(windows[place], view.sample.prevalence, decimals)
+            common = PanelSettings(windows[place], view.sample.prevalence, decimals)
             has_ticks = place % grid.columns == 0 or len(set(windows)) > 1
             _draw_panel(canvas, grid, place, _diagram(view), common, has_ticks=has_ticks)
         return canvas.figure
@@ -163,7 +163,11 @@ def describe_axes(views: Sequence[ViewResult]) -> str:
     windows = _choose_windows(views)
     if len(set(windows)) > 1:
         return "Each panel has axes of its own."
-    return "" if windows[0] == UNIT else f"The axes show {two(windows[0][0])} to {two(windows[0][1])}."
+    return (
+        ""
+        if windows[0] == UNIT
+        else f"The axes show {format_probability(windows[0][0])} to {format_probability(windows[0][1])}."
+    )
 
 
 def _choose_decimals(views: Sequence[ViewResult]) -> int:
@@ -180,12 +184,12 @@ def _choose_grid(names: Sequence[str], *, is_aside: bool) -> _Grid:
         if len(names) <= most
     )
     side = min((WIDTH - _LEFT - _RIGHT - (columns - 1) * _GAP) / columns, _LARGEST)
-    titles = [tuple(wrap(name, side * POINTS, lines=2, size=SIZE, weight=HEAVY)) for name in names]
+    titles = [tuple(wrap(name, side * POINTS_PER_MM, lines=2, size=SIZE, weight=HEAVY)) for name in names]
     return _Grid(columns=columns, side=side, titles=tuple(titles))
 
 
 def _draw_panel(
-    canvas: Canvas, grid: _Grid, place: int, diagram: _Diagram, common: Common, *, has_ticks: bool
+    canvas: Canvas, grid: _Grid, place: int, diagram: _Diagram, common: PanelSettings, *, has_ticks: bool
 ) -> None:
     left, top = grid.corner(place)
     axes = canvas.panel(left, top, grid.side, grid.side)
@@ -198,7 +202,9 @@ def _draw_panel(
     set_axis(axes, "y", common.window, ticks, "Observed frequency" if is_leftmost else "")
     if not has_ticks:
         axes.set_yticklabels([])
-    ReliabilityPanel(axes, grid.side * POINTS, diagram, look_of(0), common).draw(with_numbers=False)
+    ReliabilityPanel(axes, grid.side * POINTS_PER_MM, diagram, model_style(0), common).draw(
+        with_numbers=False
+    )
 
 
 def _write_numbers(canvas: Canvas, grid: _Grid, place: int, values: Sequence[float], decimals: int) -> None:
@@ -216,11 +222,11 @@ def _write_numbers(canvas: Canvas, grid: _Grid, place: int, values: Sequence[flo
 def describe_views(result: ClassModelResult, kind: str) -> str:
     """The diagrams in words: what they show, and the components and the band of each."""
     family = _find_family(result, kind)
-    views = shown_views(family)
+    views = choose_views(family)
     each = "threshold between classes" if kind == THRESHOLD else "class"
     some = f", {len(views)} of {len(family.views)}" if len(views) < len(family.views) else ""
     decimals = _choose_decimals(views)
-    return sentences(
+    return join_sentences(
         [
             f"Reliability diagrams of {result.model}, one for each {each}{some}: observed frequency against "
             "forecast probability, where the diagonal is perfect calibration.",
@@ -238,10 +244,10 @@ def _describe_view(view: ViewResult, kind: str, decimals: int) -> str:
         False: ", the curve stays in the dashed band",
     }
     return (
-        f"{name_view(view, kind)}: {format_percent(view.sample.prevalence)} of cases, MCB {mcb}, DSC {dsc}, "
+        f"{label_view(view, kind)}: {format_percent(view.sample.prevalence)} of cases, MCB {mcb}, DSC {dsc}, "
         f"UNC {unc}{outside[leaves_band(view)]}"
     )
 
 
 def _miscalibration(view: ViewResult) -> float:
-    return decomposition_of(view.scores).miscalibration
+    return find_decomposition(view.scores).miscalibration

@@ -1,4 +1,4 @@
-"""Confusion tables as quiet heat maps: which class is called likeliest when each class comes."""
+"""Confusion matrices as heat maps: the predicted class against the observed class."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.formatting import format_level, format_number, format_percent, join_words
-from scorereport.plots.canvas import POINTS, WIDTH, Canvas
-from scorereport.plots.describing import sentences
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas
+from scorereport.plots.describing import join_sentences
 from scorereport.plots.style import (
     HEADING,
     HEAVY,
@@ -19,11 +19,11 @@ from scorereport.plots.style import (
     QUIET,
     SIZE,
     SMALL,
-    look_of,
-    mix,
-    styled,
+    lighten,
+    model_style,
+    report_style,
 )
-from scorereport.plots.text import shorten, text_width, wrap
+from scorereport.plots.text import shorten_text, text_width, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ class _Grid:
 
 def plot_confusion(models: Sequence[ClassModelResult], labels: Sequence[str]) -> Figure:
     """Draw, for each class that came, the shares of the classes that each model called likeliest."""
-    with styled():
+    with report_style():
         grid = _choose_grid([model.model for model in models], labels)
         canvas = grid.canvas()
         for place, model in enumerate(models):
@@ -105,12 +105,14 @@ def plot_confusion(models: Sequence[ClassModelResult], labels: Sequence[str]) ->
 def _choose_grid(names: Sequence[str], labels: Sequence[str]) -> _Grid:
     columns = min(len(names), 2) if len(names) <= 6 else 3
     rows = -(-len(names) // columns)
-    label = min(max(map(text_width, _shorten(labels))) / POINTS, _WIDEST_LABEL) + 2.0
+    label = min(max(map(text_width, _shorten(labels))) / POINTS_PER_MM, _WIDEST_LABEL) + 2.0
     left = _AXIS_NAME + label
     side = (WIDTH - left - _RIGHT - (columns - 1) * _GAP) / columns
     below = _AXIS_NAME + (4.5 if _are_level(labels, side) else label + 1.0)
     side = min(side, _LARGEST, (_HIGHEST - below) / rows - 2 * _LINE)
-    headings = [tuple(wrap(name, side * POINTS, lines=2, size=HEADING, weight=HEAVY)) for name in names]
+    headings = [
+        tuple(wrap(name, side * POINTS_PER_MM, lines=2, size=HEADING, weight=HEAVY)) for name in names
+    ]
     return _Grid(
         columns=columns,
         side=side,
@@ -122,12 +124,12 @@ def _choose_grid(names: Sequence[str], labels: Sequence[str]) -> _Grid:
 
 
 def _shorten(labels: Sequence[str]) -> list[str]:
-    return [shorten(label, _WIDEST_LABEL * POINTS) for label in labels]
+    return [shorten_text(label, _WIDEST_LABEL * POINTS_PER_MM) for label in labels]
 
 
 def _are_level(labels: Sequence[str], side: float) -> bool:
     """Whether all labels fit side by side under their columns."""
-    return max(map(text_width, _shorten(labels))) + 4.0 <= side * POINTS / len(labels)
+    return max(map(text_width, _shorten(labels))) + 4.0 <= side * POINTS_PER_MM / len(labels)
 
 
 def _draw_table(axes: Axes, counts: FloatArray) -> None:
@@ -170,7 +172,7 @@ def _fill_cells(axes: Axes, share: FloatArray) -> None:
     for level in range(1, _SHADES + 1):
         cells = [Path(square + cell[::-1], closed=True) for cell in np.argwhere(depth == level)]
         if cells:
-            path, colour = Path.make_compound_path(*cells), mix(look_of(0).colour, level / _SHADES)
+            path, colour = Path.make_compound_path(*cells), lighten(model_style(0).colour, level / _SHADES)
             axes.add_patch(PathPatch(path, facecolor=colour, linewidth=0, zorder=1))
 
 
@@ -184,10 +186,10 @@ def _draw_key(canvas: Canvas, grid: _Grid) -> None:
     x, y = grid.left, grid.bottom + _KEY / 2
     style: dict[str, Any] = {"va": "center_baseline", "size": SMALL, "color": MUTED}
     canvas.write(x, y, "Share of the row:", **style)
-    x += text_width("Share of the row:") / POINTS + 3.0
+    x += text_width("Share of the row:") / POINTS_PER_MM + 3.0
     for share, depth in zip(_NAMED, _depth(np.array(_NAMED)).tolist(), strict=True):
-        colour = mix(look_of(0).colour, depth)
-        canvas.line((x, y), (x + 4.0, y), color=colour, linewidth=3.0 * POINTS)
+        colour = lighten(model_style(0).colour, depth)
+        canvas.line((x, y), (x + 4.0, y), color=colour, linewidth=3.0 * POINTS_PER_MM)
         canvas.write(x + 5.5, y, format_level(share), **style)
         x += 18.0
 
@@ -228,7 +230,7 @@ def _label_axes(axes: Axes, grid: _Grid, place: int, labels: Sequence[str]) -> N
 
 def describe_confusion(models: Sequence[ClassModelResult], labels: Sequence[str]) -> str:
     """How often the likeliest class of each model is right, where most and least, and the main mistake."""
-    return sentences(
+    return join_sentences(
         [
             f"Confusion tables of {join_words([model.model for model in models])}: the {len(labels)} classes "
             "in rows as they came, in columns as they were called likeliest; the darker a cell, the larger "

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 #: Steps in days and in months, each with the number of characters of a date that such ticks need.
-_DAYS = (1, 2, 7, 14)
-_MONTHS = (1, 2, 3, 6, 12, 24, 60, 120)
+_DAY_STEPS = (1, 2, 7, 14)
+_MONTH_STEPS = (1, 2, 3, 6, 12, 24, 60, 120)
 _WHOLE, _TO_THE_MONTH, _TO_THE_YEAR = 10, 7, 4
 _YEAR = 12
 
@@ -21,11 +21,11 @@ def date_ticks(first: int, last: int, most: int) -> tuple[list[int], list[str]]:
     >>> date_ticks(date(2026, 1, 1).toordinal(), date(2026, 12, 1).toordinal(), 5)[1]
     ['2026-01', '2026-04', '2026-07', '2026-10']
     """
-    for step in _DAYS:
+    for step in _DAY_STEPS:
         if (last - first) // step < most:
             places = list(range(last, first - 1, -step))[::-1]
             return places, [date.fromordinal(place).isoformat()[:_WHOLE] for place in places]
-    for step in _MONTHS:
+    for step in _MONTH_STEPS:
         places = list(_month_starts(first, last, step))
         if len(places) <= most:
             break

@@ -1,4 +1,4 @@
-"""Curves for decisions: regret against cost, and net benefit against threshold."""
+"""Decision curves: regret against cost, and net benefit against threshold."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.formatting import format_number, join_words
-from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis
-from scorereport.plots.describing import sentences, two
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
+from scorereport.plots.describing import format_probability, join_sentences
 from scorereport.plots.geometry import knotted_line, simplify
-from scorereport.plots.label_placement import Label, Panel, label_curves
-from scorereport.plots.style import MUTED, MUTED_LOOK, Look, look_of, styled
+from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
+from scorereport.plots.style import MUTED, MUTED_STYLE, ModelStyle, model_style, report_style
 from scorereport.plots.zoom import UNIT, choose_window, even_ticks, window_ticks
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ _LEFT, _TOP, _WIDTH, _HEIGHT = 14.0, 2.0, 143.0, 76.0
 _SHADE = "#eef1f4"
 #: Light enough that the bands of several models can lie on each other.
 _VEIL = 0.13
-_TREAT_ALL = Look(colour=MUTED, tint=_SHADE, dashes=(4, 2), marker="o")
-_TREAT_NONE = Look(colour=MUTED, tint=_SHADE, dashes=(), marker="o")
+_TREAT_ALL = ModelStyle(colour=MUTED, tint=_SHADE, dashes=(4, 2), marker="o")
+_TREAT_NONE = ModelStyle(colour=MUTED, tint=_SHADE, dashes=(), marker="o")
 
 
 def plot_regret(models: Sequence[ModelResult], cost_interval: Interval) -> Figure:
@@ -41,8 +41,8 @@ def plot_regret(models: Sequence[ModelResult], cost_interval: Interval) -> Figur
     lines = [knotted_line(model.curves.regret) for model in models]
     lines.append((reference[0], reference[1] / 2))
     top = 1.06 * max(float(y.max()) for _, y in lines) or 1.0
-    labels = [*_labels(models), Label("prevalence forecast", MUTED_LOOK, colour=MUTED)]
-    with styled():
+    labels = [*_labels(models), CurveLabel("prevalence forecast", MUTED_STYLE, colour=MUTED)]
+    with report_style():
         canvas, axes = _panel()
         window = _costs(models, cost_interval)
         set_axis(axes, "x", window, list(window_ticks(window)), "Cost ratio")
@@ -60,27 +60,27 @@ def plot_decision(models: Sequence[ModelResult], cost_interval: Interval) -> Fig
     bottom, top = _heights([*lines, *policies], lower, upper)
     labels = [
         *_labels(models),
-        Label("treat all", _TREAT_ALL, colour=MUTED),
-        Label("treat none", _TREAT_NONE, colour=MUTED),
+        CurveLabel("treat all", _TREAT_ALL, colour=MUTED),
+        CurveLabel("treat none", _TREAT_NONE, colour=MUTED),
     ]
-    with styled():
+    with report_style():
         canvas, axes = _panel()
         ticks = window_ticks(window) if cost_interval is None else even_ticks(lower, upper, 6)
         set_axis(axes, "x", (lower, upper), list(ticks), "Decision threshold")
         set_axis(axes, "y", (bottom, top), list(even_ticks(bottom, top)), "Net benefit")
         for place, model in enumerate(models):
-            _shade(axes, model.curves.decision, look_of(place))
+            _shade(axes, model.curves.decision, model_style(place))
         _draw(axes, [*lines, *policies], labels, cost_interval)
         return canvas.figure
 
 
-def _shade(axes: Axes, curve: DecisionCurve, look: Look) -> None:
+def _shade(axes: Axes, curve: DecisionCurve, look: ModelStyle) -> None:
     """The intervals of net benefit as a light area."""
     band = curve.band
     if band is None or band.note:
         return
     (bottom, top), x = axes.get_ylim(), np.repeat(curve.threshold, 2)
-    scale = (_WIDTH * POINTS, _HEIGHT * POINTS / (top - bottom))
+    scale = (_WIDTH * POINTS_PER_MM, _HEIGHT * POINTS_PER_MM / (top - bottom))
     bounds = ((band.lower, band.lower_beyond), (band.upper, band.upper_beyond))
     (x_lower, lower), (x_upper, upper) = (
         simplify(x, np.clip(np.column_stack(both).ravel(), 2 * bottom - top, 2 * top - bottom), scale)
@@ -90,8 +90,8 @@ def _shade(axes: Axes, curve: DecisionCurve, look: Look) -> None:
     axes.fill(*places, color=look.colour, alpha=_VEIL, linewidth=0, zorder=1)
 
 
-def _labels(models: Sequence[ModelResult]) -> list[Label]:
-    return [Label(model.model, look_of(place)) for place, model in enumerate(models)]
+def _labels(models: Sequence[ModelResult]) -> list[CurveLabel]:
+    return [CurveLabel(model.model, model_style(place)) for place, model in enumerate(models)]
 
 
 def _panel() -> tuple[Canvas, Axes]:
@@ -99,11 +99,11 @@ def _panel() -> tuple[Canvas, Axes]:
     return canvas, canvas.panel(_LEFT, _TOP, _WIDTH, _HEIGHT)
 
 
-def _draw(axes: Axes, lines: Sequence[Line], labels: Sequence[Label], interval: Interval) -> None:
+def _draw(axes: Axes, lines: Sequence[Line], labels: Sequence[CurveLabel], interval: Interval) -> None:
     if interval is not None:
         axes.axvspan(*interval, color=_SHADE, linewidth=0, zorder=0)
     bottom, top = axes.get_ylim()
-    panel = Panel(axes, _WIDTH * POINTS, _HEIGHT * POINTS)
+    panel = SizedAxes(axes, _WIDTH * POINTS_PER_MM, _HEIGHT * POINTS_PER_MM)
     near = [(x, np.clip(y, 2 * bottom - top, 2 * top - bottom)) for x, y in lines]
     for line, label in reversed(list(zip(near, labels, strict=True))):
         axes.plot(*simplify(*line, panel.scale), **label.look.line())
@@ -150,11 +150,11 @@ def describe_regret(models: Sequence[ModelResult], cost_interval: Interval) -> s
     cost = _middle(cost_interval)
     values = [f"{m.model} {format_number(float(m.curves.regret.at(cost)[0]), 4)}" for m in models]
     reference = float(models[0].curves.murphy.uncertainty.at(cost)[0]) / 2
-    return sentences(
+    return join_sentences(
         [
             f"Regret curves of {join_words([model.model for model in models])}: mean regret against the cost "
             f"ratio; lower is better.{_shaded(cost_interval)}",
-            f"At cost {two(cost)}: {join_words(values)}, prevalence forecast {format_number(reference, 4)}.",
+            f"At cost {format_probability(cost)}: {join_words(values)}, prevalence forecast {format_number(reference, 4)}.",
         ]
     )
 
@@ -168,11 +168,11 @@ def describe_decision(models: Sequence[ModelResult], cost_interval: Interval) ->
     ]
     curve = models[0].curves.decision
     treat_all = format_number(_value(curve, curve.treat_all, threshold), 4)
-    return sentences(
+    return join_sentences(
         [
             f"Decision curves of {join_words([model.model for model in models])}: net benefit against the "
             f"decision threshold; higher is better.{_shaded(cost_interval)}",
-            f"At threshold {two(threshold)}: {join_words(values)}, treating all {treat_all}, none 0.",
+            f"At threshold {format_probability(threshold)}: {join_words(values)}, treating all {treat_all}, none 0.",
         ]
     )
 
@@ -188,4 +188,4 @@ def _middle(interval: Interval) -> float:
 def _shaded(interval: Interval) -> str:
     if interval is None:
         return ""
-    return f" The costs that matter, {two(interval[0])} to {two(interval[1])}, are shaded."
+    return f" The costs that matter, {format_probability(interval[0])} to {format_probability(interval[1])}, are shaded."

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import ModelScores, ScoreValue
 
 
-def sentences(texts: Iterable[str]) -> str:
+def join_sentences(texts: Iterable[str]) -> str:
     """Sentences one after the other; empty ones are left out."""
     return " ".join(text for text in texts if text)
 
 
-def two(value: float) -> str:
+def format_probability(value: float) -> str:
     """A probability to two decimals, to more if it is small."""
     return format_number(value, 2 if value == 0 or abs(value) >= 0.1 else 4)
 
 
-def decomposition_of(scores: ModelScores, name: str = "brier") -> Decomposition:
+def find_decomposition(scores: ModelScores, name: str = "brier") -> Decomposition:
     """The decomposition of one score of a model."""
     found = next((part for part in scores.decompositions if part.name == name), None)
     if found is None:
@@ -34,12 +34,12 @@ def decomposition_of(scores: ModelScores, name: str = "brier") -> Decomposition:
     return found
 
 
-def score_of(scores: ModelScores, name: str) -> ScoreValue | None:
+def find_score(scores: ModelScores, name: str) -> ScoreValue | None:
     """One score of a model; None if it was not evaluated."""
     return next((score for score in scores.scores if score.name == name), None)
 
 
-def interval_text(score: ScoreValue | None, decimals: int) -> str:
+def score_interval_text(score: ScoreValue | None, decimals: int) -> str:
     """The interval of a score after its value; empty if there is none."""
     if score is None or score.interval is None:
         return ""

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.formatting import format_level, format_percent, join_words
-from scorereport.plots.canvas import POINTS, set_axis, write_instead
-from scorereport.plots.describing import sentences, two
+from scorereport.plots.canvas import POINTS_PER_MM, set_axis, write_placeholder
+from scorereport.plots.describing import format_probability, join_sentences
 from scorereport.plots.geometry import simplify
 from scorereport.plots.panel_grid import small_panels
-from scorereport.plots.style import MUTED, look_of, styled
+from scorereport.plots.style import MUTED, model_style, report_style
 from scorereport.plots.zoom import choose_window, window_ticks
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from scorereport.inference.flexible_curves import FlexibleCurve
-    from scorereport.plots.style import Look
+    from scorereport.plots.style import ModelStyle
     from scorereport.plots.zoom import Window
     from scorereport.results.model_records import ModelResult
 
@@ -42,7 +42,7 @@ def _curve_of(model: ModelResult) -> FlexibleCurve | None:
 def plot_flexible(models: Sequence[ModelResult]) -> Figure:
     """Draw the flexible calibration curve of each model with its band, all on the same axes."""
     grid, window = small_panels([model.model for model in models]), choose_window(models)
-    with styled():
+    with report_style():
         canvas = grid.canvas()
         for place, model in enumerate(models):
             axes, ticks = grid.panel(canvas, place), list(window_ticks(window))
@@ -52,13 +52,13 @@ def plot_flexible(models: Sequence[ModelResult]) -> Figure:
             if not grid.is_leftmost(place):
                 axes.set_yticklabels([])
             axes.plot(window, window, color=MUTED, linewidth=0.6, clip_on=False)
-            _draw(axes, _curve_of(model), look_of(place), window, grid.width * POINTS)
+            _draw(axes, _curve_of(model), model_style(place), window, grid.width * POINTS_PER_MM)
         return canvas.figure
 
 
-def _draw(axes: Axes, curve: FlexibleCurve | None, look: Look, window: Window, side: float) -> None:
+def _draw(axes: Axes, curve: FlexibleCurve | None, look: ModelStyle, window: Window, side: float) -> None:
     if curve is None:
-        write_instead(axes, _NO_CURVE)
+        write_placeholder(axes, _NO_CURVE)
         return
     scale = (side / (window[1] - window[0]),) * 2
     (x, lower), (x_upper, upper) = (
@@ -73,10 +73,12 @@ def describe_flexible(models: Sequence[ModelResult]) -> str:
     """The curves in words: where they run, and for how many forecasts the diagonal is outside the band."""
     names = join_words([model.model for model in models])
     opening = f"Flexible calibration curves of {names}: event probability against forecast probability."
-    return sentences([opening, *(f"{model.model}: {_describe(_curve_of(model))}." for model in models)])
+    return join_sentences(
+        [opening, *(f"{model.model}: {_describe_curve(_curve_of(model))}." for model in models)]
+    )
 
 
-def _describe(curve: FlexibleCurve | None) -> str:
+def _describe_curve(curve: FlexibleCurve | None) -> str:
     if curve is None:
         return _NO_CURVE[0].lower() + _NO_CURVE[1:-1]
     x = curve.forecast
@@ -86,6 +88,6 @@ def _describe(curve: FlexibleCurve | None) -> str:
     )
     first, last = curve.probability[[0, -1]]
     return (
-        f"from {two(first)} at forecast {two(x[0])} to {two(last)} at {two(x[-1])}, the diagonal lies "
+        f"from {format_probability(first)} at forecast {format_probability(x[0])} to {format_probability(last)} at {format_probability(x[-1])}, the diagonal lies "
         f"{where} ({format_level(curve.level)})"
     )

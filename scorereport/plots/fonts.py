@@ -1,4 +1,4 @@
-"""The fonts that come with the package: which there are, what they can show, and how a page gets them.
+"""Fonts that ship with the package: their files, the characters they cover, and their CSS.
 
 Text stands in "Report Serif", "Report Sans" or "Report Mono", each followed by "Report Fallback" in the style
 sheet; the words are our own, for a name like "Sans" would give whatever the machine calls so.

@@ -1,4 +1,4 @@
-"""The distribution of forecasts of each model, of events above and of non-events below the axis."""
+"""The distribution of each model's forecasts: events above the axis, non-events below it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport._utils.formatting import counted, format_count, join_words
-from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis
-from scorereport.plots.describing import sentences, two
+from scorereport._utils.formatting import format_count, format_counted, join_words
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
+from scorereport.plots.describing import format_probability, join_sentences
 from scorereport.plots.geometry import step_outline
-from scorereport.plots.style import INK, MUTED, QUIET, Look, look_of, styled
+from scorereport.plots.style import INK, MUTED, QUIET, ModelStyle, model_style, report_style
 from scorereport.plots.text import text_width, wrap
 from scorereport.plots.zoom import choose_window, window_ticks
 
@@ -38,8 +38,10 @@ def plot_distributions(models: Sequence[ModelResult]) -> Figure:
     columns = 1 if len(models) == 1 else 2
     width = (WIDTH - _LEFT - _RIGHT - (columns - 1) * _GAP) / columns
     window = choose_window(models)
-    with styled():
-        headings = [wrap(model.model, width * POINTS, lines=3, size=9.0, weight=600) for model in models]
+    with report_style():
+        headings = [
+            wrap(model.model, width * POINTS_PER_MM, lines=3, size=9.0, weight=600) for model in models
+        ]
         rows = [
             _LINE * max(map(len, headings[start : start + columns])) + 2.0
             for start in range(0, len(models), columns)
@@ -60,7 +62,7 @@ def plot_distributions(models: Sequence[ModelResult]) -> Figure:
             axes.set_ylim(-1.05, 1.05)
             axes.set_yticks([])
             axes.spines["left"].set_visible(False)
-            _draw(axes, model.curves.histogram, look_of(place), peaks[place], width * POINTS)
+            _draw(axes, model.curves.histogram, model_style(place), peaks[place], width * POINTS_PER_MM)
         return canvas.figure
 
 
@@ -81,7 +83,7 @@ def _scales(models: Sequence[ModelResult]) -> list[float]:
     return [max(peaks)] * len(peaks) if is_shared else peaks
 
 
-def _draw(axes: Axes, histogram: Histogram, look: Look, peak: float, points: float) -> None:
+def _draw(axes: Axes, histogram: Histogram, look: ModelStyle, peak: float, points: float) -> None:
     events, others = (part / peak for part in _shares(histogram))
     for height, colour in ((events, look.colour), (-others, QUIET)):
         if (histogram.upper > histogram.lower).any():
@@ -91,8 +93,8 @@ def _draw(axes: Axes, histogram: Histogram, look: Look, peak: float, points: flo
             axes.vlines(histogram.lower, 0, height, color=colour, linewidth=width)
     axes.axhline(0, color=MUTED, linewidth=0.6)
     texts = (
-        (0.98, "top", INK, counted(histogram.events.sum(), "event")),
-        (0.02, "bottom", MUTED, counted((histogram.n - histogram.events).sum(), "non-event")),
+        (0.98, "top", INK, format_counted(histogram.events.sum(), "event")),
+        (0.02, "bottom", MUTED, format_counted((histogram.n - histogram.events).sum(), "non-event")),
     )
     side = _emptier_side(histogram, axes.get_xlim())
     for (y, va, colour, text), height in zip(texts, (events, others), strict=True):
@@ -126,12 +128,12 @@ def describe_distributions(models: Sequence[ModelResult]) -> str:
     histogram = models[0].curves.histogram
     opening = (
         f"Distribution of the forecasts of {join_words([model.model for model in models])}, events above and "
-        f"non-events below the axis: {counted(histogram.events.sum(), 'event')} and "
-        f"{counted((histogram.n - histogram.events).sum(), 'non-event')}."
+        f"non-events below the axis: {format_counted(histogram.events.sum(), 'event')} and "
+        f"{format_counted((histogram.n - histogram.events).sum(), 'non-event')}."
     )
     texts = [
-        f"{model.model} from {two(model.forecasts.minimum)} to {two(model.forecasts.maximum)}, mean "
-        f"{two(model.forecasts.mean)}, {format_count(model.forecasts.n_distinct)} distinct"
+        f"{model.model} from {format_probability(model.forecasts.minimum)} to {format_probability(model.forecasts.maximum)}, mean "
+        f"{format_probability(model.forecasts.mean)}, {format_count(model.forecasts.n_distinct)} distinct"
         for model in models
     ]
-    return sentences([opening, f"Forecasts: {'; '.join(texts)}."])
+    return join_sentences([opening, f"Forecasts: {'; '.join(texts)}."])

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport._utils.formatting import common_decimals, format_count, format_number, join_words
-from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis, write_instead
-from scorereport.plots.describing import sentences
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis, write_placeholder
+from scorereport.plots.describing import join_sentences
 from scorereport.plots.key import draw_key, key_height
-from scorereport.plots.label_placement import Label, Panel, label_curves
-from scorereport.plots.measures import label_of, model_names, read_values, value_limits
-from scorereport.plots.style import MUTED, PAPER, RULE, SMALL, Look, look_of, styled
+from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
+from scorereport.plots.measures import measure_label, model_names, read_values, value_limits
+from scorereport.plots.style import MUTED, PAPER, RULE, SMALL, ModelStyle, model_style, report_style
 from scorereport.plots.text import text_width, wrap
 from scorereport.plots.zoom import even_ticks
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.plots.measures import Value
+    from scorereport.plots.measures import MeasureValue
     from scorereport.results.model_records import GroupResult
 
 _HIGHEST, _LABELS, _COUNTS = 215.0, 46.0, 14.0
@@ -38,7 +38,7 @@ class _Rows(NamedTuple):
 
     groups: Sequence[GroupResult]
     models: list[str]
-    values: list[dict[str, Value]]
+    values: list[dict[str, MeasureValue]]
     labels: list[list[str]]
     height: float
 
@@ -49,8 +49,8 @@ class _Rows(NamedTuple):
 
 def plot_groups(groups: Sequence[GroupResult], measure: str) -> Figure:
     """Draw a measure of all models in each group, with intervals; one row for each group."""
-    label = label_of(measure, groups)
-    with styled():
+    label = measure_label(measure, groups)
+    with report_style():
         names = model_names(groups)
         top = key_height(names, WIDTH) + 2.0 + _HEADS
         rows = _lay_out(groups, names, measure, _HIGHEST - top - _AXIS)
@@ -71,7 +71,7 @@ def plot_groups(groups: Sequence[GroupResult], measure: str) -> Figure:
 def _lay_out(groups: Sequence[GroupResult], models: list[str], measure: str, room: float) -> _Rows:
     """Rows as high as their models and labels need, as far as the page has room."""
     most = room / len(groups)
-    labels = [wrap(_name(group, groups), _LABELS * POINTS, lines=3) for group in groups]
+    labels = [wrap(_name(group, groups), _LABELS * POINTS_PER_MM, lines=3) for group in groups]
     wanted = max(2.6 * len(models) + 1.6, 3.4 * max(map(len, labels)) + 1.6, 5.0)
     height = min(wanted, most)
     fitting = max(int((height - 0.4) / 3.2), 1)
@@ -79,7 +79,7 @@ def _lay_out(groups: Sequence[GroupResult], models: list[str], measure: str, roo
         groups=groups,
         models=models,
         values=[read_values(group, measure) for group in groups],
-        labels=[wrap(_name(group, groups), _LABELS * POINTS, lines=fitting) for group in groups],
+        labels=[wrap(_name(group, groups), _LABELS * POINTS_PER_MM, lines=fitting) for group in groups],
         height=height,
     )
 
@@ -91,21 +91,21 @@ def _name(group: GroupResult, groups: Sequence[GroupResult]) -> str:
 
 def _draw_rows(axes: Axes, rows: _Rows, limits: tuple[float, float]) -> None:
     step = min(0.8 / len(rows.models), 2.8 / rows.height) if rows.models else 0.0
-    size = float(np.clip(step * rows.height * POINTS * 0.75, 2.6, 4.5))
+    size = float(np.clip(step * rows.height * POINTS_PER_MM * 0.75, 2.6, 4.5))
     for place, values in enumerate(rows.values):
         if not values:
             axes.text(limits[0], place, " not scored", va="center", size=SMALL, color=MUTED)
     for place, name in enumerate(rows.models):
         y = np.arange(len(rows.values), dtype=np.float64) + (place - (len(rows.models) - 1) / 2) * step
         found = [_numbers(values.get(name)) for values in rows.values]
-        _draw_model(axes, np.array(found), y, look_of(place), size)
+        _draw_model(axes, np.array(found), y, model_style(place), size)
 
 
-def _numbers(value: Value | None) -> tuple[float, float, float]:
+def _numbers(value: MeasureValue | None) -> tuple[float, float, float]:
     return (np.nan, np.nan, np.nan) if value is None else (value.value, value.lower, value.upper)
 
 
-def _draw_model(axes: Axes, found: FloatArray, y: FloatArray, look: Look, size: float) -> None:
+def _draw_model(axes: Axes, found: FloatArray, y: FloatArray, look: ModelStyle, size: float) -> None:
     """Points and intervals of one model; an arrow where an interval goes on beyond the axis."""
     first, last = axes.get_xlim()
     point, lower, upper = found.T
@@ -129,7 +129,7 @@ def _write_rows(canvas: Canvas, rows: _Rows, top: float) -> None:
     """Label and number of cases of each group, left of its row."""
     right = _LABELS + _COUNTS
     columns = dict.fromkeys(group.column for group in rows.groups)
-    head = wrap(", ".join(columns), _LABELS * POINTS, lines=1)[0]
+    head = wrap(", ".join(columns), _LABELS * POINTS_PER_MM, lines=1)[0]
     style = {"va": "center", "size": SMALL, "color": MUTED}
     canvas.write(0.0, top - 3.0, head, **style)
     canvas.write(right, top - 3.0, "n", ha="right", **style)
@@ -144,8 +144,8 @@ def _write_rows(canvas: Canvas, rows: _Rows, top: float) -> None:
 
 def plot_windows(windows: Sequence[GroupResult], measure: str) -> Figure:
     """Draw a measure of all models over the periods, in their order, with intervals."""
-    label = label_of(measure, windows)
-    with styled():
+    label = measure_label(measure, windows)
+    with report_style():
         names = model_names(windows)
         values = [read_values(window, measure) for window in windows]
         limits = value_limits(values, measure)
@@ -155,18 +155,18 @@ def plot_windows(windows: Sequence[GroupResult], measure: str) -> Figure:
         axes.set_xlim(-0.5, len(windows) - 0.5)
         _write_periods(axes, windows)
         if not names:
-            write_instead(axes, "No period has enough rows to be scored.")
+            write_placeholder(axes, "No period has enough rows to be scored.")
             return canvas.figure
-        panel = Panel(axes, _PANEL_WIDTH * POINTS, _PANEL_HEIGHT * POINTS)
+        panel = SizedAxes(axes, _PANEL_WIDTH * POINTS_PER_MM, _PANEL_HEIGHT * POINTS_PER_MM)
         series = [_series([row.get(name) for row in values], n, len(names)) for n, name in enumerate(names)]
         for place, (x, y, lower, upper) in enumerate(series):
-            _draw_series(axes, x, y, (lower, upper), look_of(place))
+            _draw_series(axes, x, y, (lower, upper), model_style(place))
         whiskers = [
             (np.repeat(x[k], 2), np.array([lower[k], upper[k]]))
             for x, _, lower, upper in series
             for k in range(len(x))
         ]
-        labels = [Label(name, look_of(place)) for place, name in enumerate(names)]
+        labels = [CurveLabel(name, model_style(place)) for place, name in enumerate(names)]
         label_curves(panel, [(x, y) for x, y, _, _ in series], labels, whiskers)
         return canvas.figure
 
@@ -174,13 +174,13 @@ def plot_windows(windows: Sequence[GroupResult], measure: str) -> Figure:
 def _write_periods(axes: Axes, windows: Sequence[GroupResult]) -> None:
     """As many names of periods as fit side by side."""
     widest = max(text_width(window.label) for window in windows) + 6
-    every = max(int(np.ceil(widest * len(windows) / (_PANEL_WIDTH * POINTS))), 1)
+    every = max(int(np.ceil(widest * len(windows) / (_PANEL_WIDTH * POINTS_PER_MM))), 1)
     places = list(range(0, len(windows), every))
     axes.set_xticks(places, [wrap(windows[place].label, widest * 2, lines=1)[0] for place in places])
     axes.set_xlabel(windows[0].column)
 
 
-def _series(values: Sequence[Value | None], place: int, n: int) -> tuple[FloatArray, ...]:
+def _series(values: Sequence[MeasureValue | None], place: int, n: int) -> tuple[FloatArray, ...]:
     """Places of the periods, a little apart for each model, with values and bounds."""
     x = np.arange(len(values)) + (place - (n - 1) / 2) * min(0.6 / n, 0.12)
     found = (
@@ -191,7 +191,7 @@ def _series(values: Sequence[Value | None], place: int, n: int) -> tuple[FloatAr
 
 
 def _draw_series(
-    axes: Axes, x: FloatArray, y: FloatArray, bounds: tuple[FloatArray, FloatArray], look: Look
+    axes: Axes, x: FloatArray, y: FloatArray, bounds: tuple[FloatArray, FloatArray], look: ModelStyle
 ) -> None:
     axes.vlines(x, *bounds, color=look.colour, linewidth=0.7, zorder=2)
     axes.plot(x, y, zorder=3, **look.line(1.0))
@@ -202,13 +202,13 @@ def describe_groups(groups: Sequence[GroupResult], measure: str) -> str:
     """Lowest and highest value of each model over the groups, and the groups not scored, in words."""
     columns = join_words(list(dict.fromkeys(group.column for group in groups)))
     return _describe(
-        groups, measure, f"{label_of(measure, groups)} in {len(groups)} groups by {columns}", "Groups"
+        groups, measure, f"{measure_label(measure, groups)} in {len(groups)} groups by {columns}", "Groups"
     )
 
 
 def describe_windows(windows: Sequence[GroupResult], measure: str) -> str:
     """Lowest and highest value of each model over the periods, in words."""
-    opening = f"{label_of(measure, windows)} over {len(windows)} periods"
+    opening = f"{measure_label(measure, windows)} over {len(windows)} periods"
     ends = f"from {windows[0].label} to {windows[-1].label}"
     return _describe(windows, measure, f"{opening} {ends}", "Periods")
 
@@ -227,7 +227,7 @@ def _describe(groups: Sequence[GroupResult], measure: str, opening: str, noun: s
                 f"{format_number(high, decimals)} ({where_high})"
             )
     unscored = [label for label, row in rows if not row]
-    return sentences(
+    return join_sentences(
         [
             f"{opening}.",
             f"{'; '.join(texts)}." if texts else "",

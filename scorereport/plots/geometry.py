@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scorereport.reliability.bands import Band
 
 #: A line moves by less than this on paper when points are left out, in points.
-TOLERANCE = 0.12
+PATH_TOLERANCE = 0.12
 
 
 def simplify(x: FloatArray, y: FloatArray, scale: tuple[float, float]) -> tuple[FloatArray, FloatArray]:
@@ -37,7 +37,7 @@ def _needed(x: FloatArray, y: FloatArray) -> NDArray[np.bool_]:
             continue
         away = _distance(x[first : last + 1], y[first : last + 1])
         farthest = int(away.argmax())
-        if away[farthest] > TOLERANCE:
+        if away[farthest] > PATH_TOLERANCE:
             keep[first + farthest] = True
             pending += [(first, first + farthest), (first + farthest, last)]
     return keep

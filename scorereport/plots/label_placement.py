@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from scorereport.plots.style import INK, MUTED, ON_PAPER, SMALL, Look
+from scorereport.plots.style import INK, MUTED, ON_PAPER, SMALL, ModelStyle
 from scorereport.plots.text import text_width, wrap
 
 if TYPE_CHECKING:
@@ -36,14 +36,14 @@ _DIRECTIONS = np.array([(1, 0), (0.7, 0.7), (0.7, -0.7), (0, 1), (0, -1), (-0.7,
 _PENALTY = 0.6 * np.arange(len(_DIRECTIONS))
 
 
-class Label(NamedTuple):
+class CurveLabel(NamedTuple):
     """What a curve is called, how it looks, and a muted remark below its name.
 
     The name of a curve comes with a piece of its line; that of a point has none and hides what is behind it.
     """
 
     name: str
-    look: Look
+    look: ModelStyle
     remark: str = ""
     colour: str = INK
     has_line: bool = True
@@ -63,7 +63,7 @@ class _Box(NamedTuple):
     anchor: tuple[float, float] | None = None
 
 
-class Panel(NamedTuple):
+class SizedAxes(NamedTuple):
     """Axes and their size on paper."""
 
     axes: Axes
@@ -86,7 +86,7 @@ class Panel(NamedTuple):
 
 
 def label_curves(
-    panel: Panel, lines: Sequence[Line], labels: Sequence[Label], obstacles: Sequence[Line] = ()
+    panel: SizedAxes, lines: Sequence[Line], labels: Sequence[CurveLabel], obstacles: Sequence[Line] = ()
 ) -> None:
     """Write the label of each line, or of a point, beside it; nothing else stands in its place."""
     places = [panel.on_paper(line) for line in lines]
@@ -96,18 +96,18 @@ def label_curves(
         if len(places[number]):
             foreign = [*places[:number], *places[number + 1 :], *others]
             gap = _GAP if label.has_line else _GAP + _MARKER
-            boxes.append(_choose(panel, (places[number], foreign), _size(label), boxes, gap))
+            boxes.append(_choose_box(panel, (places[number], foreign), _size(label), boxes, gap))
             _write(panel, label, boxes[-1])
 
 
-def _size(label: Label) -> tuple[float, float]:
+def _size(label: CurveLabel) -> tuple[float, float]:
     lines = label.lines()
     sample = _SAMPLE + _AFTER_SAMPLE if label.has_line else 0.0
     return max(map(text_width, lines)) + sample, _LINE_HEIGHT * len(lines)
 
 
-def _choose(
-    panel: Panel,
+def _choose_box(
+    panel: SizedAxes,
     lines: tuple[FloatArray, list[FloatArray]],
     size: tuple[float, float],
     taken: list[_Box],
@@ -117,7 +117,7 @@ def _choose(
     own, elsewhere = lines[0], np.concatenate([*lines[1], np.empty((0, 2))])
     anchors = own[:: max(len(own) // 30, 1)]
     corner = _beside(anchors, size, gap)
-    room = _room(panel, corner, size, (own, elsewhere), taken)
+    room = _measure_clearance(panel, corner, size, (own, elsewhere), taken)
     if (room > 0).any():
         alone = np.repeat(_isolation(anchors, elsewhere), len(_DIRECTIONS))
         worth = np.minimum(room, _FAR) + alone - np.tile(_PENALTY, len(anchors))
@@ -125,7 +125,9 @@ def _choose(
         return _Box(float(x), float(y), *size)
     corner = _everywhere(panel, size)
     away = np.where(
-        _room(panel, corner, size, (own, elsewhere), taken) > 0, _distance(corner, size, own), np.inf
+        _measure_clearance(panel, corner, size, (own, elsewhere), taken) > 0,
+        _distance(corner, size, own),
+        np.inf,
     )
     x, y = corner[int(away.argmin())]
     end = own[int(np.hypot(*(own - (x + size[0] / 2, y + size[1] / 2)).T).argmin())]
@@ -139,14 +141,14 @@ def _beside(anchors: FloatArray, size: tuple[float, float], gap: float) -> Float
     return (anchors[:, None, :] + shift[None]).reshape(-1, 2)
 
 
-def _everywhere(panel: Panel, size: tuple[float, float]) -> FloatArray:
+def _everywhere(panel: SizedAxes, size: tuple[float, float]) -> FloatArray:
     """Lower left corners of boxes all over the panel."""
     x, y = (np.arange(2.0, max(end - s, 3.0), 10.0) for end, s in zip(panel[1:], size, strict=True))
     return np.column_stack([part.ravel() for part in np.meshgrid(x, y)])
 
 
-def _room(
-    panel: Panel,
+def _measure_clearance(
+    panel: SizedAxes,
     corner: FloatArray,
     size: tuple[float, float],
     lines: tuple[FloatArray, FloatArray],
@@ -183,7 +185,7 @@ def _distance(corner: FloatArray, size: tuple[float, float], points: FloatArray)
     return np.asarray(np.hypot(*beyond).min(axis=1))
 
 
-def _is_inside(panel: Panel, corner: FloatArray, size: tuple[float, float]) -> NDArray[np.bool_]:
+def _is_inside(panel: SizedAxes, corner: FloatArray, size: tuple[float, float]) -> NDArray[np.bool_]:
     last = np.array([panel.width, panel.height]) - size
     return np.asarray(((corner >= 0) & (corner <= last)).all(axis=1))
 
@@ -206,7 +208,7 @@ def _dense(points: FloatArray, step: float) -> FloatArray:
     return np.column_stack([np.interp(at, along, points[:, k]) for k in (0, 1)])
 
 
-def _write(panel: Panel, label: Label, box: _Box) -> None:
+def _write(panel: SizedAxes, label: CurveLabel, box: _Box) -> None:
     axes, shape = panel.axes, (panel.width, panel.height)
 
     def draw(points: Sequence[tuple[float, float]], **style: Any) -> None:

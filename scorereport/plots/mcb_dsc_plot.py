@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport._utils.formatting import common_decimals, format_number, join_words
-from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis
-from scorereport.plots.describing import decomposition_of, sentences
-from scorereport.plots.label_placement import Label, Panel, label_curves
-from scorereport.plots.style import INK, MUTED, MUTED_LOOK, PAPER, QUIET, SMALL, look_of, mix, styled
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
+from scorereport.plots.describing import find_decomposition, join_sentences
+from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
+from scorereport.plots.style import (
+    INK,
+    MUTED,
+    MUTED_STYLE,
+    PAPER,
+    QUIET,
+    SMALL,
+    lighten,
+    model_style,
+    report_style,
+)
 from scorereport.plots.text import drop_zero, format_short, wrap
 from scorereport.plots.zoom import even_ticks
 from scorereport.scores.registry import REGISTRY
@@ -23,7 +33,7 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.inference.components import ComponentEstimate
-    from scorereport.plots.style import Look
+    from scorereport.plots.style import ModelStyle
     from scorereport.reliability.decomposition import Decomposition
     from scorereport.results.model_records import ModelResult
 
@@ -35,7 +45,7 @@ class _Point(NamedTuple):
     """One model in the plot."""
 
     model: str
-    look: Look
+    look: ModelStyle
     part: Decomposition
     intervals: tuple[ComponentEstimate, ...]
 
@@ -54,7 +64,7 @@ def plot_components(models: Sequence[ModelResult], score: str = "brier") -> Figu
     """Draw discrimination against miscalibration: the best models are high and to the left."""
     points = _points(models, score)
     finite = [point for point in points if np.isfinite(point.place).all()]
-    with styled():
+    with report_style():
         notes = _lines_on_infinite(points)
         canvas = Canvas.of(WIDTH, _TOP + _HEIGHT + 13.0 + _NOTE_LINE * len(notes))
         axes = canvas.panel(_LEFT, _TOP, _WIDTH, _HEIGHT, apart=4)
@@ -77,8 +87,8 @@ def _points(models: Sequence[ModelResult], score: str) -> list[_Point]:
     return [
         _Point(
             model=model.model,
-            look=look_of(place),
-            part=decomposition_of(model.scores, score),
+            look=model_style(place),
+            part=find_decomposition(model.scores, score),
             intervals=tuple(c for c in model.scores.components if c.measure == score),
         )
         for place, model in enumerate(models)
@@ -107,7 +117,7 @@ def _draw_equal_scores(axes: Axes, part: Decomposition, limits: tuple[float, flo
     name = _label(part.name)
     for score in scores:
         gain = sign * (part.uncertainty - float(score))  # DSC - MCB
-        start, end = (max(-gain, 0.0), max(gain, 0.0)), _leaves(gain, limits)
+        start, end = (max(-gain, 0.0), max(gain, 0.0)), _panel_exit(gain, limits)
         if end[0] - start[0] < 0.02 * limits[0]:
             continue
         axes.plot(*zip(start, end, strict=True), color=QUIET, linewidth=0.6, zorder=1)
@@ -122,7 +132,7 @@ def _draw_equal_scores(axes: Axes, part: Decomposition, limits: tuple[float, flo
         name = ""
 
 
-def _leaves(gain: float, limits: tuple[float, float]) -> tuple[float, float]:
+def _panel_exit(gain: float, limits: tuple[float, float]) -> tuple[float, float]:
     """Where the line DSC = MCB + gain leaves the panel."""
     x = min(limits[0], limits[1] - gain)
     return x, x + gain
@@ -131,20 +141,20 @@ def _leaves(gain: float, limits: tuple[float, float]) -> tuple[float, float]:
 def _draw_point(axes: Axes, point: _Point) -> None:
     for line in _cross(point):
         x, y = (np.append(ends, middle) for ends, middle in zip(line, point.place, strict=True))
-        axes.plot(x[1:], y[1:], color=mix(point.look.colour, 0.6), linewidth=0.5, linestyle=(0, (0.8, 2)))
-        axes.plot(*line, color=mix(point.look.colour, 0.6), linewidth=0.8, zorder=3)
+        axes.plot(x[1:], y[1:], color=lighten(point.look.colour, 0.6), linewidth=0.5, linestyle=(0, (0.8, 2)))
+        axes.plot(*line, color=lighten(point.look.colour, 0.6), linewidth=0.8, zorder=3)
     style: dict[str, Any] = {"marker": point.look.marker, "markersize": 5.5, "color": point.look.colour}
     axes.plot(*point.place, mec=PAPER, mew=0.5, zorder=5, clip_on=False, **style)
 
 
 def _write_names(axes: Axes, points: Sequence[_Point]) -> None:
     """Names beside their points, apart from all points and intervals."""
-    panel = Panel(axes, _WIDTH * POINTS, _HEIGHT * POINTS)
+    panel = SizedAxes(axes, _WIDTH * POINTS_PER_MM, _HEIGHT * POINTS_PER_MM)
     places = [(np.array([p.place[0]]), np.array([p.place[1]])) for p in points]
     crosses = [line for point in points for line in _cross(point)]
     origin = (np.zeros(1), np.zeros(1))
-    labels = [Label(p.model, p.look, has_line=False) for p in points]
-    labels.append(Label("prevalence forecast", MUTED_LOOK, colour=MUTED, has_line=False))
+    labels = [CurveLabel(p.model, p.look, has_line=False) for p in points]
+    labels.append(CurveLabel("prevalence forecast", MUTED_STYLE, colour=MUTED, has_line=False))
     label_curves(panel, [*places, origin], labels, crosses)
 
 
@@ -156,7 +166,7 @@ def _cross(point: _Point) -> list[tuple[FloatArray, FloatArray]]:
 
 def _lines_on_infinite(points: Sequence[_Point]) -> list[str]:
     text = _on_infinite(points)
-    return wrap(text, (WIDTH - _LEFT) * POINTS, lines=6) if text else []
+    return wrap(text, (WIDTH - _LEFT) * POINTS_PER_MM, lines=6) if text else []
 
 
 def _on_infinite(points: Sequence[_Point]) -> str:
@@ -176,7 +186,7 @@ def describe_components(models: Sequence[ModelResult], score: str = "brier") -> 
         for p in finite
     ]
     uncertainty = format_number(points[0].part.uncertainty, decimals)
-    return sentences(
+    return join_sentences(
         [
             f"Miscalibration against discrimination of {join_words([p.model for p in points])} by the "
             f"{label}, with lines of equal score; the prevalence forecast is at the origin, with score "

@@ -1,4 +1,4 @@
-"""The spectrum of the generalised mean: model and source from cautious to generous averages."""
+"""The spectrum of the generalised mean: model and source probability at every exponent."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.formatting import join_words
-from scorereport.plots.canvas import POINTS, set_axis
-from scorereport.plots.describing import sentences, two
-from scorereport.plots.label_placement import Label, Panel, label_curves
+from scorereport.plots.canvas import POINTS_PER_MM, set_axis
+from scorereport.plots.describing import format_probability, join_sentences
+from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
 from scorereport.plots.panel_grid import wide_panels
-from scorereport.plots.style import MUTED, PAPER, QUIET, SMALL, Look, look_of, styled
+from scorereport.plots.style import MUTED, PAPER, QUIET, SMALL, ModelStyle, model_style, report_style
 from scorereport.plots.zoom import even_ticks
 
 if TYPE_CHECKING:
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.inference.scale_results import Scaled, ScaleResult
+    from scorereport.inference.scale_results import ScaledModel, ScaleResult
     from scorereport.plots.label_placement import Line
     from scorereport.plots.panel_grid import PanelGrid
 
 _DASHES = (3.0, 1.6)
 #: Height of the names of the marks, in points.
-_HEAD = 11.0
+_NAME_HEIGHT = 11.0
 _ALIGN = {"robustness": "right", "accuracy": "center", "decisiveness": "center"}
 
 
-def plot_spectrum(models: Sequence[Scaled], *, first: int = 0) -> Figure:
+def plot_spectrum(models: Sequence[ScaledModel], *, first: int = 0) -> Figure:
     """Draw the generalised mean of model and source over its exponent, in equal-count bins.
 
     `first` is the place of the first model among all, which sets its colour.
     """
-    with styled():
+    with report_style():
         grid = wide_panels([model.model for model in models])
         results = [model.scale[0] for model in models]
         limits = _limits(results)
@@ -44,7 +44,7 @@ def plot_spectrum(models: Sequence[Scaled], *, first: int = 0) -> Figure:
         for place, result in enumerate(results):
             axes = grid.panel(canvas, place)
             _set_axes(axes, grid, place, limits)
-            _draw(axes, grid, result, look_of(first + place))
+            _draw(axes, grid, result, model_style(first + place))
         return canvas.figure
 
 
@@ -63,12 +63,12 @@ def _limits(results: Sequence[ScaleResult]) -> tuple[float, float]:
     return max(low - 0.15 * room, 0.0), min(high + 0.25 * room, 1.25)
 
 
-def _draw(axes: Axes, grid: PanelGrid, result: ScaleResult, look: Look) -> None:
+def _draw(axes: Axes, grid: PanelGrid, result: ScaleResult, look: ModelStyle) -> None:
     m = result.spectrum_exponent
     bottom, top = axes.get_ylim()
-    panel = Panel(axes, grid.width * POINTS, grid.height * POINTS)
-    dashed = Look(colour=look.colour, tint=look.tint, dashes=_DASHES, marker=look.marker)
-    solid = Look(colour=look.colour, tint=look.tint, dashes=(), marker=look.marker)
+    panel = SizedAxes(axes, grid.width * POINTS_PER_MM, grid.height * POINTS_PER_MM)
+    dashed = ModelStyle(colour=look.colour, tint=look.tint, dashes=_DASHES, marker=look.marker)
+    solid = ModelStyle(colour=look.colour, tint=look.tint, dashes=(), marker=look.marker)
     heads = [_write_mark(axes, panel, name, result, look) for name in _ALIGN]
     axes.plot(m, result.spectrum_source, zorder=3, **dashed.line(1.0))
     axes.plot(m, result.spectrum_model, zorder=3, **solid.line())
@@ -76,34 +76,34 @@ def _draw(axes: Axes, grid: PanelGrid, result: ScaleResult, look: Look) -> None:
         (np.full(2, getattr(result, name).exponent), np.array([bottom, top])) for name in _ALIGN
     ]
     lines = [(m, result.spectrum_model), (m, result.spectrum_source)]
-    label_curves(panel, lines, [Label("model", solid), Label("source", dashed)], [*rules, *heads])
+    label_curves(panel, lines, [CurveLabel("model", solid), CurveLabel("source", dashed)], [*rules, *heads])
 
 
-def _write_mark(axes: Axes, panel: Panel, name: str, result: ScaleResult, look: Look) -> Line:
+def _write_mark(axes: Axes, panel: SizedAxes, name: str, result: ScaleResult, look: ModelStyle) -> Line:
     """A hairline at the exponent of a mark, with its name on top; return the line that the name fills."""
     mark, (bottom, top) = getattr(result, name), axes.get_ylim()
-    end = top - _HEAD / panel.scale[1]
+    end = top - _NAME_HEIGHT / panel.scale[1]
     axes.vlines(mark.exponent, bottom, end, color=QUIET, linewidth=0.6, zorder=1)
     axes.text(mark.exponent, top, name, ha=_ALIGN[name], va="top", size=SMALL, color=MUTED)
     style: dict[str, Any] = {"marker": "o", "markersize": 4.0, "mec": look.colour, "mew": 0.7}
     for value, fill in ((mark.source.value, PAPER), (mark.model.value, look.colour)):
         axes.plot(mark.exponent, value, mfc=fill, zorder=4, clip_on=False, **style)
-    return np.array([-2.0, 2.0]), np.full(2, top - _HEAD / 2 / panel.scale[1])
+    return np.array([-2.0, 2.0]), np.full(2, top - _NAME_HEIGHT / 2 / panel.scale[1])
 
 
-def describe_spectrum(models: Sequence[Scaled]) -> str:
+def describe_spectrum(models: Sequence[ScaledModel]) -> str:
     """The ends of both curves of each model in words."""
     opening = (
         f"Generalised mean of the probabilities of what came, of {join_words([m.model for m in models])}, "
         "over its exponent from −2, which heeds the smallest probabilities, to 2; solid the model, dashed "
         "the source."
     )
-    return sentences([opening, *(_describe(model.model, model.scale[0]) for model in models)])
+    return join_sentences([opening, *(_describe(model.model, model.scale[0]) for model in models)])
 
 
 def _describe(name: str, result: ScaleResult) -> str:
     model, source = result.spectrum_model, result.spectrum_source
     return (
-        f"{name}: the model rises from {two(model[0])} to {two(model[-1])}, the source from {two(source[0])} "
-        f"to {two(source[-1])}."
+        f"{name}: the model rises from {format_probability(model[0])} to {format_probability(model[-1])}, the source from {format_probability(source[0])} "
+        f"to {format_probability(source[-1])}."
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import GroupResult, ModelScores
 
 #: What a figure of groups can show, and how its axis is called.
-MEASURES = {
+PLOTTED_MEASURES = {
     "brier": "Brier score",
     "roc_auc": "Area under the ROC curve (AUC)",
     "brier_miscalibration": "Miscalibration (MCB) of the Brier score",
@@ -28,7 +28,7 @@ _MISCALIBRATION = "brier_miscalibration"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Value:
+class MeasureValue:
     """A measure of one model in one group; NaN for what is not known."""
 
     model: str
@@ -37,13 +37,15 @@ class Value:
     upper: float = np.nan
 
 
-def label_of(measure: str, groups: Sequence[GroupResult]) -> str:
+def measure_label(measure: str, groups: Sequence[GroupResult]) -> str:
     """The name of a measure, or an error that lists the measures there are."""
-    if measure not in MEASURES:
-        names = join_words([f"{name!r}" for name in MEASURES])
+    if measure not in PLOTTED_MEASURES:
+        names = join_words([f"{name!r}" for name in PLOTTED_MEASURES])
         raise UsageError(f"`measure` must be one of {names}; got {measure!r}.")
     is_corrected = any(scores.components for group in groups for scores in group.models)
-    return MEASURES[measure] + (", less overfit" if is_corrected and measure == _MISCALIBRATION else "")
+    return PLOTTED_MEASURES[measure] + (
+        ", less overfit" if is_corrected and measure == _MISCALIBRATION else ""
+    )
 
 
 def model_names(groups: Sequence[GroupResult]) -> list[str]:
@@ -51,33 +53,33 @@ def model_names(groups: Sequence[GroupResult]) -> list[str]:
     return list(dict.fromkeys(scores.model for group in groups for scores in group.models))
 
 
-def read_values(group: GroupResult, measure: str) -> dict[str, Value]:
+def read_values(group: GroupResult, measure: str) -> dict[str, MeasureValue]:
     """The measure of every model in a group; empty if the group was not scored."""
     read = _miscalibration if measure == _MISCALIBRATION else _score
     return {scores.model: read(scores, measure) for scores in group.models}
 
 
-def _score(scores: ModelScores, measure: str) -> Value:
+def _score(scores: ModelScores, measure: str) -> MeasureValue:
     score = next(score for score in scores.scores if score.name == measure)
     if score.interval is None:
-        return Value(model=scores.model, value=score.value)
-    return Value(
+        return MeasureValue(model=scores.model, value=score.value)
+    return MeasureValue(
         model=scores.model, value=score.value, lower=score.interval.lower, upper=score.interval.upper
     )
 
 
-def _miscalibration(scores: ModelScores, _measure: str) -> Value:
+def _miscalibration(scores: ModelScores, _measure: str) -> MeasureValue:
     """MCB less the overfit of the fit, which is what its interval is about; raw if nothing was drawn."""
     part = next(part for part in scores.decompositions if part.name == "brier")
     for estimate in scores.components:
         if (estimate.measure, estimate.component) == ("brier", "miscalibration"):
-            return Value(
+            return MeasureValue(
                 model=scores.model, value=estimate.corrected, lower=estimate.lower, upper=estimate.upper
             )
-    return Value(model=scores.model, value=part.miscalibration)
+    return MeasureValue(model=scores.model, value=part.miscalibration)
 
 
-def value_limits(rows: Sequence[dict[str, Value]], measure: str) -> tuple[float, float]:
+def value_limits(rows: Sequence[dict[str, MeasureValue]], measure: str) -> tuple[float, float]:
     """Ends of an axis for the values and, unless they are out of all proportion, their intervals."""
     values = [value for row in rows for value in row.values()]
     points = np.array([v.value for v in values if np.isfinite(v.value)])

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.formatting import format_level, format_number, join_words
-from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis
-from scorereport.plots.describing import sentences, two
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
+from scorereport.plots.describing import format_probability, join_sentences
 from scorereport.plots.geometry import knotted_line, simplify
-from scorereport.plots.label_placement import Label, Panel, label_curves
-from scorereport.plots.style import HEAVY, INK, MUTED, MUTED_LOOK, SIZE, look_of, mix, styled
-from scorereport.plots.text import shorten, wrap
+from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
+from scorereport.plots.style import HEAVY, INK, MUTED, MUTED_STYLE, SIZE, lighten, model_style, report_style
+from scorereport.plots.text import shorten_text, wrap
 from scorereport.plots.zoom import UNIT, choose_window, even_ticks, window_ticks
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _MOST_PANELS = 6
 
 def plot_murphy(models: Sequence[ModelResult]) -> Figure:
     """Draw the mean elementary score of each model at every cost, and of the prevalence forecast."""
-    with styled():
+    with report_style():
         canvas = Canvas.of(WIDTH, _TOP + _HEIGHT + 12.5)
         axes = canvas.panel(_LEFT, _TOP, _WIDTH, _HEIGHT)
         reference = models[0].curves.murphy.uncertainty
@@ -41,10 +41,10 @@ def plot_murphy(models: Sequence[ModelResult]) -> Figure:
         window = choose_window(models)
         set_axis(axes, "x", window, list(window_ticks(window)), "Cost ratio θ")
         set_axis(axes, "y", (0.0, top), list(even_ticks(0.0, top)), "Mean elementary score")
-        panel = Panel(axes, _WIDTH * POINTS, _HEIGHT * POINTS)
+        panel = SizedAxes(axes, _WIDTH * POINTS_PER_MM, _HEIGHT * POINTS_PER_MM)
         labels = [
-            *(Label(model.model, look_of(place)) for place, model in enumerate(models)),
-            Label("prevalence forecast", MUTED_LOOK, colour=MUTED),
+            *(CurveLabel(model.model, model_style(place)) for place, model in enumerate(models)),
+            CurveLabel("prevalence forecast", MUTED_STYLE, colour=MUTED),
         ]
         for line, label in reversed(list(zip(lines, labels, strict=True))):
             axes.plot(*simplify(*line, panel.scale), **label.look.line())
@@ -56,7 +56,7 @@ def describe_murphy(models: Sequence[ModelResult]) -> str:
     """The heights of the curves in words."""
     reference = models[0].curves.murphy.uncertainty
     peaks = [f"{model.model} {_peak(model.curves.murphy.score)}" for model in models]
-    return sentences(
+    return join_sentences(
         [
             f"Murphy diagram of {join_words([model.model for model in models])}: mean elementary score "
             "against the cost ratio θ; lower is better.",
@@ -69,7 +69,7 @@ def describe_murphy(models: Sequence[ModelResult]) -> str:
 def _peak(curve: MurphyCurve) -> str:
     theta, limits = curve.theta, np.maximum(curve.left, curve.right)
     highest = int(limits.argmax())
-    return f"{format_number(float(limits[highest]), 3)} at θ {two(float(theta[highest]))}"
+    return f"{format_number(float(limits[highest]), 3)} at θ {format_probability(float(theta[highest]))}"
 
 
 def _where_worse(models: Sequence[ModelResult]) -> str:
@@ -80,7 +80,9 @@ def _where_worse(models: Sequence[ModelResult]) -> str:
         curves = model.curves.murphy
         worse = grid[curves.score.at(grid) > curves.uncertainty.at(grid) + 1e-12]
         if len(worse):
-            found.append(f"{model.model} between {two(float(worse[0]))} and {two(float(worse[-1]))}")
+            found.append(
+                f"{model.model} between {format_probability(float(worse[0]))} and {format_probability(float(worse[-1]))}"
+            )
     return f"Worse than the prevalence forecast at some costs: {join_words(found)}." if found else ""
 
 
@@ -89,7 +91,7 @@ def plot_murphy_differences(differences: Sequence[MurphyDifference]) -> Figure:
     shown = differences[:_MOST_PANELS]
     columns = min(len(shown), 2)
     width = (WIDTH - _SMALL_LEFT - _RIGHT - (columns - 1) * _GAP) / columns
-    with styled():
+    with report_style():
         canvas = Canvas.of(WIDTH, -(-len(shown) // columns) * _ROW + 5.0)
         reach = _reach(shown)
         for place, difference in enumerate(shown):
@@ -102,7 +104,9 @@ def plot_murphy_differences(differences: Sequence[MurphyDifference]) -> Figure:
             set_axis(axes, "y", (-reach, reach), ticks, "" if column else "Difference")
             if column:
                 axes.set_yticklabels([])
-            _draw_difference(Panel(axes, width * POINTS, _SMALL_HEIGHT * POINTS), difference)
+            _draw_difference(
+                SizedAxes(axes, width * POINTS_PER_MM, _SMALL_HEIGHT * POINTS_PER_MM), difference
+            )
             canvas.write(left, top - 1.5, _pair(difference, width), va="bottom", size=SIZE, weight=HEAVY)
         return canvas.figure
 
@@ -110,10 +114,10 @@ def plot_murphy_differences(differences: Sequence[MurphyDifference]) -> Figure:
 def _pair(difference: MurphyDifference, width: float) -> str:
     """Both names, each short enough that they fit on two lines."""
     names = [
-        shorten(name, width * POINTS - 26, size=SIZE, weight=HEAVY)
+        shorten_text(name, width * POINTS_PER_MM - 26, size=SIZE, weight=HEAVY)
         for name in (difference.first, difference.second)
     ]
-    return "\n".join(wrap(" − ".join(names), width * POINTS, lines=2, size=SIZE, weight=HEAVY))
+    return "\n".join(wrap(" − ".join(names), width * POINTS_PER_MM, lines=2, size=SIZE, weight=HEAVY))
 
 
 def _reach(differences: Sequence[MurphyDifference]) -> float:
@@ -125,25 +129,25 @@ def _reach(differences: Sequence[MurphyDifference]) -> float:
     return 1.3 * largest or 1.0
 
 
-def _draw_difference(panel: Panel, difference: MurphyDifference) -> None:
+def _draw_difference(panel: SizedAxes, difference: MurphyDifference) -> None:
     axes, scale = panel.axes, panel.scale
-    theta, look = difference.theta, look_of(0)
+    theta, look = difference.theta, model_style(0)
     for lower, upper, colour in (
-        (difference.simultaneous_lower, difference.simultaneous_upper, mix(look.colour, 0.13)),
-        (difference.lower, difference.upper, mix(look.colour, 0.3)),
+        (difference.simultaneous_lower, difference.simultaneous_upper, lighten(look.colour, 0.13)),
+        (difference.lower, difference.upper, lighten(look.colour, 0.3)),
     ):
         if np.isfinite(lower).all():
             x, y = simplify(np.append(theta, theta[::-1]), np.append(lower, upper[::-1]), scale)
             axes.fill(x, y, color=colour, linewidth=0)
     axes.plot(UNIT, (0, 0), color=INK, linewidth=0.5)
     axes.plot(*simplify(theta, difference.difference, scale), color=look.colour, linewidth=1.2)
-    place, ha = (0.01, "left") if _is_quieter_left(difference) else (0.99, "right")
+    place, ha = (0.01, "left") if _has_room_left(difference) else (0.99, "right")
     for name, height, side in ((difference.second, 0.97, "top"), (difference.first, 0.03, "bottom")):
-        text = f"{shorten(name, 0.6 * panel.width, size=7.5)} better"
+        text = f"{shorten_text(name, 0.6 * panel.width, size=7.5)} better"
         axes.text(place, height, text, transform=axes.transAxes, ha=ha, va=side, size=7.5, color=MUTED)
 
 
-def _is_quieter_left(difference: MurphyDifference) -> bool:
+def _has_room_left(difference: MurphyDifference) -> bool:
     """Whether the left half of a panel has more room for text than the right one."""
     size, left = np.abs(difference.difference), difference.theta < 0.5
     return float(size[left].max()) <= float(size[~left].max())
@@ -159,4 +163,4 @@ def describe_murphy_differences(differences: Sequence[MurphyDifference]) -> str:
     )
     alone = [f"Each band holds for its pair alone, not for all {len(differences)} pairs at once."]
     several = alone if len(differences) > 1 else []
-    return sentences([opening, *several, *(difference.sentence for difference in shown)])
+    return join_sentences([opening, *several, *(difference.sentence for difference in shown)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scorereport.plots.canvas import POINTS, WIDTH, Canvas
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas
 from scorereport.plots.style import HEADING, HEAVY
 from scorereport.plots.text import wrap
 
@@ -74,7 +74,7 @@ class PanelGrid:
         return _LINE_OF_HEADING * max(len(self._lines(name)) for name in of_row)
 
     def _lines(self, name: str) -> list[str]:
-        return wrap(name, self.width * POINTS, lines=4, size=HEADING, weight=HEAVY)
+        return wrap(name, self.width * POINTS_PER_MM, lines=4, size=HEADING, weight=HEAVY)
 
 
 def square_panels(names: Sequence[str]) -> PanelGrid:

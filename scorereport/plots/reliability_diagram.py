@@ -14,11 +14,11 @@ from scorereport._utils.formatting import (
     format_percent,
     join_words,
 )
-from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis
-from scorereport.plots.describing import sentences, two
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
+from scorereport.plots.describing import format_probability, join_sentences
 from scorereport.plots.reliability_guide import write_guide
-from scorereport.plots.reliability_panel import Common, ReliabilityPanel, bands_of, components_of
-from scorereport.plots.style import HEADING, HEAVY, look_of, styled
+from scorereport.plots.reliability_panel import PanelSettings, ReliabilityPanel, bands_of, components_of
+from scorereport.plots.style import HEADING, HEAVY, model_style, report_style
 from scorereport.plots.text import wrap
 from scorereport.plots.zoom import UNIT, choose_window, window_ticks
 
@@ -65,9 +65,9 @@ class _Grid:
 
 def plot_reliability(models: Sequence[ModelResult], *, prevalence: float) -> Figure:
     """Draw the reliability diagram of each model in a panel of its own, all on the same axes."""
-    with styled():
+    with report_style():
         decimals = common_decimals(value for model in models for value in components_of(model))
-        common, grid = Common(choose_window(models), prevalence, decimals), _choose_grid(models)
+        common, grid = PanelSettings(choose_window(models), prevalence, decimals), _choose_grid(models)
         canvas = Canvas.of(grid.width, grid.height)
         for place in range(len(models)):
             _draw_panel(canvas, grid, place, models, common)
@@ -94,11 +94,11 @@ def _with_headings(models: Sequence[ModelResult], columns: int, side: float) -> 
 
 
 def _heading(model: ModelResult, side: float) -> list[str]:
-    return wrap(model.model, side * POINTS, lines=4, size=HEADING, weight=HEAVY)
+    return wrap(model.model, side * POINTS_PER_MM, lines=4, size=HEADING, weight=HEAVY)
 
 
 def _draw_panel(
-    canvas: Canvas, grid: _Grid, place: int, models: Sequence[ModelResult], common: Common
+    canvas: Canvas, grid: _Grid, place: int, models: Sequence[ModelResult], common: PanelSettings
 ) -> None:
     left, top = grid.corner(place)
     axes = canvas.panel(left, top, grid.side, grid.side)
@@ -110,30 +110,34 @@ def _draw_panel(
     set_axis(axes, "y", common.window, ticks, "Observed frequency" if is_leftmost else "")
     if not is_leftmost:
         axes.set_yticklabels([])
-    ReliabilityPanel(axes, grid.side * POINTS, models[place], look_of(place), common).draw()
+    ReliabilityPanel(axes, grid.side * POINTS_PER_MM, models[place], model_style(place), common).draw()
 
 
 def describe_reliability(models: Sequence[ModelResult], *, prevalence: float) -> str:
     """The diagrams in words: where the curves run, where they leave their bands, and the components."""
     window = choose_window(models)
-    shown = "" if window == UNIT else f" The axes show {two(window[0])} to {two(window[1])}."
+    shown = (
+        ""
+        if window == UNIT
+        else f" The axes show {format_probability(window[0])} to {format_probability(window[1])}."
+    )
     opening = (
         f"Reliability diagram of {join_words([model.model for model in models])}: observed frequency against "
         f"forecast probability, where the diagonal is perfect calibration; {format_percent(prevalence)} "
         f"of cases are events.{shown}"
     )
-    return sentences([opening, "; ".join(_describe(model) for model in models) + "."])
+    return join_sentences([opening, "; ".join(_describe(model) for model in models) + "."])
 
 
 def _describe(model: ModelResult) -> str:
     curve, numbers = model.curves.reliability, components_of(model)
     mcb, dsc, unc = (format_number(value, common_decimals(numbers)) for value in numbers)
     if curve.forecast[0] == curve.forecast[-1]:
-        run = f"one forecast, {two(curve.forecast[0])}, observed {two(curve.cep[0])}"
+        run = f"one forecast, {format_probability(curve.forecast[0])}, observed {format_probability(curve.cep[0])}"
     else:
         run = (
-            f"the curve runs from {two(curve.cep[0])} at forecast {two(curve.forecast[0])} "
-            f"to {two(curve.cep[-1])} at {two(curve.forecast[-1])}"
+            f"the curve runs from {format_probability(curve.cep[0])} at forecast {format_probability(curve.forecast[0])} "
+            f"to {format_probability(curve.cep[-1])} at {format_probability(curve.forecast[-1])}"
         )
     return f"{model.model}: {run}{_outside(model)}, MCB {mcb}, DSC {dsc}, UNC {unc}"
 
@@ -151,7 +155,7 @@ def _outside(model: ModelResult) -> str:
     for outside, where in ((cep > upper, "above"), (cep < lower, "below")):
         if outside.any():
             share = format_percent(histogram.n[outside].sum() / histogram.n.sum())
-            ends = f"between {two(middle[outside][0])} and {two(middle[outside][-1])}"
+            ends = f"between {format_probability(middle[outside][0])} and {format_probability(middle[outside][-1])}"
             parts.append(f"{where} it for {share} of cases with forecasts {ends}")
     what = join_words(parts) if parts else "inside it for all cases"
     return f", against the {format_level(band.level)} band it lies {what}"

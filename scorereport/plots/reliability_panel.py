@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from scorereport._utils.formatting import format_number, format_percent
-from scorereport.plots.describing import decomposition_of
+from scorereport.plots.describing import find_decomposition
 from scorereport.plots.geometry import band_lines, cut_line, flat_runs, simplify, step_outline
-from scorereport.plots.style import MUTED, ON_PAPER, QUIET, SMALL, Look, mix
+from scorereport.plots.style import MUTED, ON_PAPER, QUIET, SMALL, ModelStyle, lighten
 from scorereport.plots.text import drop_zero, format_short
 from scorereport.plots.zoom import UNIT
 
@@ -67,7 +67,7 @@ class HasDiagram(Protocol):
         """The bands."""
 
 
-class Common(NamedTuple):
+class PanelSettings(NamedTuple):
     """What all panels of a figure share."""
 
     window: Window
@@ -75,9 +75,9 @@ class Common(NamedTuple):
     decimals: int
 
 
-def outline_style(look: Look) -> dict[str, Any]:
+def outline_style(look: ModelStyle) -> dict[str, Any]:
     """The quiet line of a simultaneous band."""
-    return {"color": mix(look.colour, 0.55), "linewidth": 0.6, "linestyle": (0, (3.5, 2.5))}
+    return {"color": lighten(look.colour, 0.55), "linewidth": 0.6, "linestyle": (0, (3.5, 2.5))}
 
 
 class ReliabilityPanel(NamedTuple):
@@ -86,8 +86,8 @@ class ReliabilityPanel(NamedTuple):
     axes: Axes
     side: float
     model: HasDiagram
-    look: Look
-    common: Common
+    look: ModelStyle
+    common: PanelSettings
 
     @property
     def window(self) -> Window:
@@ -240,7 +240,7 @@ class ReliabilityPanel(NamedTuple):
 
 def components_of(model: HasDiagram) -> tuple[float, float, float]:
     """MCB, DSC and UNC of the Brier score."""
-    part = decomposition_of(model.scores)
+    part = find_decomposition(model.scores)
     return part.miscalibration, part.discrimination, part.uncertainty
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.formatting import format_level, format_number, join_words
-from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis, write_instead
-from scorereport.plots.describing import sentences
-from scorereport.plots.style import HEAVY, MUTED, SIZE, SMALL, look_of, styled
-from scorereport.plots.text import clean, shorten, text_width, wrap
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis, write_placeholder
+from scorereport.plots.describing import join_sentences
+from scorereport.plots.style import HEAVY, MUTED, SIZE, SMALL, model_style, report_style
+from scorereport.plots.text import clean_text, shorten_text, text_width, wrap
 from scorereport.plots.zoom import even_ticks
 from scorereport.scores.registry import REGISTRY
 
@@ -61,7 +61,7 @@ class _Grid:
 def plot_retention(models: Sequence[ClassModelResult]) -> Figure:
     """Draw each metric of what is left against the share of cases set aside, by every score."""
     metrics = _metrics(models)
-    with styled():
+    with report_style():
         grid = _choose_grid(models, metrics)
         canvas = Canvas.of(WIDTH, grid.bottom)
         _draw_key(canvas, _scores(models))
@@ -75,7 +75,7 @@ def plot_retention(models: Sequence[ClassModelResult]) -> Figure:
             if len(models) == 1 or place < len(metrics):
                 _write_heading(canvas, (left, top - _above(models)), metric, grid.width)
             if len(models) > 1 and metric == metrics[0]:
-                name = shorten(model.model, (WIDTH - _RIGHT) * POINTS, size=SIZE, weight=HEAVY)
+                name = shorten_text(model.model, (WIDTH - _RIGHT) * POINTS_PER_MM, size=SIZE, weight=HEAVY)
                 canvas.write(0.0, top - _UNDER_HEADING, name, va="bottom", size=SIZE, weight=HEAVY)
         return canvas.figure
 
@@ -113,7 +113,7 @@ def _above(models: Sequence[ClassModelResult]) -> float:
 
 
 def _heading(metric: str, width: float) -> list[str]:
-    return wrap(_label(metric), width * POINTS, lines=2, size=SIZE, weight=HEAVY)
+    return wrap(_label(metric), width * POINTS_PER_MM, lines=2, size=SIZE, weight=HEAVY)
 
 
 def _write_heading(canvas: Canvas, place: tuple[float, float], metric: str, width: float) -> None:
@@ -126,7 +126,7 @@ def _write_heading(canvas: Canvas, place: tuple[float, float], metric: str, widt
 
 
 def _label(name: str) -> str:
-    return REGISTRY[name].short if name in REGISTRY else clean(name)
+    return REGISTRY[name].short if name in REGISTRY else clean_text(name)
 
 
 def _direction(metric: str) -> str:
@@ -138,8 +138,8 @@ def _key_rows(scores: Sequence[str]) -> list[list[tuple[float, float, str]]]:
     rows: list[list[tuple[float, float, str]]] = [[]]
     left = 0.0
     for score in scores:
-        text = shorten(_label(score), WIDTH * POINTS / 2)
-        needed = _SAMPLE + _AFTER_SAMPLE + text_width(text) / POINTS
+        text = shorten_text(_label(score), WIDTH * POINTS_PER_MM / 2)
+        needed = _SAMPLE + _AFTER_SAMPLE + text_width(text) / POINTS_PER_MM
         if rows[-1] and left + needed > WIDTH:
             rows.append([])
             left = 0.0
@@ -153,7 +153,7 @@ def _draw_key(canvas: Canvas, scores: Sequence[str]) -> None:
     places = [place for row in _key_rows(scores) for place in row]
     for number, (left, top, text) in enumerate(places):
         middle = top + _KEY_ROW / 2
-        canvas.line((left, middle + 0.2), (left + _SAMPLE, middle + 0.2), **look_of(number).line())
+        canvas.line((left, middle + 0.2), (left + _SAMPLE, middle + 0.2), **model_style(number).line())
         canvas.write(left + _SAMPLE + _AFTER_SAMPLE, middle, text, va="center_baseline", size=SMALL)
 
 
@@ -177,10 +177,10 @@ def _limits(bands: Sequence[RetentionBand]) -> tuple[float, float]:
 
 def _draw_bands(axes: Axes, bands: Sequence[RetentionBand], scores: Sequence[str]) -> None:
     if not any(np.isfinite(band.value).any() for band in bands):
-        write_instead(axes, "not defined")
+        write_placeholder(axes, "not defined")
     veil = 1 - (1 - _VEIL) ** (1 / len(bands))
     for band in bands:
-        look, x = look_of(scores.index(band.score)), 100 * band.fraction
+        look, x = model_style(scores.index(band.score)), 100 * band.fraction
         axes.fill_between(x, band.lower, band.upper, color=look.colour, alpha=veil, linewidth=0, zorder=1.5)
         axes.plot(x, band.value, marker="o" if len(x) == 1 else None, markersize=3, **look.line(1.2))
 
@@ -190,7 +190,7 @@ def describe_retention(models: Sequence[ClassModelResult]) -> str:
     bands = models[0].retention
     names = join_words([model.model for model in models])
     shaded = f" Shaded: pointwise {format_level(bands[0].level)} bands." if bands[0].resamples else ""
-    return sentences(
+    return join_sentences(
         [
             f"Retention curves of {names}: a metric of the cases that are left against the share of cases "
             f"set aside, those with the worst score first.{shaded}",

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.formatting import format_number, join_words
-from scorereport.plots.canvas import POINTS, Canvas, set_axis, write_instead
-from scorereport.plots.describing import interval_text, score_of, sentences
+from scorereport.plots.canvas import POINTS_PER_MM, Canvas, set_axis, write_placeholder
+from scorereport.plots.describing import find_score, join_sentences, score_interval_text
 from scorereport.plots.geometry import simplify
-from scorereport.plots.label_placement import Label, Panel, label_curves
-from scorereport.plots.style import MUTED, look_of, mix, styled
+from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
+from scorereport.plots.style import MUTED, lighten, model_style, report_style
 from scorereport.plots.text import drop_zero
 from scorereport.plots.zoom import UNIT, window_ticks
 
@@ -29,29 +29,29 @@ _ONE_CLASS = "A curve needs events and non-events; here is one class only."
 
 def plot_roc(models: Sequence[ModelResult]) -> Figure:
     """Draw the ROC curves of all models and, thin, their concave hulls."""
-    with styled():
+    with report_style():
         canvas = Canvas.of(_LEFT + _SIDE + _RIGHT, _TOP + _SIDE + 12.5)
         axes = canvas.panel(_LEFT, _TOP, _SIDE, _SIDE)
         set_axis(axes, "x", UNIT, list(window_ticks(UNIT)), "False positive rate")
         set_axis(axes, "y", UNIT, list(window_ticks(UNIT)), "True positive rate")
         if not _has_both_classes(models):
-            write_instead(axes, _ONE_CLASS)
+            write_placeholder(axes, _ONE_CLASS)
             return canvas.figure
         axes.plot(*_DIAGONAL, color=MUTED, linewidth=0.6)
-        panel = Panel(axes, _SIDE * POINTS, _SIDE * POINTS)
+        panel = SizedAxes(axes, _SIDE * POINTS_PER_MM, _SIDE * POINTS_PER_MM)
         for place, model in reversed(list(enumerate(models))):
-            look, curves = look_of(place), model.curves
+            look, curves = model_style(place), model.curves
             hull = simplify(curves.roc_hull.fpr, curves.roc_hull.tpr, panel.scale)
-            axes.plot(*hull, color=mix(look.colour, 0.5), linewidth=0.5, zorder=3)
+            axes.plot(*hull, color=lighten(look.colour, 0.5), linewidth=0.5, zorder=3)
             axes.plot(*simplify(curves.roc.fpr, curves.roc.tpr, panel.scale), zorder=4, **look.line())
         lines = [(model.curves.roc.fpr, model.curves.roc.tpr) for model in models]
         label_curves(panel, lines, _labels(models), [_DIAGONAL])
         return canvas.figure
 
 
-def _labels(models: Sequence[ModelResult]) -> list[Label]:
+def _labels(models: Sequence[ModelResult]) -> list[CurveLabel]:
     return [
-        Label(name=model.model, look=look_of(place), remark=f"AUC {drop_zero(_area(model))}")
+        CurveLabel(name=model.model, look=model_style(place), remark=f"AUC {drop_zero(_area(model))}")
         for place, model in enumerate(models)
     ]
 
@@ -69,9 +69,11 @@ def describe_roc(models: Sequence[ModelResult]) -> str:
     names = join_words([model.model for model in models])
     opening = f"ROC curves of {names}: true positive rate against false positive rate, with hulls."
     if not _has_both_classes(models):
-        return sentences([opening, _ONE_CLASS])
+        return join_sentences([opening, _ONE_CLASS])
     areas = [
-        f"{model.model} {_area(model)}{interval_text(score_of(model.scores, 'roc_auc'), 3)}"
+        f"{model.model} {_area(model)}{score_interval_text(find_score(model.scores, 'roc_auc'), 3)}"
         for model in sorted(models, key=lambda model: -model.curves.roc.auc)
     ]
-    return sentences([opening, f"Area under the curve, 0.5 for guessing and 1 at best: {join_words(areas)}."])
+    return join_sentences(
+        [opening, f"Area under the curve, 0.5 for guessing and 1 at best: {join_words(areas)}."]
+    )

@@ -9,8 +9,8 @@ import numpy as np
 from scorereport._utils.formatting import format_number
 from scorereport.inference.scale_results import OVER, UNDER
 from scorereport.plots.canvas import set_axis
-from scorereport.plots.label_placement import Label, Panel, label_curves
-from scorereport.plots.style import INK, MUTED, ON_PAPER, PAPER, SMALL, mix
+from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
+from scorereport.plots.style import INK, MUTED, ON_PAPER, PAPER, SMALL, lighten
 from scorereport.plots.text import drop_zero, text_width
 from scorereport.plots.zoom import UNIT, window_ticks
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
     from scorereport.inference.scale_results import ScaleResult
     from scorereport.plots.label_placement import Line
-    from scorereport.plots.style import Look
+    from scorereport.plots.style import ModelStyle
     from scorereport.plots.zoom import Window
 
 #: The marks from left to right, with their markers and sizes; accuracy is the mean itself.
-SHAPES = {"robustness": ("v", 5.0), "accuracy": ("o", 6.5), "decisiveness": ("^", 5.0)}
+MEAN_MARKERS = {"robustness": ("v", 5.0), "accuracy": ("o", 6.5), "decisiveness": ("^", 5.0)}
 #: Diameter of the largest bubble against the side of a panel, and room for half of it around the window.
 _LARGEST, _AROUND = 0.11, 0.06
 #: Panels at least this wide, in points, have the numbers of the marks beside their names.
@@ -52,7 +52,7 @@ class ScalePanel(NamedTuple):
     axes: Axes
     side: float
     results: tuple[ScaleResult, ScaleResult]
-    look: Look
+    look: ModelStyle
     window: Window
     largest: float
 
@@ -61,14 +61,14 @@ class ScalePanel(NamedTuple):
         axes = self.axes
         axes.plot(self.window, self.window, color=MUTED, linewidth=0.6, zorder=1)
         cut, fitted = (self._bubbles(result) for result in self.results)
-        filled: dict[str, Any] = {"color": mix(self.look.colour, 0.35), "linewidths": 0, "zorder": 2}
+        filled: dict[str, Any] = {"color": lighten(self.look.colour, 0.35), "linewidths": 0, "zorder": 2}
         outlined: dict[str, Any] = {"edgecolors": self.look.colour, "facecolors": "none", "linewidths": 0.7}
         axes.scatter(cut.source, cut.model, s=cut.diameter**2, clip_on=False, **filled)
         axes.scatter(fitted.source, fitted.model, s=fitted.diameter**2, clip_on=False, zorder=3, **outlined)
         places = self._marks()
         x, y = places.T
         axes.plot(x, y, color=INK, linewidth=1.1, zorder=4)
-        for (marker, size), place in zip(SHAPES.values(), places, strict=True):
+        for (marker, size), place in zip(MEAN_MARKERS.values(), places, strict=True):
             style: dict[str, Any] = {"marker": marker, "markersize": size, "color": INK, "clip_on": False}
             axes.plot(*place, mec=PAPER, mew=0.6, zorder=5, **style)
         self._write([*_circles(cut, self._unit), *_circles(fitted, self._unit)], places)
@@ -84,12 +84,12 @@ class ScalePanel(NamedTuple):
         return self.axes.get_xlim()[0]
 
     def _bubbles(self, result: ScaleResult) -> Bubbles:
-        seen = is_shown(result, self.window)
+        seen = lies_in_window(result, self.window)
         share = result.contribution[seen] / self.largest
         return Bubbles(result.source[seen], result.model[seen], np.sqrt(share) * _LARGEST * self.side)
 
     def _marks(self) -> FloatArray:
-        found = [getattr(self.results[0], name) for name in SHAPES]
+        found = [getattr(self.results[0], name) for name in MEAN_MARKERS]
         return np.array([(mark.source.value, mark.model.value) for mark in found])
 
     def _write(self, circles: list[Line], places: FloatArray) -> None:
@@ -97,15 +97,15 @@ class ScalePanel(NamedTuple):
         obstacles = [*circles, line, diagonal]
         obstacles.append(self._write_angles(obstacles))
         points = [(np.array([x]), np.array([y])) for x, y in places]
-        label_curves(Panel(self.axes, self.side, self.side), points, self._labels(), obstacles)
+        label_curves(SizedAxes(self.axes, self.side, self.side), points, self._labels(), obstacles)
 
-    def _labels(self) -> list[Label]:
-        marks = {name: getattr(self.results[0], name) for name in SHAPES}
+    def _labels(self) -> list[CurveLabel]:
+        marks = {name: getattr(self.results[0], name) for name in MEAN_MARKERS}
         return [
-            Label(
+            CurveLabel(
                 name=name,
                 look=self.look,
-                remark=f"model {_two(mark.model.value)}, source {_two(mark.source.value)}"
+                remark=f"model {_format_probability(mark.model.value)}, source {_format_probability(mark.source.value)}"
                 if self.side >= _WIDE
                 else "",
                 has_line=False,
@@ -115,7 +115,7 @@ class ScalePanel(NamedTuple):
 
     def _write_angles(self, obstacles: Sequence[Line]) -> Line:
         """Write the angles where nothing else is, if such a place is at hand; return the box they fill."""
-        lines = _say_angles(*self.results)
+        lines = _describe_angles(*self.results)
         size = max(map(text_width, lines)) + _MARGIN, 2 * _LINE_HEIGHT + _MARGIN
         left, bottom = self._find_corner(size, obstacles)
         for number, text in enumerate(lines):
@@ -153,19 +153,19 @@ def choose_scale_window(results: Sequence[ScaleResult]) -> Window:
     highest = float(np.nanmax(marks, initial=0.0))
     for width in _WIDTHS:
         window = (0.0, width)
-        if highest <= width and all(share_shown(result, window) >= _SHARE for result in results):
+        if highest <= width and all(share_in_window(result, window) >= _SHARE for result in results):
             return window
     return UNIT
 
 
-def is_shown(result: ScaleResult, window: Window) -> NDArray[np.bool_]:
+def lies_in_window(result: ScaleResult, window: Window) -> NDArray[np.bool_]:
     """Which bins are drawn: those that something came true in, unless they lie outside the window."""
     return (result.events > 0) & (result.source <= window[1]) & (np.nan_to_num(result.model) <= window[1])
 
 
-def share_shown(result: ScaleResult, window: Window) -> float:
+def share_in_window(result: ScaleResult, window: Window) -> float:
     """The share of what came whose bins are drawn."""
-    return float(result.contribution[is_shown(result, window)].sum())
+    return float(result.contribution[lies_in_window(result, window)].sum())
 
 
 def set_scale_axes(axes: Axes, window: Window, *, x_label: str, y_label: str) -> None:
@@ -193,7 +193,7 @@ def _dense(ends: FloatArray) -> Line:
     return x, y
 
 
-def _say_angles(cut: ScaleResult, fitted: ScaleResult) -> list[str]:
+def _describe_angles(cut: ScaleResult, fitted: ScaleResult) -> list[str]:
     """The angle in equal-count bins with its verdict, and that in CORP blocks, whose verdict may differ."""
     first = f" {cut.verdict}" if cut.verdict in {OVER, UNDER} else ""
     differs = fitted.verdict != cut.verdict and {cut.verdict, fitted.verdict} & {OVER, UNDER}
@@ -205,5 +205,5 @@ def _angle(result: ScaleResult) -> str:
     return "no angle" if np.isnan(result.angle) else f"{format_number(result.angle, 0)}°"
 
 
-def _two(value: float) -> str:
+def _format_probability(value: float) -> str:
     return drop_zero(format_number(value, 2 if value >= 0.1 else 3)) if value else "0"

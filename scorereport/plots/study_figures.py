@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from scorereport._utils.formatting import counted, join_words
-from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis
-from scorereport.plots.describing import sentences
+from scorereport._utils.formatting import format_counted, join_words
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
+from scorereport.plots.describing import join_sentences
 from scorereport.plots.geometry import simplify
-from scorereport.plots.label_placement import Panel
-from scorereport.plots.style import HEAVY, INK, MUTED, PAPER, SIZE, SMALL, look_of, mix, styled
-from scorereport.plots.text import clean, format_short, shorten, text_width
+from scorereport.plots.label_placement import SizedAxes
+from scorereport.plots.style import HEAVY, INK, MUTED, PAPER, SIZE, SMALL, lighten, model_style, report_style
+from scorereport.plots.text import clean_text, format_short, shorten_text, text_width
 from scorereport.plots.zoom import UNIT, even_ticks, window_ticks
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class _Entry(NamedTuple):
     @property
     def width(self) -> float:
         """Millimetres of sample and label."""
-        return self.sample + _AFTER_SAMPLE + text_width(self.label) / POINTS
+        return self.sample + _AFTER_SAMPLE + text_width(self.label) / POINTS_PER_MM
 
 
 def plot_study_figure(figure: StudyFigure) -> Figure:
@@ -67,19 +67,19 @@ def plot_study_figure(figure: StudyFigure) -> Figure:
     columns = _count_columns(len(figure.panels))
     side = min((WIDTH - columns * (_LEFT + _RIGHT)) / columns, _WIDEST)
     width = columns * (_LEFT + side + _RIGHT)
-    with styled():
+    with report_style():
         shapes = _choose_shapes(figure.panels)
         key = _key_rows(_key_entries(figure.panels, shapes, width - _LEFT), width - _LEFT)
-        head, top = _head_height(figure.panels), _KEY_ROW * len(key) + _BELOW_KEY
+        head, top = _heading_height(figure.panels), _KEY_ROW * len(key) + _BELOW_KEY
         step = head + side + _BELOW
         canvas = Canvas.of(width, top + step * -(-len(figure.panels) // columns))
         _draw_key(canvas, key)
-        for place, panel in enumerate(_say_once(figure.panels, columns)):
+        for place, panel in enumerate(_drop_repeated_labels(figure.panels, columns)):
             row, column = divmod(place, columns)
             left, upper = column * (_LEFT + side + _RIGHT) + _LEFT, top + row * step + head
-            _write_head(canvas, panel, (left, upper - head), side)
+            _write_heading(canvas, panel, (left, upper - head), side)
             axes = canvas.panel(left, upper, side, side)
-            _draw_panel(Panel(axes, side * POINTS, side * POINTS), panel, shapes)
+            _draw_panel(SizedAxes(axes, side * POINTS_PER_MM, side * POINTS_PER_MM), panel, shapes)
         return canvas.figure
 
 
@@ -87,7 +87,7 @@ def _count_columns(panels: int) -> int:
     return 2 if panels == 4 else min(panels, 3)
 
 
-def _say_once(panels: Sequence[StudyPanel], columns: int) -> Iterator[StudyPanel]:
+def _drop_repeated_labels(panels: Sequence[StudyPanel], columns: int) -> Iterator[StudyPanel]:
     """Panels without labels of axes that the panel on the left, or the one below, has as well."""
     for place, panel in enumerate(panels):
         beside = panels[place - 1] if place % columns else None
@@ -99,29 +99,29 @@ def _say_once(panels: Sequence[StudyPanel], columns: int) -> Iterator[StudyPanel
         )
 
 
-def _head_height(panels: Sequence[StudyPanel]) -> float:
+def _heading_height(panels: Sequence[StudyPanel]) -> float:
     has_title, has_note = (any(getattr(panel, part) for panel in panels) for part in ("title", "note"))
     return _ABOVE + _TITLE * has_title + _NOTE * has_note
 
 
-def _write_head(canvas: Canvas, panel: StudyPanel, place: tuple[float, float], side: float) -> None:
+def _write_heading(canvas: Canvas, panel: StudyPanel, place: tuple[float, float], side: float) -> None:
     """The title and, below it, the note; neither is wider than its panel and the margin beside it."""
     left, top = place
-    room = (side + _RIGHT) * POINTS
+    room = (side + _RIGHT) * POINTS_PER_MM
     if panel.title:
-        title = shorten(panel.title, room, size=SIZE, weight=HEAVY)
+        title = shorten_text(panel.title, room, size=SIZE, weight=HEAVY)
         canvas.write(left, top, title, size=SIZE, weight=HEAVY)
     if panel.note:
-        canvas.write(left, top + _TITLE, shorten(panel.note, room), size=SMALL, color=MUTED)
+        canvas.write(left, top + _TITLE, shorten_text(panel.note, room), size=SMALL, color=MUTED)
 
 
-def _draw_panel(panel: Panel, content: StudyPanel, shapes: dict[str, str]) -> None:
+def _draw_panel(panel: SizedAxes, content: StudyPanel, shapes: dict[str, str]) -> None:
     for which, limits, label in (
         ("x", content.x_limits, content.x_label),
         ("y", content.y_limits, content.y_label),
     ):
         ticks = window_ticks(UNIT) if tuple(limits) == UNIT else even_ticks(*limits)
-        set_axis(panel.axes, which, limits, list(ticks), clean(label))
+        set_axis(panel.axes, which, limits, list(ticks), clean_text(label))
     largest = max((max(series.size) for series in content.series if series.size), default=1.0)
     for order, (series, style) in enumerate(_styles(content, shapes)):
         if series.kind == "bubbles":
@@ -133,12 +133,12 @@ def _draw_panel(panel: Panel, content: StudyPanel, shapes: dict[str, str]) -> No
             panel.axes.plot(x, y, zorder=3 + order / 100 + (not is_line), clip_on=is_line, **style)
 
 
-def _draw_bubbles(panel: Panel, series: StudySeries, largest: float, style: dict[str, Any]) -> None:
+def _draw_bubbles(panel: SizedAxes, series: StudySeries, largest: float, style: dict[str, Any]) -> None:
     """Circles whose areas are in proportion to their sizes; no circle hides the edge of another."""
     from matplotlib.patches import PathPatch
 
     sizes = np.asarray(series.size or np.ones(len(series.x)))
-    radius = _BUBBLE / 2 * panel.width / (_BUBBLE_PANEL * POINTS) * np.sqrt(sizes / largest)
+    radius = _BUBBLE / 2 * panel.width / (_BUBBLE_PANEL * POINTS_PER_MM) * np.sqrt(sizes / largest)
     path = _circles(np.column_stack([series.x, series.y]), radius[:, None] / panel.scale)
     for order, look in ((2, {"fc": style["mfc"], "ec": "none"}), (2.5, {"fc": "none", "ec": style["color"]})):
         panel.axes.add_patch(PathPatch(path, linewidth=0.6, zorder=order, clip_on=False, **look))
@@ -172,11 +172,11 @@ def _choose_shapes(panels: Sequence[StudyPanel]) -> dict[str, str]:
 def _styles(panel: StudyPanel, shapes: dict[str, str]) -> Iterator[tuple[StudySeries, dict[str, Any]]]:
     """Each series with its look; that of a line depends on what else there is of its colour."""
     for series in panel.series:
-        colour = INK if series.colour is None else look_of(series.colour).colour
+        colour = INK if series.colour is None else model_style(series.colour).colour
         if series.kind == "bubbles":
-            yield series, _BUBBLES | {"color": colour, "mfc": mix(colour, 0.25)}
+            yield series, _BUBBLES | {"color": colour, "mfc": lighten(colour, 0.25)}
         elif series.kind == "marks":
-            shape = shapes[series.label] if series.colour is None else look_of(series.colour).marker
+            shape = shapes[series.label] if series.colour is None else model_style(series.colour).marker
             size = 6.0 if series.colour is None else 5.0
             yield series, _MARKS | {"color": colour, "marker": shape, "markersize": size}
         else:
@@ -191,17 +191,17 @@ def _line_style(series: StudySeries, panel: StudyPanel, colour: str) -> dict[str
     style: dict[str, Any] = {"color": colour, "linewidth": _THIN, "solid_joinstyle": "round"}
     if place:
         return style | {"linestyle": (0, _DASHES[(place - 1) % len(_DASHES)])}
-    return style | {"color": mix(colour, 0.4), "linewidth": _BROAD} if len(alike) > 1 else style
+    return style | {"color": lighten(colour, 0.4), "linewidth": _BROAD} if len(alike) > 1 else style
 
 
 def _key_entries(panels: Sequence[StudyPanel], shapes: dict[str, str], width: float) -> list[_Entry]:
     """Each label once, in the order in which it first comes, short enough for a row."""
-    room = (width - _SAMPLE - _AFTER_SAMPLE) * POINTS
+    room = (width - _SAMPLE - _AFTER_SAMPLE) * POINTS_PER_MM
     entries: dict[str, _Entry] = {}
     for panel in panels:
         for series, style in _styles(panel, shapes):
             if series.label:
-                entries.setdefault(series.label, _Entry(shorten(series.label, room), series.kind, style))
+                entries.setdefault(series.label, _Entry(shorten_text(series.label, room), series.kind, style))
     return list(entries.values())
 
 
@@ -236,7 +236,7 @@ def _draw_key(canvas: Canvas, rows: Iterable[list[tuple[float, _Entry]]]) -> Non
 
 def describe_study_figure(figure: StudyFigure) -> str:
     """What each panel shows, in words and numbers."""
-    return sentences([f"{figure.title}.", *(_describe_panel(panel) for panel in figure.panels)])
+    return join_sentences([f"{figure.title}.", *(_describe_panel(panel) for panel in figure.panels)])
 
 
 def _describe_panel(panel: StudyPanel) -> str:
@@ -255,7 +255,11 @@ def _describe_series(series: StudySeries) -> str:
         highest = int(np.argmax(series.y))
         return f"{series.label} from {points[0]} to {points[-1]}, highest at {points[highest]}"
     ranges = (f"{_short(min(values))} to {_short(max(values))}" for values in (series.x, series.y))
-    what = f"{series.label}, {counted(len(points), 'bubble')}" if series.kind == "bubbles" else series.label
+    what = (
+        f"{series.label}, {format_counted(len(points), 'bubble')}"
+        if series.kind == "bubbles"
+        else series.label
+    )
     return f"{what}, over {' and '.join(ranges)}"
 
 

@@ -1,4 +1,4 @@
-"""How all figures look: type, ink, colours of the models, and the settings of the drawing library."""
+"""The style of all plots: fonts, inks, the colours of the models, and the settings of Matplotlib."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LOCK = RLock()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class ModelStyle:
     """How one model looks wherever it is drawn."""
 
     colour: str
@@ -52,28 +52,28 @@ class Look:
         return {"color": self.colour, "linewidth": width, "linestyle": (0, self.dashes or None)}
 
 
-MUTED_LOOK = Look(colour=MUTED, tint=QUIET, dashes=(1.2, 1.6), marker="o")
+MUTED_STYLE = ModelStyle(colour=MUTED, tint=QUIET, dashes=(1.2, 1.6), marker="o")
 
 
-def look_of(place: int) -> Look:
+def model_style(place: int) -> ModelStyle:
     """The look of the model at a place in the list; line styles shift when colours come again."""
     turn, colour = divmod(place, len(_COLOURS))
-    return Look(
+    return ModelStyle(
         colour=_COLOURS[colour],
-        tint=mix(_COLOURS[colour], 0.2),
+        tint=lighten(_COLOURS[colour], 0.2),
         dashes=_DASHES[(colour + turn) % len(_DASHES)],
         marker=_MARKERS[(colour + turn) % len(_MARKERS)],
     )
 
 
-def mix(colour: str, share: float) -> str:
+def lighten(colour: str, share: float) -> str:
     """A colour thinned with white: a tint that needs no transparency."""
     parts = [int(colour[place : place + 2], 16) for place in (1, 3, 5)]
     return "#" + "".join(f"{round(255 - share * (255 - part)):02x}" for part in parts)
 
 
 @contextmanager
-def styled() -> Iterator[None]:
+def report_style() -> Iterator[None]:
     """Draw in the style of the report; settings are as before afterwards."""
     import matplotlib as mpl
 

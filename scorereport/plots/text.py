@@ -13,7 +13,7 @@ ELLIPSIS = "…"
 _UNSEEN = {ord("\u00ad"): None, ord("\u200b"): None}
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """A text from data on one line, with a visible stand-in for what no font can show."""
     return replace_missing(" ".join(text.translate(_UNSEEN).split()))
 
@@ -49,7 +49,7 @@ def text_width(text: str, size: float = SMALL, weight: int = 400) -> float:
 
 def wrap(text: str, width: float, *, lines: int = 3, size: float = SMALL, weight: int = 400) -> list[str]:
     """Break a name into lines of a width in points; what does not fit is left out in its middle."""
-    name = clean(text)
+    name = clean_text(text)
     broken = _break(name, width, size, weight)
     if len(broken) <= lines:
         return broken
@@ -61,7 +61,7 @@ def wrap(text: str, width: float, *, lines: int = 3, size: float = SMALL, weight
     return _break(_without_middle(name, fewest), width, size, weight)[:lines]
 
 
-def shorten(text: str, width: float, *, size: float = SMALL, weight: int = 400) -> str:
+def shorten_text(text: str, width: float, *, size: float = SMALL, weight: int = 400) -> str:
     """A name on one line, its middle left out if it is wider than `width` points."""
     return wrap(text, width, lines=1, size=size, weight=weight)[0]
 

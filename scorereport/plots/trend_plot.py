@@ -11,18 +11,29 @@ from scipy.optimize import isotonic_regression
 from scorereport._utils.arrays import FloatArray
 from scorereport._utils.formatting import (
     common_decimals,
-    counted,
+    format_counted,
     format_interval,
     format_number,
     format_percent,
 )
-from scorereport.configuration.measure_limits import MEASURES, Part
-from scorereport.plots.canvas import POINTS, WIDTH, Canvas, set_axis
+from scorereport.configuration.measure_limits import MEASURES, MeasurePart
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
 from scorereport.plots.dates import date_ticks
-from scorereport.plots.describing import sentences
-from scorereport.plots.label_placement import Panel
-from scorereport.plots.style import HEADING, HEAVY, INK, MUTED, PAPER, RULE, SMALL, Look, look_of, styled
-from scorereport.plots.text import drop_zero, format_short, shorten, text_width
+from scorereport.plots.describing import join_sentences
+from scorereport.plots.label_placement import SizedAxes
+from scorereport.plots.style import (
+    HEADING,
+    HEAVY,
+    INK,
+    MUTED,
+    PAPER,
+    RULE,
+    SMALL,
+    ModelStyle,
+    model_style,
+    report_style,
+)
+from scorereport.plots.text import drop_zero, format_short, shorten_text, text_width
 from scorereport.plots.zoom import even_ticks
 
 if TYPE_CHECKING:
@@ -52,12 +63,12 @@ _DASHED = (0, (4, 2))
 #: Values take at least this share of a panel; a limit that would press them together is not drawn.
 _LEAST_SHARE = 0.3
 #: Widths in points: of a date with room around it, and of a label.
-_WIDEST_DATE, _WIDEST_LABEL = 48.0, _LABELS * POINTS - 12
-_LOOK_OF_SAMPLE = Look(colour=INK, tint="#c4c8cd", dashes=(), marker="o")
+_WIDEST_DATE, _WIDEST_LABEL = 48.0, _LABELS * POINTS_PER_MM - 12
+_SAMPLE_STYLE = ModelStyle(colour=INK, tint="#c4c8cd", dashes=(), marker="o")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Line:
+class _LimitLine:
     """A limit: where it is, what it is called and how much, and its colours."""
 
     at: float
@@ -82,7 +93,7 @@ class _Series:
     """One number of one model over the audits; NaN where an audit has it not."""
 
     name: str
-    look: Look
+    look: ModelStyle
     value: FloatArray
     lower: FloatArray
     upper: FloatArray
@@ -91,13 +102,13 @@ class _Series:
 
 def plot_trend(trend: Trend, judgements: Sequence[Judgement]) -> Figure:
     """Draw main score, its components and the prevalence of all audits, with limits where there are any."""
-    measures = list_measures(trend)
-    with styled():
+    measures = list_trend_measures(trend)
+    with report_style():
         days = np.array([float(s.period.middle.toordinal()) for s in trend.snapshots])
         lines = {measure: _find_lines(judgements, measure) for measure in measures}
         labels = min(len(name_models(trend)), MOST_MODELS) + max(map(len, lines.values()))
         height = min(
-            max(_LOWEST, labels * _LINE / POINTS),
+            max(_LOWEST, labels * _LINE / POINTS_PER_MM),
             (_HIGHEST - _DATES) / len(measures) - _ABOVE - _BELOW,
         )
         row = _ABOVE + height + _BELOW
@@ -105,13 +116,13 @@ def plot_trend(trend: Trend, judgements: Sequence[Judgement]) -> Figure:
         for place, measure in enumerate(measures):
             axes = canvas.panel(_LEFT, place * row + _ABOVE, _PANEL, height)
             _write_heading(canvas, measure, place * row)
-            panel = Panel(axes, _PANEL * POINTS, height * POINTS)
+            panel = SizedAxes(axes, _PANEL * POINTS_PER_MM, height * POINTS_PER_MM)
             _draw_panel(panel, trend, measure, days, lines[measure])
             _set_days(axes, days, trend, has_texts=place == len(measures) - 1)
         return canvas.figure
 
 
-def list_measures(trend: Trend) -> list[str]:
+def list_trend_measures(trend: Trend) -> list[str]:
     """The measures that are shown: those of the present audit but for the AUC."""
     names = dict.fromkeys(number.measure for number in trend.snapshots[-1].numbers)
     return [name for name in names if name != "roc_auc"]
@@ -125,11 +136,11 @@ def name_models(trend: Trend) -> list[str]:
 def _write_heading(canvas: Canvas, measure: str, top: float) -> None:
     known = MEASURES[measure]
     label = known.label[0].upper() + known.label[1:]
-    is_component = known.part in (Part.MISCALIBRATION, Part.DISCRIMINATION)
+    is_component = known.part in (MeasurePart.MISCALIBRATION, MeasurePart.DISCRIMINATION)
     told = [", less overfit" if is_component else "", f"{known.direction}" if known.direction else ""]
     style: dict[str, Any] = {"size": HEADING, "weight": HEAVY}
     canvas.write(_LEFT - 1.0, top + 3.8, label, va="baseline", **style)
-    after = _LEFT - 0.4 + text_width(label, HEADING, HEAVY) / POINTS
+    after = _LEFT - 0.4 + text_width(label, HEADING, HEAVY) / POINTS_PER_MM
     canvas.write(
         after,
         top + 3.8,
@@ -140,7 +151,9 @@ def _write_heading(canvas: Canvas, measure: str, top: float) -> None:
     )
 
 
-def _draw_panel(panel: Panel, trend: Trend, measure: str, days: FloatArray, lines: Sequence[_Line]) -> None:
+def _draw_panel(
+    panel: SizedAxes, trend: Trend, measure: str, days: FloatArray, lines: Sequence[_LimitLine]
+) -> None:
     series = list(_list_series(trend, measure))
     limits = _choose_limits(series, lines, measure)
     _set_values(panel.axes, limits, measure)
@@ -148,7 +161,7 @@ def _draw_panel(panel: Panel, trend: Trend, measure: str, days: FloatArray, line
     panel.axes.axvline(days[-1], color=RULE, linewidth=3.0, zorder=0)
     in_reference = np.array([s.period.label in trend.reference for s in trend.snapshots])
     for place, one in enumerate(series):
-        _draw_series(panel.axes, days, one, in_reference, apart=_apart(place, len(series), days))
+        _draw_series(panel.axes, days, one, in_reference, apart=_offset(place, len(series), days))
     for line in lines:
         if limits[0] <= line.at <= limits[1]:
             panel.axes.axhline(line.at, color=line.colours[0], linewidth=0.9, linestyle=_DASHED, zorder=2)
@@ -167,7 +180,7 @@ def _list_series(trend: Trend, measure: str) -> Iterator[_Series]:
         )
         yield _Series(
             name=model,
-            look=look_of(place) if model else _LOOK_OF_SAMPLE,
+            look=model_style(place) if model else _SAMPLE_STYLE,
             value=np.where(np.isfinite(value), value, np.nan),
             lower=lower,
             upper=upper,
@@ -179,7 +192,7 @@ def _numbers_of(snapshot: Snapshot, measure: str) -> dict[str, Number]:
     return {number.model: number for number in snapshot.numbers if number.measure == measure}
 
 
-def _find_lines(judgements: Sequence[Judgement], measure: str) -> list[_Line]:
+def _find_lines(judgements: Sequence[Judgement], measure: str) -> list[_LimitLine]:
     """The limits on a measure of all rows, which are the same for all models."""
     judgement = next((j for j in judgements if j.measure == measure and not j.group), None)
     if judgement is None:
@@ -191,13 +204,13 @@ def _find_lines(judgements: Sequence[Judgement], measure: str) -> list[_Line]:
         (judgement.fail_lower, "limit at least", _RED),
     )
     return [
-        _Line(at=at, words=words, number=_show(at, measure), colours=colours)
+        _LimitLine(at=at, words=words, number=_format_value(at, measure), colours=colours)
         for at, words, colours in bounds
         if at is not None
     ]
 
 
-def _show(value: float, measure: str, decimals: int | None = None) -> str:
+def _format_value(value: float, measure: str, decimals: int | None = None) -> str:
     """A number of a measure; without decimals as short as it can be."""
     if MEASURES[measure].is_share:
         return format_percent(value)
@@ -207,7 +220,9 @@ def _show(value: float, measure: str, decimals: int | None = None) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _choose_limits(series: Sequence[_Series], lines: Sequence[_Line], measure: str) -> tuple[float, float]:
+def _choose_limits(
+    series: Sequence[_Series], lines: Sequence[_LimitLine], measure: str
+) -> tuple[float, float]:
     """Ends of the axis for values, intervals, and those limits that leave room for these."""
     every = np.concatenate([part for one in series for part in (one.value, one.lower, one.upper)])
     every = every[np.isfinite(every)]
@@ -240,13 +255,13 @@ def _set_days(axes: Axes, days: FloatArray, trend: Trend, *, has_texts: bool) ->
     places = [int(day) for day in days]
     texts = [snapshot.period.label for snapshot in trend.snapshots]
     first, last = _ends(days)
-    is_narrow = np.diff(days, prepend=-np.inf).min() * _PANEL * POINTS < _WIDEST_DATE * (last - first)
+    is_narrow = np.diff(days, prepend=-np.inf).min() * _PANEL * POINTS_PER_MM < _WIDEST_DATE * (last - first)
     if len(places) > _MOST_DATES or is_narrow or max(map(len, texts)) > _LONGEST_DATE:
         places, texts = date_ticks(min(places), max(places), 6)
     axes.set_xticks(places, texts if has_texts else [""] * len(places))
 
 
-def _apart(place: int, n: int, days: FloatArray) -> float:
+def _offset(place: int, n: int, days: FloatArray) -> float:
     """How far a model is moved aside, so that intervals of several do not hide each other."""
     first, last = _ends(days)
     step = min((last - first) / len(days) * 0.5 / n, 0.012 * (last - first))
@@ -271,7 +286,7 @@ def _draw_series(
 
 
 def _label_series(
-    panel: Panel, series: Sequence[_Series], measure: str, days: FloatArray
+    panel: SizedAxes, series: Sequence[_Series], measure: str, days: FloatArray
 ) -> Iterator[_Label]:
     """The present value of each model and its name."""
     known = [one for one in series if np.isfinite(one.value[-1])]
@@ -279,9 +294,9 @@ def _label_series(
     start = (days[-1] - panel.axes.get_xlim()[0]) * panel.scale[0] + 6
     for one in known:
         now = float(one.value[-1])
-        value = drop_zero(_show(now, measure, decimals))
+        value = drop_zero(_format_value(now, measure, decimals))
         changed = ", changed" if one.has_drifted else ""
-        name = shorten(one.name or "of all cases", _WIDEST_LABEL - text_width(f"{value} {changed}"))
+        name = shorten_text(one.name or "of all cases", _WIDEST_LABEL - text_width(f"{value} {changed}"))
         yield _Label(
             text=f"{value} {name}{changed}",
             height=_height(panel, now),
@@ -291,7 +306,7 @@ def _label_series(
         )
 
 
-def _label_lines(panel: Panel, lines: Sequence[_Line]) -> Iterator[_Label]:
+def _label_lines(panel: SizedAxes, lines: Sequence[_LimitLine]) -> Iterator[_Label]:
     """The words of the limits; an arrow where one is beyond the panel."""
     for line in lines:
         height = _height(panel, line.at)
@@ -305,11 +320,11 @@ def _label_lines(panel: Panel, lines: Sequence[_Line]) -> Iterator[_Label]:
         )
 
 
-def _height(panel: Panel, value: float) -> float:
+def _height(panel: SizedAxes, value: float) -> float:
     return (value - panel.axes.get_ylim()[0]) * panel.scale[1]
 
 
-def _write_labels(panel: Panel, labels: Sequence[_Label]) -> None:
+def _write_labels(panel: SizedAxes, labels: Sequence[_Label]) -> None:
     """Labels right of the panel, none on another, each with a hairline from what it belongs to."""
     axes, left = panel.axes, panel.width + 11
     for label, at in zip(labels, _spread([label.height for label in labels], panel.height), strict=True):
@@ -350,13 +365,13 @@ def _spread(heights: Sequence[float], room: float) -> list[float]:
 def describe_trend(trend: Trend, judgements: Sequence[Judgement]) -> str:
     """The present value of each number, its range over the audits and what changed, in words."""
     first, last = trend.snapshots[0].period.label, trend.snapshots[-1].period.label
-    texts = [f"Numbers of {counted(len(trend.snapshots), 'audit')}, from {first} to {last}."]
-    for measure in list_measures(trend):
+    texts = [f"Numbers of {format_counted(len(trend.snapshots), 'audit')}, from {first} to {last}."]
+    for measure in list_trend_measures(trend):
         told = [_describe_series(one, measure) for one in _list_series(trend, measure)]
         limits = [f"{line.words} {line.number}" for line in _find_lines(judgements, measure)]
         label = MEASURES[measure].label
         texts.append(f"{label[0].upper()}{label[1:]}: {'; '.join([*told, *limits])}.")
-    return sentences(texts)
+    return join_sentences(texts)
 
 
 def _describe_series(one: _Series, measure: str) -> str:
@@ -364,7 +379,9 @@ def _describe_series(one: _Series, measure: str) -> str:
     if not np.isfinite(one.value[-1]):
         return f"{one.name} not defined now"
     decimals = common_decimals(known[-1:])
-    now, low, high = (_show(value, measure, decimals) for value in (known[-1], min(known), max(known)))
+    now, low, high = (
+        _format_value(value, measure, decimals) for value in (known[-1], min(known), max(known))
+    )
     factor, decimals = (100, 1) if MEASURES[measure].is_share else (1, decimals)
     interval = format_interval(factor * float(one.lower[-1]), factor * float(one.upper[-1]), decimals)
     shown = " ".join(filter(None, (one.name, now, interval, "now")))

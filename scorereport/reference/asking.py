@@ -8,32 +8,34 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray
 from scorereport.reference.live_references import Reference
-from scorereport.reference.model_comparison import Comparer
+from scorereport.reference.model_comparison import ModelComparer
 from scorereport.reference.questions import Question, read_answer
 from scorereport.reliability.sampling import are_whole
-from scorereport.results.model_records import Settings
+from scorereport.results.model_records import EvaluationSettings
 
 #: Rows that whole weights may come to; beyond, base R takes the weights themselves.
 _MOST_REPEATED = 20_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Asker:
+class ReferenceClient:
     """A reference, the weights of the cases, and what it is asked to compute.
 
     `draws` is how often R resamples each band that is compared in distribution.
     """
 
     reference: Reference
-    settings: Settings
+    settings: EvaluationSettings
     weight: FloatArray | None
     draws: int
 
-    def ask(self, subject: str, y_true: FloatArray, y_prob: FloatArray, *, is_drawn: bool = True) -> Comparer:
+    def ask(
+        self, subject: str, y_true: FloatArray, y_prob: FloatArray, *, is_drawn: bool = True
+    ) -> ModelComparer:
         """The answer beside its question, ready to be compared; bands by draws only if they are wanted."""
         question = self._question(y_true, y_prob, self.draws if is_drawn else 0)
         answer = read_answer(self.reference.ask(question), question)
-        return Comparer(
+        return ModelComparer(
             subject=subject, question=question, answer=answer, is_package=self.reference.is_package
         )
 

@@ -1,4 +1,4 @@
-"""One model: the bands of the engine beside those of R, by formula to 1e-10, by draws in distribution."""
+"""One model: the bands of the engine compared with those of R, by formula or in distribution."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from scorereport.reference import deviations
 from scorereport.reference.band_distributions import band_of, count_unlikely, is_likely_band, likely_sizes
 from scorereport.reference.comparison_records import Comparison, Verdict
-from scorereport.reference.model_comparison import BASE_SOURCE, Comparer
+from scorereport.reference.model_comparison import BASE_SOURCE, ModelComparer
 from scorereport.reference.questions import RESAMPLED
 from scorereport.reliability.asymptotic import R_TABLE_ENDS
 from scorereport.reliability.band_bounds import redraw_curves
@@ -34,7 +34,7 @@ BAND_TOLERANCE = 1e-10
 OUR_DRAWS, POINTS, FALSE_ALARMS = 5000, 10, 1e-5
 
 
-def compare_bands(comparer: Comparer) -> Iterator[Comparison]:
+def compare_bands(comparer: ModelComparer) -> Iterator[Comparison]:
     """All bands that the answer has."""
     c, bands = comparer, comparer.answer.bands
     if "discrete" not in bands:
@@ -51,7 +51,7 @@ def compare_bands(comparer: Comparer) -> Iterator[Comparison]:
 # ---- By formula ----
 
 
-def _discrete_band(c: Comparer, fit: Corp) -> Comparison:
+def _discrete_band(c: ModelComparer, fit: Corp) -> Comparison:
     """The band of normal theory."""
     quantity, theirs = "discrete consistency band", c.answer.bands["discrete"]
     if theirs.error:
@@ -62,7 +62,7 @@ def _discrete_band(c: Comparer, fit: Corp) -> Comparison:
     return _compare_bounds(c, quantity, band, theirs)
 
 
-def _continuous_band(c: Comparer, fit: Corp) -> Iterator[Comparison]:
+def _continuous_band(c: ModelComparer, fit: Corp) -> Iterator[Comparison]:
     """The band of Chernoff's law: with R's table of quantiles it must agree; and with exact ones."""
     quantity, theirs = "continuous consistency band", c.answer.bands["continuous"]
     if theirs.error:
@@ -78,7 +78,7 @@ def _continuous_band(c: Comparer, fit: Corp) -> Iterator[Comparison]:
 
 
 def _continuous_band_of_package(
-    c: Comparer, fit: Corp, quantity: str, theirs: BandAnswer
+    c: ModelComparer, fit: Corp, quantity: str, theirs: BandAnswer
 ) -> Iterator[Comparison]:
     level = c.question.level
     table, exact = (
@@ -102,7 +102,7 @@ def _continuous_band_of_package(
     yield _expect_if(label, theirs.level == deviations.WRITTEN_LEVEL, deviations.LEVEL)
 
 
-def _compare_bounds(c: Comparer, quantity: str, band: Band, theirs: BandAnswer) -> Comparison:
+def _compare_bounds(c: ModelComparer, quantity: str, band: Band, theirs: BandAnswer) -> Comparison:
     if len(band.x) != len(theirs.x) or not np.allclose(band.x, theirs.x, rtol=0, atol=1e-14):
         return c.state(quantity, Verdict.DIFFERS, "R's band is at other forecasts.")
     ours = np.concatenate([band.lower, band.upper])
@@ -123,7 +123,7 @@ def _expect_if(line: Comparison, is_known: bool, reason: str) -> Comparison:
 class ResampledBand:
     """A band of random draws, of R and of the engine."""
 
-    comparer: Comparer
+    comparer: ModelComparer
     kind: str
 
     def compare(self) -> Iterator[Comparison]:

@@ -1,4 +1,4 @@
-"""Do the bounds of resampled bands come from the same law? Judged by ranks, whatever the law.
+"""Whether the bounds of resampled bands come from the same distribution, by ranks.
 
 A bound of the reference is a type-7 quantile of its own draws: it lies between two of their order
 statistics, and among independent draws of the same law the rank of an order statistic is beta-binomial.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import betabinom, binom
 
-from scorereport.reliability.sampling import stream
+from scorereport.reliability.sampling import random_stream
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,7 +104,7 @@ def is_likely_band(
 
 def _usual_share(curves: FloatArray, level: float, draws: int, seed: int) -> tuple[float, float]:
     """Mean and standard deviation of the share that bands of so many of the curves leave out."""
-    rng = stream(seed, draws)
+    rng = random_stream(seed, draws)
     shares = [
         _share_outside(curves, band_of(curves[rng.integers(0, len(curves), draws)], level))
         for _ in range(_REPEATS)

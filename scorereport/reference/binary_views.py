@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
-from scorereport._utils.formatting import counted
+from scorereport._utils.formatting import format_counted
 from scorereport.results.class_records import CLASS, THRESHOLD
 
 if TYPE_CHECKING:
@@ -78,7 +78,11 @@ def name_family(kind: str, views: int) -> str:
     >>> name_family("threshold", 6), name_family("class", 7)
     ('mean over 6 thresholds', 'sum over 7 classes')
     """
-    return f"mean over {counted(views, 'threshold')}" if kind == THRESHOLD else f"sum over {views} classes"
+    return (
+        f"mean over {format_counted(views, 'threshold')}"
+        if kind == THRESHOLD
+        else f"sum over {views} classes"
+    )
 
 
 def list_views(predictions: ClassPredictions) -> dict[str, tuple[str, ...]]:

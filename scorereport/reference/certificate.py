@@ -10,7 +10,7 @@ from scorereport._utils import json_documents
 from scorereport._utils.scorereport_files import write_text
 from scorereport.reference.comparison_records import Comparison, Verdict
 
-VERSION: Literal[1] = 1
+CERTIFICATE_VERSION: Literal[1] = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Certificate:
     was not.
     """
 
-    version: Literal[1] = VERSION
+    version: Literal[1] = CERTIFICATE_VERSION
     verdict: Literal["certified", "failed", "not certified"]
     sentence: str
     reference: str
@@ -66,13 +66,13 @@ class Certificate:
     def from_json(cls, path: str | Path) -> Certificate:
         """Read a certificate back; it equals the one that was written."""
         text = Path(path).read_bytes()
-        json_documents.check_version(text, VERSION, str(path))
+        json_documents.check_version(text, CERTIFICATE_VERSION, str(path))
         return json_documents.load(cls, text, str(path))
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """The JSON Schema of certificates; `scorereport/schemas` holds it as a file."""
-        return json_documents.json_schema(cls, f"scorereport certificate, version {VERSION}")
+        return json_documents.json_schema(cls, f"scorereport certificate, version {CERTIFICATE_VERSION}")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Certificate) and json_documents.encode(self) == json_documents.encode(other)

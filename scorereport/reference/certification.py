@@ -1,4 +1,4 @@
-"""`certify()`: hold the numbers of an evaluation against an independent implementation in R."""
+"""`certify()`: compares the numbers of an evaluation with an independent implementation in R."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import numpy as np
 
 from scorereport._utils.checks import check_inside, check_option, check_whole
 from scorereport._utils.clock import timestamp
-from scorereport._utils.formatting import counted, format_count
+from scorereport._utils.formatting import format_count, format_counted
 from scorereport._utils.progress import steps
 from scorereport.data.scorereport_predictions import ClassPredictions, Predictions
 from scorereport.errors import UsageError
-from scorereport.reference.asking import Asker, are_rows
+from scorereport.reference.asking import ReferenceClient, are_rows
 from scorereport.reference.band_comparison import compare_bands
 from scorereport.reference.binary_views import count_views, list_drawn, list_views, name_view
 from scorereport.reference.certificate import Attempt, Certificate
-from scorereport.reference.class_reported import compare_class_models
+from scorereport.reference.class_reported import compare_class_results
 from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.reference.live_references import BASE, NAMES, PACKAGE, Reference, open_reference
 from scorereport.reference.model_comparison import BASE_SOURCE, PACKAGE_SOURCE
 from scorereport.reference.r_installation import Unavailable
 from scorereport.reference.r_session import ReferenceFailure
-from scorereport.reference.recorded_answers import compare_with_record, describe_record
+from scorereport.reference.recorded_answers import compare_with_record, describe_recorded_answers
 from scorereport.reference.reported import compare_reported
 from scorereport.results.class_records import CLASS
 from scorereport.results.evaluation import Evaluation
@@ -186,14 +186,14 @@ class _Certification:
     def _compare_all(self, reference: Reference) -> Iterator[Comparison]:
         """Every model, of whichever kind it is."""
         evaluation, predictions = self.evaluation, self.predictions
-        asker = Asker(
+        asker = ReferenceClient(
             reference=reference,
             settings=evaluation.settings,
             weight=predictions.weight,
             draws=self.draws,
         )
         if isinstance(predictions, ClassPredictions):
-            yield from compare_class_models(asker, evaluation, predictions)
+            yield from compare_class_results(asker, evaluation, predictions)
             return
         for result in steps(evaluation.models, len(evaluation.models), "asking R", unit="models"):
             comparer = asker.ask(result.model, predictions.outcome, predictions.forecasts[result.model])
@@ -206,7 +206,7 @@ def _compare_records(attempts: tuple[Attempt, ...]) -> dict[str, Any]:
     """What recorded answers tell: of the software, not of these data."""
     why = attempts[-1].reason if attempts else "Only recorded answers were asked for."
     try:
-        lines, record = tuple(compare_with_record()), describe_record()
+        lines, record = tuple(compare_with_record()), describe_recorded_answers()
     except OSError as error:
         lines, record = (), f"no recorded answers ({error})"
     has_failed = any(line.is_unexpected for line in lines)
@@ -255,7 +255,7 @@ def _describe_views(predictions: AnyPredictions) -> str:
         "each class" if kind == CLASS else "each threshold between classes"
         for kind in list_views(predictions)
     )
-    return f" {counted(count_views(predictions), 'binary question')} were asked, about {asked}."
+    return f" {format_counted(count_views(predictions), 'binary question')} were asked, about {asked}."
 
 
 def _describe(lines: tuple[Comparison, ...], reference: Reference, asked: str) -> str:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from scorereport.data.scorereport_predictions import ClassPredictions
     from scorereport.reference.comparison_records import Comparison
     from scorereport.reference.live_references import Reference
-    from scorereport.reference.model_comparison import Comparer
+    from scorereport.reference.model_comparison import ModelComparer
     from scorereport.results.class_records import ClassModelResult
     from scorereport.results.evaluation import Evaluation
-    from scorereport.results.model_records import ModelScores, Settings
+    from scorereport.results.model_records import EvaluationSettings, ModelScores
 
 #: The score that the Brier scores of all views of a kind make.
 SCORE_OF = {THRESHOLD: "rps", CLASS: "multiclass_brier"}
@@ -41,7 +41,7 @@ def divisor_of(kind: str, views: int) -> int:
     return views if kind == THRESHOLD else 1
 
 
-class Tally:
+class ViewTally:
     """What R says of the views of a kind, one after the other: their sums, and where thresholds cross."""
 
     def __init__(self, kind: str) -> None:
@@ -52,7 +52,7 @@ class Tally:
         self._falls: NDArray[np.bool_] = np.zeros(0, dtype=bool)
         self._weight: FloatArray = np.zeros(0)
 
-    def add(self, comparer: Comparer) -> None:
+    def add(self, comparer: ModelComparer) -> None:
         """Take the answer about the next view."""
         answer, weight = comparer.answer, comparer.question.weight
         self.views += 1
@@ -123,7 +123,7 @@ def _compare_classes(model: str, evaluation: Evaluation, came: FloatArray) -> Co
     return match_numbers(model, "cases of each class", ours, theirs, source=BASE_SOURCE)
 
 
-def _vectors(predictions: ClassPredictions, model: str, settings: Settings) -> dict[str, Any]:
+def _vectors(predictions: ClassPredictions, model: str, settings: EvaluationSettings) -> dict[str, Any]:
     """The arguments of the R function `classes`; costs that were not given R makes itself."""
     p, weight, costs = predictions.forecasts[model], predictions.weight, settings.cost_matrix
     return {

@@ -6,10 +6,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from scorereport._utils.progress import steps
-from scorereport.evaluation.class_measures import order_of_tables
+from scorereport.evaluation.class_measures import list_class_measures
 from scorereport.reference.band_comparison import compare_bands
 from scorereport.reference.binary_views import count_views, list_views, make_views
-from scorereport.reference.class_comparison import SCORE_OF, Tally, compare_measures, divisor_of
+from scorereport.reference.class_comparison import SCORE_OF, ViewTally, compare_measures, divisor_of
 from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.reference.reported import check_complete, compare_again
 from scorereport.reliability.fit import corp
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scorereport.data.scorereport_predictions import ClassPredictions
-    from scorereport.reference.asking import Asker
+    from scorereport.reference.asking import ReferenceClient
     from scorereport.reference.binary_views import BinaryView
-    from scorereport.reference.model_comparison import Comparer
+    from scorereport.reference.model_comparison import ModelComparer
     from scorereport.results.class_records import ClassModelResult, ViewResult
     from scorereport.results.evaluation import Evaluation
-    from scorereport.results.model_records import Settings
+    from scorereport.results.model_records import EvaluationSettings
 
 
-def compare_class_models(
-    asker: Asker, evaluation: Evaluation, predictions: ClassPredictions
+def compare_class_results(
+    asker: ReferenceClient, evaluation: Evaluation, predictions: ClassPredictions
 ) -> Iterator[Comparison]:
     """Every view of every model, as if it were a binary model; their sums, and all measures of K classes."""
     results = {result.model: result for result in evaluation.class_models}
@@ -35,7 +35,7 @@ def compare_class_models(
     for model, of_model in groupby(views, key=lambda view: view.model):
         result = results[model]
         for kind, of_kind in groupby(of_model, key=lambda view: view.kind):
-            tally = Tally(kind)
+            tally = ViewTally(kind)
             for view in of_kind:
                 comparer = asker.ask(view.subject, view.y_true, view.y_prob, is_drawn=view.is_drawn)
                 yield from _compare_view(comparer, view, result, evaluation.settings, predictions)
@@ -46,10 +46,10 @@ def compare_class_models(
 
 
 def _compare_view(
-    comparer: Comparer,
+    comparer: ModelComparer,
     view: BinaryView,
     result: ClassModelResult,
-    settings: Settings,
+    settings: EvaluationSettings,
     predictions: ClassPredictions,
 ) -> Iterator[Comparison]:
     """What the evaluation says of a view; bins, recalibrated probabilities and R's bands of the same data."""
@@ -78,7 +78,7 @@ def _find(result: ClassModelResult, view: BinaryView) -> ViewResult | None:
 
 
 def _compare_drawn_again(
-    view: BinaryView, found: ViewResult, settings: Settings, predictions: ClassPredictions
+    view: BinaryView, found: ViewResult, settings: EvaluationSettings, predictions: ClassPredictions
 ) -> Iterator[Comparison]:
     """That the bands of the evaluation are the engine's; that the engine's are right R tells."""
     bands = [band for band in found.bands if band.coverage == "pointwise"]
@@ -103,7 +103,7 @@ def _parts_of_view(found: ViewResult) -> list[str]:
     ]
 
 
-def _parts_of_any_view(settings: Settings) -> list[str]:
+def _parts_of_any_view(settings: EvaluationSettings) -> list[str]:
     return ["brier", "and", "brier", "roc_auc", "and", *(["consistency"] if settings.resamples else [])]
 
 
@@ -124,7 +124,7 @@ def _parts_of_all(predictions: ClassPredictions) -> list[str]:
     return [
         *(SCORE_OF[kind] for kind in kinds),
         "and",
-        *order_of_tables(ordered=predictions.ordered),
+        *list_class_measures(ordered=predictions.ordered),
         "and",
         *(
             f"{views} by {kind}, {SCORE_OF[kind]} over {divisor_of(kind, views)}"

@@ -1,4 +1,4 @@
-"""Something compared with what an independent source says of it: the line of every certificate and study."""
+"""The comparison of a quantity with that of an independent source: the line of every certificate and study."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport._utils.formatting import counted
+from scorereport._utils.formatting import format_counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -152,7 +152,7 @@ def summarise(lines: Iterable[Comparison], subject: str, thing: str) -> Iterator
             held.setdefault(key, []).append(line)
     for group in held.values():
         worst = max(group, key=lambda line: line.difference or 0.0)
-        told = counted(len(group), thing)
+        told = format_counted(len(group), thing)
         if worst.verdict is not Verdict.AGREES:
             told = f"{told}. {worst.reason}"
         yield replace(worst, subject=subject, reason=told)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from scorereport._utils.files import TemporaryFolder
 from scorereport._utils.formatting import one_line
-from scorereport._utils.scorereport_processes import end_group
+from scorereport._utils.scorereport_processes import kill_process_group
 from scorereport.errors import ScoreReportError
 from scorereport.reference.r_installation import Unavailable, find_r
 
@@ -68,4 +68,4 @@ def _run(program: list[str], folder: str, *, quiet: bool) -> None:
                 sys.stderr.flush()
             process.wait()
         finally:  # also if interrupted, with all that it started
-            end_group(process)
+            kill_process_group(process)

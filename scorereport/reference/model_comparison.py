@@ -33,7 +33,7 @@ COMPONENTS = ("mean score", "MCB", "DSC", "UNC", "perfect forecast")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Comparer:
+class ModelComparer:
     """Compares one model with the answer of a reference; of the package known defects are expected."""
 
     subject: str

@@ -13,7 +13,7 @@ from scorereport.reference.deviations import draws_lone_forecasts
 from scorereport.reference.r_session import ReferenceFailure
 from scorereport.reliability.asymptotic_bands import chernoff_quantile
 from scorereport.reliability.sampling import SEED
-from scorereport.results.model_records import Settings
+from scorereport.results.model_records import EvaluationSettings
 
 if TYPE_CHECKING:
     from scorereport.reference.exchange import Vector
@@ -133,7 +133,7 @@ def read_answer(vectors: dict[str, Vector], question: Question) -> Answer:
 
 def _check_complete(vectors: dict[str, Vector], bands: dict[str, BandAnswer], question: Question) -> None:
     """Refuse an answer that lacks a score or a band that was asked for."""
-    scores = [measure.name for measure in choose_measures(Settings(cost_interval=question.costs))]
+    scores = [measure.name for measure in choose_measures(EvaluationSettings(cost_interval=question.costs))]
     for name in scores:
         _numbers(vectors, f"score.{name}")
     wanted = () if question.weight is not None else ("discrete", "continuous")

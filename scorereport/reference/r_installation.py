@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from scorereport._utils.scorereport_processes import end_group
+from scorereport._utils.scorereport_processes import kill_process_group
 
 #: Later rpy2-rinterface distributions call functions that came with R 4.5.
 _LAST_FOR_OLDER_R, _NEEDS_R = "3.6.5", (4, 5)
@@ -68,7 +68,7 @@ def _ask_version(rscript: str, time_limit: float) -> tuple[int, ...]:
         except subprocess.TimeoutExpired:
             said = ""
         finally:
-            end_group(process)
+            kill_process_group(process)
     numbers = re.search(r"version (\d+)\.(\d+)\.(\d+)", said)
     return tuple(map(int, numbers.groups())) if numbers else ()
 

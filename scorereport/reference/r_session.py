@@ -1,4 +1,4 @@
-"""A process of its own for R, started and watched by us.
+"""A separate process for R, started and supervised by this package.
 
 Whatever happens in there (a crash, a hang, chatter, nonsense) comes out as a `ReferenceFailure` with a
 sentence. Questions and answers are files in a folder that goes with the process; on its standard output a
@@ -18,8 +18,8 @@ from typing import IO, TYPE_CHECKING, Any, Self, cast
 
 from scorereport._utils.files import TemporaryFolder
 from scorereport._utils.formatting import one_line
-from scorereport._utils.processes import Stopped, undisturbed
-from scorereport._utils.scorereport_processes import end_group
+from scorereport._utils.processes import Stopped, signals_deferred
+from scorereport._utils.scorereport_processes import kill_process_group
 from scorereport.reference.exchange import ExchangeError, Vector, read_vectors, write_vectors
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Session:
         self._asked = 0
         self._chatter: deque[str] = deque(maxlen=_LAST_LINES)
         try:
-            with undisturbed():  # a folder or a process that nobody knows of would stay
+            with signals_deferred():  # a folder or a process that nobody knows of would stay
                 self._start([*program], list(map(str, sources)))
         except Stopped as stop:
             self.__exit__(type(stop))
@@ -164,7 +164,7 @@ class Session:
         """End the process and all that it started, at once."""
         if because is not None:
             because.set()
-        end_group(self._process)
+        kill_process_group(self._process)
 
     def _obituary(self, *, is_late: bool) -> str:
         if is_late:

@@ -1,4 +1,4 @@
-"""Recorded answers of the R package: what can be checked where no R is.
+"""Recorded answers of the R package: what can be checked where R is not installed.
 
 They are about data of their own, never about the user's; `validation/record.py` writes them.
 """
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport._utils.resources import find_folder
+from scorereport._utils.resources import find_package_folder
 from scorereport.curves.roc import roc_curve
 from scorereport.evaluation.summaries import choose_measures
 from scorereport.reference.band_comparison import compare_bands
 from scorereport.reference.comparison_records import Comparison, summarise
-from scorereport.reference.model_comparison import Comparer
+from scorereport.reference.model_comparison import ModelComparer
 from scorereport.reference.questions import Answer, BandAnswer, Question
-from scorereport.results.model_records import Settings
+from scorereport.results.model_records import EvaluationSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,34 +28,34 @@ if TYPE_CHECKING:
 
 
 @cache
-def read_record() -> dict[str, Any]:
+def read_recorded_answers() -> dict[str, Any]:
     """The file of recorded answers, with their origin."""
-    return json.loads((find_folder("recorded") / "reliabilitydiag.json").read_text(encoding="utf-8"))
+    return json.loads((find_package_folder("recorded") / "reliabilitydiag.json").read_text(encoding="utf-8"))
 
 
-def describe_record() -> str:
+def describe_recorded_answers() -> str:
     """Name the recorded answers by their origin."""
-    made = read_record()["software"]
+    made = read_recorded_answers()["software"]
     return (
-        f"{len(read_record()['cases'])} recorded answers of reliabilitydiag {made['reliabilitydiag']} "
+        f"{len(read_recorded_answers()['cases'])} recorded answers of reliabilitydiag {made['reliabilitydiag']} "
         f"(R {made['R']})"
     )
 
 
 def compare_with_record() -> Iterator[Comparison]:
     """The engine against all recorded answers, a line for each quantity."""
-    lines = (line for case in read_record()["cases"] for line in compare_case(case))
+    lines = (line for case in read_recorded_answers()["cases"] for line in compare_case(case))
     yield from summarise(lines, "Recorded answers", "recorded case")
 
 
 def compare_case(case: dict[str, Any]) -> Iterator[Comparison]:
     """The engine against one recorded answer."""
     question, answer = read_case(case)
-    comparer = Comparer(subject=case["name"], question=question, answer=answer, is_package=True)
+    comparer = ModelComparer(subject=case["name"], question=question, answer=answer, is_package=True)
     yield from compare_fit(comparer)
 
 
-def compare_fit(comparer: Comparer) -> Iterator[Comparison]:
+def compare_fit(comparer: ModelComparer) -> Iterator[Comparison]:
     """Everything that R was asked, against a fit of the same cases."""
     fit = comparer.fit()
     yield from comparer.compare(decompose_all(fit, comparer.question.costs))
@@ -66,7 +66,7 @@ def compare_fit(comparer: Comparer) -> Iterator[Comparison]:
 
 def decompose_all(fit: Corp, costs: tuple[float, float] | None) -> Iterator[Decomposition]:
     """Every score of an evaluation, decomposed by the engine."""
-    for measure in choose_measures(Settings(cost_interval=costs)):
+    for measure in choose_measures(EvaluationSettings(cost_interval=costs)):
         yield fit.decompose(measure.name, **measure.options)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from scorereport._utils import json_documents
 from scorereport.reference.comparison_records import Comparison
 
-VERSION: Literal[1] = 1
+STUDY_VERSION: Literal[1] = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class StudyFigure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class StudySection:
     """Comparisons of one kind, with a few sentences on how they were made, and figures."""
 
     key: str
@@ -72,12 +72,12 @@ class Section:
 class Study:
     """All sections of a study: installation, operation, performance."""
 
-    version: Literal[1] = VERSION
+    version: Literal[1] = STUDY_VERSION
     time: str
     seed: int
     cases: int
     software: dict[str, str]
-    sections: tuple[Section, ...]
+    sections: tuple[StudySection, ...]
 
     @property
     def unexpected(self) -> tuple[Comparison, ...]:
@@ -92,4 +92,4 @@ class Study:
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """The JSON Schema of studies; `scorereport/schemas` holds it as a file."""
-        return json_documents.json_schema(cls, f"scorereport study, version {VERSION}")
+        return json_documents.json_schema(cls, f"scorereport study, version {STUDY_VERSION}")

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from scorereport.data.scorereport_predictions import Predictions
-    from scorereport.reference.model_comparison import Comparer
+    from scorereport.reference.model_comparison import ModelComparer
     from scorereport.reliability.bands import Band
     from scorereport.reliability.fit import Corp
     from scorereport.results.evaluation import Evaluation
-    from scorereport.results.model_records import ModelResult, Settings
+    from scorereport.results.model_records import EvaluationSettings, ModelResult
 
 #: Of lines that hold an evaluation against the engine, not against R.
 ITSELF = "the engine"
 
 
 def compare_reported(
-    comparer: Comparer, result: ModelResult, evaluation: Evaluation, predictions: Predictions
+    comparer: ModelComparer, result: ModelResult, evaluation: Evaluation, predictions: Predictions
 ) -> Iterator[Comparison]:
     """What tables and figures show of a model, against R; each pointwise band against its seed.
 
@@ -59,7 +59,7 @@ def _parts_of(result: ModelResult) -> list[str]:
     ]
 
 
-def _parts_of_all(settings: Settings) -> list[str]:
+def _parts_of_all(settings: EvaluationSettings) -> list[str]:
     names = [measure.name for measure in choose_measures(settings)]
     bands = ["consistency", "confidence"] if settings.resamples else []
     return [*names, "and", *names, "roc_auc", "and", *bands]
@@ -78,7 +78,7 @@ def check_complete(subject: str, found: Sequence[str], wanted: Sequence[str]) ->
     )
 
 
-def compare_again(subject: str, band: Band, fit: Corp, settings: Settings) -> Comparison:
+def compare_again(subject: str, band: Band, fit: Corp, settings: EvaluationSettings) -> Comparison:
     """A pointwise band as it is reported, beside the same drawn again from the data."""
     again = fit.band(
         band.kind,

@@ -15,7 +15,7 @@ import numpy as np
 from scorereport._utils.checks import shortest
 from scorereport._utils.machine import repeat
 from scorereport.errors import UsageError
-from scorereport.reliability.sampling import stream
+from scorereport.reliability.sampling import random_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,7 @@ def redraw_curves(simulation: Simulation, points: FloatArray, resamples: int, se
     x = simulation.distinct.x_min
 
     def curve(number: int) -> FloatArray:
-        drawn = simulation.redraw_cases(stream(seed, number))
+        drawn = simulation.redraw_cases(random_stream(seed, number))
         return drawn.fit().at(points, x, drawn.position)
 
     return _draw_curves(curve, simulation, resamples)
@@ -76,7 +76,7 @@ def simultaneous_bounds(
     half = resamples // 2
 
     def curve(number: int) -> FloatArray:
-        return simulation.redraw_outcomes(stream(seed, number)).fit().at_entries(entries)
+        return simulation.redraw_outcomes(random_stream(seed, number)).fit().at_entries(entries)
 
     curves = _draw_curves(curve, simulation, resamples)
     middle, below, above = _shape(curves[:half])

@@ -1,4 +1,4 @@
-"""Bands around a reliability curve: what a band is, and which method makes it.
+"""Bands around a reliability curve: their kinds and coverages, and the choice of method.
 
 A consistency band shows where the curve of a calibrated forecast would lie, a confidence band
 where the true curve may lie. A pointwise band does so at each forecast, a simultaneous one at all
@@ -25,7 +25,7 @@ from scorereport.reliability.honest import choose_cells, honest_bounds
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from scorereport.reliability.fitted_sample import Sample
+    from scorereport.reliability.fitted_sample import FittedSample
 
 KINDS = ("consistency", "confidence")
 COVERAGES = ("pointwise", "simultaneous")
@@ -104,7 +104,7 @@ class BandRequest:
         return self.kind == "consistency"
 
 
-def choose_method(sample: Sample, request: BandRequest) -> str:
+def choose_method(sample: FittedSample, request: BandRequest) -> str:
     """The method asked for, or the one that the paper recommends for so many cases and forecasts."""
     if request.method != "auto":
         if request.method != "resampling" and sample.cluster is not None:
@@ -120,7 +120,7 @@ def choose_method(sample: Sample, request: BandRequest) -> str:
     return "discrete" if n >= 8 * n_distinct**2 else "continuous"
 
 
-def pointwise_band(sample: Sample, request: BandRequest) -> Band:
+def pointwise_band(sample: FittedSample, request: BandRequest) -> Band:
     """A band that covers at each forecast by itself."""
     method = choose_method(sample, request)
     is_resampled = method == "resampling"
@@ -142,7 +142,7 @@ def pointwise_band(sample: Sample, request: BandRequest) -> Band:
     )
 
 
-def simultaneous_consistency_band(sample: Sample, request: BandRequest) -> Band:
+def simultaneous_consistency_band(sample: FittedSample, request: BandRequest) -> Band:
     """A band that the whole curve of a calibrated forecast stays in, at `points` forecasts by rank."""
     x = sample.distinct.x_min
     entries = _spread_evenly(len(x), request.points)
@@ -164,7 +164,7 @@ def simultaneous_consistency_band(sample: Sample, request: BandRequest) -> Band:
     )
 
 
-def honest_confidence_band(sample: Sample, level: float) -> Band:
+def honest_confidence_band(sample: FittedSample, level: float) -> Band:
     """A band that the whole true curve stays in, whatever the sample size, if it does not fall."""
     if sample.cluster is not None or not sample.units.are_repeated_rows:
         raise UsageError(
@@ -193,7 +193,7 @@ def honest_confidence_band(sample: Sample, level: float) -> Band:
     )
 
 
-def _asymptotic(sample: Sample, request: BandRequest, method: str) -> tuple[FloatArray, ...]:
+def _asymptotic(sample: FittedSample, request: BandRequest, method: str) -> tuple[FloatArray, ...]:
     distinct = sample.distinct
     x = distinct.x_min if method == "discrete" else _GRID
     centre = x if request.around_diagonal else sample.cep(x)
@@ -205,7 +205,7 @@ def _asymptotic(sample: Sample, request: BandRequest, method: str) -> tuple[Floa
     return x, np.clip(centre - half_width, 0, 1), np.clip(centre + half_width, 0, 1)
 
 
-def _resampled(sample: Sample, request: BandRequest, _method: str) -> tuple[FloatArray, ...]:
+def _resampled(sample: FittedSample, request: BandRequest, _method: str) -> tuple[FloatArray, ...]:
     distinct = sample.distinct.x_min
     probability = distinct if request.around_diagonal else sample.cep(distinct)
     x = np.union1d(distinct[_spread_evenly(len(distinct), request.points)], sample.blocks.corners[0])

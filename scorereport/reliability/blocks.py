@@ -20,7 +20,7 @@ from scorereport.errors import DataError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scorereport._utils.checks import Cases
+    from scorereport._utils.checks import CheckedCases
 
 #: Above this total, products of two counts may leave int64.
 _PRODUCTS_FIT = int(np.sqrt(np.iinfo(np.int64).max))
@@ -84,7 +84,7 @@ class Blocks:
         return all(bits_equal(getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
 
 
-def distinct_forecasts(cases: Cases, *, binary: bool) -> Blocks:
+def distinct_forecasts(cases: CheckedCases, *, binary: bool) -> Blocks:
     """One block for each distinct forecast of cases in canonical order."""
     y, x = cases.y_true, cases.y_prob
     if not binary or cases.weight is not None:
@@ -96,7 +96,7 @@ def distinct_forecasts(cases: Cases, *, binary: bool) -> Blocks:
     return Blocks(x_min=value, x_max=value, n=np.diff(start, append=len(x)), events=events)
 
 
-def pool_cases(cases: Cases, *, binary: bool) -> Blocks:
+def pool_cases(cases: CheckedCases, *, binary: bool) -> Blocks:
     """Isotonic regression of cases in canonical order.
 
     Outcomes that do not rise from one case to the next end up in one block, so cutting where they
@@ -249,7 +249,7 @@ def _pool_fractions(blocks: Blocks) -> Blocks:
     return _merge_what_does_not_rise(merge_between(runs, edges_in_floats(runs.n, runs.events)[1:-1]))
 
 
-def _sum_cases(cases: Cases, cuts: NDArray[np.intp], *, binary: bool) -> Blocks:
+def _sum_cases(cases: CheckedCases, cuts: NDArray[np.intp], *, binary: bool) -> Blocks:
     """Sum ordered cases between cuts; in integers if outcomes are binary and weights are whole."""
     y, x, weight = cases
     count: CountArray = np.ones(len(y)) if weight is None else weight

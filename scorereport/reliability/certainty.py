@@ -14,11 +14,11 @@ from scipy.special import betaincinv
 
 if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
-    from scorereport.reliability.fitted_sample import Sample
+    from scorereport.reliability.fitted_sample import FittedSample
 
 
 def widen_where_certain(
-    x: FloatArray, lower: FloatArray, upper: FloatArray, sample: Sample, level: float
+    x: FloatArray, lower: FloatArray, upper: FloatArray, sample: FittedSample, level: float
 ) -> tuple[FloatArray, FloatArray]:
     """Raise the upper bounds next to an estimate of 0, and lower the lower ones next to one of 1."""
     error, (low, high) = (1 - level) / 2, sample.blocks.mean[[0, -1]]
@@ -31,7 +31,7 @@ def widen_where_certain(
     return lower, upper
 
 
-def _counts(sample: Sample) -> tuple[FloatArray, FloatArray]:
+def _counts(sample: FittedSample) -> tuple[FloatArray, FloatArray]:
     """Events and non-events at each distinct forecast, as so many independent cases."""
     distinct, units = sample.distinct, sample.units
     n, events = distinct.n.astype(np.float64), distinct.events.astype(np.float64)

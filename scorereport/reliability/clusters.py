@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PUSTEJOVSKY_TIPTON = "Pustejovsky, Tipton (2018), J. Bus. Econ. Stat. 36, doi:10.1080/07350015.2016.1247004"
 #: Correlation of two rows of a cluster in the model that degrees of freedom are computed from.
-CORRELATION = 0.005
+WORKING_CORRELATION = 0.005
 #: Up to this leverage the inverse root is summed as a series.
 _SMALL = 1e-4
 #: A cluster that leaves no more than this share of a coefficient to the others determines it alone.
@@ -95,12 +95,12 @@ class ClusterSums:
     def products(self, contrasts: FloatArray) -> _Products:
         """Covariances of what two clusters add to two contrasts, in the model of correlated rows."""
         turned = np.linalg.solve(self._root, self.common)
-        shared = CORRELATION / self.case * np.outer(turned, turned)
+        shared = WORKING_CORRELATION / self.case * np.outer(turned, turned)
         adjusted = self._reduction @ (self._root @ contrasts.T)
         moved = self._leverage @ adjusted
         carried = shared @ moved
         eye, shifts = np.eye(len(self._root)), self._leverage @ turned
-        together = CORRELATION / self.case * np.einsum("gi,gj->ij", shifts, shifts)
+        together = WORKING_CORRELATION / self.case * np.einsum("gi,gj->ij", shifts, shifts)
         return _Products(
             alone=_transpose(adjusted) @ moved + _transpose(moved) @ carried,
             factor=np.concatenate([moved, self._leverage @ carried], axis=1),

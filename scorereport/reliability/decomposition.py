@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from scorereport._utils.checks import Cases
+from scorereport._utils.checks import CheckedCases
 from scorereport.errors import UsageError
 from scorereport.reliability.ordering import CACHED
 from scorereport.scores.registry import REGISTRY, Direction, Kind, Propriety, get_score
@@ -93,7 +93,7 @@ class MurphyDecomposition:
 
 
 def decompose_cases(
-    cases: Cases, blocks: Blocks, score: str | Callable[..., FloatArray], options: dict[str, Any]
+    cases: CheckedCases, blocks: Blocks, score: str | Callable[..., FloatArray], options: dict[str, Any]
 ) -> Decomposition:
     """Decompose the mean score of ordered binary cases whose isotonic fit is `blocks`."""
     name, function, higher = resolve_score(score, options)
@@ -124,7 +124,7 @@ def decompose_mean(
 
 
 def mean_score(
-    function: Callable[[FloatArray, FloatArray], FloatArray], cases: Cases, *, largest_part: int | None
+    function: Callable[[FloatArray, FloatArray], FloatArray], cases: CheckedCases, *, largest_part: int | None
 ) -> tuple[float, float]:
     """Mean score of cases, and the weight of those whose score is infinite.
 
@@ -137,14 +137,14 @@ def mean_score(
 
 
 def _sum_scores(
-    function: Callable[[FloatArray, FloatArray], FloatArray], cases: Cases, largest_part: int
+    function: Callable[[FloatArray, FloatArray], FloatArray], cases: CheckedCases, largest_part: int
 ) -> tuple[float, float]:
     """Sum of scores, and the weight of infinite ones, of each half by itself until it is small enough."""
     y, p, weight = cases
     if len(y) > largest_part:
         middle = len(y) // 16 * 8
         below, above = (
-            Cases(y[half], p[half], None if weight is None else weight[half])
+            CheckedCases(y[half], p[half], None if weight is None else weight[half])
             for half in (slice(middle), slice(middle, None))
         )
         left, left_infinite = _sum_scores(function, below, largest_part)
@@ -155,7 +155,7 @@ def _sum_scores(
     return total, 0.0 if np.isfinite(total) else _total(weight, np.isinf(scores))
 
 
-def decompose_real(cases: Cases, blocks: Blocks) -> Decomposition:
+def decompose_real(cases: CheckedCases, blocks: Blocks) -> Decomposition:
     """Decompose the mean squared error of real outcomes whose isotonic fit is `blocks`."""
     y, x, weight = cases
     fitted = blocks.mean[np.searchsorted(blocks.x_max, x)]

@@ -18,7 +18,7 @@ _LARGEST_INT32 = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ties:
+class ForecastTies:
     """Which cases are the first with their forecast, and where the cases of each shared forecast lie."""
 
     n: NDArray[Any]
@@ -27,7 +27,7 @@ class Ties:
     edges: NDArray[np.intp]
 
     @classmethod
-    def of(cls, n: CountArray) -> Ties:
+    def of(cls, n: CountArray) -> ForecastTies:
         """The ties of so many cases with each forecast."""
         start, shared = np.cumsum(n) - n, np.flatnonzero(n > 1)
         is_first = np.zeros(int(n.sum()), dtype=np.bool_)
@@ -53,7 +53,7 @@ class Ties:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chances:
+class EventChances:
     """Probabilities of events, and how many of 2^16 patterns of bits are events for sure.
 
     With ties, probabilities are those of distinct forecasts, and what is sure is told of each case.
@@ -61,17 +61,17 @@ class Chances:
 
     probability: FloatArray
     sure: NDArray[np.uint16]
-    ties: Ties | None = None
+    ties: ForecastTies | None = None
 
     @classmethod
-    def of(cls, probability: FloatArray) -> Chances:
+    def of(cls, probability: FloatArray) -> EventChances:
         """What is sure of each probability; a pattern is always left open, as 2^16 takes 17 bits."""
         scaled = np.ldexp(probability, 16)
         return cls(probability, np.minimum(scaled, 2**16 - 1, out=scaled).astype(np.uint16))
 
-    def spread(self, ties: Ties) -> Chances:
+    def spread(self, ties: ForecastTies) -> EventChances:
         """The chances of all cases from those of distinct forecasts."""
-        return Chances(self.probability, np.repeat(self.sure, ties.n), ties)
+        return EventChances(self.probability, np.repeat(self.sure, ties.n), ties)
 
     def draw(self, rng: np.random.Generator, at: NDArray[np.uint16] | None = None) -> NDArray[np.bool_]:
         """Draw an outcome with each probability, or with those at some places.
@@ -92,16 +92,16 @@ class Chances:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Piece:
+class ForecastPiece:
     """Neighbouring distinct forecasts, few enough for forecast and outcome to fit into 16 bits."""
 
     first: int  # distinct forecast
     cases: int
     forecast: NDArray[np.uint16] | None  # of each case, counted from the first; None where no cases tie
-    chances: Chances
+    chances: EventChances
 
     @classmethod
-    def of(cls, first: int, n: CountArray, probability: FloatArray) -> Piece:
+    def of(cls, first: int, n: CountArray, probability: FloatArray) -> ForecastPiece:
         """The piece that begins with a distinct forecast."""
         part = slice(first, first + 2**_BITS)
         times = n[part].astype(np.int64)
@@ -110,7 +110,7 @@ class Piece:
             first=first,
             cases=cases,
             forecast=None if cases == len(times) else np.repeat(places, times),
-            chances=Chances.of(probability[part]),
+            chances=EventChances.of(probability[part]),
         )
 
     def draw(self, rng: np.random.Generator, size: int) -> NDArray[np.uint16]:
@@ -130,9 +130,9 @@ class Piece:
         return case.astype(np.uint16) if self.forecast is None else self.forecast.take(case.view(np.int64))
 
 
-def cut_into_pieces(n: CountArray, probability: FloatArray) -> list[Piece]:
+def cut_into_pieces(n: CountArray, probability: FloatArray) -> list[ForecastPiece]:
     """All distinct forecasts, with so many cases and such a probability each, in pieces."""
-    return [Piece.of(first, n, probability) for first in range(0, len(n), 2**_BITS)]
+    return [ForecastPiece.of(first, n, probability) for first in range(0, len(n), 2**_BITS)]
 
 
 def _draw_bits(rng: np.random.Generator, size: int, dtype: type[_Bits]) -> NDArray[_Bits]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport._utils.arrays import FloatArray, IntArray, own
+from scorereport._utils.arrays import FloatArray, IntArray, as_immutable
 from scorereport._utils.checks import (
-    Cases,
+    CheckedCases,
     check_binary,
     check_clusters,
     check_finite,
@@ -33,7 +33,7 @@ from scorereport.reliability.bands import (
 )
 from scorereport.reliability.blocks import Blocks, distinct_forecasts, pool_cases
 from scorereport.reliability.decomposition import decompose_by_value, decompose_cases, decompose_real
-from scorereport.reliability.fitted_sample import Sample
+from scorereport.reliability.fitted_sample import FittedSample
 from scorereport.reliability.ordering import order_cases, order_clustered
 from scorereport.reliability.sampling import SEED
 
@@ -93,7 +93,7 @@ def corp(
     else:
         cases, codes = order_clustered(given, codes)
     blocks = pool_cases(cases, binary=binary)
-    forecasts = own(given.y_prob)  # that of a panel is held once for several fits
+    forecasts = as_immutable(given.y_prob)  # that of a panel is held once for several fits
     return Corp(
         y_prob=forecasts,
         cases=cases,
@@ -109,7 +109,7 @@ class Corp:
     """An isotonic fit: its blocks, and the cases in canonical order."""
 
     y_prob: FloatArray
-    cases: Cases
+    cases: CheckedCases
     blocks: Blocks
     functional: str
     weight_kind: str = "sampling"
@@ -121,9 +121,9 @@ class Corp:
         return distinct_forecasts(self.cases, binary=self.functional == "probability")
 
     @cached_property
-    def sample(self) -> Sample:
+    def sample(self) -> FittedSample:
         """The cases as a sample, for bands and tests."""
-        return Sample(
+        return FittedSample(
             cases=self.cases,
             distinct=self.distinct,
             blocks=self.blocks,

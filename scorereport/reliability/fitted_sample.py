@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.arrays import CountArray, FloatArray, IntArray
-from scorereport._utils.checks import Cases
+from scorereport._utils.checks import CheckedCases
 from scorereport.reliability.blocks import Blocks
 from scorereport.reliability.outcome_weights import weigh_outcomes
-from scorereport.reliability.sampling import Units
+from scorereport.reliability.sampling import SamplingUnits
 from scorereport.reliability.simulation import cluster_correlation, make_simulation
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Sample:
+class FittedSample:
     """Cases in canonical order, by distinct forecast and by block; `cluster` numbers theirs from 0."""
 
-    cases: Cases
+    cases: CheckedCases
     distinct: Blocks
     blocks: Blocks
     cluster: IntArray | None = None
@@ -35,10 +35,12 @@ class Sample:
         return len(self.cases.y_true)
 
     @cached_property
-    def units(self) -> Units:
+    def units(self) -> SamplingUnits:
         """The rows as independent draws."""
         weight = self.cases.weight
-        return Units(rows=self.rows, weight=weight, cluster=self.cluster, weight_kind=self.weight_kind)
+        return SamplingUnits(
+            rows=self.rows, weight=weight, cluster=self.cluster, weight_kind=self.weight_kind
+        )
 
     @property
     def counts(self) -> tuple[float, float]:
@@ -68,13 +70,13 @@ class Sample:
         return cluster_correlation(cases.y_true - probability, probability, cluster)
 
     @cached_property
-    def _written_out(self) -> tuple[Cases, IntArray | None]:
+    def _written_out(self) -> tuple[CheckedCases, IntArray | None]:
         """Cases; repeated rows in clusters are written out, as each has an outcome of its own."""
         y, x, weight = self.cases
         if self.cluster is None or weight is None or not self.units.are_repeated_rows:
             return self.cases, self.cluster
         times = weight.astype(np.int64)
-        return Cases(y.repeat(times), x.repeat(times), None), self.cluster.repeat(times)
+        return CheckedCases(y.repeat(times), x.repeat(times), None), self.cluster.repeat(times)
 
     @cached_property
     def squares(self) -> CountArray:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.arrays import read_only
-from scorereport._utils.checks import Cases
+from scorereport._utils.checks import CheckedCases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ CACHED = 16_384
 _LEAST_NORMAL = np.array(np.finfo(np.float64).smallest_normal).view(np.int64)
 
 
-def order_clustered(cases: Cases, cluster: IntArray) -> tuple[Cases, IntArray]:
+def order_clustered(cases: CheckedCases, cluster: IntArray) -> tuple[CheckedCases, IntArray]:
     """Put cases and the numbers of their clusters in canonical order; cases without weight leave."""
     y, p, weight = cases
     order = np.lexsort((np.ones(len(y)) if weight is None else weight, cluster, -y, p))
@@ -37,7 +37,7 @@ def order_clustered(cases: Cases, cluster: IntArray) -> tuple[Cases, IntArray]:
     return ordered, read_only(np.unique(cluster[order], return_inverse=True)[1])
 
 
-def order_cases(cases: Cases, *, binary: bool) -> Cases:
+def order_cases(cases: CheckedCases, *, binary: bool) -> CheckedCases:
     """Put cases in canonical order; cases without weight leave."""
     y, p, weight = cases
     if binary and weight is None:
@@ -49,7 +49,7 @@ def order_cases(cases: Cases, *, binary: bool) -> Cases:
     return _order_weighted(y, p, weight)
 
 
-def _order_binary(y: FloatArray, p: FloatArray) -> Cases:
+def _order_binary(y: FloatArray, p: FloatArray) -> CheckedCases:
     """Sort forecast and outcome as one number, about five times faster than argsort and gather.
 
     The bit patterns of non-negative floats are ordered like the floats. Their sign bit is free:
@@ -82,12 +82,12 @@ def _parts(n: int) -> Iterator[slice]:
     return (slice(start, start + CACHED) for start in range(0, n, CACHED))
 
 
-def _order_weighted(y: FloatArray, p: FloatArray, weight: FloatArray) -> Cases:
+def _order_weighted(y: FloatArray, p: FloatArray, weight: FloatArray) -> CheckedCases:
     counts = weight > 0
     y, p, weight = y[counts], p[counts], weight[counts]
     order = np.lexsort((weight, -y, p))  # the weight too: sums of fractions depend on their order
     return _frozen(y[order], p[order], weight[order])
 
 
-def _frozen(y: FloatArray, p: FloatArray, weight: FloatArray | None = None) -> Cases:
-    return Cases(read_only(y), read_only(p), None if weight is None else read_only(weight))
+def _frozen(y: FloatArray, p: FloatArray, weight: FloatArray | None = None) -> CheckedCases:
+    return CheckedCases(read_only(y), read_only(p), None if weight is None else read_only(weight))

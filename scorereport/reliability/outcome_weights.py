@@ -1,4 +1,4 @@
-"""How sampling weights go with outcomes among rows of similar forecasts.
+"""The relation of sampling weights to outcomes among rows with similar forecasts.
 
 A sample is often drawn by its outcomes: all events and one non-event in ten, with weights that make up for
 it. A row whose outcome is drawn anew must then change its weight too. Its weight as an event and as a
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import IntArray
-    from scorereport._utils.checks import Cases
+    from scorereport._utils.checks import CheckedCases
 
 #: A cell has at least this many rows of either outcome, and there are at most this many cells.
 _FEWEST_ROWS = 50
@@ -64,7 +64,7 @@ class OutcomeWeights:
         return np.where(happens, self.of_event[rows], self.of_other[rows])
 
 
-def weigh_outcomes(cases: Cases) -> OutcomeWeights:
+def weigh_outcomes(cases: CheckedCases) -> OutcomeWeights:
     """The weights of ordered cases for either outcome."""
     weight = np.ones(len(cases.y_true)) if cases.weight is None else cases.weight
     is_event = cases.y_true == 1

@@ -1,4 +1,4 @@
-"""What was drawn independently: rows, repeated rows, weighted rows or clusters of rows.
+"""Sampling units: the rows, repeated rows, weighted rows or clusters that were drawn independently.
 
 Every standard error and every resample asks here, so that all of them mean the same sample:
 
@@ -33,7 +33,7 @@ _ROUNDING = 1e-14
 _MOST_STARTS = 10_000
 
 
-def stream(seed: int, *key: int) -> np.random.Generator:
+def random_stream(seed: int, *key: int) -> np.random.Generator:
     """Random numbers of their own for each key: results do not depend on who draws first, or where."""
     return np.random.Generator(np.random.SFC64(_Start(seed, key)))  # type: ignore[arg-type]  # of the stubs
 
@@ -55,7 +55,7 @@ def _find_start(seed: int, key: tuple[int, ...], n_words: int, dtype: Any) -> ND
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Units:
+class SamplingUnits:
     """The rows of a sample as independent draws; `cluster` numbers the clusters from 0."""
 
     rows: int

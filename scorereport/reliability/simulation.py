@@ -15,14 +15,14 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray, IntArray
 from scorereport.reliability.blocks import Blocks
-from scorereport.reliability.draws import Chances, Piece, Ties, cut_into_pieces
+from scorereport.reliability.draws import EventChances, ForecastPiece, ForecastTies, cut_into_pieces
 from scorereport.reliability.outcome_weights import OutcomeWeights, weigh_outcomes
 from scorereport.reliability.redraws import Redraw
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scorereport._utils.checks import Cases
+    from scorereport._utils.checks import CheckedCases
 
 #: With more cases per distinct forecast than this, counts are drawn rather than cases.
 _MANY_TIES = 8
@@ -67,8 +67,8 @@ class _CaseSimulation(Simulation):
         return int(self.distinct.n.sum())
 
     @cached_property
-    def _chances(self) -> Chances:
-        chances = Chances.of(self.probability)
+    def _chances(self) -> EventChances:
+        chances = EventChances.of(self.probability)
         return chances.spread(self._ties) if self._has_ties else chances
 
     def redraw_outcomes(self, rng: np.random.Generator) -> Redraw:
@@ -78,8 +78,8 @@ class _CaseSimulation(Simulation):
         return Redraw(None, self._ties.n, self._ties.count(happens))
 
     @cached_property
-    def _ties(self) -> Ties:
-        return Ties.of(self.distinct.n)
+    def _ties(self) -> ForecastTies:
+        return ForecastTies.of(self.distinct.n)
 
     def redraw_cases(self, rng: np.random.Generator) -> Redraw:
         """Draw how many cases each piece gets, and then, piece by piece, which."""
@@ -97,7 +97,7 @@ class _CaseSimulation(Simulation):
         return Redraw(position, None, happens)
 
     @cached_property
-    def _pieces(self) -> list[Piece]:
+    def _pieces(self) -> list[ForecastPiece]:
         return cut_into_pieces(self.distinct.n, self.probability)
 
     @cached_property
@@ -188,7 +188,7 @@ class _RowSimulation(Simulation):
 
 
 def make_simulation(
-    cases: Cases,
+    cases: CheckedCases,
     distinct: Blocks,
     probability: FloatArray,
     cluster: IntArray | None,

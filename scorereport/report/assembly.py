@@ -1,40 +1,40 @@
-"""A report put together: which sections there are, and the numbers of sections, tables and figures."""
+"""The content of a report: which sections it has, and the numbers of sections, tables and figures."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.formatting import counted, format_time, join_words
+from scorereport._utils.formatting import format_counted, format_time, join_words
 from scorereport._utils.progress import steps
-from scorereport.report.section_parts import make_facts
-from scorereport.report.sections.calibration_section import describe_calibration
+from scorereport.report.section_parts import label_facts
+from scorereport.report.sections.calibration_section import describe_calibration_section
 from scorereport.report.sections.certificate import describe_certificate_section
-from scorereport.report.sections.checklist import describe_checklists
+from scorereport.report.sections.checklist import describe_checklists_section
 from scorereport.report.sections.checkpoint_section import describe_checkpoints_section
-from scorereport.report.sections.class_calibration import describe_class_calibration
+from scorereport.report.sections.class_calibration import describe_class_calibration_section
 from scorereport.report.sections.closing_sections import (
-    describe_limitations,
-    describe_provenance,
-    describe_sign_off,
+    describe_limitations_section,
+    describe_provenance_section,
+    describe_sign_off_section,
 )
-from scorereport.report.sections.comparison import describe_comparison
+from scorereport.report.sections.comparison import describe_comparison_section
 from scorereport.report.sections.data import describe_data_section
-from scorereport.report.sections.data_section import describe_class_data
+from scorereport.report.sections.data_section import describe_class_data_section
 from scorereport.report.sections.decision_section import describe_decision_section
-from scorereport.report.sections.decomposition import describe_decomposition
-from scorereport.report.sections.decomposition_section import describe_class_decomposition
-from scorereport.report.sections.discrimination import describe_discrimination
-from scorereport.report.sections.discrimination_section import describe_class_discrimination
+from scorereport.report.sections.decomposition import describe_decomposition_section
+from scorereport.report.sections.decomposition_section import describe_class_decomposition_section
+from scorereport.report.sections.discrimination import describe_discrimination_section
+from scorereport.report.sections.discrimination_section import describe_class_discrimination_section
 from scorereport.report.sections.group_section import describe_groups_section, describe_time_section
-from scorereport.report.sections.methods_section import describe_methods
+from scorereport.report.sections.methods_section import describe_methods_section
 from scorereport.report.sections.model import describe_model_section
-from scorereport.report.sections.performance import describe_performance
-from scorereport.report.sections.performance_section import describe_class_performance
-from scorereport.report.sections.recalibration import describe_recalibration
+from scorereport.report.sections.performance import describe_performance_section
+from scorereport.report.sections.performance_section import describe_class_performance_section
+from scorereport.report.sections.recalibration import describe_recalibration_section
 from scorereport.report.sections.retention_section import describe_retention_section
 from scorereport.report.sections.scale_section import describe_scale_section
-from scorereport.report.sections.summary_section import describe_light, describe_summary
+from scorereport.report.sections.summary_section import describe_overall_verdict, describe_summary_section
 from scorereport.report.sections.trend_section import describe_trend_section
 
 if TYPE_CHECKING:
@@ -43,40 +43,40 @@ if TYPE_CHECKING:
     from scorereport.configuration import Person
     from scorereport.history.trend.drift_records import Trend
     from scorereport.report.report_record import Report
-    from scorereport.report.section_parts import Section
+    from scorereport.report.section_parts import SectionContent
 
 #: More names than these would not fit into a title.
 _MODELS_IN_A_TITLE = 3
 #: A name with more letters would not fit into a title either.
 _LETTERS_IN_A_TITLE = 40
 #: Places that every report has, beside the sections.
-_FIXED = {
+_FIXED_PLACES = {
     "section_cover": {"text": "Cover", "id": "cover"},
     "section_contents": {"text": "Contents", "id": "contents"},
 }
 #: All sections but the last, which must know which others there are, in reading order.
-_DESCRIBERS: dict[str, Callable[[Report], Section | None]] = {
-    "summary": describe_summary,
+_DESCRIBERS: dict[str, Callable[[Report], SectionContent | None]] = {
+    "summary": describe_summary_section,
     "model": describe_model_section,
     "data": describe_data_section,
-    "methods": describe_methods,
-    "performance": describe_performance,
-    "calibration": describe_calibration,
-    "discrimination": describe_discrimination,
-    "decomposition": describe_decomposition,
+    "methods": describe_methods_section,
+    "performance": describe_performance_section,
+    "calibration": describe_calibration_section,
+    "discrimination": describe_discrimination_section,
+    "decomposition": describe_decomposition_section,
     "decision": describe_decision_section,
     "retention": describe_retention_section,
     "scale": describe_scale_section,
-    "comparison": describe_comparison,
+    "comparison": describe_comparison_section,
     "groups": describe_groups_section,
     "time": describe_time_section,
     "trend": describe_trend_section,
-    "recalibration": describe_recalibration,
+    "recalibration": describe_recalibration_section,
     "checkpoints": describe_checkpoints_section,
     "certificate": describe_certificate_section,
-    "limitations": describe_limitations,
-    "provenance": describe_provenance,
-    "sign-off": describe_sign_off,
+    "limitations": describe_limitations_section,
+    "provenance": describe_provenance_section,
+    "sign-off": describe_sign_off_section,
 }
 
 
@@ -85,12 +85,12 @@ def _describe_nothing(_report: Report) -> None:
 
 
 #: Sections that are others for models of K classes.
-_OF_CLASSES: dict[str, Callable[[Report], Section | None]] = {
-    "data": describe_class_data,
-    "performance": describe_class_performance,
-    "calibration": describe_class_calibration,
-    "discrimination": describe_class_discrimination,
-    "decomposition": describe_class_decomposition,
+_CLASS_DESCRIBERS: dict[str, Callable[[Report], SectionContent | None]] = {
+    "data": describe_class_data_section,
+    "performance": describe_class_performance_section,
+    "calibration": describe_class_calibration_section,
+    "discrimination": describe_class_discrimination_section,
+    "decomposition": describe_class_decomposition_section,
     "decision": _describe_nothing,
     "recalibration": _describe_nothing,
 }
@@ -104,7 +104,7 @@ def describe_report(report: Report, *, templates_sha256: str = "") -> dict[str, 
         "title": name_report(report),
         "created": report.provenance.time,
         "cover": _describe_cover(report),
-        "verdict": describe_light(report),
+        "verdict": describe_overall_verdict(report),
         "contents": [{name: section[name] for name in ("id", "number", "title")} for section in sections],
         "sections": sections,
         "labels": labels,
@@ -112,11 +112,11 @@ def describe_report(report: Report, *, templates_sha256: str = "") -> dict[str, 
     }
 
 
-def _describe_sections(report: Report, templates_sha256: str) -> Iterator[Section]:
+def _describe_sections(report: Report, templates_sha256: str) -> Iterator[SectionContent]:
     """Sections that have content and are wanted."""
     omitted = report.configuration.report.omit
-    describers = _DESCRIBERS | ({} if report.evaluation.kind == "binary" else _OF_CLASSES)
-    describers |= {"provenance": partial(describe_provenance, templates_sha256=templates_sha256)}
+    describers = _DESCRIBERS | ({} if report.evaluation.kind == "binary" else _CLASS_DESCRIBERS)
+    describers |= {"provenance": partial(describe_provenance_section, templates_sha256=templates_sha256)}
     wanted = [describe for name, describe in describers.items() if name not in omitted]
     present = []
     for describe in steps(wanted, len(wanted), "drawing"):
@@ -124,12 +124,12 @@ def _describe_sections(report: Report, templates_sha256: str) -> Iterator[Sectio
             present.append(section.name)
             yield section
     if "checklist" not in omitted:
-        annex = describe_checklists(report, present)
+        annex = describe_checklists_section(report, present)
         if annex is not None:
             yield annex
 
 
-def _number_sections(sections: Sequence[Section]) -> list[dict[str, Any]]:
+def _number_sections(sections: Sequence[SectionContent]) -> list[dict[str, Any]]:
     return [
         {
             **section.content,
@@ -146,7 +146,7 @@ def _number_sections(sections: Sequence[Section]) -> list[dict[str, Any]]:
 
 def _number_parts(sections: Sequence[dict[str, Any]]) -> dict[str, dict[str, str]]:
     """Number tables and figures through the whole report; return how to refer to them and to sections."""
-    labels = _FIXED | {
+    labels = _FIXED_PLACES | {
         f"section_{s['name']}": {"text": f"Section {s['number']}", "id": s["id"]} for s in sections
     }
     counts = {"table": 0, "figure": 0}
@@ -168,7 +168,7 @@ def name_report(report: Report) -> str:
 def _name_models(report: Report) -> str:
     names = [result.model for result in report.evaluation.results]
     if len(names) > _MODELS_IN_A_TITLE or max(map(len, names)) > _LETTERS_IN_A_TITLE:
-        return f"Evaluation of {counted(len(names), 'model')}"
+        return f"Evaluation of {format_counted(len(names), 'model')}"
     return f"Evaluation of {join_words(names)}"
 
 
@@ -188,7 +188,7 @@ def _describe_cover(report: Report) -> dict[str, Any]:
         "Approved by": _name(people.approver),
         "Confidentiality": told.confidentiality,
     }
-    return {"organisation": told.organisation, "subtitle": told.subtitle, "facts": make_facts(facts)}
+    return {"organisation": told.organisation, "subtitle": told.subtitle, "facts": label_facts(facts)}
 
 
 def _describe_audit(trend: Trend | None) -> dict[str, str]:

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scorereport._utils.formatting import join_words
-from scorereport._utils.resources import find_folder
+from scorereport._utils.resources import find_package_folder
 from scorereport.configuration import CHECKLISTS, SECTION_NAMES, Configuration
-from scorereport.configuration.configuration_tables import FIXED_SECTIONS, Limits
-from scorereport.configuration.messages import join_key, known_keys, refuse, show, suggest
+from scorereport.configuration.configuration_tables import FIXED_SECTIONS, LimitsTable
+from scorereport.configuration.messages import join_key, known_keys, quote_value, raise_problems, suggest
 from scorereport.configuration.strict import STRICT
-from scorereport.configuration.toml_reader import decode_text, find_unfit_values, parse_toml
+from scorereport.configuration.toml_reader import decode_text, find_invalid_values, parse_toml
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ EVIDENCE = {
 }
 
 
-class Status(StrEnum):
+class ItemStatus(StrEnum):
     """How far a report answers an item."""
 
     COVERED = "covered"
@@ -74,7 +74,7 @@ class ChecklistLine:
 
     number: str
     text: str
-    status: Status
+    status: ItemStatus
     sections: tuple[str, ...] = ()
     missing_sections: tuple[str, ...] = ()
     missing_keys: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ def read_checklists(configuration: Configuration) -> tuple[Checklist, ...]:
     lists = tuple(_read_checklist(name, configuration) for name in configuration.checklist.lists)
     known = {f"{listed.name}:{item.number}" for listed in lists for item in listed.items}
     strangers = [key for key in configuration.checklist.not_applicable if key not in known]
-    refuse(
+    raise_problems(
         configuration.name,
         [
             f"`checklist.not_applicable` names an item that its list does not have: {key!r}; "
@@ -117,15 +117,15 @@ def parse_checklist(text: str, name: str) -> Checklist:
     from pydantic import TypeAdapter, ValidationError
 
     raw = parse_toml(text, name)
-    problems = list(find_unfit_values(raw))
+    problems = list(find_invalid_values(raw))
     if "name" in raw:
         problems.append("`name` is not known: a list is called by the name of its file.")
     try:
         checklist = TypeAdapter(Checklist).validate_json(json.dumps({**raw, "name": name}))
     except ValidationError as error:
-        refuse(name, [*problems, *map(_describe_error, error.errors())])
+        raise_problems(name, [*problems, *map(_describe_error, error.errors())])
         raise
-    refuse(name, [*problems, *_find_broken_rules(checklist)])
+    raise_problems(name, [*problems, *_find_broken_rules(checklist)])
     return checklist
 
 
@@ -136,7 +136,7 @@ def _read_checklist(name: str, configuration: Configuration) -> Checklist:
             f"{configuration.name}: `checklist.lists` names a list that is not known: {name!r}; "
             f"{suggest(name, CHECKLISTS) or 'lists are ' + ', '.join(CHECKLISTS) + ', or .toml files.'}"
         )
-    folder = Path(configuration.folder) if is_own else find_folder("templates") / "checklists"
+    folder = Path(configuration.folder) if is_own else find_package_folder("templates") / "checklists"
     path = folder / (name if is_own else f"{name}.toml")
     try:
         content = path.read_bytes()
@@ -160,7 +160,7 @@ def _describe_error(error: Mapping[str, Any]) -> str:
         return f"`{key}` is not known; {suggest(path[-1], known) or 'keys are ' + ', '.join(known) + '.'}"
     kinds = {"string_type": "text", "tuple_type": "a list", "dataclass_type": "a table"}
     way_out = " Put it in quotes." if error["type"] == "string_type" else ""
-    return f"`{key}` must be {kinds[error['type']]}; got {show(error['input'])}.{way_out}"
+    return f"`{key}` must be {kinds[error['type']]}; got {quote_value(error['input'])}.{way_out}"
 
 
 def _find_broken_rules(checklist: Checklist) -> Iterator[str]:
@@ -175,10 +175,10 @@ def _find_broken_rules(checklist: Checklist) -> Iterator[str]:
             yield f"`{key}.number` must not occur twice; got {item.number!r}."
         if not (item.sections or item.reason):
             yield f"`{key}` must have `sections` that answer it, or a `reason` why none does."
-        yield from _find_strangers(key, item)
+        yield from _find_unknown_names(key, item)
 
 
-def _find_strangers(key: str, item: ChecklistItem) -> Iterator[str]:
+def _find_unknown_names(key: str, item: ChecklistItem) -> Iterator[str]:
     """Sections and keys that do not exist."""
     sections = (*FIXED_SECTIONS, *SECTION_NAMES)
     for section in item.sections:
@@ -206,18 +206,18 @@ def _fill_item(
     excuse: str,
 ) -> ChecklistLine:
     if excuse:
-        return _line(item, Status.NOT_APPLICABLE, reason=excuse)
+        return _line(item, ItemStatus.NOT_APPLICABLE, reason=excuse)
     sections = tuple(section for section in item.sections if section in present)
     if item.reason and not sections:
-        return _line(item, Status.NOT_COVERED, reason=item.reason)
+        return _line(item, ItemStatus.NOT_COVERED, reason=item.reason)
     missing_sections = tuple(section for section in item.sections if section not in present)
     missing_keys = tuple(need for need in item.needs if not _is_filled(configuration.find(need)))
     missing_evidence = [EVIDENCE[name] for name in item.evidence if name not in evidence]
     if not (missing_sections or missing_keys or missing_evidence):
-        return _line(item, Status.COVERED, sections=sections)
+        return _line(item, ItemStatus.COVERED, sections=sections)
     return _line(
         item,
-        Status.INCOMPLETE,
+        ItemStatus.INCOMPLETE,
         sections=sections,
         missing_sections=missing_sections,
         missing_keys=missing_keys,
@@ -225,12 +225,12 @@ def _fill_item(
     )
 
 
-def _line(item: ChecklistItem, status: Status, **found: Any) -> ChecklistLine:
+def _line(item: ChecklistItem, status: ItemStatus, **found: Any) -> ChecklistLine:
     return ChecklistLine(number=item.number, text=item.text, status=status, **found)
 
 
 def _is_filled(value: object) -> bool:
-    if isinstance(value, Limits):
+    if isinstance(value, LimitsTable):
         return bool(value.bounds)
     return bool(value.strip() if isinstance(value, str) else value)
 

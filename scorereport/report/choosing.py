@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scorereport.evaluation.selection.selection_records import Selection
 
 
-def choose_checkpoint(
+def select_checkpoint(
     configuration: Configuration | None,
     file: str | Path | None = None,
     *,

@@ -1,6 +1,6 @@
-"""What the numbers come to, in sentences that a manager understands, written from the records.
+"""Conclusions in sentences that a manager understands, written from the records.
 
-Every finding names the part of the report that shows it.
+Every conclusion names the part of the report that shows it.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from scorereport._utils.formatting import (
     join_words,
 )
 from scorereport._utils.rounding import first_lowest
-from scorereport.configuration.judging import Light, find_alpha
+from scorereport.configuration.judging import LimitVerdict, find_alpha
 from scorereport.evaluation.notes import find_time_note
 from scorereport.evaluation.subgroups import warn_of_groups
 from scorereport.inference.recalibration_gains import bound_shown_gain
 from scorereport.inference.time_errors import find_dependence
 from scorereport.report.miscalibration_patterns import (
-    adjusted,
-    equals,
-    name_p_values,
-    tell_dependence,
-    tell_line,
-    tell_tests_in_time,
-    tell_ways,
+    adjusted_p_value,
+    describe_autocorrelation,
+    describe_line_test,
+    describe_miscalibration,
+    describe_p_values,
+    describe_time_tests,
+    format_relation,
 )
-from scorereport.report.tables.group_tables import name_test
-from scorereport.report.tables.table import label_of, percents_text, tell_apart
+from scorereport.report.tables.group_tables import name_heterogeneity_test
+from scorereport.report.tables.table import distinct_decimals, percent_interval_text, score_label
 from scorereport.results.class_records import THRESHOLD
 from scorereport.results.model_records import ModelResult
 
@@ -48,15 +48,19 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
     from scorereport.results.model_records import ScoreValue
 
-_TONES = {Light.FAIL: "bad", Light.INCONCLUSIVE: "open", Light.WARN: "open"}
+_TONES = {LimitVerdict.FAIL: "bad", LimitVerdict.INCONCLUSIVE: "open", LimitVerdict.WARN: "open"}
 #: More views than these are counted, not named.
 _MOST_NAMED = 3
 #: How a number of groups with each verdict is told.
-_IN_GROUPS = {Light.FAIL: "fails", Light.INCONCLUSIVE: "is inconclusive", Light.WARN: "gives a warning"}
+_GROUP_VERBS = {
+    LimitVerdict.FAIL: "fails",
+    LimitVerdict.INCONCLUSIVE: "is inconclusive",
+    LimitVerdict.WARN: "gives a warning",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Conclusion:
     """A sentence, the key of the part that shows it, and how loud it is."""
 
     text: str
@@ -64,7 +68,7 @@ class Finding:
     tone: str = "plain"
 
 
-def conclude(report: Report) -> list[Finding]:
+def draw_conclusions(report: Report) -> list[Conclusion]:
     """All findings of a report: breached limits first, then what each section comes to."""
     evaluation = report.evaluation
     return [
@@ -79,47 +83,49 @@ def conclude(report: Report) -> list[Finding]:
     ]
 
 
-def _conclude_limits(judgements: Sequence[Judgement]) -> Iterator[Finding]:
+def _conclude_limits(judgements: Sequence[Judgement]) -> Iterator[Conclusion]:
     """Limits that are not met, the worst first; groups are counted for each measure and model."""
     for light, tone in _TONES.items():
         found = [judgement for judgement in judgements if judgement.verdict is light]
         for judgement in found:
             if not judgement.group:
-                yield Finding(text=judgement.sentence, see="limits", tone=tone)
+                yield Conclusion(text=judgement.sentence, see="limits", tone=tone)
         counted = dict.fromkeys((j.label, j.model) for j in found if j.group)
         for label, model in counted:
             same = [j for j in judgements if j.group and (j.label, j.model) == (label, model)]
             bad = sum(j.verdict is light for j in same)
-            text = f"{label} of {model} {_IN_GROUPS[light]} in {bad} of {len(same)} groups."
-            yield Finding(text=text, see="limits", tone=tone)
+            text = f"{label} of {model} {_GROUP_VERBS[light]} in {bad} of {len(same)} groups."
+            yield Conclusion(text=text, see="limits", tone=tone)
 
 
-def _conclude_performance(evaluation: Evaluation) -> Iterator[Finding]:
+def _conclude_performance(evaluation: Evaluation) -> Iterator[Conclusion]:
     """The model with the best main score, and whether the data can tell it from the others."""
     name = evaluation.main_score
-    label = _inside(label_of(name))
+    label = _inside_sentence(score_label(name))
     scores = {m.model: m.scores.score(name) for m in evaluation.results}
     best = list(scores)[first_lowest([score.value for score in scores.values()])]
     value = scores[best]
     number = format_number(value.value, common_decimals([value.value]))
-    skill = _tell_skill(value, "the prevalence" if evaluation.kind == "binary" else "the class frequencies")
+    skill = _describe_skill(
+        value, "the prevalence" if evaluation.kind == "binary" else "the class frequencies"
+    )
     if len(scores) == 1:
-        yield Finding(text=f"{best} has a {label} of {number}.{skill}", see="scores")
+        yield Conclusion(text=f"{best} has a {label} of {number}.{skill}", see="scores")
         return
     ranks = [r for r in evaluation.comparisons.ranks if r.model == best and r.measure == value.name]
     tied = ranks[0].tied_with if ranks else ()
     told = f"; the data cannot tell it from {join_words(tied)}" if tied else ""
     if ranks and not tied:
         told = "; the difference to every other model is more than chance explains"
-    yield Finding(text=f"{best} has the lowest {label}, {number}{told}.{skill}", see="scores")
+    yield Conclusion(text=f"{best} has the lowest {label}, {number}{told}.{skill}", see="scores")
 
 
-def _tell_skill(score: ScoreValue, constant: str) -> str:
+def _describe_skill(score: ScoreValue, constant: str) -> str:
     """The skill in words, with its interval; nothing where it is not defined."""
     if isnan(score.skill):
         return ""
     interval = score.skill_interval
-    bounds = percents_text(interval)
+    bounds = percent_interval_text(interval)
     told = f" Its skill, compared with always forecasting {constant}, is {format_percent(score.skill)}"
     chance = interval is not None and interval.lower <= 0 <= interval.upper
     return (
@@ -129,7 +135,7 @@ def _tell_skill(score: ScoreValue, constant: str) -> str:
 
 def _conclude_calibration(
     result: ModelResult | ClassModelResult, evaluation: Evaluation
-) -> Iterator[Finding]:
+) -> Iterator[Conclusion]:
     """Whether forecasts come true as often as they say, and in which way they do not."""
     name = evaluation.main_score
     test, part = result.scores.miscalibration_test(name), result.scores.decomposition(name)
@@ -139,21 +145,19 @@ def _conclude_calibration(
     alpha, models = find_alpha(evaluation), len(evaluation.results)
     decimals = common_decimals([part.miscalibration])
     mcb, score = (format_number(value, decimals) for value in (part.miscalibration, part.score))
-    measured = (
-        f"(miscalibration {mcb} of a {_inside(label_of(name))} of {score}, {name_p_values(test, models)})"
-    )
+    measured = f"(miscalibration {mcb} of a {_inside_sentence(score_label(name))} of {score}, {describe_p_values(test, models)})"
     dependence = _find_dependence(result, alpha)
     if isinstance(result, ModelResult) and dependence is not None:
-        yield Finding(
-            text=f"Residuals of {result.model} depend on each other in time ({tell_dependence(dependence)}): "
+        yield Conclusion(
+            text=f"Residuals of {result.model} depend on each other in time ({describe_autocorrelation(dependence)}): "
             "intervals, bands and tests that take rows as independent are too confident, among them the test "
-            f"of miscalibration {measured}. {tell_tests_in_time(result, alpha, models)}",
+            f"of miscalibration {measured}. {describe_time_tests(result, alpha, models)}",
             see="tests",
             tone="open",
         )
         return
-    if adjusted(test) <= alpha:
-        more = _tell_how(result, evaluation)
+    if adjusted_p_value(test) <= alpha:
+        more = _describe_miscalibration(result, evaluation)
         text, tone = f"There is evidence that {result.model} is miscalibrated {measured}{more}.", "open"
     elif isnan(test.p_value) or alpha * (evaluation.settings.resamples + 1) < models:
         text, tone = f"{result.model}: the test of calibration cannot tell {measured}.", "open"
@@ -162,7 +166,7 @@ def _conclude_calibration(
         upper = nan if known is None else known.upper
         limit = "" if isnan(upper) else f"; overfit-corrected it may be as large as {format_number(upper, 4)}"
         text, tone = f"{result.model}: no evidence of miscalibration {measured}{limit}.", "plain"
-    yield Finding(text=text, see="reliability", tone=tone)
+    yield Conclusion(text=text, see="reliability", tone=tone)
 
 
 def _find_dependence(result: ModelResult | ClassModelResult, alpha: float) -> HypothesisTest | None:
@@ -172,17 +176,17 @@ def _find_dependence(result: ModelResult | ClassModelResult, alpha: float) -> Hy
     return find_dependence(result.calibration.tests, alpha)
 
 
-def _conclude_line(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> Iterator[Finding]:
+def _conclude_line(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> Iterator[Conclusion]:
     """The same by slope and intercept, where no outcomes were drawn to test all departures at once."""
     if isinstance(result, ModelResult) and evaluation.settings.engine != "memory" and result.calibration:
-        text, is_open = tell_line(result, find_alpha(evaluation), len(evaluation.results))
-        yield Finding(text=text, see="reliability", tone="open" if is_open else "plain")
+        text, is_open = describe_line_test(result, find_alpha(evaluation), len(evaluation.results))
+        yield Conclusion(text=text, see="reliability", tone="open" if is_open else "plain")
 
 
-def _tell_how(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> str:
+def _describe_miscalibration(result: ModelResult | ClassModelResult, evaluation: Evaluation) -> str:
     """In which way a binary model is wrong; of K classes, where it is shown to be."""
     if isinstance(result, ModelResult):
-        told = tell_ways(result)
+        told = describe_miscalibration(result)
         return f": {told}" if told else ""
     family = result.families[-1]
     tests = [(view.label, view.scores.miscalibration_test("brier")) for view in family.views]
@@ -195,7 +199,7 @@ def _tell_how(result: ModelResult | ClassModelResult, evaluation: Evaluation) ->
     return f", shown alone for {up_to}{join_words([*named, *more])}"
 
 
-def _conclude_decisions(evaluation: Evaluation) -> Iterator[Finding]:
+def _conclude_decisions(evaluation: Evaluation) -> Iterator[Conclusion]:
     """How often the likeliest class of K is right."""
     if evaluation.kind == "binary":
         return
@@ -203,20 +207,20 @@ def _conclude_decisions(evaluation: Evaluation) -> Iterator[Finding]:
     told = join_words(
         f"{model} {format_percent(rate.value)}{_bracket_percent(rate.interval)}" for model, rate in rates
     )
-    yield Finding(text=f"The class called likeliest is right in: {told}.", see="scores")
+    yield Conclusion(text=f"The class called likeliest is right in: {told}.", see="scores")
 
 
 def _bracket_percent(estimate: Estimate | None) -> str:
-    text = percents_text(estimate)
+    text = percent_interval_text(estimate)
     return f" {text} %" if text else ""
 
 
-def _inside(label: str) -> str:
+def _inside_sentence(label: str) -> str:
     """A label inside a sentence: names keep their capital letter."""
     return label if label.startswith("Brier") else label[0].lower() + label[1:]
 
 
-def _conclude_discrimination(evaluation: Evaluation) -> Iterator[Finding]:
+def _conclude_discrimination(evaluation: Evaluation) -> Iterator[Conclusion]:
     """How often an event gets the higher forecast."""
     areas = [(m.model, s) for m in evaluation.models for s in m.scores.scores if s.name == "roc_auc"]
     known = [(model, area) for model, area in areas if not isnan(area.value)]  # one class only
@@ -225,23 +229,26 @@ def _conclude_discrimination(evaluation: Evaluation) -> Iterator[Finding]:
             f"{model} {format_number(area.value, _decimals(area))}{_bracket(area.interval, _decimals(area))}"
             for model, area in known
         )
-        yield Finding(
+        yield Conclusion(
             text=f"AUC, how often an event gets a higher forecast than a non-event: {told}.", see="auc"
         )
 
 
-def _conclude_groups(evaluation: Evaluation) -> Iterator[Finding]:
+def _conclude_groups(evaluation: Evaluation) -> Iterator[Conclusion]:
     """Columns whose groups differ by more than chance explains, once for each model."""
     differ: dict[tuple[str, str], list[HypothesisTest]] = {}
     alpha = find_alpha(evaluation)
     what = "the event happens" if evaluation.kind == "binary" else "each class comes"
     for item in evaluation.heterogeneity:
-        if adjusted(item.test) <= alpha:
+        if adjusted_p_value(item.test) <= alpha:
             differ.setdefault((item.model, item.column), []).append(item.test)
     for (model, column), tests in differ.items():
-        shown = join_words(f"{name_test(t)}, p {equals(format_p_value(adjusted(t)))}" for t in tests)
+        shown = join_words(
+            f"{name_heterogeneity_test(t)}, p {format_relation(format_p_value(adjusted_p_value(t)))}"
+            for t in tests
+        )
         warnings = warn_of_groups([g for g in evaluation.groups if g.column == column and g.models])
-        yield Finding(
+        yield Conclusion(
             text=f"{model}: results differ between groups of {column} by more than chance explains ({shown}, "
             f"adjusted for their number). Scores also depend on how often {what} in a group."
             f"{''.join(f' {warning}' for warning in warnings)}",
@@ -250,18 +257,20 @@ def _conclude_groups(evaluation: Evaluation) -> Iterator[Finding]:
         )
 
 
-def _conclude_recalibration(evaluation: Evaluation) -> Iterator[Finding]:
+def _conclude_recalibration(evaluation: Evaluation) -> Iterator[Conclusion]:
     """Models that a map would improve, with the one that improves them most."""
     alpha = find_alpha(evaluation)
     for model in evaluation.models:
         better = [
-            trial for trial in model.recalibration if trial.brier.value < 0 and adjusted(trial.brier) <= alpha
+            trial
+            for trial in model.recalibration
+            if trial.brier.value < 0 and adjusted_p_value(trial.brier) <= alpha
         ]
         if better:
             best = better[first_lowest([trial.brier.value for trial in better])]
             decimals = common_decimals([best.brier.value])
             interval = format_interval(*bound_shown_gain(best.brier, alpha), decimals)
-            yield Finding(
+            yield Conclusion(
                 text=f"Recalibration would lower the Brier score of {model.model} on new cases by "
                 f"{format_number(-best.brier.value, decimals)} {interval} ({best.method}, the best of "
                 f"{len(model.recalibration)} maps; the interval allows for that choice, and for being stated "
@@ -271,18 +280,18 @@ def _conclude_recalibration(evaluation: Evaluation) -> Iterator[Finding]:
             )
 
 
-def _conclude_trend(report: Report) -> Iterator[Finding]:
+def _conclude_trend(report: Report) -> Iterator[Conclusion]:
     """What has changed since earlier audits, in one sentence."""
     if report.trend is None or "trend" in report.configuration.report.omit:
         return
     drifted = [drift for drift in report.trend.drifts if drift.has_drifted]
     if len(drifted) == 1:
-        yield Finding(text=f"Since earlier audits: {drifted[0].sentence}", see="drift", tone="open")
+        yield Conclusion(text=f"Since earlier audits: {drifted[0].sentence}", see="drift", tone="open")
     elif drifted:
         named = [f"{d.label} of {d.model}" if d.model else d.label for d in drifted[:_MOST_NAMED]]
         more = [f"{len(drifted) - _MOST_NAMED} more"] if len(drifted) > _MOST_NAMED else []
         caution = next((drift.caution for drift in drifted if drift.caution), "")
-        yield Finding(
+        yield Conclusion(
             text=f"{len(drifted)} of {len(report.trend.drifts)} numbers have changed since earlier audits by "
             f"more than chance explains: {join_words([*named, *more])}. {caution}".rstrip(),
             see="drift",
@@ -292,7 +301,7 @@ def _conclude_trend(report: Report) -> Iterator[Finding]:
 
 def _decimals(area: ScoreValue) -> int:
     interval = area.interval
-    return 3 if interval is None else tell_apart(interval.lower, interval.upper, 3)
+    return 3 if interval is None else distinct_decimals(interval.lower, interval.upper, 3)
 
 
 def _bracket(estimate: Estimate | None, decimals: int) -> str:

@@ -1,4 +1,4 @@
-"""What documents say: records as plain dictionaries of text, which templates only have to place.
+"""Studies and certificates as plain dictionaries of text that templates place.
 
 A table has a `caption`, a `look`, `heads` and `bodies`; a body has a `title`, `rows`, and a `note` that
 explains them; a row has an `aside` and `cells` of `text`, with a `kind` that decides how they are set.
@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.formatting import format_count, format_time
 from scorereport.plots import describe_study_figure, plot_study_figure
 from scorereport.reference.comparison_records import Comparison, Verdict
-from scorereport.report.section_parts import join_software, make_facts, make_figure, split_paragraphs
+from scorereport.report.section_parts import figure_part, join_software, label_facts, split_paragraphs
 from scorereport.report.tables.reference_tables import (
     LISTED_UNEXPECTED,
     expected_table,
     summary_table,
     tables_by_subject,
     unexpected_table,
-    view_table,
+    view_comparison_table,
 )
-from scorereport.report.verdict_labels import count_verdicts, describe_certification, describe_outcome
+from scorereport.report.verdict_labels import count_verdicts, describe_certification, describe_study_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from scorereport.reference.certificate import Attempt, Certificate
-    from scorereport.reference.reference_documents import Section, Study, StudyFigure
+    from scorereport.reference.reference_documents import Study, StudyFigure, StudySection
 
 
 def describe_study(study: Study) -> dict[str, Any]:
@@ -43,8 +43,8 @@ def describe_study(study: Study) -> dict[str, Any]:
     return {
         "title": "Validation of scorereport",
         "created": study.time,
-        "verdict": describe_outcome(study),
-        "facts": make_facts(facts),
+        "verdict": describe_study_verdict(study),
+        "facts": label_facts(facts),
         "contents": [_describe_entry(section) for section in sections],
         "sections": sections,
     }
@@ -63,12 +63,12 @@ def describe_certificate(certificate: Certificate) -> dict[str, Any]:
     }
     return {
         "verdict": describe_certification(certificate),
-        "facts": make_facts(facts),
+        "facts": label_facts(facts),
         "attempts": [_describe_attempt(attempt) for attempt in certificate.attempts],
         "left_out": "; ".join(certificate.left_out),
         "counts": count_verdicts(lines),
         "unexpected": unexpected_table(lines, listed=LISTED_UNEXPECTED),
-        "views": view_table(lines),
+        "views": view_comparison_table(lines),
         "expected": expected_table([line for line in lines if line.verdict is Verdict.EXPECTED]),
         "summary": summary_table(lines) if lines else None,
     }
@@ -85,7 +85,7 @@ def _name_source(line: Comparison) -> Comparison:
     return replace(line, quantity=f"{quantity} ({line.source}){colon}{part}")
 
 
-def _describe_section(number: int, section: Section) -> dict[str, Any]:
+def _describe_section(number: int, section: StudySection) -> dict[str, Any]:
     tables = tables_by_subject(section.comparisons)
     body = {
         "paragraphs": split_paragraphs(section.text),
@@ -103,7 +103,7 @@ def _place_figures(figures: Sequence[StudyFigure], tables: Sequence[dict[str, An
     drawn: dict[str, list[dict[str, Any]]] = {}
     for figure in figures:
         caption = f"{figure.subject}, {figure.title}. {figure.caption}"
-        part = make_figure(plot_study_figure, describe_study_figure(figure), figure, caption=caption)
+        part = figure_part(plot_study_figure, describe_study_figure(figure), figure, caption=caption)
         drawn.setdefault(figure.subject, []).append(part)
     for table in tables:
         table["figures"] = drawn.pop(table["caption"], [])

@@ -19,7 +19,7 @@ _FORMULAS = """
 math mrow mi mn mo ms mtext mspace mfrac msup msub msubsup munder mover munderover msqrt mroot mstyle
 mpadded mphantom menclose mfenced mtable mtr mtd mmultiscripts mprescripts none semantics annotation
 """
-ELEMENTS = frozenset(f"{_TEXT} {_DRAWINGS} {_FORMULAS}".split())
+ALLOWED_ELEMENTS = frozenset(f"{_TEXT} {_DRAWINGS} {_FORMULAS}".split())
 
 _OF_TEXT = """
 id class lang xml:lang xml:space dir title role tabindex hidden alt width height name content rel target
@@ -43,4 +43,4 @@ rspace form symmetric minsize maxsize largeop movablelimits accent accentunder c
 columnspacing rowspacing columnlines rowlines frame linethickness notation encoding depth voffset
 """
 #: Whatever their values are, but for `url(...)`, by which drawings refer to parts of the page and to no more.
-ATTRIBUTES = frozenset(f"{_OF_TEXT} {_OF_DRAWINGS} {_OF_FORMULAS}".split())
+ALLOWED_ATTRIBUTES = frozenset(f"{_OF_TEXT} {_OF_DRAWINGS} {_OF_FORMULAS}".split())

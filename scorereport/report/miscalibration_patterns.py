@@ -20,7 +20,7 @@ _LINE_DECIMALS = 2
 UNRELIABILITY = "Unreliability"
 
 
-def tell_ways(result: ModelResult) -> str:
+def describe_miscalibration(result: ModelResult) -> str:
     """In which way forecasts are wrong, as a clause; empty if nothing is shown.
 
     Ranges of forecasts are named only where a simultaneous band shows them to be wrong. Where it shows none,
@@ -29,29 +29,29 @@ def tell_ways(result: ModelResult) -> str:
     told = describe_segments(result.curves.reliability, result.bands)
     if told:
         return f"its forecasts {told}"
-    return "" if result.calibration is None else _tell_parameters(result.calibration.line)
+    return "" if result.calibration is None else _describe_line(result.calibration.line)
 
 
-def tell_dependence(test: HypothesisTest) -> str:
+def describe_autocorrelation(test: HypothesisTest) -> str:
     """How strongly residuals depend in time."""
     lag = test.note.removesuffix(".").rpartition(": ")[2].replace("-", "−")
-    return f"autocorrelation {lag} at lag 1, p {equals(format_p_value(test.p_value))}"
+    return f"autocorrelation {lag} at lag 1, p {format_relation(format_p_value(test.p_value))}"
 
 
-def adjusted(test: HypothesisTest | Difference) -> float:
+def adjusted_p_value(test: HypothesisTest | Difference) -> float:
     """The p-value that decides: of several models, or pairs of them, the one that allows for their number."""
     return test.p_value if test.p_value_holm is None else test.p_value_holm
 
 
-def name_p_values(test: HypothesisTest, models: int) -> str:
+def describe_p_values(test: HypothesisTest, models: int) -> str:
     """The p-value of a test and, if there are several models, the adjusted one."""
-    alone = f"p {equals(format_p_value(test.p_value))}"
+    alone = f"p {format_relation(format_p_value(test.p_value))}"
     if test.p_value_holm is None:
         return alone
     return f"{alone}, adjusted for {models} models {format_p_value(test.p_value_holm)}"
 
 
-def tell_tests_in_time(result: ModelResult, alpha: float, models: int) -> str:
+def describe_time_tests(result: ModelResult, alpha: float, models: int) -> str:
     """What the test of slope and intercept that allows for time says; without a line, Spiegelhalter's."""
     for name, what in (
         (UNRELIABILITY, "test of slope and intercept"),
@@ -59,21 +59,21 @@ def tell_tests_in_time(result: ModelResult, alpha: float, models: int) -> str:
     ):
         test = _find_test(result, name)
         if test is not None and not isnan(test.p_value):
-            rejects = "rejects" if adjusted(test) <= alpha else "does not reject"
-            return f"The {what} that allows for it {rejects} calibration ({name_p_values(test, models)})."
+            rejects = "rejects" if adjusted_p_value(test) <= alpha else "does not reject"
+            return f"The {what} that allows for it {rejects} calibration ({describe_p_values(test, models)})."
     return "No test that allows for it can be had."
 
 
-def tell_line(result: ModelResult, alpha: float, models: int) -> tuple[str, bool]:
+def describe_line_test(result: ModelResult, alpha: float, models: int) -> tuple[str, bool]:
     """Whether slope and intercept speak against calibration, in a sentence, and whether anything does."""
-    test, model, size = _find_test(result, UNRELIABILITY), result.model, _tell_size(result)
-    against = [band for band in result.bands if _speaks_against(band)]
+    test, model, size = _find_test(result, UNRELIABILITY), result.model, _describe_size(result)
+    against = [band for band in result.bands if _excludes_diagonal(band)]
     but = f", but the diagonal leaves the {against[0].label}" if against else ""
     if test is None or isnan(test.p_value):
         return f"{model}: the test of slope and intercept cannot tell ({size}){but}.", True
-    measured = f"(test of slope and intercept, {name_p_values(test, models)}; {size})"
-    if adjusted(test) <= alpha:
-        how = tell_ways(result)
+    measured = f"(test of slope and intercept, {describe_p_values(test, models)}; {size})"
+    if adjusted_p_value(test) <= alpha:
+        how = describe_miscalibration(result)
         evidence = f"There is evidence that {model} is miscalibrated {measured}"
         return f"{evidence}{f': {how}' if how else ''}.", True
     return f"{model}: no evidence against slope and intercept of calibration {measured}{but}.", bool(against)
@@ -84,7 +84,7 @@ def _find_test(result: ModelResult, name: str) -> HypothesisTest | None:
     return next((test for test in tests if test.name == name), None)
 
 
-def _tell_size(result: ModelResult) -> str:
+def _describe_size(result: ModelResult) -> str:
     """Miscalibration as it was measured, and what is left of it without overfit."""
     part, known = result.scores.decomposition("brier"), result.scores.component("brier", "miscalibration")
     decimals = common_decimals([part.miscalibration])
@@ -96,17 +96,17 @@ def _tell_size(result: ModelResult) -> str:
     return f"{told}, less overfit {format_number(known.corrected, decimals)} {interval}".rstrip()
 
 
-def _speaks_against(band: Band) -> bool:
+def _excludes_diagonal(band: Band) -> bool:
     """Whether a band for the true curve, all along it, does not hold the diagonal."""
     return (band.kind, band.coverage) == ("confidence", "simultaneous") and not band.holds(band.x)
 
 
-def equals(text: str) -> str:
+def format_relation(text: str) -> str:
     """A p-value as it stands behind its sign: = 0.02, or < 0.001."""
     return text.replace("<", "< ") if text.startswith("<") else f"= {text}"
 
 
-def _tell_parameters(line: CalibrationLine) -> str:
+def _describe_line(line: CalibrationLine) -> str:
     """What the intervals of the calibration line show, of the slope or else of the average."""
     slope, average = line.slope, line.intercept_at_slope_one
     if _is_below(slope, 1) or _is_above(slope, 1):

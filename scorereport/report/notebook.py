@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_level
 from scorereport.plots import describe_reliability, describe_views, plot_reliability, plot_views
-from scorereport.report.section_parts import make_figure, make_table
+from scorereport.report.section_parts import figure_part, table_part
 from scorereport.report.tables.decompositions import decomposition_table
 from scorereport.report.tables.overview import describe_data, describe_uncertainty
 from scorereport.report.tables.score_tables import score_table
@@ -27,8 +27,8 @@ def render_notebook(evaluation: Evaluation) -> str:
     context: dict[str, Any] = {
         "sentences": [text for text in (describe_data(evaluation), describe_uncertainty(evaluation)) if text],
         "tables": [
-            make_table(score_table(scores, ranks, level, n_classes=len(evaluation.data.sample.classes))),
-            make_table(decomposition_table(scores, level)),
+            table_part(score_table(scores, ranks, level, n_classes=len(evaluation.data.sample.classes))),
+            table_part(decomposition_table(scores, level)),
         ],
         "figures": list(_draw(evaluation)),
         "notes": list(evaluation.notes),
@@ -41,7 +41,7 @@ def _draw(evaluation: Evaluation) -> Iterator[Part]:
     if evaluation.models:
         models, prevalence = evaluation.models, evaluation.data.sample.prevalence
         alt = describe_reliability(models, prevalence=prevalence)
-        yield make_figure(plot_reliability, alt, models, prevalence=prevalence, caption="")
+        yield figure_part(plot_reliability, alt, models, prevalence=prevalence, caption="")
     for result in evaluation.class_models:
         kind = result.families[-1].kind
-        yield make_figure(plot_views, describe_views(result, kind), result, kind, caption="")
+        yield figure_part(plot_views, describe_views(result, kind), result, kind, caption="")

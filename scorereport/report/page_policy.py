@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from scorereport.errors import UsageError
-from scorereport.report.harmless import ATTRIBUTES, ELEMENTS
+from scorereport.report.harmless import ALLOWED_ATTRIBUTES, ALLOWED_ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -23,11 +23,11 @@ _SPACES = {
 _PREFIXES = ("aria-", "data-")
 _ADDRESSES = ("src", "href", "xlink:href")
 #: Addresses that are fetched by nobody; a link may also lead to the web, or to another page beside.
-_CARRIED = ("data:", "#")
+_EMBEDDED = ("data:", "#")
 _LINKS = ("http", "https", "mailto", "tel", "")
 #: Functions of style sheets that take addresses as texts.
 _FETCHING = frozenset({"url", "src", "image", "image-set", "-webkit-image-set", "cross-fade"})
-_SHOWN = 80
+_ADDRESS_LENGTH = 80
 #: Browsers leave out these characters of an address: at its ends, and everywhere.
 _BLANKS, _IGNORED = "".join(map(chr, range(0x21))), str.maketrans("", "", "\t\n\r")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*):", re.IGNORECASE)
@@ -42,7 +42,7 @@ PAGE_POLICY = _POLICY.format(styles="", fonts="data:")
 #: The pages of a site share a style sheet and fonts, which are beside them.
 SITE_POLICY = _POLICY.format(styles="'self' ", fonts="'self'")
 #: The begin of a page, without any place for a quote or a comment that would swallow the policy.
-_BEGIN = re.compile(
+_PAGE_START = re.compile(
     r'\s*<!DOCTYPE html>\s*<html(?:\s+[a-z][a-z-]*="[^"<>]*")*\s*>\s*<head>(?=\s*<meta charset="utf-8">)',
     re.IGNORECASE,
 )
@@ -50,12 +50,12 @@ _BEGIN = re.compile(
 
 def add_policy(html: str, policy: str = PAGE_POLICY) -> str:
     """A page that forbids its browser scripts and requests, before anything else in it is read."""
-    begin = _BEGIN.match(html)
+    begin = _PAGE_START.match(html)
     if begin is None:
         raise UsageError(
             'A page must begin with `<!DOCTYPE html>`, `<html lang="en">`, `<head>` and '
             '`<meta charset="utf-8">`, so that its security policy can come first; '
-            f"got {html.lstrip()[:_SHOWN]!r}."
+            f"got {html.lstrip()[:_ADDRESS_LENGTH]!r}."
         )
     meta = f'\n<meta http-equiv="Content-Security-Policy" content="{policy}">'
     return f"{html[: begin.end()]}{meta}{html[begin.end() :]}"
@@ -85,7 +85,7 @@ def _find_foreign(root: Any, beside: Collection[str]) -> Iterator[str]:
         if not isinstance(element.tag, str):  # a comment
             continue
         tag = element.tag.rpartition("}")[2]
-        if tag not in ELEMENTS:
+        if tag not in ALLOWED_ELEMENTS:
             yield f"a <{tag}> element"
         for key, value in element.attrib.items():
             yield from _check_attribute(tag, _plain_name(key), value)
@@ -106,11 +106,11 @@ def _check_attribute(tag: str, name: str, value: str) -> Iterator[str]:
         yield from _check_address(tag, name, value)
     elif name == "charset" and tag == "meta":
         if value.lower() != "utf-8":
-            yield f"the character set {value[:_SHOWN]!r}"
-    elif name == "style" or (name in ATTRIBUTES and "(" in value):
+            yield f"the character set {value[:_ADDRESS_LENGTH]!r}"
+    elif name == "style" or (name in ALLOWED_ATTRIBUTES and "(" in value):
         yield from _check_style(value)
-    elif name not in ATTRIBUTES and not name.startswith(_PREFIXES):
-        yield f"the attribute {name[:_SHOWN]} of <{tag}>"
+    elif name not in ALLOWED_ATTRIBUTES and not name.startswith(_PREFIXES):
+        yield f"the attribute {name[:_ADDRESS_LENGTH]} of <{tag}>"
 
 
 def _check_address(tag: str, name: str, value: str) -> Iterator[str]:
@@ -118,16 +118,16 @@ def _check_address(tag: str, name: str, value: str) -> Iterator[str]:
     scheme = found[1].lower() if (found := _SCHEME.match(address)) else ""
     if tag == "a" and name != "src":
         if scheme == "javascript":
-            yield f"a script in a link: {value[:_SHOWN]!r}"
+            yield f"a script in a link: {value[:_ADDRESS_LENGTH]!r}"
         elif scheme not in _LINKS:
-            yield f"the address {value[:_SHOWN]!r} in <a>"
-    elif tag != "link" and not _is_carried(value, tag):
-        yield f"the address {value[:_SHOWN]!r} in <{tag}>"
+            yield f"the address {value[:_ADDRESS_LENGTH]!r} in <a>"
+    elif tag != "link" and not _is_embedded(value, tag):
+        yield f"the address {value[:_ADDRESS_LENGTH]!r} in <{tag}>"
 
 
-def _is_carried(address: str, tag: str) -> bool:
+def _is_embedded(address: str, tag: str) -> bool:
     """Whether an address brings its content along; a drawing within another is a part of the page."""
-    return address.strip(_BLANKS).lower().startswith("#" if tag == "use" else _CARRIED)
+    return address.strip(_BLANKS).lower().startswith("#" if tag == "use" else _EMBEDDED)
 
 
 # ---- Elements with rules of their own ----
@@ -136,9 +136,9 @@ def _is_carried(address: str, tag: str) -> bool:
 def _check_link(element: Any, beside: Collection[str]) -> Iterator[str]:
     """An icon inside the page, or a style sheet beside it; other links make browsers fetch or connect."""
     relation, address = element.get("rel", "").lower(), element.get("href", "")
-    is_fine = _is_carried(address, "link") if relation == "icon" else address in beside
+    is_fine = _is_embedded(address, "link") if relation == "icon" else address in beside
     if relation not in ("icon", "stylesheet") or not is_fine:
-        yield f"the address {address[:_SHOWN]!r} in <link>"
+        yield f"the address {address[:_ADDRESS_LENGTH]!r} in <link>"
 
 
 def _check_sheet(element: Any, _beside: Collection[str]) -> Iterator[str]:
@@ -159,8 +159,8 @@ def _check_style(text: str) -> Iterator[str]:
     import tinycss2
 
     for address in _list_addresses(tinycss2.parse_component_value_list(text, skip_comments=True)):
-        if not _is_carried(address, "style"):
-            yield f"the address {address[:_SHOWN]!r} in <style>"
+        if not _is_embedded(address, "style"):
+            yield f"the address {address[:_ADDRESS_LENGTH]!r} in <style>"
 
 
 def _list_addresses(tokens: list[Any], *, fetching: bool = False) -> Iterator[str]:

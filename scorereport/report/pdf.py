@@ -14,11 +14,11 @@ from scorereport.errors import UsageError
 from scorereport.plots.fonts import font_faces, font_files, replace_missing
 from scorereport.report.media import media_type_of
 from scorereport.report.surroundings import (
-    ONE_AT_A_TIME,
-    check_complaints,
-    collect_complaints,
-    same_machine,
-    shorten,
+    RENDERER_LOCK,
+    check_renderer_messages,
+    collect_renderer_messages,
+    reproducible_environment,
+    shorten_addresses,
 )
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def render_pdf(html: str, *, attachments: Sequence[Attachment] = (), created: st
     """
     _check_attachments(attachments)
     pdf, refused = b"", list[str]()
-    with ONE_AT_A_TIME, same_machine(), collect_complaints() as complaints:
+    with RENDERER_LOCK, reproducible_environment(), collect_renderer_messages() as complaints:
         weasyprint = _import_weasyprint()
         with suppress(weasyprint.urls.FatalURLFetchingError):  # which some parts of the renderer swallow
             document = _lay_out(weasyprint, _replace_all_missing(html), refused)
@@ -81,7 +81,7 @@ def render_pdf(html: str, *, attachments: Sequence[Attachment] = (), created: st
                 finisher=lambda _, pdf: _finish(pdf, attachments),
             )
     _check_fetched(refused)
-    check_complaints(complaints)
+    check_renderer_messages(complaints)
     return pdf
 
 
@@ -137,7 +137,7 @@ def _check_fetched(refused: Sequence[str]) -> None:
     if refused:
         reason = "cannot be read" if refused[0].startswith("data:") else "is not fetched"
         raise UsageError(
-            f"The address {shorten(refused[0])} {reason}: a report must carry in itself all that it shows. "
+            f"The address {shorten_addresses(refused[0])} {reason}: a report must carry in itself all that it shows. "
             "In a template, embed('name') makes an address that contains a file beside it."
         )
 

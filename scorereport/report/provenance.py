@@ -36,7 +36,7 @@ class Provenance:
     software: dict[str, str] = field(default_factory=dict)
 
 
-def trace(*, command: str = "", templates_sha256: str = "", time: str | None = None) -> Provenance:
+def trace_provenance(*, command: str = "", templates_sha256: str = "", time: str | None = None) -> Provenance:
     """Note what can be known of this run."""
     return Provenance(
         time=timestamp() if time is None else time,

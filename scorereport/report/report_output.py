@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from scorereport._utils import json_documents
 from scorereport._utils.clock import fixed_time, read_time
 from scorereport._utils.formatting import join_words
-from scorereport._utils.progress import announce
+from scorereport._utils.progress import report_start
 from scorereport._utils.scorereport_files import write_bytes, write_together
 from scorereport.configuration import Configuration, read_configuration
 from scorereport.errors import UsageError
 from scorereport.report.assembly import describe_report
-from scorereport.report.choosing import choose_checkpoint
+from scorereport.report.choosing import select_checkpoint
 from scorereport.report.document_context import describe_study
 from scorereport.report.page_policy import add_policy, check_self_contained
 from scorereport.report.pdf import Attachment, render_pdf
-from scorereport.report.provenance import trace
-from scorereport.report.report_record import make_report
+from scorereport.report.provenance import trace_provenance
+from scorereport.report.report_record import build_report
 from scorereport.report.signatures import open_signer
 from scorereport.report.templates import embed_fonts, hash_templates, render_html
 
@@ -66,16 +66,16 @@ def write_report(
     signer = None if sign is None else open_signer(check_signed(Path(sign), [target]), password=password)
     configuration = config if isinstance(config, Configuration | None) else read_configuration(config)
     folder = find_templates(configuration, templates)
-    chosen = selection or _choose(evaluation, configuration)
+    chosen = selection or _select_for_evaluation(evaluation, configuration)
     with fixed_time(None if date is None else read_time(date)):
         report = prepare_report(evaluation, certificate, configuration, templates=folder, selection=chosen)
     return write_pages(report, [target], templates=folder, sign=signer)[0]
 
 
-def _choose(evaluation: Evaluation, configuration: Configuration | None) -> Selection | None:
+def _select_for_evaluation(evaluation: Evaluation, configuration: Configuration | None) -> Selection | None:
     """The choice among checkpoints that the configuration asks for, of the classes of the evaluation."""
     classes = evaluation.data.classes
-    return choose_checkpoint(
+    return select_checkpoint(
         configuration,
         classes=None if classes is None else classes.labels,
         normalize=classes is not None and bool(classes.rescaled),
@@ -94,9 +94,9 @@ def prepare_report(
     trend: Trend | None = None,
 ) -> Report:
     """A report of now, to be rendered with these templates."""
-    return make_report(
+    return build_report(
         evaluation,
-        trace(command=command, templates_sha256=hash_templates(templates)),
+        trace_provenance(command=command, templates_sha256=hash_templates(templates)),
         certificate=certificate,
         configuration=configuration,
         overridden=overridden,
@@ -148,7 +148,7 @@ def render_report(report: Report, endings: set[str], *, templates: Path | None =
     if ".html" in endings:
         rendered[".html"] = embed_fonts(add_policy(html)).encode()
     if ".pdf" in endings:
-        announce("setting pages")
+        report_start("setting pages")
         attachments = _attach(report, results)
         rendered[".pdf"] = render_pdf(html, attachments=attachments, created=report.provenance.time)
     return rendered

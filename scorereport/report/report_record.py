@@ -1,4 +1,4 @@
-"""The report as a document: all that its pages show, so that they can be rendered again without the data."""
+"""The report as a record: all that its pages show, so that they can be rendered again without the data."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from scorereport._utils import json_documents
 from scorereport._utils.clock import read_time
 from scorereport.configuration import Configuration, check_configuration, parse_configuration
-from scorereport.configuration.judging import Judgement, Light, judge, worst
+from scorereport.configuration.judging import Judgement, LimitVerdict, find_worst_verdict, judge
 from scorereport.errors import DataError, UsageError
 from scorereport.evaluation.selection.choice import check_selection
 from scorereport.evaluation.selection.selection_records import Selection
 from scorereport.history.trend.drift_records import Trend
 from scorereport.reference.certificate import Certificate
 from scorereport.report.checklists import Checklist, read_checklists
-from scorereport.report.provenance import Provenance, trace
+from scorereport.report.provenance import Provenance, trace_provenance
 from scorereport.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ VERSION: Literal[1] = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class ConfigurationSource:
     """The configuration as it was written."""
 
     name: str = ""
@@ -48,7 +48,7 @@ class Report:
     evaluation: Evaluation
     provenance: Provenance
     certificate: Certificate | None = None
-    configuration_source: Source = field(default_factory=Source)
+    configuration_source: ConfigurationSource = field(default_factory=ConfigurationSource)
     results_sha256: str = ""
     judgements: tuple[Judgement, ...] = ()
     checklists: tuple[Checklist, ...] = ()
@@ -64,9 +64,9 @@ class Report:
         return parse_configuration(source.text, source.name) if source.text else Configuration()
 
     @property
-    def verdict(self) -> Light | None:
+    def verdict(self) -> LimitVerdict | None:
         """The worst verdict on any limit; None if there are no limits."""
-        return worst(self.judgements)
+        return find_worst_verdict(self.judgements)
 
     def to_json(self) -> str:
         """The report as a document."""
@@ -78,7 +78,7 @@ class Report:
         return json_documents.json_schema(cls, f"scorereport report, version {VERSION}")
 
 
-def make_report(
+def build_report(
     evaluation: Evaluation,
     provenance: Provenance,
     *,
@@ -100,7 +100,7 @@ def make_report(
         evaluation=evaluation,
         provenance=provenance,
         certificate=certificate,
-        configuration_source=_keep_source(configuration),
+        configuration_source=_configuration_source(configuration),
         results_sha256=evaluation.sha256,
         judgements=judge(evaluation, configuration.limits),
         checklists=read_checklists(configuration) if configuration.text else (),
@@ -110,9 +110,9 @@ def make_report(
     )
 
 
-def configure_again(report: Report, configuration: Configuration, provenance: Provenance) -> Report:
+def reconfigure_report(report: Report, configuration: Configuration, provenance: Provenance) -> Report:
     """The same results with other words and limits, which are of now, not of when the results were made."""
-    again = make_report(
+    again = build_report(
         report.evaluation,
         provenance,
         certificate=report.certificate,
@@ -135,7 +135,7 @@ def read_report(path: str | Path, *, templates_sha256: str = "") -> Report:
         raise UsageError(f"The results document {path} cannot be read: {error.strerror}.") from error
     json_documents.check_version(text, VERSION, str(path))
     if not json_documents.has_field(text, "evaluation"):
-        return make_report(Evaluation.from_json(path), trace(templates_sha256=templates_sha256))
+        return build_report(Evaluation.from_json(path), trace_provenance(templates_sha256=templates_sha256))
     report = json_documents.load(Report, text, str(path))
     try:
         read_time(report.provenance.time)
@@ -146,13 +146,15 @@ def read_report(path: str | Path, *, templates_sha256: str = "") -> Report:
     except UsageError as error:
         raise DataError(f"{path} contradicts itself: {error}") from error
     if report.results_sha256 != report.evaluation.sha256:
-        raise DataError(_refuse(path, report, "its results are not those whose hash it has"))
+        raise DataError(_explain_refusal(path, report, "its results are not those whose hash it has"))
     if json_documents.encode(expected) != json_documents.encode(report.judgements):
-        raise DataError(_refuse(path, report, "its verdicts do not follow from its numbers and limits"))
+        raise DataError(
+            _explain_refusal(path, report, "its verdicts do not follow from its numbers and limits")
+        )
     return report
 
 
-def _refuse(path: str | Path, report: Report, contradiction: str) -> str:
+def _explain_refusal(path: str | Path, report: Report, contradiction: str) -> str:
     """Why a document is not rendered; another version has other fields and rules, and can confirm nothing."""
     written, here = report.evaluation.software.get("scorereport", ""), version("scorereport")
     if written in ("", here):
@@ -172,5 +174,9 @@ def check_certificate(certificate: Certificate | None, evaluation: Evaluation) -
         )
 
 
-def _keep_source(configuration: Configuration) -> Source:
-    return Source(name=configuration.name, text=configuration.text) if configuration.text else Source()
+def _configuration_source(configuration: Configuration) -> ConfigurationSource:
+    return (
+        ConfigurationSource(name=configuration.name, text=configuration.text)
+        if configuration.text
+        else ConfigurationSource()
+    )

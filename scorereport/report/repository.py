@@ -29,9 +29,11 @@ _LINE, _LIST = 4096, 64 << 20
 #: References can refer to references.
 _DEEPEST_REFERENCE = 5
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_LETTERS_OF_SHA1 = 40
+_SHA1_LENGTH = 40
 #: Settings of a repository that say how its files are stored, and name no program.
-_HARMLESS = r"^core\.(filemode|symlinks|ignorecase|precomposeunicode|autocrlf|eol|checkstat|trustctime)$"
+_STORAGE_SETTINGS = (
+    r"^core\.(filemode|symlinks|ignorecase|precomposeunicode|autocrlf|eol|checkstat|trustctime)$"
+)
 #: Entries of an index that are repositories.
 _SUBMODULE = "160000"
 
@@ -62,7 +64,7 @@ def read_revision(folder: Path) -> Revision | None:
             return None
     except (OSError, ValueError):  # paths that cannot be read, or hold what no path may
         return None
-    return Revision(commit=commit, is_changed=_compare(repository, commit))
+    return Revision(commit=commit, is_changed=_has_changes(repository, commit))
 
 
 # ---- The commit, from the files ----
@@ -114,10 +116,10 @@ def _read_start(path: Path, size: int) -> str:
 # ---- Whether files differ from it ----
 
 
-def _compare(repository: _Repository, commit: str) -> bool | None:
+def _has_changes(repository: _Repository, commit: str) -> bool | None:
     """Whether files differ from the commit, those of submodules too; None if it cannot be determined."""
     try:
-        with _borrowed(repository, commit) as git:
+        with _isolated_git(repository, commit) as git:
             status = git("status", "--porcelain", "-z", "-uno", "--no-renames", "--ignore-submodules=dirty")
             if status:
                 return _judge_changes(git, [entry[3:] for entry in status.split("\0") if entry])
@@ -169,7 +171,7 @@ def _real_user() -> int:
 
 
 @contextmanager
-def _borrowed(repository: _Repository, commit: str) -> Iterator[Git]:
+def _isolated_git(repository: _Repository, commit: str) -> Iterator[Git]:
     """Git in an empty repository that has the objects and the index of the other, and is at its commit."""
     with TemporaryFolder("git-") as own:
         for folder in ("objects", "refs"):
@@ -198,7 +200,7 @@ def _read_settings(repository: _Repository, environment: dict[str, str]) -> Iter
     local = ("--no-includes", "--file", str(repository.common / "config"))
     for place in ((), local):
         with suppress(subprocess.CalledProcessError):  # it says nothing of it
-            found = _run_git(environment, "config", "-z", *place, "--get-regexp", _HARMLESS)
+            found = _run_git(environment, "config", "-z", *place, "--get-regexp", _STORAGE_SETTINGS)
             for entry in filter(None, found.split("\0")):
                 key, _, value = entry.partition("\n")
                 yield key.removeprefix("core."), re.sub(r"\W", "", value, flags=re.ASCII) or "true"
@@ -206,7 +208,7 @@ def _read_settings(repository: _Repository, environment: dict[str, str]) -> Iter
 
 def _write_configuration(commit: str, settings: Iterable[tuple[str, str]]) -> str:
     lines = ["[core]", "bare = false", *(f"{key} = {value}" for key, value in settings)]
-    if len(commit) > _LETTERS_OF_SHA1:
+    if len(commit) > _SHA1_LENGTH:
         lines += ["repositoryformatversion = 1", "[extensions]", "objectformat = sha256"]
     return "\n".join([*lines, ""])
 

@@ -1,4 +1,4 @@
-"""What a section is made of: tables, figures and facts, as plain dictionaries that templates only place.
+"""The parts of a section: tables, figures and facts, as plain dictionaries that templates place.
 
 A part is known by its key until all sections are together; then it gets its number.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Section:
+class SectionContent:
     """A section by the name of its template, with its parts by key and whatever else the template places."""
 
     name: str
@@ -40,19 +40,19 @@ def collect_parts(**parts: Part | None) -> dict[str, Part]:
     return {key: part for key, part in parts.items() if part is not None}
 
 
-def make_table(table: Table | None, detail: str = "") -> Part | None:
+def table_part(table: Table | None, detail: str = "") -> Part | None:
     """A table as a part, with a detail behind its caption; None if there is none."""
     return None if table is None else {"kind": "table", **describe_table(table), "detail": detail}
 
 
-def note_time(evaluation: Evaluation) -> str:
+def describe_time_note(evaluation: Evaluation) -> str:
     """What tables say whose intervals do not allow for dependence in time; empty without times."""
     note = find_time_note(evaluation.notes)
     units = "clusters" if note == CLUSTERS_INDEPENDENT_IN_TIME else "rows"
     return f"(intervals and tests for {units} independent in time)" if note else ""
 
 
-def make_figure(plot: Callable[..., Figure], alt: str, *data: Any, caption: str, **options: Any) -> Part:
+def figure_part(plot: Callable[..., Figure], alt: str, *data: Any, caption: str, **options: Any) -> Part:
     """Draw a figure; the caption says what is seen and how it was made, the alt text tells it in words."""
     from scorereport.plots import render_svg
 
@@ -68,7 +68,7 @@ def make_figure(plot: Callable[..., Figure], alt: str, *data: Any, caption: str,
     }
 
 
-def make_facts(facts: Mapping[str, str]) -> list[dict[str, str]]:
+def label_facts(facts: Mapping[str, str]) -> list[dict[str, str]]:
     """Labels with their texts, without those that have none."""
     return [{"label": label, "text": text} for label, text in facts.items() if text]
 

@@ -49,7 +49,7 @@ def find_segments(curve: ReliabilityCurve, bands: Sequence[Band]) -> tuple[Segme
         return ()
     height = np.interp(band.x, curve.forecast, curve.cep)
     sign = _sign_of(height, band)
-    starts_anew = _are_apart(sign, exceeds(height, band.x).astype(int) - exceeds(band.x, height))
+    starts_anew = _segment_starts(sign, exceeds(height, band.x).astype(int) - exceeds(band.x, height))
     places = np.split(np.flatnonzero(sign), starts_anew)
     return tuple(
         Segment(int(sign[part[0]]), float(band.x[part[0]]), float(band.x[part[-1]]))
@@ -64,7 +64,9 @@ def describe_segments(curve: ReliabilityCurve, bands: Sequence[Band]) -> str:
     if not segments:
         return ""
     shape = _SHAPES.get(tuple(segment.sign for segment in segments), "")
-    told = [f"{_name_range(segment)} are too {_word(segment)}" for segment in segments[:_MOST_SEGMENTS]]
+    told = [
+        f"{_name_range(segment)} are too {_direction_word(segment)}" for segment in segments[:_MOST_SEGMENTS]
+    ]
     more = len(segments) - _MOST_SEGMENTS
     told += [f"{more} more ranges leave the band"] if more > 0 else []
     how = f" ({_name_band(bands)})"
@@ -91,7 +93,7 @@ def _sign_of(height: FloatArray, band: Band) -> NDArray[np.int_]:
     return exceeds(band.lower, band.x).astype(int) - exceeds(band.x, band.upper)
 
 
-def _are_apart(sign: NDArray[np.int_], side: NDArray[np.int_]) -> list[int]:
+def _segment_starts(sign: NDArray[np.int_], side: NDArray[np.int_]) -> list[int]:
     """Which of the positions with a sign start a segment, by their number."""
     shown = np.flatnonzero(sign)
     return [
@@ -101,7 +103,7 @@ def _are_apart(sign: NDArray[np.int_], side: NDArray[np.int_]) -> list[int]:
     ]
 
 
-def _word(segment: Segment) -> str:
+def _direction_word(segment: Segment) -> str:
     return "low" if segment.sign > 0 else "high"
 
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 #: Logs of the renderer, about which whoever reads a report can do nothing.
-_CHATTER = ("weasyprint", "fontTools")
+_RENDERER_LOGGERS = ("weasyprint", "fontTools")
 
 
 #: Warnings of the renderer that mean a broken document; errors always do.
-_BROKEN = (".notdef glyph", "Font-face")
+_BROKEN_DOCUMENT = (".notdef glyph", "Font-face")
 
 
 _MESSAGES_SHOWN = 3
@@ -33,7 +33,7 @@ _NO_SYSTEM_FONTS = """<?xml version="1.0"?>
 #: The time that fonts in a PDF carry where the library that cuts them writes one: the same in every run.
 _EPOCH = "0"
 #: What is hidden from the renderer is hidden from the whole process.
-ONE_AT_A_TIME = threading.Lock()
+RENDERER_LOCK = threading.Lock()
 #: Longer addresses are cut in messages: some contain a whole picture.
 _ADDRESS_SHOWN = 80
 
@@ -49,16 +49,16 @@ class _Collector(logging.Handler):
         self.records.append(record)
 
 
-def shorten(text: str) -> str:
+def shorten_addresses(text: str) -> str:
     """Text in which no address is so long that nobody would read on."""
     return re.sub(rf"(data:[^\s\"']{{{_ADDRESS_SHOWN}}})[^\s\"']+", r"\1…", text)
 
 
 @contextmanager
-def collect_complaints() -> Iterator[list[logging.LogRecord]]:
+def collect_renderer_messages() -> Iterator[list[logging.LogRecord]]:
     """Keep the logs of the renderer from the terminal, but gather what says that the document is broken."""
     handler = _Collector()
-    loggers = [logging.getLogger(name) for name in _CHATTER]
+    loggers = [logging.getLogger(name) for name in _RENDERER_LOGGERS]
     before = [(logger.propagate, logger.level) for logger in loggers]
     for logger in loggers:
         logger.addHandler(handler)
@@ -73,19 +73,19 @@ def collect_complaints() -> Iterator[list[logging.LogRecord]]:
             logger.setLevel(level)
 
 
-def check_complaints(records: Sequence[logging.LogRecord]) -> None:
+def check_renderer_messages(records: Sequence[logging.LogRecord]) -> None:
     """Refuse a document of which the renderer says that it is broken."""
     broken = dict.fromkeys(
-        shorten(record.getMessage())
+        shorten_addresses(record.getMessage())
         for record in records
-        if record.levelno >= logging.ERROR or record.getMessage().startswith(_BROKEN)
+        if record.levelno >= logging.ERROR or record.getMessage().startswith(_BROKEN_DOCUMENT)
     )
     if broken:
         raise UsageError(f"The PDF would be broken: {'; '.join(list(broken)[:_MESSAGES_SHOWN])}.")
 
 
 @contextmanager
-def same_machine() -> Iterator[None]:
+def reproducible_environment() -> Iterator[None]:
     """Hide from the renderer what differs between machines: the time, and the fonts they have."""
     with TemporaryFolder() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of machines without fonts, and files that the renderer leaves open

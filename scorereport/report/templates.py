@@ -9,7 +9,7 @@ import traceback
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.resources import find_folder
+from scorereport._utils.resources import find_package_folder
 from scorereport._utils.version import package_version
 from scorereport.errors import UsageError
 from scorereport.plots.fonts import font_faces, replace_invisible
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Under this name templates of a user find those that they replace: `scorereport/report.html`.
-_OURS = "scorereport"
+_PACKAGE_PREFIX = "scorereport"
 #: What of a template's language gives another page in every run.
 _RANDOM_FILTER, _RANDOM_GLOBAL = "random", "lipsum"
 
@@ -59,8 +59,8 @@ def hash_templates(folder: Path | None) -> str:
 
 def _template_files(folder: Path | None) -> dict[str, Path]:
     """Templates by the names under which others find them: ours also, and always, under our name."""
-    ours = _list_files(find_folder("templates"))
-    named = {f"{_OURS}/{name}": path for name, path in ours.items()}
+    ours = _list_files(find_package_folder("templates"))
+    named = {f"{_PACKAGE_PREFIX}/{name}": path for name, path in ours.items()}
     return ours | ({} if folder is None else _list_files(folder)) | named
 
 

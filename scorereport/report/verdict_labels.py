@@ -1,22 +1,22 @@
-"""Verdicts in words and signs: of a line, of many, of a certificate and of a study."""
+"""Verdicts as words, symbols and tones: of a comparison, of several, of a certificate and of a study."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.formatting import counted, format_count
-from scorereport.configuration.judging import Light
+from scorereport._utils.formatting import format_count, format_counted
+from scorereport.configuration.judging import LimitVerdict
 from scorereport.reference.comparison_records import Comparison, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from scorereport.reference.certificate import Certificate
-    from scorereport.reference.reference_documents import Section, Study
+    from scorereport.reference.reference_documents import Study, StudySection
 
 #: How a verdict is shown beside its word, so that no one needs colours to read it: a tone, and a sign.
-_LOOKS = {
+_COMPARISON_LABELS = {
     Verdict.AGREES: ("good", "✓"),
     Verdict.EXPECTED: ("plain", "≈"),
     Verdict.DIFFERS: ("bad", "✗"),
@@ -31,30 +31,30 @@ _LOOKS = {
     Verdict.ABSENT: ("open", "○"),
 }
 #: The same of limits: tone, sign and word.
-LIGHTS = {
-    Light.PASS: ("good", "✓", "pass"),
-    Light.WARN: ("open", "!", "warn"),
-    Light.INCONCLUSIVE: ("open", "?", "inconclusive"),
-    Light.FAIL: ("bad", "✗", "fail"),
+VERDICT_LABELS = {
+    LimitVerdict.PASS: ("good", "✓", "pass"),
+    LimitVerdict.WARN: ("open", "!", "warn"),
+    LimitVerdict.INCONCLUSIVE: ("open", "?", "inconclusive"),
+    LimitVerdict.FAIL: ("bad", "✗", "fail"),
 }
-CERTIFICATE_LOOKS = {"certified": ("good", "✓"), "failed": ("bad", "✗"), "not certified": ("open", "○")}
+CERTIFICATE_LABELS = {"certified": ("good", "✓"), "failed": ("bad", "✗"), "not certified": ("open", "○")}
 #: Verdicts on something that nobody looked at.
-OPEN = frozenset({Verdict.NOT_COMPARED, Verdict.ABSENT})
+NOT_EXAMINED = frozenset({Verdict.NOT_COMPARED, Verdict.ABSENT})
 
 
-def describe_outcome(study: Study) -> dict[str, Any]:
+def describe_study_verdict(study: Study) -> dict[str, Any]:
     """What a study comes to; what was not compared does not count as compared, and R must have been."""
     lines = [line for section in study.sections for line in section.comparisons]
     missing = [section.title for section in study.sections if _is_absent(section)]
     unexpected = sum(line.is_unexpected for line in lines)
-    missed = sum(line.verdict in OPEN for line in lines)
+    missed = sum(line.verdict in NOT_EXAMINED for line in lines)
     made = len(lines) - missed
     if unexpected:
-        look = "bad", "✗", f"Failed: {counted(unexpected, 'unexpected difference')}, listed below"
+        look = "bad", "✗", f"Failed: {format_counted(unexpected, 'unexpected difference')}, listed below"
     elif made and missing:
         look = "open", "○", f"Passed in part, without {' and '.join(missing)}"
     elif made:
-        look = "good", "✓", f"Passed: nothing unexpected in {counted(made, 'line')} of comparisons"
+        look = "good", "✓", f"Passed: nothing unexpected in {format_counted(made, 'line')} of comparisons"
     else:
         look = "open", "○", "Not validated: nothing was compared"
     return {
@@ -62,19 +62,21 @@ def describe_outcome(study: Study) -> dict[str, Any]:
         "tone": look[0],
         "mark": look[1],
         "sentence": look[2],
-        "details": [f"{counted(missed, 'line')} could not be compared: see the tables."] if missed else [],
+        "details": [f"{format_counted(missed, 'line')} could not be compared: see the tables."]
+        if missed
+        else [],
         "counts": count_verdicts(lines),
     }
 
 
-def _is_absent(section: Section) -> bool:
+def _is_absent(section: StudySection) -> bool:
     """Whether nothing of a section could be compared."""
-    return bool(section.comparisons) and all(line.verdict in OPEN for line in section.comparisons)
+    return bool(section.comparisons) and all(line.verdict in NOT_EXAMINED for line in section.comparisons)
 
 
 def describe_certification(certificate: Certificate) -> dict[str, Any]:
     """The verdict, never without its word, loud in the first sentence and explained in the others."""
-    tone, mark = CERTIFICATE_LOOKS[certificate.verdict]
+    tone, mark = CERTIFICATE_LABELS[certificate.verdict]
     told = certificate.sentence
     if not told.lower().startswith(certificate.verdict):
         told = f"{certificate.verdict.capitalize()}: {told}"
@@ -90,7 +92,7 @@ def describe_certification(certificate: Certificate) -> dict[str, Any]:
 
 def describe_verdict(verdict: Verdict) -> dict[str, str]:
     """A verdict with its tone and its sign."""
-    tone, mark = _LOOKS[verdict]
+    tone, mark = _COMPARISON_LABELS[verdict]
     return {"tone": tone, "mark": mark, "text": verdict.value}
 
 

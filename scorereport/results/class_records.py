@@ -1,4 +1,4 @@
-"""The parts of an evaluation of K classes: plain frozen records that a document can hold."""
+"""Records of an evaluation of models of K classes."""
 
 from __future__ import annotations
 

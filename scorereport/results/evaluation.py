@@ -14,10 +14,10 @@ from scorereport.results.class_records import ClassModelResult
 from scorereport.results.model_records import (
     Comparisons,
     DataSummary,
+    EvaluationSettings,
     GroupResult,
     Heterogeneity,
     ModelResult,
-    Settings,
 )
 from scorereport.results.notebooks import render_notebook
 
@@ -55,7 +55,7 @@ class Evaluation(_OnData):
 
     version: Literal[1] = VERSION
     data: DataSummary
-    settings: Settings
+    settings: EvaluationSettings
     models: tuple[ModelResult, ...] = ()
     class_models: tuple[ClassModelResult, ...] = ()
     comparisons: Comparisons = field(default_factory=Comparisons)

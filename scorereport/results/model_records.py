@@ -1,4 +1,4 @@
-"""The parts of an evaluation: plain frozen records that a document can hold."""
+"""Records of an evaluation of binary models, and those that all evaluations share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scorereport.curves.retention import DEFAULT_FRACTIONS
 from scorereport.curves.roc import RocCurve
 from scorereport.curves.thresholds import ThresholdResult
 from scorereport.data.predictions import RowFlow
-from scorereport.data.scorereport_predictions import Rescaled
+from scorereport.data.scorereport_predictions import RescaledRows
 from scorereport.inference.binned_errors import BinnedError
 from scorereport.inference.components import ComponentEstimate
 from scorereport.inference.dominance import MurphyDifference
@@ -33,7 +33,7 @@ SCALE_BINS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class EvaluationSettings:
     """What was asked of an evaluation.
 
     Intervals have the probability `level`, bands `band_level`. With `resamples` 0 nothing is drawn and
@@ -120,7 +120,7 @@ class ClassSummary:
 
     ordered: bool
     counts: tuple[ClassCount, ...]
-    rescaled: tuple[Rescaled, ...] = ()
+    rescaled: tuple[RescaledRows, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:

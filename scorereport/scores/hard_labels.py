@@ -1,4 +1,4 @@
-"""Measures of hard labels: the class decided for, against the class that came.
+"""Measures of hard labels: the predicted class against the observed class.
 
 `y_true` and `y_label` hold class indices 0..K-1. All of them follow from the confusion table.
 """

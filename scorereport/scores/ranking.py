@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport._utils.checks import Cases
+    from scorereport._utils.checks import CheckedCases
 
 
 @score(
@@ -169,7 +169,7 @@ def top_k(
     )
 
 
-def _class_weights(cases: Cases) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _class_weights(cases: CheckedCases) -> tuple[FloatArray, FloatArray, FloatArray]:
     """List the distinct forecasts, ascending, with the weight of events and of non-events at each."""
     y, p, weight = cases
     level, position = np.unique(p, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Model against source: the probabilities a model gave to what happened, and how often that happened.
+"""Model against source: probabilities given to the observed classes, and how often these occurred.
 
 Formulas after Nelson (2017), with the corrections named below.
 """
@@ -105,7 +105,7 @@ def probability_scale(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Bins:
+class ScaleBins:
     """Which cell each pair is in, and how much of each cell is in each bin; None if cells are the bins."""
 
     cell: NDArray[np.intp]
@@ -130,7 +130,7 @@ class Bins:
         return np.where(self.sums(weight * is_zero) > 0, 0.0, np.exp(mean))
 
 
-def equal_count_bins(probability: FloatArray, weight: FloatArray, n_bins: int) -> Bins:
+def equal_count_bins(probability: FloatArray, weight: FloatArray, n_bins: int) -> ScaleBins:
     """Cut pairs, in the order of their probabilities, into bins of equal weight.
 
     A cell is all probabilities that lie wholly in the same bin, or one that lies in several.
@@ -147,7 +147,7 @@ def equal_count_bins(probability: FloatArray, weight: FloatArray, n_bins: int) -
     part = np.clip(inside, 0, None)
     whole = part.sum(axis=1, keepdims=True)
     share = np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
-    return Bins(cell=(np.cumsum(opens) - 1)[place], n_cells=len(part), share=share)
+    return ScaleBins(cell=(np.cumsum(opens) - 1)[place], n_cells=len(part), share=share)
 
 
 def event_shares(events: FloatArray, n: FloatArray) -> FloatArray:

@@ -1,1 +1,1 @@
-"""The study that this software is right, run on the user's machine."""
+"""The validation study of this software, run on the user's machine."""

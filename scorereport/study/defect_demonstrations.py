@@ -58,7 +58,7 @@ def run_demonstration(shown: Demonstration, subject: str) -> Comparison:
 
 
 @contextmanager
-def silence() -> Iterator[None]:
+def suppress_warnings() -> Iterator[None]:
     """Keep to ourselves what peers warn of and log."""
     disabled = logging.root.manager.disable
     logging.disable(logging.WARNING)
@@ -73,7 +73,7 @@ def silence() -> Iterator[None]:
 def _outcome(function: Callable[[], Any]) -> float | str:
     """The number that comes out, that it was refused, or what else was raised."""
     try:
-        with silence():
+        with suppress_warnings():
             return float(function())
     except (ValueError, AssertionError):
         return REFUSED

@@ -12,7 +12,7 @@ from pathlib import Path
 from platform import platform, python_version
 from typing import TYPE_CHECKING
 
-from scorereport._utils.resources import find_folder
+from scorereport._utils.resources import find_package_folder
 from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.reference.live_references import PACKAGE, open_reference
 from scorereport.reference.r_installation import Unavailable
@@ -53,7 +53,7 @@ def check_installation(time_limit: float) -> Iterator[Comparison]:
         yield _check_library(name, module)
     yield _check_delivery()
     for folder, file in _FILES.items():
-        is_there = (find_folder(folder) / file).is_file()
+        is_there = (find_package_folder(folder) / file).is_file()
         yield _line(f"files: {folder}", Verdict.PASSED if is_there else Verdict.FAILED, file)
     yield _check_fonts()
     yield from _check_r(time_limit)

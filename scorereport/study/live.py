@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport._utils.formatting import counted
+from scorereport._utils.formatting import format_counted
 from scorereport._utils.progress import steps
 from scorereport.reference.comparison_records import Comparison, Verdict, summarise
-from scorereport.reference.model_comparison import Comparer
+from scorereport.reference.model_comparison import ModelComparer
 from scorereport.reference.questions import Question, read_answer
 from scorereport.reference.r_session import ReferenceFailure
 from scorereport.reference.recorded_answers import compare_fit
@@ -34,11 +34,11 @@ def compare_live(cases: Sequence[Case], reference: Reference, seed: int) -> Iter
     asked = steps(enumerate(cases), len(cases), f"asking {reference.name}")
     found = [(case, _compare_case(case, number, reference, seed)) for number, case in asked]
     yield from summarise((line for _, lines in found for line in lines), "All shapes", "case")
-    for shape, held in groupby(sorted(found, key=_shape), key=_shape):
+    for shape, held in groupby(sorted(found, key=_shape_of), key=_shape_of):
         yield _worst_of_shape(shape, list(held))
 
 
-def _shape(pair: tuple[Case, list[Comparison]]) -> str:
+def _shape_of(pair: tuple[Case, list[Comparison]]) -> str:
     return pair[0].shape
 
 
@@ -47,7 +47,7 @@ def _worst_of_shape(shape: str, held: list[tuple[Case, list[Comparison]]]) -> Co
     rows = [len(case.y_true) for case, _ in held]
     agreeing = [line for _, lines in held for line in lines if line.verdict is Verdict.AGREES]
     numbers = [line for line in agreeing if line.tolerance and line.difference is not None]
-    told = f"{counted(len(agreeing), 'line')} of {counted(len(held), 'case')}"
+    told = f"{format_counted(len(agreeing), 'line')} of {format_counted(len(held), 'case')}"
     told += f", {min(rows):,} to {max(rows):,} rows"
     if not numbers:
         return Comparison(subject="Shapes", quantity=shape, verdict=Verdict.NOT_COMPARED, reason=told)
@@ -68,7 +68,9 @@ def _compare_case(case: Case, number: int, reference: Reference, seed: int) -> l
         answer = read_answer(reference.ask(question), question)
     except ReferenceFailure as failure:
         return [_failed(case.name, str(failure))]
-    comparer = Comparer(subject=case.name, question=question, answer=answer, is_package=reference.is_package)
+    comparer = ModelComparer(
+        subject=case.name, question=question, answer=answer, is_package=reference.is_package
+    )
     return list(compare_fit(comparer))
 
 

@@ -69,17 +69,17 @@ def _check_command_line(folder: Path) -> Iterator[Comparison]:
         done = subprocess.run(
             [sys.executable, "-m", "scorereport", *arguments], capture_output=True, cwd=folder, check=False
         )
-        yield _line(what, done.returncode == code, f"exit code {done.returncode}")
+        yield _operation_line(what, done.returncode == code, f"exit code {done.returncode}")
 
 
 def _check(what: str, holds: Callable[[], bool]) -> Comparison:
     try:
-        return _line(what, holds(), "")
+        return _operation_line(what, holds(), "")
     except Exception as error:  # whatever it is, the study must say so and go on
-        return _line(what, False, f"{type(error).__name__}: {error}")
+        return _operation_line(what, False, f"{type(error).__name__}: {error}")
 
 
-def _line(what: str, is_passed: bool, reason: str) -> Comparison:
+def _operation_line(what: str, is_passed: bool, reason: str) -> Comparison:
     return Comparison(
         subject="Operation",
         quantity=what,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _X, _Y, _VALUES = [0.12, 0.13, 0.14, 0.9], [0.0, 1.0, 0.0, 1.0], [0.1, 0.9]
 _LEVEL = 0.9999
 _SUBJECT = "Known defects of reliabilitydiag"
-_TOLD = ("snapped", "wrong_log", "p_value", "end_of_table")
+_ANSWERS = ("snapped", "wrong_log", "p_value", "end_of_table")
 SNAPPING = (
     "Forecasts are moved to `xvalues` only after they were sorted, so equal ones are not pooled: four rows "
     "moved to 0.1 and 0.9."
@@ -42,7 +42,7 @@ def show_defects(reference: Reference) -> Iterator[Comparison]:
     """Every known defect that a certificate does not meet, as an expected deviation while it lasts."""
     try:
         told = reference.fetch("defects", x=_X, y=_Y, values=_VALUES)
-        shown = _demonstrations({name: told[name] for name in _TOLD})
+        shown = _demonstrations({name: told[name] for name in _ANSWERS})
         works = told["restricted"] == ["works"]
     except (ReferenceFailure, KeyError) as error:
         yield _line("all of them", Verdict.FAILED, f"R could not be asked: {error}")

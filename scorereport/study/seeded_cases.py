@@ -1,4 +1,4 @@
-"""Seeded random cases of many shapes, on which implementations are held against each other."""
+"""Seeded random cases of many shapes, on which implementations are compared."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
-from scorereport.reliability.sampling import stream
+from scorereport.reliability.sampling import random_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -80,7 +80,7 @@ _SHAPES: dict[str, tuple[Callable[[np.random.Generator, int], FloatArray], str]]
     "heavy ties": (_heavy_ties, "follow"),
     "float32": (_single_precision, "follow"),
 }
-SHAPES = (*_SHAPES, "a million rows")
+CASE_SHAPES = (*_SHAPES, "a million rows")
 
 
 def draw_cases(count: int, seed: int) -> Iterator[Case]:
@@ -93,18 +93,18 @@ def draw_cases(count: int, seed: int) -> Iterator[Case]:
     with_million = count >= CASES_WITH_A_MILLION
     for number in range(count - with_million):
         turn, position = divmod(number, len(names))
-        yield _draw(names[position], turn + 1, stream(seed, number))
+        yield _draw(names[position], turn + 1, random_stream(seed, number))
     if with_million:
         yield draw_million(seed)
 
 
 def draw_million(seed: int) -> Case:
     """A million rows of forecasts to three digits, half of them shared by many."""
-    rng = stream(seed, MILLION)
+    rng = random_stream(seed, MILLION)
     forecasts = rng.beta(0.7, 4, MILLION)
     forecasts[::2] = forecasts[::2].round(3)
     outcomes = (rng.random(MILLION) < forecasts**1.2).astype(np.float64)
-    return Case(name=SHAPES[-1], shape=SHAPES[-1], y_true=outcomes, y_prob=forecasts)
+    return Case(name=CASE_SHAPES[-1], shape=CASE_SHAPES[-1], y_true=outcomes, y_prob=forecasts)
 
 
 def _draw(shape: str, number: int, rng: np.random.Generator) -> Case:

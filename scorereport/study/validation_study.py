@@ -16,7 +16,7 @@ from scorereport.reference.live_references import BASE, NAMES, PACKAGE, Referenc
 from scorereport.reference.r_installation import Unavailable
 from scorereport.reference.r_session import ReferenceFailure
 from scorereport.reference.recorded_answers import compare_with_record
-from scorereport.reference.reference_documents import Section, Study, StudyFigure
+from scorereport.reference.reference_documents import Study, StudyFigure, StudySection
 from scorereport.reliability.sampling import SEED
 from scorereport.study.installation_checks import check_installation, software_versions
 from scorereport.study.live import compare_live
@@ -31,7 +31,7 @@ from scorereport.study.papers.galdran import reproduce_galdran
 from scorereport.study.papers.galdran_errata import errata_galdran
 from scorereport.study.papers.nelson import reproduce_nelson
 from scorereport.study.papers.nelson_errata import errata_nelson
-from scorereport.study.papers.nelson_plots import picture_nelson
+from scorereport.study.papers.nelson_plots import illustrate_nelson
 from scorereport.study.peers.peer_comparison import compare_with_peers
 from scorereport.study.r_comparison import show_defects
 from scorereport.study.seeded_cases import Case, draw_cases
@@ -44,7 +44,7 @@ CASES, _BASE_SHARE = 300, 5
 #: Columns of the Niamey data: the outcome, and four forecasts.
 _NIAMEY = ("obs", "ENS", "EPC", "EMOS", "Logistic")
 #: Seconds that R may take for one case.
-TIME_LIMIT = 900.0
+STUDY_TIME_LIMIT = 900.0
 #: Title of each section, and how its comparisons were made.
 _TEXTS = {
     "installation": ("Installation", "Libraries, files, fonts and R, as they are on this machine."),
@@ -78,7 +78,7 @@ _TEXTS = {
 _ERRATA = (errata_galdran, errata_nelson, errata_flores, errata_dimitriadis, errata_ahmadian)
 
 
-def run_study(*, cases: int = CASES, seed: int = SEED, time_limit: float = TIME_LIMIT) -> Study:
+def run_study(*, cases: int = CASES, seed: int = SEED, time_limit: float = STUDY_TIME_LIMIT) -> Study:
     """Check installation and operation, and hold the engine against R, its record, peers and papers."""
     drawn = list(draw_cases(cases, seed))
     return Study(
@@ -90,7 +90,7 @@ def run_study(*, cases: int = CASES, seed: int = SEED, time_limit: float = TIME_
     )
 
 
-def _sections(drawn: Sequence[Case], seed: int, time_limit: float) -> Iterator[Section]:
+def _sections(drawn: Sequence[Case], seed: int, time_limit: float) -> Iterator[StudySection]:
     yield _known_section("installation", check_installation(time_limit))
     yield _known_section("operation", check_operation())
     with _try_reference(PACKAGE, time_limit) as package:
@@ -102,7 +102,7 @@ def _sections(drawn: Sequence[Case], seed: int, time_limit: float) -> Iterator[S
         yield _live_section("base-r", base, drawn[: max(len(drawn) // _BASE_SHARE, 1)], seed)
     yield _known_section("recorded", compare_with_record())
     yield _known_section("peers", compare_with_peers(drawn))
-    yield _known_section("papers", chain(failure, _reproduce(niamey)), picture_nelson())
+    yield _known_section("papers", chain(failure, _reproduce(niamey)), illustrate_nelson())
     yield _known_section("errata", _check_errata())
 
 
@@ -111,13 +111,15 @@ def _check_errata() -> Iterator[Comparison]:
         yield from errata()
 
 
-def _known_section(key: str, lines: Iterable[Comparison], figures: Iterable[StudyFigure] = ()) -> Section:
+def _known_section(
+    key: str, lines: Iterable[Comparison], figures: Iterable[StudyFigure] = ()
+) -> StudySection:
     return _section(key, *_TEXTS[key], lines, figures)
 
 
 def _section(
     key: str, title: str, text: str, lines: Iterable[Comparison], figures: Iterable[StudyFigure] = ()
-) -> Section:
+) -> StudySection:
     """Gather a section; what breaks it is its last line, and the others go on."""
     found: list[Comparison] = []
     shown: list[StudyFigure] = []
@@ -127,7 +129,7 @@ def _section(
     except Exception as error:
         reason = f"The section broke off: {type(error).__name__}: {error}"
         found.append(Comparison(subject=title, quantity="the rest", verdict=Verdict.FAILED, reason=reason))
-    return Section(key=key, title=title, text=text, comparisons=tuple(found), figures=tuple(shown))
+    return StudySection(key=key, title=title, text=text, comparisons=tuple(found), figures=tuple(shown))
 
 
 @contextmanager
@@ -153,7 +155,9 @@ def _missing(kind: str, verdict: Verdict, reason: str) -> Comparison:
     )
 
 
-def _live_section(key: str, reference: Reference | Comparison, drawn: Sequence[Case], seed: int) -> Section:
+def _live_section(
+    key: str, reference: Reference | Comparison, drawn: Sequence[Case], seed: int
+) -> StudySection:
     """Cases of every shape, or the reason why R was not asked."""
     if isinstance(reference, Comparison):
         title = f"{reference.subject}, live"

@@ -18,7 +18,7 @@ import numpy as np
 import scorereport as sr
 from scorereport.evaluation.engines.digest import SUMS
 from scorereport.evaluation.engines.duck.engine import open_duckdb
-from scorereport.evaluation.engines.protocol import Marks
+from scorereport.evaluation.engines.protocol import DigestPlan
 from scorereport.inference.losses import resolve_measure
 from scorereport.reliability.decomposition import decompose_mean
 from validation.benchmarks.measure import most_held
@@ -93,7 +93,7 @@ def check(source: str) -> dict[str, Any]:
 def _digest(source: str) -> Digest:
     with open_duckdb(source, outcome="outcome", forecasts=["forecast"], memory_limit=MEMORY_LIMIT) as engine:
         survey = engine.survey
-        marks = Marks(
+        marks = DigestPlan(
             total=survey.total, events=survey.events, measures=(("brier", ()),), buckets=1, most_distinct=0
         )
         return engine.digest("forecast", marks)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import (
-    counted,
     format_count,
+    format_counted,
     format_difference,
     format_number,
     format_rate,
@@ -59,7 +59,7 @@ def _describe_machine(machine: Mapping[str, Any]) -> str:
         return "Nothing was measured yet"
     versions = [f"{name} {machine[name]}" for name in ("python", "numpy", "duckdb", "scorereport")]
     return (
-        f"Measured {machine['date']} on a machine with {counted(machine['processors'], 'core')} and "
+        f"Measured {machine['date']} on a machine with {format_counted(machine['processors'], 'core')} and "
         f"{format_number(machine['memory'] / 2**30, 0)} GB of memory, with {join_words(versions)}"
     )
 

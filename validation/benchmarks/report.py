@@ -15,9 +15,9 @@ from unittest.mock import patch
 import numpy as np
 
 import scorereport as sr
-from scorereport.report.provenance import trace
+from scorereport.report.provenance import trace_provenance
 from scorereport.report.report_output import render_report
-from scorereport.report.report_record import make_report
+from scorereport.report.report_record import build_report
 from validation.benchmarks.measure import Comparison, Skipped
 
 if TYPE_CHECKING:
@@ -66,7 +66,9 @@ def draw_report(n: int) -> Report:
     x = rng.random(n)
     forecasts = {f"model {power}": x**power for power in MODELS}
     predictions = sr.Predictions(outcome=(rng.random(n) < x).astype(np.float64), forecasts=forecasts)
-    return make_report(sr.evaluate(predictions, resamples=RESAMPLES, cost_interval=(0.1, 0.4)), trace())
+    return build_report(
+        sr.evaluate(predictions, resamples=RESAMPLES, cost_interval=(0.1, 0.4)), trace_provenance()
+    )
 
 
 def time_report(report: Report, repeats: int = 3) -> Split:

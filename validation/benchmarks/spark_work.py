@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.evaluation.engines.protocol import Marks
+from scorereport.evaluation.engines.protocol import DigestPlan
 from scorereport.evaluation.engines.spark.spark_engine import open_spark
-from scorereport.evaluation.engines.spark.spark_session import link_to
+from scorereport.evaluation.engines.spark.spark_session import connect_spark
 from validation.benchmarks.measure import most_held
 from validation.benchmarks.samples import MODELS
 from validation.benchmarks.watched import Watched
@@ -53,10 +53,10 @@ def run_stages(source: str, watched: Watched) -> dict[str, Taken]:
     return taken
 
 
-def make_marks(engine: SparkEngine) -> Marks:
+def make_marks(engine: SparkEngine) -> DigestPlan:
     """About as many marks as an evaluation asks for."""
     survey = engine.survey
-    return Marks(
+    return DigestPlan(
         total=survey.total,
         events=survey.events,
         measures=(("brier", ()), ("log_loss", ())),
@@ -77,7 +77,7 @@ def main() -> None:
     os.environ |= {"PYSPARK_SUBMIT_ARGS": _SUBMIT, "SPARK_LOCAL_IP": "127.0.0.1"}
     start = time.perf_counter()
     with ExitStack() as stack:
-        stack.callback(link_to(source, None).close)  # both turns find this session, and leave it open
+        stack.callback(connect_spark(source, None).close)  # both turns find this session, and leave it open
         watched = Watched(find_java())
         with watched.watching():
             run_stages(source, watched)

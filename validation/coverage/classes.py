@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.evaluation.class_assessment import assess, choose_class_measures
+from scorereport.evaluation.class_assessment import assess_classes, choose_class_measures
 from scorereport.evaluation.class_views import make_families
 from scorereport.evaluation.comparing import compare_class_models
 from scorereport.inference.class_panel import make_class_panel
-from scorereport.results.model_records import Settings
+from scorereport.results.model_records import EvaluationSettings
 from validation.coverage.simulate import ALPHA, Cell, Plan, Trial, draw_seed, simulate
 
 if TYPE_CHECKING:
@@ -58,16 +58,16 @@ def draw(rng: np.random.Generator, n: int) -> tuple[IntArray, dict[str, FloatArr
     return came, forecasts | {BLURRED: (p + rng.dirichlet(np.ones(len(CLASSES)), n)) / 2}
 
 
-def _assess(came: IntArray, forecasts: dict[str, FloatArray], settings: Settings) -> Assessment:
+def _assess(came: IntArray, forecasts: dict[str, FloatArray], settings: EvaluationSettings) -> Assessment:
     panel = make_class_panel(came, forecasts)
     measures = choose_class_measures(len(CLASSES), settings, ordered=True)
-    return assess(panel, make_families(panel, CLASSES, ordered=True)[-1:], measures, settings)
+    return assess_classes(panel, make_families(panel, CLASSES, ordered=True)[-1:], measures, settings)
 
 
 @cache
 def population() -> dict[str, dict[str, float]]:
     """The numbers of both models over a great many cases; of the calibrated one MCB is 0 for certain."""
-    found = _assess(*draw(np.random.default_rng(1), _MANY), Settings(resamples=0))
+    found = _assess(*draw(np.random.default_rng(1), _MANY), EvaluationSettings(resamples=0))
     truth = {}
     for name, scores in found.models.items():
         part = scores.decomposition("rps")
@@ -82,7 +82,7 @@ def _interval_trial(name: str, n: int) -> Trial:
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
         came, forecasts = draw(rng, n)
-        settings = Settings(level=LEVEL, resamples=RESAMPLES, seed=draw_seed(rng))
+        settings = EvaluationSettings(level=LEVEL, resamples=RESAMPLES, seed=draw_seed(rng))
         scores = _assess(came, {name: forecasts[name]}, settings).models[name]
         intervals = {score: scores.score(score).interval for score in _SCORES}
         covered = {
@@ -103,7 +103,7 @@ def _difference_trial(n: int) -> Trial:
     truth["rps miscalibration"] = first["MCB RPS"] - second["MCB RPS"]
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
-        settings = Settings(level=LEVEL, resamples=RESAMPLES, seed=draw_seed(rng))
+        settings = EvaluationSettings(level=LEVEL, resamples=RESAMPLES, seed=draw_seed(rng))
         came, forecasts = draw(rng, n)
         found = _assess(came, {name: forecasts[name] for name in _PAIR}, settings)
         measures = choose_class_measures(len(CLASSES), settings, ordered=True)
@@ -119,7 +119,7 @@ def _difference_trial(n: int) -> Trial:
 def _test_trial(name: str, n: int) -> Trial:
     def trial(rng: np.random.Generator) -> dict[str, float]:
         came, forecasts = draw(rng, n)
-        settings = Settings(resamples=RESAMPLES, seed=draw_seed(rng))
+        settings = EvaluationSettings(resamples=RESAMPLES, seed=draw_seed(rng))
         scores = _assess(came, {name: forecasts[name]}, settings).models[name]
         test = scores.miscalibration_test("rps")
         return {"joint test, RPS": float(test is not None and test.p_value <= ALPHA)}

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit, logit, xlog1py, xlogy
 
-from scorereport._utils.checks import Cases
+from scorereport._utils.checks import CheckedCases
 from scorereport._utils.rounding import first_lowest
 from scorereport.inference.recalibration import METHODS, try_recalibration
 from scorereport.inference.recalibration_gains import bound_shown_gain
-from scorereport.reliability.sampling import stream
+from scorereport.reliability.sampling import random_stream
 from validation.coverage.simulate import ALPHA, Cell, Plan, Trial, draw_seed, simulate
 
 if TYPE_CHECKING:
@@ -60,12 +60,12 @@ def _draw(rng: np.random.Generator, line: tuple[float, float], n: int) -> tuple[
 
 def _true_gains(line: tuple[float, float], n: int, maps: int) -> dict[tuple[str, str], float]:
     """The mean gain on new cases, by method and score, of maps fitted outside one of five folds."""
-    truth, rng = expit(line[0] + line[1] * logit(_GRID)), stream(0, n)
+    truth, rng = expit(line[0] + line[1] * logit(_GRID)), random_stream(0, n)
     found: dict[tuple[str, str], list[float]] = {}
     for _ in range(maps):
         y, x = _draw(rng, line, n - n // _FOLDS)
         for method, fit in METHODS.items():
-            moved = fit(Cases(y, x, None), _GRID)
+            moved = fit(CheckedCases(y, x, None), _GRID)
             for score in ("brier", "log_loss"):
                 gain = _risk(score, _GRID, truth) - _risk(score, moved, truth)
                 found.setdefault((method, score), []).append(gain)

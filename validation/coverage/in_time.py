@@ -23,7 +23,7 @@ from scorereport.inference.overfit import estimate_overfit
 from scorereport.inference.panel import make_panel
 from scorereport.inference.regression import calibration_line, line_tests
 from scorereport.inference.time_errors import AUTOCORRELATION
-from scorereport.reliability.sampling import Units
+from scorereport.reliability.sampling import SamplingUnits
 from validation.coverage.simulate import ALPHA, Cell, Plan, Trial, draw_seed, rejects, simulate
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _draw_audits(rng: np.random.Generator, kind: str) -> Iterator[Snapshot]:
 
 def _snap(p: FloatArray, y: FloatArray, cluster: IntArray | None, number: int) -> Snapshot:
     """What an audit remembers, without its evaluation, which would take a hundred times as long."""
-    units = Units(rows=len(y), cluster=cluster)
+    units = SamplingUnits(rows=len(y), cluster=cluster)
     fit, loss = sr.corp(y, p), (p - y) ** 2
     gain = loss - (fit.sample.cep(p) - y) ** 2
     overfit = estimate_overfit(fit.sample, [_BRIER], draws=8, seed=number)[0]
@@ -192,7 +192,12 @@ def _period(number: int) -> Period:
 
 
 def _number(
-    model: str, measure: str, values: FloatArray, units: Units, overfit: float = 0.0, closed: float = 0.0
+    model: str,
+    measure: str,
+    values: FloatArray,
+    units: SamplingUnits,
+    overfit: float = 0.0,
+    closed: float = 0.0,
 ) -> Number:
     value, error = units.mean(values), units.standard_error(values)
     return Number(

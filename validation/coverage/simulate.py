@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 from zlib import crc32
 
-from scorereport.reliability.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, random_stream
 from validation.coverage.documented import references
 from validation.coverage.record import Row, make_row
 
@@ -69,7 +69,7 @@ def simulate(plan: Plan, cell: Cell, trial: Trial, runs: int) -> list[Row]:
     start = time.perf_counter()
     values: dict[str, list[float]] = {}
     for run in range(runs):
-        for method, value in trial(stream(plan.seed, crc32(cell.label.encode()), run)).items():
+        for method, value in trial(random_stream(plan.seed, crc32(cell.label.encode()), run)).items():
             values.setdefault(method, []).append(float(value))
     print(f"{cell.label}: {runs} runs, {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
     return [

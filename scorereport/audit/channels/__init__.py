@@ -1,1 +1,1 @@
-"""Ways of telling people what an audit came to: a command, a webhook, an e-mail."""
+"""Channels by which people are notified of audits: e-mail, webhook, command."""

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import one_line
 from scorereport.audit.channels import limits
-from scorereport.audit.channels.mail import write_letter
+from scorereport.audit.channels.mail import compose_email
 
 if TYPE_CHECKING:
     import smtplib
 
-    from scorereport.audit.channels.news import News
-    from scorereport.audit.channels.notification import Vault
+    from scorereport.audit.channels.news import Notification
+    from scorereport.audit.channels.notification import SecretReader
     from scorereport.configuration.audit_tables import EmailTable
 
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 
 
-def send_email(table: EmailTable, news: News, vault: Vault) -> list[str]:
+def send_email(table: EmailTable, news: Notification, vault: SecretReader) -> list[str]:
     """Send an e-mail with the sentences, and the files in the forms asked for."""
     host = vault.read(table.host, "audit.notify.email.host")
     user = vault.read(table.user, "audit.notify.email.user")
     password = vault.read_secret(table.password, "audit.notify.email.password") if table.password else ""
-    message, problems = write_letter(table, news, vault)
+    message, problems = compose_email(table, news, vault)
     with _connect(host, table.port or _PORTS[table.security], table.security) as server:
         if user:
             server.login(user, password)

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from scorereport.audit.channels import limits
-from scorereport.audit.channels.webhook import post
+from scorereport.audit.channels.webhook import post_body
 from scorereport.configuration.audit_rules import check_encryption
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
-    from scorereport.audit.channels.news import News
-    from scorereport.audit.channels.notification import Vault
+    from scorereport.audit.channels.news import Notification
+    from scorereport.audit.channels.notification import SecretReader
     from scorereport.configuration.audit_tables import WebhookTable
 
 
-def call_webhook(table: WebhookTable, news: News, vault: Vault) -> list[str]:
+def call_webhook(table: WebhookTable, news: Notification, vault: SecretReader) -> list[str]:
     """Send the outcome to an address; tried again if the server cannot be reached or is busy."""
     url = _check_url(vault.read_secret(table.url, "audit.notify.webhook.url"))
     check_encryption(url, table)
@@ -27,9 +27,9 @@ def call_webhook(table: WebhookTable, news: News, vault: Vault) -> list[str]:
         key = f"audit.notify.webhook.headers.{name}"
         headers[name] = _check_header(vault.read_secret(value, key), name, key)
     problem = ""
-    for pause in (0.0, *limits.PAUSES):
+    for pause in (0.0, *limits.RETRY_PAUSES):
         time.sleep(pause)
-        problem, may_try_again = post(url, headers, news.body)
+        problem, may_try_again = post_body(url, headers, news.body)
         if not (problem and may_try_again):
             break
     return [problem] if problem else []

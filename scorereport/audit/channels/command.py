@@ -8,17 +8,17 @@ import tempfile
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import one_line
-from scorereport._utils.scorereport_processes import end_group
+from scorereport._utils.scorereport_processes import kill_process_group
 from scorereport.audit.channels import limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from scorereport.audit.channels.news import News
+    from scorereport.audit.channels.news import Notification
 
 
-def run_command(command: Sequence[str], news: News, folder: Path | None) -> list[str]:
+def run_command(command: Sequence[str], news: Notification, folder: Path | None) -> list[str]:
     """Run a program, without a shell, that reads the outcome from its standard input."""
     # Files rather than pipes: programs that it leaves behind could hold a pipe open for ever.
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
@@ -29,21 +29,21 @@ def run_command(command: Sequence[str], news: News, folder: Path | None) -> list
             stdin=given,
             stdout=subprocess.DEVNULL,
             stderr=said,
-            env={**os.environ, **_list_variables(news.outcome)},
+            env={**os.environ, **_list_environment(news.outcome)},
             cwd=folder,
             start_new_session=True,
         )
         try:
             code = process.wait(limits.COMMAND_LIMIT)
         except subprocess.TimeoutExpired:
-            end_group(process)
+            kill_process_group(process)
             process.wait()
             return [f"the command took longer than {limits.COMMAND_LIMIT:g} seconds and was stopped."]
         said.seek(0)
         return [] if code == 0 else [_describe_exit(code, said.read())]
 
 
-def _list_variables(outcome: dict[str, Any]) -> dict[str, str]:
+def _list_environment(outcome: dict[str, Any]) -> dict[str, str]:
     values = {
         "AUDIT": outcome["audit"],
         "STATUS": outcome["status"],

@@ -12,9 +12,9 @@ from scorereport.audit.channels import limits
 from scorereport.audit.channels.channels_mail import send_email
 from scorereport.audit.channels.channels_webhook import call_webhook
 from scorereport.audit.channels.command import run_command
-from scorereport.audit.channels.news import News
-from scorereport.audit.channels.notification import Vault
-from scorereport.audit.channels.problems import describe_error
+from scorereport.audit.channels.news import Notification
+from scorereport.audit.channels.notification import SecretReader
+from scorereport.audit.channels.problems import describe_channel_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from scorereport.configuration.audit_tables import NotifyTable
     from scorereport.history.audit_record import Record
 
-_LONGEST_PROBLEM = 1000
+_MAX_PROBLEM_LENGTH = 1000
 
 
-def describe_outcome(record: Record, *, files: Sequence[Path], alarms: Sequence[str] = ()) -> dict[str, Any]:
+def summarize_outcome(record: Record, *, files: Sequence[Path], alarms: Sequence[str] = ()) -> dict[str, Any]:
     """What an audit came to, as plain JSON: the sentences are of limits not met and numbers that drifted.
 
     There is no record of a failure that could not be recorded, and there are no `alarms` unless the history
@@ -49,7 +49,7 @@ def describe_outcome(record: Record, *, files: Sequence[Path], alarms: Sequence[
     return {**outcome, "alarms": list(alarms)} if alarms else outcome
 
 
-def tell(
+def send_notifications(
     table: NotifyTable,
     record: Record,
     *,
@@ -85,20 +85,20 @@ def tell(
     """
     if str(record.status) not in table.on and not alarms:
         return []
-    outcome = _redact_all(describe_outcome(record, files=files, alarms=alarms), redactor)
-    news = News(outcome=outcome, files=files)
+    outcome = _redact_all(summarize_outcome(record, files=files, alarms=alarms), redactor)
+    news = Notification(outcome=outcome, files=files)
     problems: list[str] = []
-    for key, send in _list_ways(table, news, folder):
-        vault = Vault(expand)
-        found = _attempt(send, vault)
+    for key, send in _list_channels(table, news, folder):
+        vault = SecretReader(expand)
+        found = _send_in_thread(send, vault)
         hide = redactor.adding(*vault.secrets).redact
-        problems += [hide(f"`audit.notify.{key}`: {problem}")[:_LONGEST_PROBLEM] for problem in found]
+        problems += [hide(f"`audit.notify.{key}`: {problem}")[:_MAX_PROBLEM_LENGTH] for problem in found]
     return problems
 
 
-def _list_ways(
-    table: NotifyTable, news: News, folder: Path | None
-) -> Iterator[tuple[str, Callable[[Vault], list[str]]]]:
+def _list_channels(
+    table: NotifyTable, news: Notification, folder: Path | None
+) -> Iterator[tuple[str, Callable[[SecretReader], list[str]]]]:
     if table.command:
         yield "command", lambda _: run_command(table.command, news, folder)
     if (webhook := table.webhook) is not None:
@@ -116,7 +116,7 @@ def _redact_all(value: Any, redactor: Redactor) -> Any:
     return redactor.redact(value) if isinstance(value, str) else value
 
 
-def _attempt(send: Callable[[Vault], list[str]], vault: Vault) -> list[str]:
+def _send_in_thread(send: Callable[[SecretReader], list[str]], vault: SecretReader) -> list[str]:
     """What went wrong; in a thread, for a server may send a byte now and then for ever."""
     answers: list[list[str]] = []
 
@@ -124,7 +124,7 @@ def _attempt(send: Callable[[Vault], list[str]], vault: Vault) -> list[str]:
         try:
             answers.append(send(vault))
         except Exception as error:
-            answers.append([describe_error(error)])
+            answers.append([describe_channel_error(error)])
 
     thread = Thread(target=work, daemon=True, name="scorereport-telling")
     thread.start()

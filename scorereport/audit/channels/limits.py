@@ -7,4 +7,4 @@ COMMAND_LIMIT = 60.0
 SILENCE_LIMIT = 10.0
 TOTAL_LIMIT = 90.0
 #: Between the tries to reach a webhook.
-PAUSES = (1.0, 4.0)
+RETRY_PAUSES = (1.0, 4.0)

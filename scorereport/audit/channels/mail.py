@@ -5,21 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import one_line
-from scorereport.audit.channels.problems import describe_error
+from scorereport.audit.channels.problems import describe_channel_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from email.message import EmailMessage
     from pathlib import Path
 
-    from scorereport.audit.channels.news import News
-    from scorereport.audit.channels.notification import Vault
+    from scorereport.audit.channels.news import Notification
+    from scorereport.audit.channels.notification import SecretReader
     from scorereport.configuration.audit_tables import EmailTable
 
-_TYPES = {".pdf": ("application", "pdf"), ".html": ("text", "html"), ".json": ("application", "json")}
+_MEDIA_TYPES = {".pdf": ("application", "pdf"), ".html": ("text", "html"), ".json": ("application", "json")}
 
 
-def write_letter(table: EmailTable, news: News, vault: Vault) -> tuple[EmailMessage, list[str]]:
+def compose_email(
+    table: EmailTable, news: Notification, vault: SecretReader
+) -> tuple[EmailMessage, list[str]]:
     """The e-mail, and what is wrong with the files that could not be attached."""
     from email.message import EmailMessage
     from email.policy import SMTP
@@ -62,7 +64,7 @@ def _attach(message: EmailMessage, file: Path) -> str:
     try:
         content = file.read_bytes()
     except OSError as error:
-        return f"{file.name} could not be attached: {describe_error(error)}"
-    main, sub = _TYPES.get(file.suffix, ("application", "octet-stream"))
+        return f"{file.name} could not be attached: {describe_channel_error(error)}"
+    main, sub = _MEDIA_TYPES.get(file.suffix, ("application", "octet-stream"))
     message.add_attachment(content, maintype=main, subtype=sub, filename=one_line(file.name))
     return ""

@@ -10,7 +10,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class News:
+class Notification:
     """What there is to tell, and the files that may go with it."""
 
     outcome: dict[str, Any]

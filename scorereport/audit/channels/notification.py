@@ -10,7 +10,7 @@ from scorereport._utils.redaction import find_variables
 
 
 @dataclass(frozen=True, slots=True)
-class Vault:
+class SecretReader:
     """Reads values of the configuration, and remembers which of them are secret."""
 
     expand: Callable[[str, str], str]

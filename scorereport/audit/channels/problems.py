@@ -6,7 +6,7 @@ from scorereport._utils.formatting import one_line
 from scorereport.errors import DataError, UsageError
 
 
-def describe_error(error: BaseException) -> str:
+def describe_channel_error(error: BaseException) -> str:
     """An error on one line; those of our own need no name."""
     said = one_line(str(error))
     if isinstance(error, UsageError | DataError):

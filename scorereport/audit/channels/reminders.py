@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reminder:
+class PendingNotification:
     """The file that outlives a run which is killed before anybody was told."""
 
     path: Path
@@ -46,6 +46,6 @@ class Reminder:
         self.path.unlink(missing_ok=True)
 
 
-def open_reminder(plan: Plan, audit: str = "") -> Reminder:
+def open_pending_notification(plan: Plan, audit: str = "") -> PendingNotification:
     """The reminder of an audit; of another one in the same folder if its name is given."""
-    return Reminder(path=plan.locks / f"{audit or plan.name}.untold")
+    return PendingNotification(path=plan.locks / f"{audit or plan.name}.untold")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.audit.databases.settings import KEY
+from scorereport.audit.databases.settings import DATABASE_KEY
 from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _DRIVERS = {
 }
 
 
-def read_address(text: str, folder: Path) -> URL:
+def read_database_address(text: str, folder: Path) -> URL:
     """The address that a text is; files of SQLite are relative to the folder."""
     url = _read_url(text)
     if url.get_backend_name() == "sqlite":
@@ -36,21 +36,23 @@ def _read_url(text: str) -> URL:
         url = make_url(text.strip())
     except (ArgumentError, ValueError):
         raise UsageError(
-            f"`{KEY}` must be an address such as sqlite:///scores.db or "
+            f"`{DATABASE_KEY}` must be an address such as sqlite:///scores.db or "
             f"postgresql://${{USER}}:${{PASSWORD}}@host/database; what came cannot be read as one."
         ) from None
     if url.get_backend_name() not in _DRIVERS:
-        raise UsageError(f"`{KEY}` must begin with sqlite: or postgresql:, the databases that are known.")
+        raise UsageError(
+            f"`{DATABASE_KEY}` must begin with sqlite: or postgresql:, the databases that are known."
+        )
     return url.set(drivername=_DRIVERS[url.get_backend_name()])
 
 
 def _find_sqlite_file(url: URL, folder: Path) -> Path:
     if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
-        raise UsageError(f"`{KEY}` must name a file of SQLite, such as sqlite:///scores.db.")
+        raise UsageError(f"`{DATABASE_KEY}` must name a file of SQLite, such as sqlite:///scores.db.")
     path = folder / url.database
     if not path.is_file():
         raise DataError(
-            f"`{KEY}` names a file of SQLite that is not there; "
+            f"`{DATABASE_KEY}` names a file of SQLite that is not there; "
             f"a relative one is looked for in {folder.resolve()}."
         )
     return path.resolve()

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from scorereport.audit.databases import settings
-from scorereport.audit.databases.database_connection import explain, refuse
+from scorereport.audit.databases.database_connection import describe_refusal, explain_database_error
 from scorereport.audit.databases.time_limits import TimeLimit
 from scorereport.data.database_sessions import ROLE_REFUSED, create_reader, may_leave_session
 from scorereport.errors import DataError, UsageError
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def connect(url: URL, zone: ZoneInfo, source: str, seconds: int) -> Iterator[Connection]:
+def connect_read_only(url: URL, zone: ZoneInfo, source: str, seconds: int) -> Iterator[Connection]:
     """A connection that can only read, and not for ever; what goes wrong is told without secrets."""
     from sqlalchemy.exc import SQLAlchemyError
 
     engine, limit = _create_engine(url), TimeLimit(seconds)
     try:
         with engine.connect() as connection:
-            _begin(connection, zone)
+            _begin_read_only(connection, zone)
             if may_leave_session(connection):
-                raise DataError(refuse(source, ROLE_REFUSED))
+                raise DataError(describe_refusal(source, ROLE_REFUSED))
             limit.impose(connection)
             try:
                 # PostgreSQL gets each statement from here on as DECLARE CURSOR FOR it, by a protocol of one
@@ -39,21 +39,21 @@ def connect(url: URL, zone: ZoneInfo, source: str, seconds: int) -> Iterator[Con
                 connection.rollback()
     except (SQLAlchemyError, sqlite3.Error) as error:
         # Without the cause, which may name the address.
-        raise DataError(explain(error, source, url.get_backend_name(), limit)) from None
+        raise DataError(explain_database_error(error, source, url.get_backend_name(), limit)) from None
     finally:
         engine.dispose()
 
 
 def _create_engine(url: URL) -> Engine:
     try:
-        return create_reader(url, settings.PATIENCE)
+        return create_reader(url, settings.TIMEOUT_SECONDS)
     except ModuleNotFoundError:
         raise UsageError(
             "PostgreSQL needs the package psycopg: pip install 'scorereport[postgres]'."
         ) from None
 
 
-def _begin(connection: Connection, zone: ZoneInfo) -> None:
+def _begin_read_only(connection: Connection, zone: ZoneInfo) -> None:
     """All that follows is one transaction, with the days of the zone."""
     from sqlalchemy import text
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import counted
-from scorereport.audit.databases.settings import KEY, PATIENCE, TIME_KEY
+from scorereport._utils.formatting import format_counted
+from scorereport.audit.databases.settings import DATABASE_KEY, TIME_LIMIT_KEY, TIMEOUT_SECONDS
 
 if TYPE_CHECKING:
     from scorereport.audit.databases.time_limits import TimeLimit
 
 _WRITES = "the query tries to write, and an audit only reads."
 _DOES_MORE = "the query, or a view it reads, does more than read tables of the file, and an audit only reads."
-_NO_SERVER = f"no server answers at the address of `{KEY}`."
-_UNKNOWN_HOST = f"the host that `{KEY}` names is not known."
-_CANCELLED = f"the server, or somebody there, ended the query earlier than `{TIME_KEY}` asks for."
+_NO_SERVER = f"no server answers at the address of `{DATABASE_KEY}`."
+_UNKNOWN_HOST = f"the host that `{DATABASE_KEY}` names is not known."
+_CANCELLED = f"the server, or somebody there, ended the query earlier than `{TIME_LIMIT_KEY}` asks for."
 _ENDED = "the server ended the connection; run the audit again."
 #: What SQLite says of a query, which names nothing but parts of it.
 _SQLITE_QUERY = re.compile(
@@ -28,21 +28,21 @@ _SQLITE = {
     "not authorized": _DOES_MORE,
     "prohibited": _DOES_MORE,
     "unsafe use": _DOES_MORE,
-    "database is locked": f"another program kept the file locked for {PATIENCE} s; run the audit later.",
-    "not a database": f"the file that `{KEY}` names is none of SQLite.",
+    "database is locked": f"another program kept the file locked for {TIMEOUT_SECONDS} s; run the audit later.",
+    "not a database": f"the file that `{DATABASE_KEY}` names is none of SQLite.",
     "unable to open": "the file cannot be opened; look at the permissions of the file and of its folder.",
     "malformed": "the file is damaged.",
     "decode to UTF-8": "a text in it is not UTF-8.",
 }
 _POSTGRESQL = {
-    "password authentication failed": f"the server refuses the user or the password of `{KEY}`.",
-    "no password supplied": f"the server asks for a password, and `{KEY}` has none.",
+    "password authentication failed": f"the server refuses the user or the password of `{DATABASE_KEY}`.",
+    "no password supplied": f"the server asks for a password, and `{DATABASE_KEY}` has none.",
     "Connection refused": _NO_SERVER,
     "No such file or directory": _NO_SERVER,
-    "timeout": f"no server answered within {PATIENCE} seconds at the address of `{KEY}`.",
+    "timeout": f"no server answered within {TIMEOUT_SECONDS} seconds at the address of `{DATABASE_KEY}`.",
     "resolve host": _UNKNOWN_HOST,
     "translate host name": _UNKNOWN_HOST,
-    "does not exist": f"the server has no database or no user of the name in `{KEY}`.",
+    "does not exist": f"the server has no database or no user of the name in `{DATABASE_KEY}`.",
     "server closed the connection": _ENDED,
     "connection is lost": _ENDED,
     "too large": "it holds a time that is infinite or after the year 9999.",
@@ -50,17 +50,17 @@ _POSTGRESQL = {
 }
 
 
-def explain(error: Exception, source: str, kind: str, limit: TimeLimit) -> str:
+def explain_database_error(error: Exception, source: str, kind: str, limit: TimeLimit) -> str:
     """What a database says, in a sentence that gives away neither its address nor any data."""
     cause = getattr(error, "orig", None) or error
     if limit.is_over and _is_cancelled(cause):
-        reason = f"it took longer than {counted(limit.seconds, 'second')}, the limit that `{TIME_KEY}` sets."
+        reason = f"it took longer than {format_counted(limit.seconds, 'second')}, the limit that `{TIME_LIMIT_KEY}` sets."
     else:
         reason = _explain_sqlite(cause) if kind == "sqlite" else _explain_postgresql(cause)
-    return refuse(source, reason)
+    return describe_refusal(source, reason)
 
 
-def refuse(source: str, reason: str) -> str:
+def describe_refusal(source: str, reason: str) -> str:
     """The sentence that a source cannot be read for a reason."""
     return f"The {source} cannot be read: {reason}"
 

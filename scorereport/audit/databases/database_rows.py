@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scorereport.audit.databases.addresses import read_address
-from scorereport.audit.databases.connections import connect
-from scorereport.audit.databases.fetching import fetch, fetch_lots, make_column, sort_rows
+from scorereport.audit.databases.addresses import read_database_address
+from scorereport.audit.databases.connections import connect_read_only
+from scorereport.audit.databases.fetching import fetch_batches, fetch_rows, infer_column, sort_by_content
 from scorereport.audit.databases.query import bind_period
-from scorereport.audit.databases.settings import KEY
+from scorereport.audit.databases.settings import DATABASE_KEY
 from scorereport.audit.databases.table_query import TableName
-from scorereport.audit.databases.tables import select_edges, select_rows
+from scorereport.audit.databases.tables import select_period_rows, select_time_range
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scorereport.configuration.periods import Period
 
 
-class Database:
+class SourceDatabase:
     """A database and what is read of it; `table` is None if it is a query."""
 
     def __init__(self, url: URL, zone: ZoneInfo, source: SourceTable) -> None:
@@ -46,7 +46,7 @@ class Database:
         """Read columns of the query; of a table only the rows of the period, by its column of dates."""
         with self._connect() as connection:
             statement = self._ask(connection, columns, column, period)
-            return sort_rows(fetch(connection, statement, columns, f"The {self.source}"))
+            return sort_by_content(fetch_rows(connection, statement, columns, f"The {self.source}"))
 
     def read_lots(
         self, columns: Sequence[str], column: str, period: Period, rows: int
@@ -54,26 +54,26 @@ class Database:
         """Read the same, so many rows at a time, in the order in which the database gives them."""
         with self._connect() as connection:
             statement = self._ask(connection, columns, column, period)
-            yield from fetch_lots(connection, statement, columns, f"The {self.source}", rows)
+            yield from fetch_batches(connection, statement, columns, f"The {self.source}", rows)
 
     def _ask(self, connection: Connection, columns: Sequence[str], column: str, period: Period) -> Executable:
         if self.table:
-            return select_rows(connection, self.table, columns, column, period)
+            return select_period_rows(connection, self.table, columns, column, period)
         return bind_period(self._query, period, self.kind)
 
     def read_edges(self, table: TableName, column: str) -> pd.Series[Any]:
         """The first and the last time of a table."""
         with self._connect() as connection:
-            frame = fetch(connection, select_edges(table, column), ["first", "last"], self.source)
-        return make_column([*frame["first"], *frame["last"]])
+            frame = fetch_rows(connection, select_time_range(table, column), ["first", "last"], self.source)
+        return infer_column([*frame["first"], *frame["last"]])
 
     def _connect(self) -> AbstractContextManager[Connection]:
-        return connect(self._url, self.zone, self.source, self._seconds)
+        return connect_read_only(self._url, self.zone, self.source, self._seconds)
 
 
-def find_database(
+def find_source_database(
     source: SourceTable, *, folder: Path, zone: ZoneInfo, expand: Callable[[str, str], str]
-) -> Database:
+) -> SourceDatabase:
     """The database that `audit.source.database` names; SQLite files are relative to the folder."""
-    url = read_address(expand(source.database, KEY), folder)
-    return Database(url, zone, source)
+    url = read_database_address(expand(source.database, DATABASE_KEY), folder)
+    return SourceDatabase(url, zone, source)

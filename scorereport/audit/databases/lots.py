@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from scorereport.audit.databases.database_rows import Database
+    from scorereport.audit.databases.database_rows import SourceDatabase
     from scorereport.configuration.periods import Period
 
 #: Rows that are in memory at a time.
-_LOT = 50_000
+_BATCH_ROWS = 50_000
 
 
-def read_tables(
-    database: Database, numbers: Sequence[str], labels: Sequence[str], column: str, period: Period
+def read_batches(
+    database: SourceDatabase, numbers: Sequence[str], labels: Sequence[str], column: str, period: Period
 ) -> Iterator[pa.Table]:
     """Columns of a query, or of a table's rows around the period: numbers, and labels as texts.
 
@@ -32,7 +32,7 @@ def read_tables(
     import pyarrow as pa
 
     before = 0
-    for frame in database.read_lots([*numbers, *labels], column, period, _LOT):
+    for frame in database.read_lots([*numbers, *labels], column, period, _BATCH_ROWS):
         found = {name: pa.array([_as_number(v, name) for v in frame[name]], pa.float64()) for name in numbers}
         texts = {name: pa.array(_as_texts(frame[name], name, before), pa.string()) for name in labels}
         before += len(frame)

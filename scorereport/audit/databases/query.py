@@ -1,4 +1,4 @@
-"""The query of an audit: checked to be one statement that reads, and bound to the days of the period.
+"""Query of an audit: checked to be a single reading statement, and bound to the days of the period.
 
 The check gives an early and plain answer. It guarantees nothing: that is left to the session.
 """
@@ -22,13 +22,13 @@ _QUERY = "`audit.source.query`"
 _READING_WORDS = ("SELECT", "WITH", "VALUES", "TABLE")
 #: To PostgreSQL every character beyond ASCII is a letter. A name does not end before a letter or a dollar.
 _LETTER = r"[A-Za-z_\u0080-\U0010ffff]"
-_APART = r"(?<![A-Za-z0-9_$\u0080-\U0010ffff])"
+_WORD_START = r"(?<![A-Za-z0-9_$\u0080-\U0010ffff])"
 _TAG = rf"(?:{_LETTER}(?:{_LETTER}|[0-9])*)?"
 #: What is quoted, and what ends a comment of one line, in each database.
 _QUOTED = {
     "postgresql": rf"""
-        {_APART}[eE]'(?:[^'\\]|\\.|'')*'(?:\s*\n\s*'(?:[^'\\]|\\.|'')*')*
-      | {_APART}\$(?P<tag>{_TAG})\$.*?\$(?P=tag)\$
+        {_WORD_START}[eE]'(?:[^'\\]|\\.|'')*'(?:\s*\n\s*'(?:[^'\\]|\\.|'')*')*
+      | {_WORD_START}\$(?P<tag>{_TAG})\$.*?\$(?P=tag)\$
       | '(?:[^']|'')*' | "(?:[^"]|"")*"
     """,
     "sqlite": r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*` | \[[^\]]*\]""",
@@ -36,7 +36,7 @@ _QUOTED = {
 _LINE = {"postgresql": r"[^\n\r]*", "sqlite": r"[^\n]*"}
 #: What opens a quotation or a comment; it is looked for where none that ends was found.
 _OPENING = {
-    "postgresql": rf"""['"] | {_APART}[eE]' | {_APART}\${_TAG}\$""",
+    "postgresql": rf"""['"] | {_WORD_START}[eE]' | {_WORD_START}\${_TAG}\$""",
     "sqlite": r"""['"`\[]""",
 }
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from scorereport.data.database_sessions import PATIENCE
+from scorereport.data.database_sessions import TIMEOUT_SECONDS
 
-__all__ = ["KEY", "PATIENCE", "TIME_KEY"]
+__all__ = ["DATABASE_KEY", "TIMEOUT_SECONDS", "TIME_LIMIT_KEY"]
 
-KEY = "audit.source.database"
-TIME_KEY = "audit.source.seconds"
+DATABASE_KEY = "audit.source.database"
+TIME_LIMIT_KEY = "audit.source.seconds"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from scorereport.audit.databases.table_query import quote
+from scorereport.audit.databases.table_query import quote_identifier
 from scorereport.data.column_names import check_columns
 from scorereport.errors import DataError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MARGIN = timedelta(days=2)
 
 
-def select_rows(
+def select_period_rows(
     connection: Connection, table: TableName, columns: Sequence[str], column: str, period: Period
 ) -> Executable:
     """Select columns of a table, and of its rows those of the period and those without a time."""
@@ -31,30 +31,30 @@ def select_rows(
 
     types = table.find_types(connection)
     check_columns(columns, list(types), f"The table {table}")
-    selected: list[ColumnElement[Any]] = [sa.column(quote(name)) for name in columns]
+    selected: list[ColumnElement[Any]] = [sa.column(quote_identifier(name)) for name in columns]
     statement = sa.select(*selected).select_from(table.clause)
     if not column or period.first_day is None:
         return statement
     days = (period.first_day, period.day_after)
-    return statement.where(_is_between(*days, column, types[column], connection.dialect.name))
+    return statement.where(_is_in_window(*days, column, types[column], connection.dialect.name))
 
 
-def select_edges(table: TableName, column: str) -> Executable:
+def select_time_range(table: TableName, column: str) -> Executable:
     """Select the `first` and the `last` time of a table."""
     import sqlalchemy as sa
 
-    time: ColumnElement[Any] = sa.column(quote(column))
+    time: ColumnElement[Any] = sa.column(quote_identifier(column))
     edges = sa.select(sa.func.min(time).label("first"), sa.func.max(time).label("last"))
     return edges.select_from(table.clause)
 
 
-def _is_between(
+def _is_in_window(
     first: date, after: date, column: str, kind: TypeEngine[Any], dialect: str
 ) -> ColumnElement[bool]:
     """Whether a time lies in the window or is missing; days are bound, never written into the statement."""
     import sqlalchemy as sa
 
-    time: ColumnElement[Any] = sa.column(quote(column))
+    time: ColumnElement[Any] = sa.column(quote_identifier(column))
     is_missing = time.is_(None)
     bounds: list[ColumnElement[Any]]
     if dialect == "sqlite" or isinstance(kind, sa.String):

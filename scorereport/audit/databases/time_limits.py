@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 #: SQLite looks at the clock after so many of its steps, many times in a second.
-_STEPS = 100_000
+_STEPS_BETWEEN_CHECKS = 100_000
 #: The longest time in milliseconds that PostgreSQL knows: 24 days.
-_LONGEST = 2**31 - 1
+_MAX_MILLISECONDS = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,11 @@ class TimeLimit:
 
         if connection.dialect.name == "sqlite":
             driver: Any = connection.connection.driver_connection
-            driver.set_progress_handler(lambda: self.is_over, _STEPS)
+            driver.set_progress_handler(lambda: self.is_over, _STEPS_BETWEEN_CHECKS)
             return
         known = text("SELECT setting FROM pg_settings WHERE name = 'statement_timeout'")
-        shortest = min(1000 * self.seconds, int(connection.scalar(known) or 0) or _LONGEST, _LONGEST)
+        shortest = min(
+            1000 * self.seconds, int(connection.scalar(known) or 0) or _MAX_MILLISECONDS, _MAX_MILLISECONDS
+        )
         limit = text("SELECT set_config('statement_timeout', :limit, true)")
         connection.execute(limit, {"limit": str(shortest)})

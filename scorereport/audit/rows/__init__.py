@@ -1,1 +1,1 @@
-"""The rows of an audit: where they come from, and which of them are of its period."""
+"""Rows of an audit: where they come from, and which of them belong to its period."""

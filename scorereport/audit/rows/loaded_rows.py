@@ -1,22 +1,27 @@
-"""Where the rows of an audit come from: the newest file or a database, and of it the days of the period."""
+"""Rows of an audit, loaded from the newest file or a database, or referenced for an engine."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scorereport.audit.databases.database_rows import find_database
-from scorereport.audit.rows.accepting import accept_rows
-from scorereport.audit.rows.period_window import choose_rows
-from scorereport.audit.rows.referring import Referred
-from scorereport.audit.rows.source_files import find_file
-from scorereport.audit.rows.source_reference import Choice, Copy, copy_database, copy_file
-from scorereport.audit.rows.source_rows import read_database, read_file
+from scorereport.audit.databases.database_rows import find_source_database
+from scorereport.audit.rows.accepting import check_period_rows
+from scorereport.audit.rows.period_window import choose_period_rows
+from scorereport.audit.rows.referring import SourceReference
+from scorereport.audit.rows.source_files import find_source_file
+from scorereport.audit.rows.source_reference import (
+    RowSelection,
+    SourceCopy,
+    copy_database_rows,
+    copy_file_rows,
+)
+from scorereport.audit.rows.source_rows import read_source_database, read_source_file
 from scorereport.configuration.audit_tables import DATABASE_FILES
 from scorereport.data.hashing import hash_file
 from scorereport.data.roles import Roles, columns_of_models
 from scorereport.data.scorereport_predictions import ClassPredictions, Predictions, check_class_names
-from scorereport.data.sources import describe
+from scorereport.data.sources import describe_source
 from scorereport.errors import UsageError
 from scorereport.evaluation.engines.engine_choice import choose_engine
 
@@ -30,12 +35,12 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
 
 #: Parts beside outcomes and forecasts that columns may play.
-_PARTS = ("weight", "group", "cluster", "grade", "time")
+_OPTIONAL_ROLES = ("weight", "group", "cluster", "grade", "time")
 AUTO, MEMORY = "auto", "memory"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Gathered:
+class LoadedRows:
     """The rows of an audit, what they were read from, and the hash of the file if it was one."""
 
     predictions: Predictions | ClassPredictions
@@ -55,7 +60,7 @@ class Gathered:
         """There is nothing to be removed."""
 
 
-def gather(
+def load_rows(
     source: SourceTable,
     window: WindowTable,
     period: Period,
@@ -65,7 +70,7 @@ def gather(
     zone: ZoneInfo,
     expand: Callable[[str, str], str],
     work: Mapping[str, Any] | None = None,
-) -> Gathered | Referred:
+) -> LoadedRows | SourceReference:
     """Read the rows that an audit of a period is about, or find them where they need not fit into memory.
 
     Parameters
@@ -81,33 +86,33 @@ def gather(
     _check_source(source)
     roles, asked = _find_roles(columns), dict(work or {})
     drop = columns.get("missing") == "drop"
-    choice = Choice(column=window.column, period=period, zone=zone, roles=roles, drop=drop)
+    choice = RowSelection(column=window.column, period=period, zone=zone, roles=roles, drop=drop)
     if source.file:
-        path = find_file(source.file, period, folder, newest=source.newest, table=source.table)
+        path = find_source_file(source.file, period, folder, newest=source.newest, table=source.table)
         if _find_engine(path, source.table, columns, asked) != MEMORY:
-            return _refer_to_file(path, source.table, choice, columns, asked)
-        read = read_file(path, source.table, window, roles)
+            return _reference_file(path, source.table, choice, columns, asked)
+        read = read_source_file(path, source.table, window, roles)
     else:
-        database = find_database(source, folder=folder, zone=zone, expand=expand)
+        database = find_source_database(source, folder=folder, zone=zone, expand=expand)
         if asked.get("engine", AUTO) not in (AUTO, MEMORY):
-            copy = copy_database(database, choice, asked.get("temporary_folder"))
-            return _refer_to_copy(copy, database.source, "", columns, asked)
-        read = read_database(database, window, period, roles)
+            copy = copy_database_rows(database, choice, asked.get("temporary_folder"))
+            return _reference_copy(copy, database.source, "", columns, asked)
+        read = read_source_database(database, window, period, roles)
     is_time = window.column == roles.time
-    chosen = choose_rows(read, window.column, period, zone, is_time=is_time, drop=drop)
-    predictions = accept_rows(chosen, read, window.column, period, columns, roles)
-    return Gathered(predictions=predictions, source=read.source, source_sha256=read.sha256)
+    chosen = choose_period_rows(read, window.column, period, zone, is_time=is_time, drop=drop)
+    predictions = check_period_rows(chosen, read, window.column, period, columns, roles)
+    return LoadedRows(predictions=predictions, source=read.source, source_sha256=read.sha256)
 
 
-def _refer_to_file(
-    path: Path, table: str, choice: Choice, columns: Mapping[str, Any], work: Mapping[str, Any]
-) -> Referred:
+def _reference_file(
+    path: Path, table: str, choice: RowSelection, columns: Mapping[str, Any], work: Mapping[str, Any]
+) -> SourceReference:
     """All rows of a source where they are, or a copy of those of the period."""
-    name = describe(path, table or None)
+    name = describe_source(path, table or None)
     if choice.column:
-        copy, sha256 = copy_file(path, table, choice, work.get("temporary_folder"))
-        return _refer_to_copy(copy, name, sha256, columns, work)
-    return Referred(
+        copy, sha256 = copy_file_rows(path, table, choice, work.get("temporary_folder"))
+        return _reference_copy(copy, name, sha256, columns, work)
+    return SourceReference(
         path=path,
         arguments={**columns, **work, **({"table": table} if table else {})},
         engine=_find_engine(path, table, columns, work),
@@ -116,11 +121,11 @@ def _refer_to_file(
     )
 
 
-def _refer_to_copy(
-    copy: Copy, source: str, sha256: str, columns: Mapping[str, Any], work: Mapping[str, Any]
-) -> Referred:
+def _reference_copy(
+    copy: SourceCopy, source: str, sha256: str, columns: Mapping[str, Any], work: Mapping[str, Any]
+) -> SourceReference:
     """The rows of the period, which may well fit into memory though those of all days do not."""
-    return Referred(
+    return SourceReference(
         path=copy.path,
         arguments={**columns, **work},
         engine=_find_engine(copy.path, "", columns, work),
@@ -162,5 +167,5 @@ def _find_roles(columns: Mapping[str, Any]) -> Roles:
     """Which columns are needed, and for what."""
     classes = columns.get("classes")
     labels = None if classes is None else check_class_names(classes)
-    parts: dict[str, Any] = {part: columns.get(part) for part in _PARTS}
+    parts: dict[str, Any] = {part: columns.get(part) for part in _OPTIONAL_ROLES}
     return Roles.of(columns["outcome"], columns_of_models(columns["forecasts"], labels), **parts)

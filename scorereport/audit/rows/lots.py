@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING
 from scorereport.data.column_names import check_columns
 from scorereport.data.csv_files import stream_csv
 from scorereport.data.database_sessions import connect_duckdb
-from scorereport.data.database_tables import columns_of, open_duckdb_table, quote_name, reading, scannable
+from scorereport.data.database_tables import (
+    columns_of,
+    explain_read_errors,
+    open_duckdb_table,
+    quote_name,
+    scannable,
+)
 from scorereport.data.parquet_files import check_footers, check_parquet_files
 from scorereport.data.size_limits import check_relation
-from scorereport.data.sources import locate
+from scorereport.data.sources import locate_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,29 +27,32 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 #: Rows that are in memory at a time.
-LOT = 1 << 17
+BATCH_ROWS = 1 << 17
 
 
 @contextmanager
-def open_lots(path: Path, table: str, columns: Sequence[str]) -> Iterator[Iterator[pa.Table]]:
+def open_batches(path: Path, table: str, columns: Sequence[str]) -> Iterator[Iterator[pa.Table]]:
     """The rows in their order, with raw values as they are stored; of CSV files they are texts."""
-    place = locate(path, table or None)
+    place = locate_source(path, table or None)
     if place.kind == "CSV":
         yield _read_csv(path, columns)
     elif place.kind == "duckdb":
         with open_duckdb_table(path, table, place.name) as (connection, relation):
-            with reading(place.name, "a table"):
+            with explain_read_errors(place.name, "a table"):
                 there = list(columns_of(connection, relation))
             check_columns(columns, there, place.name)
-            with reading(place.name, "a table"):
+            with explain_read_errors(place.name, "a table"):
                 check_relation(connection, relation, columns)
-                yield _select(connection, relation, columns)
+                yield _select_batches(connection, relation, columns)
     else:
         check_parquet_files(place, columns)
         check_footers(place.files, columns, place.name)
-        with reading(place.name, "Parquet"), connect_duckdb(files=scannable(place.files)) as connection:
+        with (
+            explain_read_errors(place.name, "Parquet"),
+            connect_duckdb(files=scannable(place.files)) as connection,
+        ):
             check_relation(connection, place.scan, columns)
-            yield _select(connection, place.scan, columns)
+            yield _select_batches(connection, place.scan, columns)
 
 
 def _read_csv(path: Path, columns: Sequence[str]) -> Iterator[pa.Table]:
@@ -53,10 +62,12 @@ def _read_csv(path: Path, columns: Sequence[str]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches([batch])
 
 
-def _select(connection: DuckDBPyConnection, relation: str, columns: Sequence[str]) -> Iterator[pa.Table]:
+def _select_batches(
+    connection: DuckDBPyConnection, relation: str, columns: Sequence[str]
+) -> Iterator[pa.Table]:
     import pyarrow as pa
 
     names = ", ".join(map(quote_name, columns))
-    reader = connection.sql(f"SELECT {names} FROM {relation}").to_arrow_reader(LOT)
+    reader = connection.sql(f"SELECT {names} FROM {relation}").to_arrow_reader(BATCH_ROWS)
     for batch in reader:
         yield pa.Table.from_batches([batch])

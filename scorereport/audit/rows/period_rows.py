@@ -11,10 +11,10 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from scorereport._utils.checks import ROWS_SOUGHT, describe_places
-from scorereport._utils.progress import report
-from scorereport.audit.rows.period_window import WAY_OUT, describe_days, is_inside
-from scorereport.audit.rows.times import DATE_RULE, find_times
+from scorereport._utils.checks import ROWS_TO_FIND, describe_places
+from scorereport._utils.progress import report_progress
+from scorereport.audit.rows.period_window import MISSING_TIME_ADVICE, describe_empty_period, is_in_period
+from scorereport.audit.rows.times import DATE_RULE, parse_times
 from scorereport.configuration.periods import Period
 from scorereport.errors import DataError
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Spooled(NamedTuple):
+class SpoolCounts(NamedTuple):
     """How many rows were written, and of how many that were read; how many were others, or had no time."""
 
     rows: int
@@ -32,7 +32,7 @@ class Spooled(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class _Offenders:
+class _RuleViolations:
     """Rows that break a rule: how many, the first few of them, and the value of the first."""
 
     count: int = 0
@@ -44,7 +44,7 @@ class _Offenders:
         if len(places) and not self.count:
             self.first = values[places[0]]
         self.count += len(places)
-        room = ROWS_SOUGHT - len(self.rows)
+        room = ROWS_TO_FIND - len(self.rows)
         self.rows += (before + places[:room]).tolist()
 
     def refuse(self, rule: str, total: int, way_out: str = "") -> None:
@@ -55,7 +55,7 @@ class _Offenders:
 
 
 @dataclass(slots=True, kw_only=True)
-class Spool:
+class RowSpool:
     """What chooses the rows of a period, by a column of times if there is one, and writes them to a file.
 
     Where the column is also that of `evaluation.time` its local times are written.
@@ -72,11 +72,11 @@ class Spool:
     find_edges: Callable[[], NDArray[np.datetime64]] | None = None
     _read: int = 0
     _written: int = 0
-    _missing: _Offenders = field(default_factory=_Offenders)
-    _bad: _Offenders = field(default_factory=_Offenders)
+    _missing: _RuleViolations = field(default_factory=_RuleViolations)
+    _bad: _RuleViolations = field(default_factory=_RuleViolations)
     _edges: list[np.datetime64] = field(default_factory=list)
 
-    def fill(self, lots: Iterable[pa.Table]) -> Spooled:
+    def fill(self, lots: Iterable[pa.Table]) -> SpoolCounts:
         """Write the rows of the period; refuse what cannot be told, and a source that has none of them."""
         import pyarrow.parquet as pq
 
@@ -86,7 +86,7 @@ class Spool:
                 chosen = self._choose(lot)
                 writer = writer or pq.ParquetWriter(self.path, chosen.schema)
                 writer.write_table(chosen)
-                report(f"copying rows of {self.source}", self._read, 0, unit="rows")
+                report_progress(f"copying rows of {self.source}", self._read, 0, unit="rows")
         finally:
             if writer is not None:
                 writer.close()
@@ -99,12 +99,12 @@ class Spool:
             self._written += len(lot)
             return lot
         values = lot.column(self.column).to_pandas()
-        times, is_bad = find_times(values, self.zone)
+        times, is_bad = parse_times(values, self.zone)
         is_missing = np.isnat(times) & ~is_bad
         self._bad.add(is_bad, values.to_numpy(), before)
         self._missing.add(is_missing, np.full(len(times), np.nan), before)
         self._remember(times[~np.isnat(times)])
-        is_in = is_inside(times, self.period)
+        is_in = is_in_period(times, self.period)
         self._written += int(is_in.sum())
         return self._with_times(lot, times).filter(is_in)
 
@@ -120,16 +120,16 @@ class Spool:
             known = np.array([*self._edges, times.min(), times.max()])
             self._edges = [known.min(), known.max()]
 
-    def _count(self) -> Spooled:
+    def _count(self) -> SpoolCounts:
         self._bad.refuse(f"`{self.column}` {DATE_RULE}", self._read)
         if not self.drop:
-            self._missing.refuse(f"`{self.column}` must not be missing", self._read, WAY_OUT)
+            self._missing.refuse(f"`{self.column}` must not be missing", self._read, MISSING_TIME_ADVICE)
         if not self._written:
             raise DataError(self._tell_empty())
         without = self._missing.count
         others = self._read - self._written - without if self.counts_others else 0
         read = self._written + without + others
-        return Spooled(rows=self._written, read=read, others=others, without_time=without)
+        return SpoolCounts(rows=self._written, read=read, others=others, without_time=without)
 
     def _tell_empty(self) -> str:
         if not self.column:
@@ -137,4 +137,4 @@ class Spool:
         edges = (
             np.array(self._edges, dtype="datetime64[us]") if self.find_edges is None else self.find_edges()
         )
-        return describe_days(self.source, self.column, self.period, edges)
+        return describe_empty_period(self.source, self.column, self.period, edges)

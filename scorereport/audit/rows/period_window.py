@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import IntArray
-    from scorereport.audit.rows.source_rows import ReadRows
+    from scorereport.audit.rows.source_rows import SourceRows
     from scorereport.configuration.periods import Period
 
 
 #: What to do about rows without a time.
-WAY_OUT = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
+MISSING_TIME_ADVICE = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
 
 
-class ChosenRows(NamedTuple):
+class PeriodRows(NamedTuple):
     """The rows of the period, where they stood, and how many were read, were others, or had no time."""
 
     frame: pd.DataFrame
@@ -35,23 +35,25 @@ class ChosenRows(NamedTuple):
     without_time: int = 0
 
 
-def choose_rows(
-    read: ReadRows, column: str, period: Period, zone: ZoneInfo, *, is_time: bool, drop: bool
-) -> ChosenRows:
+def choose_period_rows(
+    read: SourceRows, column: str, period: Period, zone: ZoneInfo, *, is_time: bool, drop: bool
+) -> PeriodRows:
     """The rows of the period; all of them if there is no column to tell by."""
     if not column:
-        return ChosenRows(frame=read.frame, rows=np.arange(len(read.frame)), read=len(read.frame))
+        return PeriodRows(frame=read.frame, rows=np.arange(len(read.frame)), read=len(read.frame))
     times = local_times(read.frame[column], column, zone)
     frame = read.frame.assign(**{column: times}) if is_time else read.frame
-    is_missing, is_in = np.isnat(times), is_inside(times, period)
+    is_missing, is_in = np.isnat(times), is_in_period(times, period)
     if is_missing.any() and not drop:
-        refuse_rows(np.full(len(times), np.nan), is_missing, f"`{column}` must not be missing", WAY_OUT)
+        refuse_rows(
+            np.full(len(times), np.nan), is_missing, f"`{column}` must not be missing", MISSING_TIME_ADVICE
+        )
     if not is_in.any():
         known = local_times(read.find_times(), column, zone)
-        raise DataError(describe_days(read.source, column, period, known))
+        raise DataError(describe_empty_period(read.source, column, period, known))
     without, inside = int(is_missing.sum()), int(is_in.sum())
     others = len(times) - without - inside if read.counts_others else 0
-    return ChosenRows(
+    return PeriodRows(
         frame=frame[is_in].reset_index(drop=True),
         rows=np.flatnonzero(is_in),
         read=inside + without + others,
@@ -60,13 +62,13 @@ def choose_rows(
     )
 
 
-def is_inside(times: NDArray[np.datetime64], period: Period) -> NDArray[np.bool_]:
+def is_in_period(times: NDArray[np.datetime64], period: Period) -> NDArray[np.bool_]:
     """Which times are of the period."""
     start = np.datetime64("NaT" if period.start is None else period.start)
     return (np.isnat(start) | (times >= start)) & (times < np.datetime64(period.end))
 
 
-def describe_days(source: str, column: str, period: Period, known: NDArray[np.datetime64]) -> str:
+def describe_empty_period(source: str, column: str, period: Period, known: NDArray[np.datetime64]) -> str:
     """That there is nothing of the period, and which days there are."""
     told = f"No row of {source} has a `{column}` of {period.describe()}"
     days = known[~np.isnat(known)].astype("datetime64[D]")

@@ -10,15 +10,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorereport.audit.rows.source_reference import Copy
-from scorereport.audit.rows.source_rows import unchanged
+from scorereport.audit.rows.source_reference import SourceCopy
+from scorereport.audit.rows.source_rows import hash_while_unchanged
 
 if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Referred:
+class SourceReference:
     """Where the rows of an audit are, and the hash of the file that is their source if it is one.
 
     `arguments` are those of `evaluate` beside its settings; `engine` is what will do the work. Rows that were
@@ -30,7 +30,7 @@ class Referred:
     engine: str
     source: str
     source_sha256: str = ""
-    copy: Copy | None = field(default=None, repr=False)
+    copy: SourceCopy | None = field(default=None, repr=False)
 
     @property
     def data_sha256(self) -> str:
@@ -40,7 +40,7 @@ class Referred:
     def evaluate(self, evaluate: Callable[..., Evaluation], settings: Mapping[str, Any]) -> Evaluation:
         """Evaluate the rows of a source that nobody writes meanwhile."""
         if self.copy is None:
-            with unchanged(self.path, self.source_sha256):
+            with hash_while_unchanged(self.path, self.source_sha256):
                 return evaluate(self.path, **self.arguments, **settings)
         with self.copy.telling():
             evaluation = evaluate(self.path, **self.arguments, **settings)

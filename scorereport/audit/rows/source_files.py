@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from scorereport.audit.rows.near_files import describe_no_match
 from scorereport.audit.rows.table_files import (
-    ENDINGS,
-    is_table,
+    TABLE_ENDINGS,
+    is_table_file,
     is_table_folder,
     rank_by_name,
     rank_by_time,
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
-def find_file(pattern: str, period: Period, folder: Path, *, newest: str, table: str = "") -> Path:
+def find_source_file(pattern: str, period: Period, folder: Path, *, newest: str, table: str = "") -> Path:
     """The file, or the folder of Parquet files, that `audit.source.file` names: of several, the newest.
 
     With a table it is the file of a database.
     """
-    filled = _fill(pattern, period)
+    filled = _fill_placeholders(pattern, period)
     found = glob.glob(filled, root_dir=folder, recursive=True)
     matches = [name for name in found if os.path.isfile(folder / name)]
-    candidates = [name for name in matches if is_table(name, DATABASE_FILES if table else ENDINGS)]
+    candidates = [name for name in matches if is_table_file(name, DATABASE_FILES if table else TABLE_ENDINGS)]
     if not table:
         candidates += [name for name in found if is_table_folder(folder / name, name)]
     if not candidates:
@@ -44,7 +44,7 @@ def find_file(pattern: str, period: Period, folder: Path, *, newest: str, table:
     return folder / max(candidates, key=partial(rank, folder))
 
 
-def _fill(pattern: str, period: Period) -> str:
+def _fill_placeholders(pattern: str, period: Period) -> str:
     """The pattern with the days of the period in the places that ask for them."""
     values = {"period": period.label, "start": period.start, "end": period.end}
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from scorereport._utils.files import TemporaryFolder
-from scorereport._utils.processes import undisturbed
-from scorereport.audit.databases.lots import read_tables
-from scorereport.audit.rows.accepting import extend_flow, tell_counting
-from scorereport.audit.rows.lots import open_lots
-from scorereport.audit.rows.period_rows import Spool, Spooled
-from scorereport.audit.rows.source_rows import list_labels, unchanged
+from scorereport._utils.processes import signals_deferred
+from scorereport.audit.databases.lots import read_batches
+from scorereport.audit.rows.accepting import describe_row_counting, extend_row_flow
+from scorereport.audit.rows.lots import open_batches
+from scorereport.audit.rows.period_rows import RowSpool, SpoolCounts
+from scorereport.audit.rows.source_rows import hash_while_unchanged, list_label_columns
 from scorereport.audit.rows.times import local_times
 from scorereport.configuration.periods import Period
 from scorereport.data.roles import Roles
-from scorereport.data.sources import describe
+from scorereport.data.sources import describe_source
 from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from scorereport.audit.databases.database_rows import Database
+    from scorereport.audit.databases.database_rows import SourceDatabase
     from scorereport.audit.databases.table_query import TableName
     from scorereport.data.predictions import RowFlow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Choice:
+class RowSelection:
     """Which rows of a source an audit is about: those of a period, by a column of times if there is one."""
 
     column: str
@@ -47,16 +47,16 @@ class Choice:
     @property
     def columns(self) -> list[str]:
         """The columns that are needed."""
-        return [*self.roles.numbers, *list_labels(self.roles, self.column)]
+        return [*self.roles.numbers, *list_label_columns(self.roles, self.column)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Copy:
+class SourceCopy:
     """The rows of a period in a file, and how many others there were."""
 
     folder: TemporaryFolder = field(repr=False)
-    choice: Choice
-    spooled: Spooled
+    choice: RowSelection
+    spooled: SpoolCounts
     order: str
 
     @property
@@ -67,7 +67,7 @@ class Copy:
     def extend(self, flow: RowFlow) -> RowFlow:
         """The flow of rows from the source on."""
         choice = self.choice
-        return extend_flow(flow, self.spooled, choice.column, choice.period, choice.roles)
+        return extend_row_flow(flow, self.spooled, choice.column, choice.period, choice.roles)
 
     @contextmanager
     def telling(self) -> Iterator[None]:
@@ -77,21 +77,21 @@ class Copy:
         except DataError as error:
             if " at row " not in str(error):
                 raise
-            how = tell_counting(self.spooled.rows, self.spooled.read, self.choice.period, self.order)
+            how = describe_row_counting(self.spooled.rows, self.spooled.read, self.choice.period, self.order)
             raise DataError(f"{error} {how}") from error
 
     def remove(self) -> None:
         """Remove the file and its folder."""
-        with undisturbed():
+        with signals_deferred():
             self.folder.close()
 
 
-def copy_file(path: Path, table: str, choice: Choice, below: str | None) -> tuple[Copy, str]:
+def copy_file_rows(path: Path, table: str, choice: RowSelection, below: str | None) -> tuple[SourceCopy, str]:
     """Copy rows of a file, a folder of files or a table of a database in a file; with the hash of that."""
-    name, made = describe(path, table or None), None
+    name, made = describe_source(path, table or None), None
     try:
-        with unchanged(path) as sha256, open_lots(path, table, choice.columns) as lots:
-            made = _copy(lots, choice, below, name, "in the order of the file")
+        with hash_while_unchanged(path) as sha256, open_batches(path, table, choice.columns) as lots:
+            made = _copy_batches(lots, choice, below, name, "in the order of the file")
     except BaseException:
         if made is not None:
             made.remove()
@@ -99,27 +99,31 @@ def copy_file(path: Path, table: str, choice: Choice, below: str | None) -> tupl
     return made, sha256
 
 
-def copy_database(database: Database, choice: Choice, below: str | None) -> Copy:
+def copy_database_rows(database: SourceDatabase, choice: RowSelection, below: str | None) -> SourceCopy:
     """Copy rows of a table or a query: no connection lasts as long as the work on them."""
     roles, column, table = choice.roles, choice.column, database.table
-    lots = read_tables(database, roles.numbers, list_labels(roles, column), column, choice.period)
+    lots = read_batches(database, roles.numbers, list_label_columns(roles, column), column, choice.period)
     options: dict[str, Any] = {}
     if table:
-        options = {"counts_others": False, "find_edges": partial(_find_edges, database, table, choice)}
-    return _copy(lots, choice, below, database.source, "in the order in which it gave them", **options)
+        options = {"counts_others": False, "find_edges": partial(_find_time_range, database, table, choice)}
+    return _copy_batches(
+        lots, choice, below, database.source, "in the order in which it gave them", **options
+    )
 
 
-def _find_edges(database: Database, table: TableName, choice: Choice) -> NDArray[np.datetime64]:
+def _find_time_range(
+    database: SourceDatabase, table: TableName, choice: RowSelection
+) -> NDArray[np.datetime64]:
     """The first and the last time of a table."""
     return local_times(database.read_edges(table, choice.column), choice.column, choice.zone)
 
 
-def _copy(
-    lots: Iterable[pa.Table], choice: Choice, below: str | None, source: str, order: str, **options: Any
-) -> Copy:
+def _copy_batches(
+    lots: Iterable[pa.Table], choice: RowSelection, below: str | None, source: str, order: str, **options: Any
+) -> SourceCopy:
     folder = _make_folder(below)
     try:
-        spool = Spool(
+        spool = RowSpool(
             source=source,
             path=folder.path / "rows.parquet",
             column=choice.column,
@@ -129,7 +133,7 @@ def _copy(
             drop=choice.drop,
             **options,
         )
-        return Copy(folder=folder, choice=choice, spooled=spool.fill(lots), order=order)
+        return SourceCopy(folder=folder, choice=choice, spooled=spool.fill(lots), order=order)
     except BaseException:
         folder.close()
         raise

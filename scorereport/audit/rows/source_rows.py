@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scorereport.data.hashing import hash_file
 from scorereport.data.reading_columns import read_columns
-from scorereport.data.sources import describe
+from scorereport.data.sources import describe_source
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from scorereport.audit.databases.database_rows import Database
+    from scorereport.audit.databases.database_rows import SourceDatabase
     from scorereport.configuration.audit_tables import WindowTable
     from scorereport.configuration.periods import Period
     from scorereport.data.roles import Roles
 
 
-class ReadRows(NamedTuple):
+class SourceRows(NamedTuple):
     """Columns as they came, and where from.
 
     `order` says in which order the rows are, `find_times` finds times that the source has, of any day.
@@ -37,14 +37,14 @@ class ReadRows(NamedTuple):
     counts_others: bool = True
 
 
-def read_file(path: Path, table: str, window: WindowTable, roles: Roles) -> ReadRows:
+def read_source_file(path: Path, table: str, window: WindowTable, roles: Roles) -> SourceRows:
     """Read a file, a folder of files, or a table of a database in a file."""
-    labels = list_labels(roles, window.column)
-    with unchanged(path) as sha256:
+    labels = list_label_columns(roles, window.column)
+    with hash_while_unchanged(path) as sha256:
         frame = read_columns(path, roles.numbers, labels, table or None)
-    return ReadRows(
+    return SourceRows(
         frame=frame,
-        source=describe(path, table or None),
+        source=describe_source(path, table or None),
         order="in the order of the file",
         find_times=lambda: frame[window.column],
         sha256=sha256,
@@ -52,7 +52,7 @@ def read_file(path: Path, table: str, window: WindowTable, roles: Roles) -> Read
 
 
 @contextmanager
-def unchanged(path: Path, known: str = "") -> Iterator[str]:
+def hash_while_unchanged(path: Path, known: str = "") -> Iterator[str]:
     """The hash of a file, or of a folder of files, that nobody writes while it is read in the block.
 
     Where the hash is `known` from an earlier look, nobody wrote since then either.
@@ -71,13 +71,15 @@ def unchanged(path: Path, known: str = "") -> Iterator[str]:
         )
 
 
-def read_database(database: Database, window: WindowTable, period: Period, roles: Roles) -> ReadRows:
+def read_source_database(
+    database: SourceDatabase, window: WindowTable, period: Period, roles: Roles
+) -> SourceRows:
     """Read the query or the table of a database."""
-    columns = [*roles.numbers, *list_labels(roles, window.column)]
+    columns = [*roles.numbers, *list_label_columns(roles, window.column)]
     table, frame = database.table, database.read_rows(columns, window.column, period)
     if frame.empty and not (window.column and period.start):
         raise DataError(f"The {database.source} gave no rows.")
-    return ReadRows(
+    return SourceRows(
         frame=frame,
         source=database.source,
         order="sorted by all columns",
@@ -86,7 +88,7 @@ def read_database(database: Database, window: WindowTable, period: Period, roles
     )
 
 
-def list_labels(roles: Roles, column: str) -> list[str]:
+def list_label_columns(roles: Roles, column: str) -> list[str]:
     """The columns that are no numbers, with that of the window unless it plays a part anyway."""
     beside = [column] if column and column not in (*roles.numbers, *roles.labels) else []
     return [*roles.labels, *beside]

@@ -6,16 +6,16 @@ import re
 from pathlib import Path
 from typing import Any
 
-from scorereport.data.sources import locate
+from scorereport.data.sources import locate_source
 from scorereport.errors import ScoreReportError
 
-ENDINGS = (".csv", ".csv.gz", ".parquet")
+TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet")
 #: Where Spark and its like keep what they have not finished.
 _IN_PROGRESS = "_temporary"
 _UNFINISHED = (".tmp", ".part", "~")
 
 
-def is_table(name: str, endings: tuple[str, ...] = ENDINGS) -> bool:
+def is_table_file(name: str, endings: tuple[str, ...] = TABLE_ENDINGS) -> bool:
     """Whether a file is one of predictions by its name, and complete."""
     last = Path(name).name.lower()
     return last.endswith(endings) and not last.startswith(".") and not last.endswith(_UNFINISHED)
@@ -23,13 +23,13 @@ def is_table(name: str, endings: tuple[str, ...] = ENDINGS) -> bool:
 
 def is_table_folder(path: Path, name: str) -> bool:
     """Whether a folder is meant, by a slash at its end or by its name, and holds Parquet files, complete."""
-    is_meant = name.endswith("/") or is_table(name, (".parquet",))
+    is_meant = name.endswith("/") or is_table_file(name, (".parquet",))
     return is_meant and path.is_dir() and not (path / _IN_PROGRESS).exists() and bool(_list_files(path))
 
 
 def _list_files(path: Path) -> tuple[Path, ...]:
     try:
-        return locate(path).files if path.is_dir() else (path,)
+        return locate_source(path).files if path.is_dir() else (path,)
     except (ScoreReportError, OSError):
         return ()
 

@@ -23,13 +23,13 @@ DATE_RULE = "must hold dates such as 2026-11-15"
 
 def local_times(column: pd.Series[Any], name: str, zone: ZoneInfo) -> NDArray[np.datetime64]:
     """Times as the clocks of the zone show them: those that name no zone as they are, NaT for missing."""
-    times, is_bad = find_times(column, zone)
+    times, is_bad = parse_times(column, zone)
     if is_bad.any():
         refuse_rows(column.to_numpy(), is_bad, f"`{name}` {DATE_RULE}")
     return times
 
 
-def find_times(column: pd.Series[Any], zone: ZoneInfo) -> tuple[NDArray[np.datetime64], NDArray[np.bool_]]:
+def parse_times(column: pd.Series[Any], zone: ZoneInfo) -> tuple[NDArray[np.datetime64], NDArray[np.bool_]]:
     """The same, and which values are no times, which are NaT as well."""
     if column.dtype.kind == "M":
         aware = column.dt.tz is not None

@@ -1,1 +1,1 @@
-"""`audit serve`: the audits of a folder by their schedules, each run in a process of its own."""
+"""Server behind `audit serve`: the audits of a folder on their schedules, each run in its own process."""

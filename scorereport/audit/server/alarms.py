@@ -15,13 +15,13 @@ from scorereport.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scorereport.audit.server.due_times import HasTimes
+    from scorereport.audit.server.due_times import ScheduleTimes
 
 
 class ScheduleTrigger:
     """Tells APScheduler the next time of a schedule; which times to run is decided elsewhere."""
 
-    def __init__(self, schedule: HasTimes) -> None:
+    def __init__(self, schedule: ScheduleTimes) -> None:
         self._schedule = schedule
 
     def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime:
@@ -30,7 +30,7 @@ class ScheduleTrigger:
         return self._schedule.next_after(max(moments)).astimezone(UTC)
 
 
-class Alarms:
+class ScheduleAlarms:
     """One job for each audit, which does no more than wake the server up."""
 
     def __init__(self, wake: Callable[[], None]) -> None:
@@ -41,7 +41,7 @@ class Alarms:
         """Begin to watch the clock."""
         self._scheduler.start()
 
-    def set(self, name: str, schedule: HasTimes) -> None:
+    def set(self, name: str, schedule: ScheduleTimes) -> None:
         """Wake the server at the times of a schedule, which replaces that which the audit had."""
         self._scheduler.add_job(
             self._wake,

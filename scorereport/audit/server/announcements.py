@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.audit.server.due_times import MOST_CAUGHT_UP
+from scorereport.audit.server.due_times import MAX_CAUGHT_UP
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from scorereport.audit.server.audit_process import Ending
-    from scorereport.audit.server.configuration_folder import Change
-    from scorereport.audit.server.due_times import Decision
+    from scorereport.audit.server.audit_process import ProcessEnd
+    from scorereport.audit.server.configuration_folder import ConfigurationChange
+    from scorereport.audit.server.due_times import CatchUpDecision
     from scorereport.audit.server.event_log import EventLog
-    from scorereport.audit.server.scheduled_audit import Duty
+    from scorereport.audit.server.scheduled_audit import ScheduledAudit
 
-_KEPT = "The schedule of the version before goes on, but runs fail until the file is right."
-_LIMITED = f"No more than the last {MOST_CAUGHT_UP} are caught up."
-_CUT = "Still older ones are not counted."
+_KEPT_NOTE = "The schedule of the version before goes on, but runs fail until the file is right."
+_LIMIT_NOTE = f"No more than the last {MAX_CAUGHT_UP} are caught up."
+_CUT_NOTE = "Still older ones are not counted."
 
 
-def announce_change(log: EventLog, change: Change) -> None:
+def log_change(log: EventLog, change: ConfigurationChange) -> None:
     """A configuration came, changed, went or cannot be used."""
     fields = {"config": change.path.name}
     if change.plan is not None:
@@ -28,31 +28,31 @@ def announce_change(log: EventLog, change: Change) -> None:
     if change.reason:
         fields["reason"] = change.reason
     if change.kind == "refused" and change.plan is not None:
-        fields["kept"] = _KEPT
+        fields["kept"] = _KEPT_NOTE
     log.write(f"configuration.{change.kind}", **fields)
 
 
-def announce_next(log: EventLog, duty: Duty, now: datetime) -> None:
+def log_next_run(log: EventLog, duty: ScheduledAudit, now: datetime) -> None:
     """When an audit runs next."""
     next_run = duty.render_local(duty.find_next(now))
     log.write("audit.scheduled", audit=duty.plan.name, next_run=next_run)
 
 
-def announce_decision(log: EventLog, duty: Duty, decision: Decision) -> None:
+def log_decision(log: EventLog, duty: ScheduledAudit, decision: CatchUpDecision) -> None:
     """What is caught up, and what is left out."""
     if decision.late:
         log.write("audit.caught_up", **_describe_times(duty, decision.late))
-    notes = [_LIMITED] * (duty.plan.audit.schedule.catch_up == "all") + [_CUT] * decision.is_cut
-    announce_missed(log, duty, decision.left_out, note=" ".join(notes))
+    notes = [_LIMIT_NOTE] * (duty.plan.audit.schedule.catch_up == "all") + [_CUT_NOTE] * decision.is_cut
+    log_missed(log, duty, decision.left_out, note=" ".join(notes))
 
 
-def announce_missed(log: EventLog, duty: Duty, times: tuple[datetime, ...], note: str = "") -> None:
+def log_missed(log: EventLog, duty: ScheduledAudit, times: tuple[datetime, ...], note: str = "") -> None:
     """Times of the schedule that are not run."""
     if times:
         log.write("audit.missed", **_describe_times(duty, times), **({"note": note} if note else {}))
 
 
-def announce_start(log: EventLog, duty: Duty, pid: int) -> None:
+def log_start(log: EventLog, duty: ScheduledAudit, pid: int) -> None:
     """A process has been started."""
     log.write(
         "audit.started",
@@ -63,12 +63,12 @@ def announce_start(log: EventLog, duty: Duty, pid: int) -> None:
     )
 
 
-def announce_progress(log: EventLog, duty: Duty, progress: str) -> None:
+def log_progress(log: EventLog, duty: ScheduledAudit, progress: str) -> None:
     """How far a process is that takes its time."""
     log.write("audit.progress", audit=duty.plan.name, as_of=duty.last.last_as_of, progress=progress)
 
 
-def announce_end(log: EventLog, duty: Duty, ending: Ending) -> None:
+def log_end(log: EventLog, duty: ScheduledAudit, ending: ProcessEnd) -> None:
     """A process has ended, or could not be started."""
     log.write(
         "audit.finished",
@@ -81,7 +81,7 @@ def announce_end(log: EventLog, duty: Duty, ending: Ending) -> None:
     )
 
 
-def announce_retry(log: EventLog, duty: Duty, moment: datetime, seconds: float) -> None:
+def log_retry(log: EventLog, duty: ScheduledAudit, moment: datetime, seconds: float) -> None:
     """A run that came to no result is tried again."""
     log.write(
         "audit.retry",
@@ -92,17 +92,17 @@ def announce_retry(log: EventLog, duty: Duty, moment: datetime, seconds: float) 
     )
 
 
-def announce_absence(log: EventLog, duty: Duty, moment: datetime, reason: str) -> None:
+def log_absence(log: EventLog, duty: ScheduledAudit, moment: datetime, reason: str) -> None:
     """A run of the schedule did not happen, or not in time."""
     log.write("audit.absent", audit=duty.plan.name, as_of=duty.render_local(moment), reason=reason)
 
 
-def announce_notification(log: EventLog, audit: str, reason: str, problems: list[str]) -> None:
+def log_notification(log: EventLog, audit: str, reason: str, problems: list[str]) -> None:
     """People were notified of a run that did not happen, or could not be."""
     log.write("audit.notified", audit=audit, reason=reason, problems=problems)
 
 
-def _describe_times(duty: Duty, times: tuple[datetime, ...]) -> dict[str, str | int]:
+def _describe_times(duty: ScheduledAudit, times: tuple[datetime, ...]) -> dict[str, str | int]:
     return {
         "audit": duty.plan.name,
         "policy": duty.plan.audit.schedule.catch_up,

@@ -1,4 +1,4 @@
-"""Processes of their own for audits: whatever becomes of them, the server goes on."""
+"""Child processes that run audits, isolated so that the server survives their failure."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from threading import Thread
 from time import monotonic
 from typing import IO, TYPE_CHECKING
 
-from scorereport._utils.progress import PREFIX
+from scorereport._utils.progress import PROGRESS_PREFIX
 from scorereport.errors import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_WORDS = {
+_EXIT_CODE_TEXTS = {
     ExitCode.DONE: "done",
     ExitCode.LIMIT_BREACHED: "limit breached",
     ExitCode.USAGE: "refused",
@@ -29,13 +29,13 @@ _WORDS = {
 #: All others may be of a database that was down, a disk that was full, or a process that was killed.
 _WITH_RESULT = frozenset(ExitCode) - {ExitCode.USAGE, ExitCode.INTERNAL}
 #: Of a line that never ends, so much is kept.
-_LONGEST_LINE = 2_000
+_MAX_LINE_LENGTH = 2_000
 #: A program that an audit has left behind may hold its error stream open; nobody waits for it.
-_LAST_WORDS_SECONDS = 1.0
+_LAST_OUTPUT_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class ProcessEnd:
     """How a process ended: its exit code (minus the signal that killed it), its time, its last line."""
 
     exit_code: int | None
@@ -53,13 +53,13 @@ class Ending:
         return self.exit_code in _WITH_RESULT
 
 
-class Child:
+class AuditProcess:
     """A process that leads a group of its own, so that a Ctrl-C in the terminal of the server spares it."""
 
     def __init__(
         self,
         command: Sequence[str],
-        tell: Callable[[Ending], None],
+        tell: Callable[[ProcessEnd], None],
         tell_progress: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._began = monotonic()
@@ -102,19 +102,19 @@ class Child:
         reader = Thread(target=self._read, daemon=True)
         reader.start()
         code = self._process.wait()
-        reader.join(_LAST_WORDS_SECONDS)
+        reader.join(_LAST_OUTPUT_SECONDS)
         last_line = self._last_lines[-1] if self._last_lines else ""
-        self._tell(Ending(exit_code=code, seconds=self.seconds, last_line=last_line))
+        self._tell(ProcessEnd(exit_code=code, seconds=self.seconds, last_line=last_line))
 
     def _read(self) -> None:
         stream: IO[bytes] | None = self._process.stderr
         if stream is None:
             return
         with stream:
-            while line := stream.readline(_LONGEST_LINE):
+            while line := stream.readline(_MAX_LINE_LENGTH):
                 text = line.decode(errors="replace").strip()
-                if text.startswith(PREFIX):
-                    self._tell_progress(text.removeprefix(PREFIX))
+                if text.startswith(PROGRESS_PREFIX):
+                    self._tell_progress(text.removeprefix(PROGRESS_PREFIX))
                 elif text:
                     self._last_lines.append(text)
 
@@ -129,4 +129,4 @@ def describe_exit_code(code: int | None) -> str:
         return "not started"
     if code < 0:
         return f"killed by signal {-code}"
-    return _WORDS[ExitCode(code)] if code in set(ExitCode) else f"exit code {code}"
+    return _EXIT_CODE_TEXTS[ExitCode(code)] if code in set(ExitCode) else f"exit code {code}"

@@ -1,4 +1,4 @@
-"""The server behind `audit serve`: what is due is started, what ends is written down.
+"""Audit server: starts due runs, and records how they end.
 
 One thread decides everything. Others (the clock, those that wait for processes, those that ask a history)
 only post what is to be done into its letter box; so no state is shared, and a signal is a letter like any
@@ -20,17 +20,17 @@ from time import monotonic
 from typing import TYPE_CHECKING, Literal
 
 from scorereport._utils.exits import describe_error
-from scorereport._utils.formatting import counted, format_duration
+from scorereport._utils.formatting import format_counted, format_duration
 from scorereport.audit.server import announcements
-from scorereport.audit.server.alarms import Alarms
-from scorereport.audit.server.audit_process import Child, Ending
-from scorereport.audit.server.configuration_folder import Roster
-from scorereport.audit.server.due_times import PUNCTUAL
-from scorereport.audit.server.event_log import EventLog, Redactors, render_time
+from scorereport.audit.server.alarms import ScheduleAlarms
+from scorereport.audit.server.audit_process import AuditProcess, ProcessEnd
+from scorereport.audit.server.configuration_folder import ConfigurationFolder
+from scorereport.audit.server.due_times import PUNCTUAL_WITHIN
+from scorereport.audit.server.event_log import CombinedRedactor, EventLog, format_event_time
 from scorereport.audit.server.health import Health, RefusedConfiguration, write_health
-from scorereport.audit.server.notifying import Notifier, is_wanted
-from scorereport.audit.server.recalling import read_recorded_times, read_settled_times
-from scorereport.audit.server.scheduled_audit import Duty
+from scorereport.audit.server.notifying import Notifier, wants_failure_notifications
+from scorereport.audit.server.recalling import read_completed_times, read_recorded_times
+from scorereport.audit.server.scheduled_audit import ScheduledAudit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typing import IO
 
     from scorereport.audit.plan import Plan
-    from scorereport.audit.server.configuration_folder import Change
+    from scorereport.audit.server.configuration_folder import ConfigurationChange
 
 #: How long audits that were asked to end may take, in seconds, before they are killed.
 _ENDING_SECONDS = 10.0
@@ -54,7 +54,7 @@ NOTIFY_SECONDS = 7200.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class ServerSettings:
     """How a server works: seconds between looks, for audits to run and to end, audits at a time."""
 
     folder: Path
@@ -69,30 +69,30 @@ class Settings:
     @property
     def punctual(self) -> timedelta:
         """Who is no later than this is in time; nobody can be expected to be faster than two looks."""
-        return max(PUNCTUAL, timedelta(seconds=2 * self.poll_seconds))
+        return max(PUNCTUAL_WITHIN, timedelta(seconds=2 * self.poll_seconds))
 
 
-class Server:
+class AuditServer:
     """The audits of a folder, and the letter box of what is to be done about them."""
 
-    def __init__(self, settings: Settings, log: IO[str], clock: Callable[[], datetime]) -> None:
+    def __init__(self, settings: ServerSettings, log: IO[str], clock: Callable[[], datetime]) -> None:
         self._settings, self._clock = settings, clock
         self._letters: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._redactors = Redactors()
+        self._redactors = CombinedRedactor()
         self._log = EventLog(log, self._redactors, clock)
-        self._roster = Roster(settings.folder)
-        self._alarms = Alarms(partial(self._letters.put, lambda: None))
-        self._duties: dict[str, Duty] = {}
-        self._children: dict[str, Child] = {}
+        self._roster = ConfigurationFolder(settings.folder)
+        self._alarms = ScheduleAlarms(partial(self._letters.put, lambda: None))
+        self._duties: dict[str, ScheduledAudit] = {}
+        self._children: dict[str, AuditProcess] = {}
         self._notifier = Notifier(self._hear_notified)
         self._ask_after: dict[str, float] = {}
         self._asked: dict[str, float] = {}
         self._seen = clock()
         self._complaints: dict[str, str] = {}
-        self._settled = read_settled_times(settings.folder)
+        self._settled = read_completed_times(settings.folder)
         self._state: Literal["running", "stopping", "stopped"] = "running"
         self._signals = 0
-        self._started = render_time(clock())
+        self._started = format_event_time(clock())
         self._next_poll = monotonic()
 
     def ask_to_stop(self) -> None:
@@ -144,10 +144,10 @@ class Server:
         for change in changes:
             self._apply(change)
 
-    def _apply(self, change: Change) -> None:
+    def _apply(self, change: ConfigurationChange) -> None:
         if change.plan is not None:
             self._redactors.add(change.plan.redactor)
-        announcements.announce_change(self._log, change)
+        announcements.log_change(self._log, change)
         if change.plan is not None and change.kind in ("added", "changed"):
             self._take_up(change.plan)
         elif change.plan is not None and change.kind == "removed":
@@ -157,12 +157,12 @@ class Server:
     def _take_up(self, plan: Plan) -> None:
         duty = self._duties.get(plan.name)
         if duty is None:
-            duty = Duty.of(plan, self._clock(), self._settled.get(plan.name))
+            duty = ScheduledAudit.of(plan, self._clock(), self._settled.get(plan.name))
             self._duties[plan.name] = duty
         else:
-            announcements.announce_missed(self._log, duty, duty.change(plan))
+            announcements.log_missed(self._log, duty, duty.change(plan))
         self._alarms.set(plan.name, duty.schedule)
-        announcements.announce_next(self._log, duty, self._clock())
+        announcements.log_next_run(self._log, duty, self._clock())
 
     def _ask_histories(self) -> None:
         for name, duty in self._duties.items():
@@ -176,7 +176,7 @@ class Server:
                 # A database may take minutes to answer, and must not keep the others waiting.
                 Thread(target=self._ask_history, args=(duty,), daemon=True, name=f"history {name}").start()
 
-    def _ask_history(self, duty: Duty) -> None:
+    def _ask_history(self, duty: ScheduledAudit) -> None:
         """In a thread of its own: what it finds, or why it cannot, goes into the letter box."""
         try:
             recorded = read_recorded_times(duty.plan)
@@ -185,7 +185,7 @@ class Server:
         else:
             self._letters.put(partial(duty.recall, recorded))
 
-    def _miss_history(self, duty: Duty, reason: str) -> None:
+    def _miss_history(self, duty: ScheduledAudit, reason: str) -> None:
         self._ask_after[duty.plan.name] = monotonic() + _ASK_AGAIN_SECONDS
         self._complain("history.unreadable", reason, audit=duty.plan.name)
         duty.go_without_history()
@@ -199,7 +199,7 @@ class Server:
         for duty in self._duties.values():
             decision = duty.look(now, self._settings.punctual)
             if decision is not None:
-                announcements.announce_decision(self._log, duty, decision)
+                announcements.log_decision(self._log, duty, decision)
                 self._miss_left_out(duty, decision.left_out)
             self._check_owed(duty)
         ready = [duty for duty in self._duties.values() if duty.is_ready(monotonic())]
@@ -212,13 +212,13 @@ class Server:
         before, self._seen = self._seen, now
         if before - now <= self._settings.punctual:
             return
-        self._log.write("clock.put_back", before=render_time(before), now=render_time(now))
+        self._log.write("clock.put_back", before=format_event_time(before), now=format_event_time(now))
         for name, duty in self._duties.items():
             duty.go_back(now)
             if duty.is_listed:
                 self._alarms.set(name, duty.schedule)
 
-    def _check_owed(self, duty: Duty) -> None:
+    def _check_owed(self, duty: ScheduledAudit) -> None:
         """Notify people of a run that was given up for a later one, and of one that is owed for too long."""
         superseded = duty.drop_superseded()
         if superseded is not None:
@@ -230,48 +230,46 @@ class Server:
         if late is not None:
             self._notify(duty, late, f"There is no result after {format_duration(seconds)}.")
 
-    def _miss_left_out(self, duty: Duty, times: tuple[datetime, ...]) -> None:
+    def _miss_left_out(self, duty: ScheduledAudit, times: tuple[datetime, ...]) -> None:
         """Notify people of times that the policy leaves out because no server was there to run them."""
         missed = duty.find_unattended(times)
         if missed:
             policy = duty.plan.audit.schedule.catch_up
-            since = f"{counted(len(missed), 'run')} of the schedule since {duty.render_local(missed[0])}"
+            since = (
+                f"{format_counted(len(missed), 'run')} of the schedule since {duty.render_local(missed[0])}"
+            )
             why = f'No server started {since}, and `audit.schedule.catch_up = "{policy}"` leaves them out.'
             self._miss(duty, missed[-1], why)
 
-    def _miss(self, duty: Duty, moment: datetime, why: str) -> None:
+    def _miss(self, duty: ScheduledAudit, moment: datetime, why: str) -> None:
         """Give up a time of the schedule; people are notified once."""
         if duty.miss(moment):
             self._notify(duty, moment, why)
 
-    def _notify(self, duty: Duty, moment: datetime, why: str) -> None:
+    def _notify(self, duty: ScheduledAudit, moment: datetime, why: str) -> None:
         reason = f"The audit of {duty.render_local(moment)} did not happen. {why}"
-        announcements.announce_absence(self._log, duty, moment, reason)
-        if is_wanted(duty.plan):
+        announcements.log_absence(self._log, duty, moment, reason)
+        if wants_failure_notifications(duty.plan):
             self._notifier.send(duty.plan, moment, reason)
 
     def _hear_notified(self, plan: Plan, reason: str, problems: list[str]) -> None:
         """In the thread that sent a notification."""
-        self._letters.put(
-            partial(announcements.announce_notification, self._log, plan.name, reason, problems)
-        )
+        self._letters.put(partial(announcements.log_notification, self._log, plan.name, reason, problems))
 
-    def _start(self, duty: Duty) -> None:
+    def _start(self, duty: ScheduledAudit) -> None:
         as_of = duty.render_local(duty.start(self._clock()))
         command = [*self._settings.start_command, str(duty.plan.path), "--as-of", as_of]
         try:
-            child = Child(
+            child = AuditProcess(
                 command,
                 lambda ending: self._letters.put(partial(self._hear_end, duty, ending)),
-                lambda line: self._letters.put(
-                    partial(announcements.announce_progress, self._log, duty, line)
-                ),
+                lambda line: self._letters.put(partial(announcements.log_progress, self._log, duty, line)),
             )
         except OSError as error:
-            self._hear_end(duty, Ending(exit_code=None, seconds=0.0, last_line=str(error)))
+            self._hear_end(duty, ProcessEnd(exit_code=None, seconds=0.0, last_line=str(error)))
             return
         self._children[duty.plan.name] = child
-        announcements.announce_start(self._log, duty, child.pid)
+        announcements.log_start(self._log, duty, child.pid)
         self._write_health()
 
     def _end_overdue(self) -> None:
@@ -285,27 +283,27 @@ class Server:
                 self._complain("audit.overdue", reason, audit=name)
                 child.ask_to_end()
 
-    def _hear_end(self, duty: Duty, ending: Ending) -> None:
+    def _hear_end(self, duty: ScheduledAudit, ending: ProcessEnd) -> None:
         self._children.pop(duty.plan.name, None)
         ending = replace(ending, last_line=self._redactors.redact(ending.last_line))
         moment = duty.running
         duty.finish(self._clock(), ending)
-        announcements.announce_end(self._log, duty, ending)
+        announcements.log_end(self._log, duty, ending)
         if moment is not None and not ending.is_settled and duty.is_listed and self._state == "running":
             self._try_again(duty, moment, ending)
         if duty.is_listed and self._state == "running":
-            announcements.announce_next(self._log, duty, self._clock())
+            announcements.log_next_run(self._log, duty, self._clock())
         self._write_health()
 
-    def _try_again(self, duty: Duty, moment: datetime, ending: Ending) -> None:
+    def _try_again(self, duty: ScheduledAudit, moment: datetime, ending: ProcessEnd) -> None:
         """Plan another attempt at a run that came to no result, or give it up and notify people."""
         delays = self._settings.retry_seconds
         if duty.failures <= len(delays):
             seconds = delays[duty.failures - 1]
             duty.try_again(moment, monotonic() + seconds)
-            announcements.announce_retry(self._log, duty, moment, seconds)
+            announcements.log_retry(self._log, duty, moment, seconds)
             return
-        attempts, duty.failures = counted(duty.failures, "attempt"), 0
+        attempts, duty.failures = format_counted(duty.failures, "attempt"), 0
         last = f" Its last line: {ending.last_line}" if ending.last_line else ""
         self._miss(
             duty, moment, f"Given up after {attempts}; the last one ended with: {ending.status}.{last}"
@@ -346,7 +344,7 @@ class Server:
             state=self._state,
             pid=os.getpid(),
             started=self._started,
-            updated=render_time(now),
+            updated=format_event_time(now),
             poll_seconds=self._settings.poll_seconds,
             audits=tuple(duty.describe_health(now) for duty in duties),
             refused=tuple(

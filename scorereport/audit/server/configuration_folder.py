@@ -1,4 +1,4 @@
-"""The configurations of a folder: which are there, which have changed, and which cannot be used."""
+"""Configurations in the folder of a server: which exist, which have changed, and which cannot be used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Change:
+class ConfigurationChange:
     """What became of a configuration; the plan is the one that holds from now on, or that is given up."""
 
     kind: Literal["added", "changed", "removed", "refused", "passed_over"]
@@ -29,7 +29,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Entry:
+class KnownConfiguration:
     """A file as it was last looked into; the plan of a broken one is that of the version before."""
 
     digest: str
@@ -37,12 +37,12 @@ class Entry:
     reason: str = ""
 
 
-class Roster:
+class ConfigurationFolder:
     """All configurations of a folder, and what has become of them since the last look."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._entries: dict[Path, Entry] = {}
+        self._entries: dict[Path, KnownConfiguration] = {}
         self._before: Sight | None = None
 
     @property
@@ -50,22 +50,22 @@ class Roster:
         """The reasons why configurations cannot be used as they are."""
         return {path: entry.reason for path, entry in self._entries.items() if entry.reason}
 
-    def update(self) -> list[Change]:
+    def update(self) -> list[ConfigurationChange]:
         """Look at the folder again; OSError if that cannot be done.
 
         A file that has changed is looked into once it stays the same for two looks, so that one which is just
         being saved is left alone. One that was refused is tried at every look: the reason may lie outside.
         """
-        sight = look_at(self._folder)
+        sight = hash_configurations(self._folder)
         before = sight if self._before is None else self._before
         self._before = sight
         acted = {path: entry.digest for path, entry in self._entries.items()}
         again = [path for path in self.refused if acted[path] == sight.get(path)]
-        paths = {*find_settled_changes(acted, before, sight), *again}
+        paths = {*find_stable_changes(acted, before, sight), *again}
         gone_first = sorted(paths, key=lambda path: (path in sight, path))
         return [change for path in gone_first for change in self._review(path, sight.get(path))]
 
-    def _review(self, path: Path, digest: str | None) -> Iterator[Change]:
+    def _review(self, path: Path, digest: str | None) -> Iterator[ConfigurationChange]:
         old = self._entries.get(path)
         if digest is None:
             yield from self._give_up(path, "The file is gone.")
@@ -78,29 +78,31 @@ class Roster:
             return
         if plan is None:
             yield from self._give_up(path, "It has no `audit.schedule.cron` any more.")
-            self._entries[path] = Entry(digest=digest)
-            yield Change(kind="passed_over", path=path, reason="It has no `audit.schedule.cron`.")
+            self._entries[path] = KnownConfiguration(digest=digest)
+            yield ConfigurationChange(
+                kind="passed_over", path=path, reason="It has no `audit.schedule.cron`."
+            )
             return
         yield from self._accept(path, digest, plan, None if old is None else old.plan)
 
-    def _accept(self, path: Path, digest: str, plan: Plan, old: Plan | None) -> Iterator[Change]:
+    def _accept(self, path: Path, digest: str, plan: Plan, old: Plan | None) -> Iterator[ConfigurationChange]:
         if old is not None and old.name != plan.name:
             yield from self._give_up(path, f"It is called {plan.name} now.")
             old = None
-        self._entries[path] = Entry(digest=digest, plan=plan)
-        yield Change(kind="added" if old is None else "changed", path=path, plan=plan)
+        self._entries[path] = KnownConfiguration(digest=digest, plan=plan)
+        yield ConfigurationChange(kind="added" if old is None else "changed", path=path, plan=plan)
 
-    def _refuse(self, path: Path, digest: str, reason: str) -> Iterator[Change]:
+    def _refuse(self, path: Path, digest: str, reason: str) -> Iterator[ConfigurationChange]:
         old = self._entries.get(path)
         plan = None if old is None else old.plan
-        self._entries[path] = Entry(digest=digest, plan=plan, reason=reason)
+        self._entries[path] = KnownConfiguration(digest=digest, plan=plan, reason=reason)
         if old is None or (old.digest, old.reason) != (digest, reason):
-            yield Change(kind="refused", path=path, plan=plan, reason=reason)
+            yield ConfigurationChange(kind="refused", path=path, plan=plan, reason=reason)
 
-    def _give_up(self, path: Path, reason: str) -> Iterator[Change]:
+    def _give_up(self, path: Path, reason: str) -> Iterator[ConfigurationChange]:
         old = self._entries.pop(path, None)
         if old is not None and old.plan is not None:
-            yield Change(kind="removed", path=path, plan=old.plan, reason=reason)
+            yield ConfigurationChange(kind="removed", path=path, plan=old.plan, reason=reason)
 
     def _check_name(self, plan: Plan | None, path: Path) -> None:
         """Two configurations of one name would take their records for one another's."""
@@ -112,13 +114,13 @@ class Roster:
                 )
 
 
-def look_at(folder: Path) -> dict[Path, str]:
+def hash_configurations(folder: Path) -> dict[Path, str]:
     """The configurations of a folder with the SHA-256 of what they hold; hidden files are none."""
     paths = [path for path in folder.iterdir() if path.suffix == ".toml" and not path.name.startswith(".")]
     return {path: _find_digest(path) for path in sorted(paths) if path.is_file()}
 
 
-def find_settled_changes(acted: Sight, before: Sight, sight: Sight) -> list[Path]:
+def find_stable_changes(acted: Sight, before: Sight, sight: Sight) -> list[Path]:
     """Files that are no more as they were looked into, but still as they were a look ago."""
     paths = {*acted, *sight}
     return [path for path in paths if acted.get(path) != sight.get(path) == before.get(path)]

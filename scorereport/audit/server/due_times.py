@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 #: No more missed audits than this are caught up: more than a year of daily ones.
-MOST_CAUGHT_UP = 400
+MAX_CAUGHT_UP = 400
 #: Who looks so much later than a time of the schedule is still in time.
-PUNCTUAL = timedelta(seconds=60)
+PUNCTUAL_WITHIN = timedelta(seconds=60)
 #: How many times are remembered as decided, in case the clock is put back.
-_REMEMBERED = 1_000
+_MAX_REMEMBERED = 1_000
 
 
-class HasTimes(Protocol):
+class ScheduleTimes(Protocol):
     """A schedule, as far as it matters here."""
 
     def next_after(self, moment: datetime) -> datetime:
@@ -34,7 +34,7 @@ class HasTimes(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
+class SchedulePosition:
     """How far an audit has come: the moment of the last look, and times that were run or are to be run.
 
     Times that were left out are not remembered: if the clock was wrong, they may still be ahead.
@@ -45,21 +45,21 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class CatchUpDecision:
     """What to do about the times since the last look, all of them oldest first.
 
     `late` are those to be run that were missed; `left_out` those that the policy lets go. `is_cut` says that
     there were still older ones than these, which nobody counted.
     """
 
-    position: Position
+    position: SchedulePosition
     run: tuple[datetime, ...] = ()
     late: tuple[datetime, ...] = ()
     left_out: tuple[datetime, ...] = ()
     is_cut: bool = False
 
 
-def begin(schedule: HasTimes, now: datetime, done: Iterable[datetime]) -> Position:
+def start_position(schedule: ScheduleTimes, now: datetime, done: Iterable[datetime]) -> SchedulePosition:
     """Where an audit stands of which these times are done; at this moment if there are none.
 
     What somebody ran by hand, at a time that is not of the schedule, does not make up for times that were
@@ -67,18 +67,22 @@ def begin(schedule: HasTimes, now: datetime, done: Iterable[datetime]) -> Positi
     that was put back, or of an audit of the future; they set no beginning, and are not run again.
     """
     moments = {moment.astimezone(UTC) for moment in done}
-    decided = frozenset(moment for moment in moments if _is_of(schedule, moment))
+    decided = frozenset(moment for moment in moments if _is_scheduled(schedule, moment))
     past = [moment for moment in decided if moment <= now] or [m for m in moments if m <= now]
-    return Position(looked=max(past, default=now), decided=decided)
+    return SchedulePosition(looked=max(past, default=now), decided=decided)
 
 
-def _is_of(schedule: HasTimes, moment: datetime) -> bool:
+def _is_scheduled(schedule: ScheduleTimes, moment: datetime) -> bool:
     return moment in _to_utc(schedule.times_between(moment - timedelta(seconds=1), moment))
 
 
-def decide(
-    schedule: HasTimes, policy: str, position: Position, now: datetime, punctual: timedelta = PUNCTUAL
-) -> Decision:
+def decide_runs(
+    schedule: ScheduleTimes,
+    policy: str,
+    position: SchedulePosition,
+    now: datetime,
+    punctual: timedelta = PUNCTUAL_WITHIN,
+) -> CatchUpDecision:
     """What to run of the times up to now, by the policy `latest`, `all` or `none` for those that were missed.
 
     A time is missed if more than `punctual` has passed since. No time is run twice, wherever the clock jumps:
@@ -87,9 +91,9 @@ def decide(
     now = now.astimezone(UTC)
     start = max([min(position.looked, now), *(moment for moment in position.decided if moment <= now)])
     times, is_cut = _find_last_times(schedule, start, now)
-    run = _choose(times, policy, now - punctual)
-    return Decision(
-        position=Position(looked=now, decided=_remember(position.decided, run)),
+    run = _choose_times(times, policy, now - punctual)
+    return CatchUpDecision(
+        position=SchedulePosition(looked=now, decided=_remember(position.decided, run)),
         run=run,
         late=tuple(moment for moment in run if moment < now - punctual),
         left_out=times[: len(times) - len(run)],
@@ -97,7 +101,7 @@ def decide(
     )
 
 
-def find_next(schedule: HasTimes, position: Position, now: datetime) -> datetime:
+def find_next_run(schedule: ScheduleTimes, position: SchedulePosition, now: datetime) -> datetime:
     """The next time that will be run."""
     moment = schedule.next_after(now).astimezone(UTC)
     while moment in position.decided:
@@ -105,24 +109,26 @@ def find_next(schedule: HasTimes, position: Position, now: datetime) -> datetime
     return moment
 
 
-def cut_waiting(waiting: Sequence[datetime], policy: str) -> tuple[datetime, ...]:
+def apply_policy(waiting: Sequence[datetime], policy: str) -> tuple[datetime, ...]:
     """What still waits once the policy is another one."""
     return tuple({"all": waiting, "latest": waiting[-1:], "none": ()}[policy])
 
 
-def _choose(times: tuple[datetime, ...], policy: str, punctual_since: datetime) -> tuple[datetime, ...]:
+def _choose_times(times: tuple[datetime, ...], policy: str, punctual_since: datetime) -> tuple[datetime, ...]:
     if policy == "all":
-        return times[-MOST_CAUGHT_UP:]
+        return times[-MAX_CAUGHT_UP:]
     is_missed = bool(times) and times[-1] < punctual_since
     return () if policy == "none" and is_missed else times[-1:]
 
 
-def _find_last_times(schedule: HasTimes, start: datetime, end: datetime) -> tuple[tuple[datetime, ...], bool]:
+def _find_last_times(
+    schedule: ScheduleTimes, start: datetime, end: datetime
+) -> tuple[tuple[datetime, ...], bool]:
     """Times from the end backwards until there are enough of them: years of minutes need not be counted."""
     span = timedelta(days=1)
     while span < end - start:
         times = schedule.times_between(end - span, end)
-        if len(times) > MOST_CAUGHT_UP:
+        if len(times) > MAX_CAUGHT_UP:
             return _to_utc(times), True
         span *= 4
     return _to_utc(schedule.times_between(start, end)), False
@@ -134,6 +140,6 @@ def _to_utc(times: Iterable[datetime]) -> tuple[datetime, ...]:
 
 def _remember(decided: frozenset[datetime], times: Iterable[datetime]) -> frozenset[datetime]:
     together = decided.union(times)
-    if len(together) <= _REMEMBERED:
+    if len(together) <= _MAX_REMEMBERED:
         return together
-    return frozenset(sorted(together)[-_REMEMBERED:])
+    return frozenset(sorted(together)[-_MAX_REMEMBERED:])

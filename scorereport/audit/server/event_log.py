@@ -1,4 +1,4 @@
-"""What a server or a run does, told as it happens: one line of JSON for each event."""
+"""Event log of a server or a run: one line of JSON for each event, without secrets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class TakesOutSecrets(Protocol):
+class SecretRedactor(Protocol):
     """Anything that takes secrets out of a text."""
 
     def redact(self, text: str) -> str:
@@ -20,13 +20,13 @@ class TakesOutSecrets(Protocol):
         ...
 
 
-class Redactors:
+class CombinedRedactor:
     """The secrets of several audits at once: none of them is for the eyes of those who read the log."""
 
     def __init__(self) -> None:
-        self._all: list[TakesOutSecrets] = []
+        self._all: list[SecretRedactor] = []
 
-    def add(self, redactor: TakesOutSecrets) -> None:
+    def add(self, redactor: SecretRedactor) -> None:
         """Take out the secrets of one more audit; none is ever forgotten, for its last run may still talk."""
         if redactor not in self._all:
             self._all.append(redactor)
@@ -48,7 +48,7 @@ class EventLog:
     def __init__(
         self,
         stream: IO[str],
-        redactor: TakesOutSecrets | None = None,
+        redactor: SecretRedactor | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._stream, self._redactor, self._clock = stream, redactor, clock
@@ -57,7 +57,7 @@ class EventLog:
     def write(self, event: str, **fields: Any) -> None:
         """Write an event; texts in its fields lose their secrets first."""
         line = json.dumps(
-            {"time": render_time(self._clock()), "event": event, **self._redact(fields)}, default=str
+            {"time": format_event_time(self._clock()), "event": event, **self._redact(fields)}, default=str
         )
         with self._lock:
             try:
@@ -77,7 +77,7 @@ class EventLog:
         return str(value) if self._redactor is None else self._redactor.redact(str(value))
 
 
-def render_time(moment: datetime) -> str:
+def format_event_time(moment: datetime) -> str:
     """A moment in UTC, to the thousandth of a second.
 
     >>> render_time(datetime(2026, 11, 15, 6, 30, tzinfo=UTC))

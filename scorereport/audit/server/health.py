@@ -16,9 +16,9 @@ from scorereport._utils import json_documents
 from scorereport._utils.scorereport_files import only_owner
 from scorereport.errors import UsageError
 
-FILE_NAME = ".scorereport-health.json"
+HEALTH_FILE = ".scorereport-health.json"
 #: So many looks at the folder may go by in silence.
-_SILENCE = 3
+_MAX_SILENT_POLLS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +70,13 @@ class Health:
     def is_alive(self, now: datetime | None = None) -> bool:
         """Whether the server was heard of within three looks at its folder, and has not stopped."""
         silence = (now or datetime.now(UTC)) - datetime.fromisoformat(self.updated)
-        return self.state != "stopped" and silence <= timedelta(seconds=_SILENCE * self.poll_seconds)
+        return self.state != "stopped" and silence <= timedelta(seconds=_MAX_SILENT_POLLS * self.poll_seconds)
 
 
 def write_health(folder: Path, health: Health) -> Path:
     """Write the file whole or not at all; it need not outlive the machine, so nobody waits for the disk."""
-    path = Path(folder) / FILE_NAME
-    fresh = path.with_name(f"{FILE_NAME}.new")  # there is one server for a folder, so nobody else writes it
+    path = Path(folder) / HEALTH_FILE
+    fresh = path.with_name(f"{HEALTH_FILE}.new")  # there is one server for a folder, so nobody else writes it
     with open(fresh, "w", encoding="utf-8", opener=only_owner) as file:
         file.write(json_documents.dump(health))
     return fresh.replace(path)
@@ -84,7 +84,7 @@ def write_health(folder: Path, health: Health) -> Path:
 
 def read_health(folder: str | Path) -> Health:
     """Read what the server of a folder said last."""
-    path = Path(folder) / FILE_NAME
+    path = Path(folder) / HEALTH_FILE
     try:
         text = path.read_bytes()
     except OSError as error:

@@ -45,7 +45,7 @@ class Notifier:
         self._report(plan, reason, problems)
 
 
-def is_wanted(plan: Plan) -> bool:
+def wants_failure_notifications(plan: Plan) -> bool:
     """Whether a configuration names anybody who wants to know of audits that failed."""
     notify = plan.audit.notify
     return "failed" in notify.on and any((notify.command, notify.webhook, notify.email))
@@ -54,12 +54,12 @@ def is_wanted(plan: Plan) -> bool:
 def notify_missed(plan: Plan, moment: datetime, reason: str) -> list[str]:
     """Notify people of a scheduled run that came to no result; gives what went wrong, a sentence each."""
     from scorereport._utils.clock import timestamp
-    from scorereport.audit.after_run import tell_by_plan
-    from scorereport.audit.drafting import draft_run
+    from scorereport.audit.after_run import notify_by_plan
+    from scorereport.audit.drafting import begin_record
     from scorereport.configuration.periods import find_period
 
     local = moment.astimezone(plan.zone)
     period = find_period(plan.audit.window.period, local)
-    draft = draft_run(plan, period, local, started=timestamp(), command="")
+    draft = begin_record(plan, period, local, started=timestamp(), command="")
     hidden = plan.redactor.redact(reason)
-    return tell_by_plan(plan, replace(draft, reason=hidden, exit_code=ExitCode.INTERNAL))
+    return notify_by_plan(plan, replace(draft, reason=hidden, exit_code=ExitCode.INTERNAL))

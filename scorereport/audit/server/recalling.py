@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from scorereport.audit.plan import Plan
 
 #: The last record alone would not do: it may be that of a day long past, which somebody asked for.
-_RECORDS = 50
+_MAX_RECORDS = 50
 
 
 def read_recorded_times(plan: Plan) -> frozenset[datetime]:
     """The moments that the last records of an audit are seen from; none if there is no history yet."""
-    from scorereport.history.database import find_file, read_url
+    from scorereport.history.database import find_database_file, read_url
     from scorereport.history.store import open_history
 
-    file = find_file(read_url(plan.database_url))
+    file = find_database_file(read_url(plan.database_url))
     if file is not None and not file.exists():
         return frozenset()
     with open_history(plan.database_url, head=plan.head, create=False) as history:
-        records = history.records(audit=plan.name, kind="audit", last=_RECORDS)
+        records = history.records(audit=plan.name, kind="audit", last=_MAX_RECORDS)
     return frozenset(datetime.fromisoformat(record.as_of) for record in records)
 
 
-def read_settled_times(folder: Path) -> dict[str, datetime]:
+def read_completed_times(folder: Path) -> dict[str, datetime]:
     """Up to when each audit was done, as the last server of the folder says; a broken file says nothing.
 
     A run that finds its period in the history makes no new record, so the history alone cannot tell.

@@ -1,4 +1,4 @@
-"""The state of an audit in a server: what waits, what runs, what was last; no process and no file here."""
+"""State of a scheduled audit in the server: waiting, running and last runs, without processes or files."""
 
 from __future__ import annotations
 
@@ -8,20 +8,27 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from scorereport.audit.plan import Plan
-from scorereport.audit.server.due_times import Decision, Position, begin, cut_waiting, decide, find_next
-from scorereport.audit.server.event_log import render_time
+from scorereport.audit.server.due_times import (
+    CatchUpDecision,
+    SchedulePosition,
+    apply_policy,
+    decide_runs,
+    find_next_run,
+    start_position,
+)
+from scorereport.audit.server.event_log import format_event_time
 from scorereport.audit.server.health import AuditHealth
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from scorereport.audit.server.audit_process import Ending
+    from scorereport.audit.server.audit_process import ProcessEnd
     from scorereport.configuration.schedules import Schedule
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Duty:
+class ScheduledAudit:
     """An audit that runs by a schedule, one run at a time.
 
     It has no position until its history was asked, and looks at no time before. It outlives its
@@ -32,7 +39,7 @@ class Duty:
     plan: Plan
     since: datetime
     settled: datetime | None = None
-    position: Position | None = None
+    position: SchedulePosition | None = None
     waiting: deque[datetime] = field(default_factory=deque)
     running: datetime | None = None
     is_listed: bool = True
@@ -47,9 +54,9 @@ class Duty:
     _is_notified: bool = False
 
     @classmethod
-    def of(cls, plan: Plan, now: datetime, settled: datetime | None = None) -> Duty:
+    def of(cls, plan: Plan, now: datetime, settled: datetime | None = None) -> ScheduledAudit:
         """The duty of a plan that is new."""
-        last = AuditHealth(name=plan.name, config=plan.path.name, settled=_render(settled))
+        last = AuditHealth(name=plan.name, config=plan.path.name, settled=_format_optional_time(settled))
         return cls(plan=plan, since=now, settled=settled, last=last)
 
     @property
@@ -61,7 +68,7 @@ class Duty:
 
     def change(self, plan: Plan) -> tuple[datetime, ...]:
         """Go by another version of the configuration; gives what waits no longer by its policy."""
-        kept = cut_waiting(tuple(self.waiting), plan.audit.schedule.catch_up)
+        kept = apply_policy(tuple(self.waiting), plan.audit.schedule.catch_up)
         dropped = tuple(moment for moment in self.waiting if moment not in kept)
         self.plan, self.waiting, self.is_listed = plan, deque(kept), True
         self.retry_after = 0.0  # the change may be what a run that failed was waiting for
@@ -77,7 +84,7 @@ class Duty:
     def recall(self, recorded: Iterable[datetime]) -> None:
         """Begin where the history ends; if others were run before it could be read, with them."""
         done = {*recorded, *([] if self.settled is None else [self.settled])}
-        start = begin(self.schedule, self.since, done)
+        start = start_position(self.schedule, self.since, done)
         ran = frozenset() if self.position is None else self.position.decided
         self.position = replace(start, decided=start.decided | ran)
         self.is_recalled = True
@@ -85,13 +92,13 @@ class Duty:
     def go_without_history(self) -> None:
         """Begin now, for the history cannot be read; it will be asked again."""
         if self.position is None:
-            self.position = begin(self.schedule, self.since, [])
+            self.position = start_position(self.schedule, self.since, [])
 
-    def look(self, now: datetime, punctual: timedelta) -> Decision | None:
+    def look(self, now: datetime, punctual: timedelta) -> CatchUpDecision | None:
         """Decide about the times since the last look, unless a run is under way or waits."""
         if self.position is None or self.running or self.waiting or not self.is_listed:
             return None
-        decision = decide(self.schedule, self.plan.audit.schedule.catch_up, self.position, now, punctual)
+        decision = decide_runs(self.schedule, self.plan.audit.schedule.catch_up, self.position, now, punctual)
         self.position = decision.position
         self.waiting.extend(decision.run)
         return decision
@@ -114,7 +121,9 @@ class Duty:
         else:
             self.running, self.retry = self.retry, None
         self.last_run = now, now
-        self.last = replace(self.last, last_as_of=self.render_local(self.running), last_started=_render(now))
+        self.last = replace(
+            self.last, last_as_of=self.render_local(self.running), last_started=_format_optional_time(now)
+        )
         return self.running
 
     def try_again(self, moment: datetime, tick: float) -> None:
@@ -157,11 +166,11 @@ class Duty:
             self.retry, self.failures = None, 0
         if self.position is not None:
             looked = min(self.position.looked, now.astimezone(UTC))
-            self.position = Position(looked=looked, decided=self.position.decided - ahead)
+            self.position = SchedulePosition(looked=looked, decided=self.position.decided - ahead)
         if self.settled is not None and self.settled > now:
             self.settled = None
 
-    def finish(self, now: datetime, ending: Ending) -> None:
+    def finish(self, now: datetime, ending: ProcessEnd) -> None:
         """Keep how the run ended."""
         if ending.is_settled and self.running is not None:
             self.settled = max(self.settled or self.running, self.running)
@@ -170,16 +179,16 @@ class Duty:
         self.last_run = (now if self.last_run is None else self.last_run[0]), now
         self.last = replace(
             self.last,
-            last_finished=_render(now),
+            last_finished=_format_optional_time(now),
             last_exit_code=ending.exit_code,
             last_status=ending.status,
             last_error="" if ending.exit_code == 0 else ending.last_line,
-            settled=_render(self.settled),
+            settled=_format_optional_time(self.settled),
         )
 
     def find_next(self, now: datetime) -> datetime:
         """The next time by the schedule."""
-        return find_next(self.schedule, self.position or Position(looked=now), now)
+        return find_next_run(self.schedule, self.position or SchedulePosition(looked=now), now)
 
     def describe_health(self, now: datetime) -> AuditHealth:
         """The audit, for the health file."""
@@ -196,5 +205,5 @@ class Duty:
         return moment.astimezone(self.plan.zone).isoformat(timespec="seconds")
 
 
-def _render(moment: datetime | None) -> str | None:
-    return None if moment is None else render_time(moment.astimezone(UTC))
+def _format_optional_time(moment: datetime | None) -> str | None:
+    return None if moment is None else format_event_time(moment.astimezone(UTC))

@@ -1,4 +1,4 @@
-"""`audit serve`: the audits of a folder by their schedules, until somebody says stop."""
+"""Startup of `audit serve`: checks, lock and signals around the server."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from scorereport._utils.checks import check_whole
-from scorereport._utils.files import sweep
-from scorereport.audit.server.audit_server import NOTIFY_SECONDS, RETRY_SECONDS, Server, Settings
+from scorereport._utils.files import remove_abandoned
+from scorereport.audit.server.audit_server import NOTIFY_SECONDS, RETRY_SECONDS, AuditServer, ServerSettings
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 LOCK_NAME = ".scorereport-serve.lock"
-_RUN = (sys.executable, "-m", "scorereport", "audit", "run")
+_RUN_COMMAND = (sys.executable, "-m", "scorereport", "audit", "run")
 #: A terminal that closes sends SIGHUP, which Windows does not have.
 _STOP_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
 
 
-def serve(
+def serve_audits(
     folder: str | Path,
     *,
     log: IO[str] | None = None,
@@ -54,7 +54,7 @@ def serve(
     start_command : what runs a configuration, in place of `python -m scorereport audit run`
     clock : what tells the time
     """
-    settings = Settings(
+    settings = ServerSettings(
         folder=_check_folder(Path(folder)),
         poll_seconds=_check_seconds(poll_seconds, "poll_seconds"),
         grace_seconds=_check_seconds(grace_seconds, "grace_seconds", may_be_zero=True),
@@ -64,12 +64,12 @@ def serve(
             _check_seconds(each, "retry_seconds", may_be_zero=True) for each in retry_seconds
         ),
         notify_seconds=_check_seconds(notify_seconds, "notify_seconds"),
-        start_command=tuple(start_command or _RUN),
+        start_command=tuple(start_command or _RUN_COMMAND),
     )
-    sweep()
-    with _held(settings.folder):
-        server = Server(settings, sys.stderr if log is None else log, clock)
-        with _caught_signals(server.ask_to_stop):
+    remove_abandoned()
+    with _hold_server_lock(settings.folder):
+        server = AuditServer(settings, sys.stderr if log is None else log, clock)
+        with _stop_signals_caught(server.ask_to_stop):
             server.run()
     return 0
 
@@ -88,7 +88,7 @@ def _check_seconds(seconds: float, name: str, *, may_be_zero: bool = False) -> f
 
 
 @contextmanager
-def _held(folder: Path) -> Iterator[None]:
+def _hold_server_lock(folder: Path) -> Iterator[None]:
     """One server for a folder: two would run every audit twice."""
     from filelock import FileLock, Timeout
 
@@ -112,7 +112,7 @@ def _held(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _caught_signals(hear: Callable[[], None]) -> Iterator[None]:
+def _stop_signals_caught(hear: Callable[[], None]) -> Iterator[None]:
     """Hand over signals to stop; one that is ignored already, as under nohup, stays so."""
     known = [signal.Signals[name] for name in _STOP_SIGNALS if name in signal.Signals.__members__]
     heard = [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]

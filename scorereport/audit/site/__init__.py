@@ -1,1 +1,1 @@
-"""The static web pages of all audits of a history."""
+"""Static web pages of all audits of a history."""

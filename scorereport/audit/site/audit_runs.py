@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scorereport.audit.site.names import safe_name
 from scorereport.configuration.periods import is_ahead
-from scorereport.history.audit_record import Record, Status
+from scorereport.history.audit_record import AuditStatus, Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class RecordedRun:
     """One run of an audit: its record, and the hash of that."""
 
     record: Record
@@ -27,7 +27,7 @@ class Run:
     @property
     def has_numbers(self) -> bool:
         """Whether the run came to numbers at all."""
-        return self.record.snapshot is not None and self.record.status is not Status.FAILED
+        return self.record.snapshot is not None and self.record.status is not AuditStatus.FAILED
 
     @property
     def is_ahead(self) -> bool:
@@ -46,7 +46,7 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audit:
+class AuditRuns:
     """All runs of an audit, those of the oldest period first; `key` is its name as a file.
 
     Runs on a period of the future are listed, but neither their status nor their numbers count.
@@ -54,26 +54,26 @@ class Audit:
 
     name: str
     key: str
-    runs: tuple[Run, ...]
+    runs: tuple[RecordedRun, ...]
     removed: frozenset[tuple[str, str]]
 
     @property
-    def latest(self) -> Run:
+    def latest(self) -> RecordedRun:
         """The run of the newest period, and of several, the last."""
         return (self._counted or self.runs)[-1]
 
     @cached_property
-    def measured(self) -> tuple[Run, ...]:
+    def measured(self) -> tuple[RecordedRun, ...]:
         """The runs that came to numbers."""
         return tuple(run for run in self._counted if run.has_numbers)
 
     @cached_property
-    def failed(self) -> tuple[Run, ...]:
+    def failed(self) -> tuple[RecordedRun, ...]:
         """The runs that came to none."""
         return tuple(run for run in self._counted if not run.has_numbers)
 
     @cached_property
-    def _counted(self) -> tuple[Run, ...]:
+    def _counted(self) -> tuple[RecordedRun, ...]:
         return tuple(run for run in self.runs if not run.is_ahead)
 
     @property
@@ -82,19 +82,19 @@ class Audit:
         return f"audits/{self.key}.html"
 
 
-def snapshot_of(run: Run) -> Snapshot:
+def get_snapshot(run: RecordedRun) -> Snapshot:
     """The numbers of a run that has some."""
     if run.record.snapshot is None:
         raise ValueError(f"Record {run.record.id} has no numbers.")
     return run.record.snapshot
 
 
-def group_runs(records: Sequence[Record]) -> tuple[Audit, ...]:
+def group_runs(records: Sequence[Record]) -> tuple[AuditRuns, ...]:
     """The audits of a history by name; removals of files belong to the audit whose files they were."""
-    by_audit: dict[str, list[Run]] = {}
+    by_audit: dict[str, list[RecordedRun]] = {}
     for record, sha256 in zip(records, hash_records(records), strict=True):
-        by_audit.setdefault(record.audit, []).append(Run(record=record, sha256=sha256))
-    audits = (_gather(name, runs) for name, runs in sorted(by_audit.items()))
+        by_audit.setdefault(record.audit, []).append(RecordedRun(record=record, sha256=sha256))
+    audits = (_collect_runs(name, runs) for name, runs in sorted(by_audit.items()))
     return tuple(audit for audit in audits if audit.runs)
 
 
@@ -110,9 +110,9 @@ def hash_records(records: Sequence[Record]) -> list[str]:
     ]
 
 
-def _gather(name: str, runs: Sequence[Run]) -> Audit:
+def _collect_runs(name: str, runs: Sequence[RecordedRun]) -> AuditRuns:
     audits = [run for run in runs if run.record.kind == "audit"]
-    return Audit(
+    return AuditRuns(
         name=name,
         key=safe_name(name),
         runs=tuple(sorted(audits, key=lambda run: (run.record.period.end, run.record.id))),

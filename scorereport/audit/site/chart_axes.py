@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 #: The width of every chart in its own units; the page stretches it to the room there is.
-WIDTH = 10_000
+CHART_WIDTH = 10_000
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 #: Steps of a time axis in days, months or years, from fine to coarse.
 _DAY_STEPS, _MONTH_STEPS, _YEAR_STEPS = (1, 2, 7, 14), (1, 2, 3, 6), (1, 2, 5, 10, 20, 50)
@@ -42,7 +42,7 @@ class TimeScale:
 
     def place(self, day: date) -> int:
         """Where a day stands, in units of the chart."""
-        return round(WIDTH * self.share(day))
+        return round(CHART_WIDTH * self.share(day))
 
     def share(self, day: date) -> float:
         """Where a day stands, from 0 to 1."""

@@ -11,16 +11,16 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_number, format_value
-from scorereport.audit.site.chart_axes import WIDTH, NumberScale, Ticks
-from scorereport.audit.site.measure_series import BOUNDS, Writer, range_of
+from scorereport.audit.site.chart_axes import CHART_WIDTH, NumberScale, Ticks
+from scorereport.audit.site.measure_series import BOUNDS, MeasureFormat, find_range
 from scorereport.audit.site.paths import draw_band, join_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scorereport.audit.site.measure_series import Series
+    from scorereport.audit.site.measure_series import MeasureSeries
 
-UNITS = 10
+UNITS_PER_PIXEL = 10
 #: Pixels of the line above a lane, with the name of its model.
 NAME_HEIGHT = 26
 #: Labels at the right of a lane stand so many pixels apart.
@@ -30,7 +30,7 @@ _TICK_HEIGHT = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Label:
+class LaneLabel:
     """A text beside a lane: how far down the chart it stands, in pixels, what it is, and what it says.
 
     `more` may be left out where there is little room.
@@ -55,20 +55,20 @@ class Lane:
     whiskers: str
     line: str
     limits: tuple[tuple[str, str], ...]
-    ticks: tuple[Label, ...]
-    labels: tuple[Label, ...]
+    ticks: tuple[LaneLabel, ...]
+    labels: tuple[LaneLabel, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawing:
+class LaneSettings:
     """What all lanes of a chart share."""
 
     scale: NumberScale
-    writer: Writer
+    writer: MeasureFormat
     is_dense: bool
 
 
-def make_lane(series: Series, places: Sequence[int], top: int, drawing: Drawing) -> Lane:
+def build_lane(series: MeasureSeries, places: Sequence[int], top: int, drawing: LaneSettings) -> Lane:
     """A lane whose plot begins so far down; `places` are those of the runs, from left to right."""
     scale = drawing.scale
     bottom = top + scale.height
@@ -77,37 +77,37 @@ def make_lane(series: Series, places: Sequence[int], top: int, drawing: Drawing)
         None if reading is None or math.isnan(reading.value) else (place, top + scale.place(reading.value))
         for place, reading in zip(places, series.readings, strict=True)
     ]
-    stretches = _interval_stretches(series, places, top, scale)
+    stretches = _interval_segments(series, places, top, scale)
     banded = [stretch for stretch in stretches if drawing.is_dense and len(stretch) > 1]
     alone = [stretch for stretch in stretches if not (drawing.is_dense and len(stretch) > 1)]
     return Lane(
         model=series.model,
-        name_place=top / UNITS - NAME_HEIGHT,
+        name_place=top / UNITS_PER_PIXEL - NAME_HEIGHT,
         top=top,
         bottom=bottom,
-        grid="".join(f"M0 {top + scale.place(tick)}h{WIDTH}" for tick in ticks.values),
+        grid="".join(f"M0 {top + scale.place(tick)}h{CHART_WIDTH}" for tick in ticks.values),
         band="".join(draw_band(stretch) for stretch in banded),
         whiskers="".join(f"M{x} {upper}V{lower}" for stretch in alone for x, upper, lower in stretch),
         line=join_lines(points),
         limits=tuple(_draw_limits(series, places, top, scale)),
-        ticks=_write_ticks(ticks, top, drawing),
-        labels=_write_labels(series, top, drawing),
+        ticks=_label_ticks(ticks, top, drawing),
+        labels=_label_values(series, top, drawing),
     )
 
 
 def _list_ticks(measure: str, scale: NumberScale) -> Ticks:
     """Round numbers that the measure can have."""
-    low, high = range_of(measure)
-    ticks = scale.ticks(scale.height // (_TICK_HEIGHT * UNITS))
+    low, high = find_range(measure)
+    ticks = scale.ticks(scale.height // (_TICK_HEIGHT * UNITS_PER_PIXEL))
     return Ticks(step=ticks.step, values=tuple(tick for tick in ticks.values if low <= tick <= high))
 
 
-def _write_ticks(ticks: Ticks, top: int, drawing: Drawing) -> tuple[Label, ...]:
+def _label_ticks(ticks: Ticks, top: int, drawing: LaneSettings) -> tuple[LaneLabel, ...]:
     factor, unit = (100, " %") if drawing.writer.is_share else (1, "")
     decimals = ticks.decimals(factor)
     return tuple(
-        Label(
-            place=(top + drawing.scale.place(tick)) / UNITS,
+        LaneLabel(
+            place=(top + drawing.scale.place(tick)) / UNITS_PER_PIXEL,
             kind="tick",
             text=f"{format_number(tick * factor, decimals)}{unit}",
         )
@@ -115,7 +115,7 @@ def _write_ticks(ticks: Ticks, top: int, drawing: Drawing) -> tuple[Label, ...]:
     )
 
 
-def _write_labels(series: Series, top: int, drawing: Drawing) -> tuple[Label, ...]:
+def _label_values(series: MeasureSeries, top: int, drawing: LaneSettings) -> tuple[LaneLabel, ...]:
     """The newest number and its limits, moved apart where they would lie on each other."""
     newest = series.readings[-1]
     if newest is None:
@@ -124,23 +124,24 @@ def _write_labels(series: Series, top: int, drawing: Drawing) -> tuple[Label, ..
     for name, kind, side in BOUNDS:
         limit = None if newest.judgement is None else getattr(newest.judgement, name)
         if limit is not None and drawing.scale.holds(limit):
-            wanted.append((kind, limit, _write_limit(limit, is_share=drawing.writer.is_share), side))
+            wanted.append((kind, limit, _label_limit(limit, is_share=drawing.writer.is_share), side))
     drawn = [label for label in wanted if not math.isnan(label[1])]
     drawn.sort(key=lambda label: -label[1])
-    places = spread(
-        [drawing.scale.place(value) / UNITS for _, value, _, _ in drawn], drawing.scale.height / UNITS
+    places = spread_labels(
+        [drawing.scale.place(value) / UNITS_PER_PIXEL for _, value, _, _ in drawn],
+        drawing.scale.height / UNITS_PER_PIXEL,
     )
     return tuple(
-        Label(place=top / UNITS + place, kind=kind, text=text, more=side)
+        LaneLabel(place=top / UNITS_PER_PIXEL + place, kind=kind, text=text, more=side)
         for place, (kind, _, text, side) in zip(places, drawn, strict=True)
     )
 
 
-def _write_limit(limit: float, *, is_share: bool) -> str:
+def _label_limit(limit: float, *, is_share: bool) -> str:
     return f"{format_value(100 * limit)} %" if is_share else format_value(limit)
 
 
-def spread(places: Sequence[float], height: float) -> list[float]:
+def spread_labels(places: Sequence[float], height: float) -> list[float]:
     """Places from top to bottom, moved so that texts do not touch and none leaves the box.
 
     >>> spread([10, 12, 99], 100)
@@ -158,8 +159,8 @@ def spread(places: Sequence[float], height: float) -> list[float]:
     return moved
 
 
-def _interval_stretches(
-    series: Series, places: Sequence[int], top: int, scale: NumberScale
+def _interval_segments(
+    series: MeasureSeries, places: Sequence[int], top: int, scale: NumberScale
 ) -> list[list[tuple[int, int, int]]]:
     """Place, upper and lower end of runs in a row that have an interval."""
     stretches: list[list[tuple[int, int, int]]] = [[]]
@@ -172,7 +173,7 @@ def _interval_stretches(
 
 
 def _draw_limits(
-    series: Series, places: Sequence[int], top: int, scale: NumberScale
+    series: MeasureSeries, places: Sequence[int], top: int, scale: NumberScale
 ) -> Iterator[tuple[str, str]]:
     """A line for each limit, as it was in each audit: it steps where the limit was changed."""
     for name, kind, _ in BOUNDS:
@@ -196,5 +197,5 @@ def _draw_steps(
         limit = limits[start]
         if limit is not None:
             left = places[start] if start else 0
-            right = places[end] if end < len(limits) else WIDTH
+            right = places[end] if end < len(limits) else CHART_WIDTH
             yield f"M{left} {top + scale.place(limit)}H{right}"

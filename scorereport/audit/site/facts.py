@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scorereport._utils.formatting import counted, format_time
+from scorereport._utils.formatting import format_counted, format_time
 from scorereport.history.verification_findings import Verification
 
 #: So many findings are named; more of them are counted.
@@ -12,7 +12,7 @@ _MOST_FINDINGS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class SiteFacts:
     """What all pages of a site know: its title, when it was made, and the state of the history."""
 
     title: str
@@ -28,7 +28,7 @@ class Facts:
         return None if self.verification is None else not self.verification.findings
 
 
-def list_facts(facts: Facts) -> list[dict[str, str]]:
+def list_site_facts(facts: SiteFacts) -> list[dict[str, str]]:
     """When the site was made, and of which history, as lines of a list."""
     last = f"number {facts.last_id}, SHA-256 {facts.last_sha256}" if facts.records else "none"
     found = [
@@ -38,26 +38,26 @@ def list_facts(facts: Facts) -> list[dict[str, str]]:
     return [*found, {"label": "History", "text": describe_history(facts)}]
 
 
-def describe_history(facts: Facts) -> str:
+def describe_history(facts: SiteFacts) -> str:
     """Whether the records are those that were written, in a sentence."""
     if facts.verification is None:
-        return f"Chain of {counted(facts.records, 'record')}; nobody has verified it for this page."
+        return f"Chain of {format_counted(facts.records, 'record')}; nobody has verified it for this page."
     found = len(facts.verification.findings)
-    checked = (
-        f"{counted(facts.verification.records, 'record')} and {counted(facts.verification.files, 'file')}"
-    )
+    checked = f"{format_counted(facts.verification.records, 'record')} and {format_counted(facts.verification.files, 'file')}"
     if found:
-        return (
-            f"Not intact: {counted(found, 'finding')} in a chain of {checked} on {format_time(facts.time)}."
-        )
+        return f"Not intact: {format_counted(found, 'finding')} in a chain of {checked} on {format_time(facts.time)}."
     return f"Chain of {checked} verified on {format_time(facts.time)}."
 
 
-def list_findings(facts: Facts) -> list[str]:
+def list_findings(facts: SiteFacts) -> list[str]:
     """What is not as it was recorded, and what could not be looked at; long lists are cut, and say so."""
     if facts.verification is None:
         return []
     told = [finding.sentence for finding in facts.verification.findings]
     more = len(told) - _MOST_FINDINGS
-    rest = [f"And {counted(more, 'more finding')}; `scorereport audit verify` lists all."] if more > 0 else []
+    rest = (
+        [f"And {format_counted(more, 'more finding')}; `scorereport audit verify` lists all."]
+        if more > 0
+        else []
+    )
     return [*told[:_MOST_FINDINGS], *rest, *facts.verification.warnings, *facts.verification.notes]

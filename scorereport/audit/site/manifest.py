@@ -12,18 +12,18 @@ from scorereport.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-LIST = ".scorereport-site"
-_VERSION = 1
+MANIFEST_FILE = ".scorereport-site"
+_MANIFEST_VERSION = 1
 
 
-def read_list(folder: Path) -> frozenset[str]:
+def read_manifest(folder: Path) -> frozenset[str]:
     """The files that an earlier site has in a folder; a folder of anything else is refused."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"The site needs a folder; {folder} is a file.")
-    if not (folder / LIST).is_file():
+    if not (folder / MANIFEST_FILE).is_file():
         _check_empty(folder)
         return frozenset()
-    return frozenset(name for name in _parse(folder / LIST) if _is_inside(folder, name))
+    return frozenset(name for name in _parse_manifest(folder / MANIFEST_FILE) if _is_inside(folder, name))
 
 
 def _check_empty(folder: Path) -> None:
@@ -33,11 +33,11 @@ def _check_empty(folder: Path) -> None:
         )
 
 
-def _parse(path: Path) -> list[str]:
+def _parse_manifest(path: Path) -> list[str]:
     try:
         document = json.loads(path.read_bytes())
         names = document["files"]
-        if document["version"] == _VERSION and all(isinstance(name, str) for name in names):
+        if document["version"] == _MANIFEST_VERSION and all(isinstance(name, str) for name in names):
             return list(names)
     except (ValueError, KeyError, TypeError, RecursionError):
         pass
@@ -53,7 +53,7 @@ def _is_inside(folder: Path, name: str) -> bool:
     return plain and (folder / name).parent.resolve().is_relative_to(folder.resolve())
 
 
-def check_free(folder: Path, names: Iterable[str], own: frozenset[str]) -> None:
+def check_no_foreign_files(folder: Path, names: Iterable[str], own: frozenset[str]) -> None:
     """Refuse to write over what somebody else has put into the folder."""
     for name in names:
         path = folder / name
@@ -65,13 +65,15 @@ def check_free(folder: Path, names: Iterable[str], own: frozenset[str]) -> None:
             raise UsageError(f"{path} was not written by scorereport; move it away, or name another folder.")
 
 
-def write_list(folder: Path, names: Iterable[str]) -> Path:
+def write_manifest(folder: Path, names: Iterable[str]) -> Path:
     """Write down which files are of the site."""
-    document = {"software": "scorereport", "version": _VERSION, "files": sorted(set(names))}
-    return write_text(folder / LIST, json.dumps(document, ensure_ascii=False, indent=0) + "\n", public=True)
+    document = {"software": "scorereport", "version": _MANIFEST_VERSION, "files": sorted(set(names))}
+    return write_text(
+        folder / MANIFEST_FILE, json.dumps(document, ensure_ascii=False, indent=0) + "\n", public=True
+    )
 
 
-def remove_files(folder: Path, names: Iterable[str]) -> None:
+def remove_site_files(folder: Path, names: Iterable[str]) -> None:
     """Remove files of an earlier site, and folders that are empty then."""
     for name in sorted(names):
         path = folder / name

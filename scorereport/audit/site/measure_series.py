@@ -1,4 +1,4 @@
-"""The numbers of an audit over time: one series for each measure and model."""
+"""Series of each measure and model over the runs of an audit."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import common_decimals, format_interval, format_number, format_percent
-from scorereport.audit.site.audit_runs import snapshot_of
+from scorereport.audit.site.audit_runs import get_snapshot
 from scorereport.configuration.judging import Judgement
-from scorereport.configuration.measure_limits import MEASURES, Part
+from scorereport.configuration.measure_limits import MEASURES, MeasurePart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from scorereport.audit.site.audit_runs import Run
+    from scorereport.audit.site.audit_runs import RecordedRun
     from scorereport.scores import Direction
 
 
@@ -26,11 +26,11 @@ BOUNDS = (
     ("fail_lower", "fail", "below"),
 )
 _PARTS = {
-    Part.SKILL: "Skill: the share of the score of a constant forecast that the model saves.",
-    Part.MISCALIBRATION: "MCB, miscalibration: what the score would gain if the forecasts were recalibrated.",
-    Part.DISCRIMINATION: "DSC, discrimination: what the score gains because the forecasts tell cases apart.",
-    Part.LINE: "How outcomes follow forecasts on the scale of log odds.",
-    Part.SAMPLE: "The share of rows in which the event came.",
+    MeasurePart.SKILL: "Skill: the share of the score of a constant forecast that the model saves.",
+    MeasurePart.MISCALIBRATION: "MCB, miscalibration: what the score would gain if the forecasts were recalibrated.",
+    MeasurePart.DISCRIMINATION: "DSC, discrimination: what the score gains because the forecasts tell cases apart.",
+    MeasurePart.LINE: "How outcomes follow forecasts on the scale of log odds.",
+    MeasurePart.SAMPLE: "The share of rows in which the event came.",
 }
 _MEANINGS = {
     "brier": "The mean squared distance of forecasts to what came.",
@@ -43,7 +43,7 @@ _MEANINGS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class MeasuredValue:
     """A number in one run, with its interval, and with its limits if it was judged.
 
     Of a component `value` is without the overfit, as the interval is, and `raw` with it.
@@ -68,22 +68,22 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class MeasureSeries:
     """A measure of a model in all runs that came to numbers; None where a run does not have it."""
 
     measure: str
     model: str
     label: str
-    readings: tuple[Reading | None, ...]
+    readings: tuple[MeasuredValue | None, ...]
 
     @property
-    def known(self) -> tuple[Reading, ...]:
+    def known(self) -> tuple[MeasuredValue, ...]:
         """The readings there are."""
         return tuple(reading for reading in self.readings if reading is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Writer:
+class MeasureFormat:
     """How the numbers of a measure are written: in percent, or with the same decimals everywhere."""
 
     is_share: bool
@@ -107,46 +107,46 @@ class Writer:
         return f"{'+' if difference > 0 and text.strip('0.') else ''}{text}{unit}"
 
 
-def writer_of(measure: str, readings: Iterable[Reading]) -> Writer:
+def choose_format(measure: str, readings: Iterable[MeasuredValue]) -> MeasureFormat:
     """How to write a measure that has these readings."""
     known = MEASURES.get(measure)
-    return Writer(
+    return MeasureFormat(
         is_share=known is not None and known.is_share,
         decimals=min(common_decimals(reading.value for reading in readings), 5),
     )
 
 
-def direction_of(measure: str) -> Direction | None:
+def find_direction(measure: str) -> Direction | None:
     """Which way is better, if either is."""
     known = MEASURES.get(measure)
     return None if known is None else known.direction
 
 
-def tell_meaning(measure: str) -> str:
+def describe_measure(measure: str) -> str:
     """What a measure is, in a sentence for those who see it for the first time; empty if none is known."""
     known = MEASURES.get(measure)
     if known is None:
         return ""
     return (
         _MEANINGS.get(known.score or known.name, "")
-        if known.part is Part.MEAN
+        if known.part is MeasurePart.MEAN
         else _PARTS.get(known.part, "")
     )
 
 
 def describe_direction(measure: str) -> str:
     """The same in words; empty if neither way is better."""
-    direction = direction_of(measure)
+    direction = find_direction(measure)
     return "" if direction is None else direction.value
 
 
-def range_of(measure: str) -> tuple[float, float]:
+def find_range(measure: str) -> tuple[float, float]:
     """Where a measure can lie."""
     known = MEASURES.get(measure)
     return (-math.inf, math.inf) if known is None else (known.lower, known.upper)
 
 
-def collect_series(runs: Sequence[Run]) -> tuple[Series, ...]:
+def collect_series(runs: Sequence[RecordedRun]) -> tuple[MeasureSeries, ...]:
     """Everything that runs with numbers have measured or judged on all rows.
 
     The main score of the newest comes first, then what the newest has in its order, then what only earlier
@@ -154,21 +154,21 @@ def collect_series(runs: Sequence[Run]) -> tuple[Series, ...]:
     """
     found = [_read_run(run) for run in runs]
     keys = dict.fromkeys(key for readings in reversed(found) for key in readings)
-    main = snapshot_of(runs[-1]).main_score if runs else ""
+    main = get_snapshot(runs[-1]).main_score if runs else ""
     measures = list(dict.fromkeys([main, *(measure for measure, _ in keys)]))
     ordered = sorted(keys, key=lambda key: measures.index(key[0]))
-    return tuple(_make_series(key, [readings.get(key) for readings in found]) for key in ordered)
+    return tuple(_build_series(key, [readings.get(key) for readings in found]) for key in ordered)
 
 
-def _make_series(key: tuple[str, str], readings: Sequence[Reading | None]) -> Series:
+def _build_series(key: tuple[str, str], readings: Sequence[MeasuredValue | None]) -> MeasureSeries:
     label = next(reading.label for reading in reversed(readings) if reading is not None)
-    return Series(measure=key[0], model=key[1], label=label, readings=tuple(readings))
+    return MeasureSeries(measure=key[0], model=key[1], label=label, readings=tuple(readings))
 
 
-def _read_run(run: Run) -> Mapping[tuple[str, str], Reading]:
+def _read_run(run: RecordedRun) -> Mapping[tuple[str, str], MeasuredValue]:
     judged = {(j.measure, j.model): j for j in run.record.judgements if not j.group}
     readings = {
-        (number.measure, number.model): Reading(
+        (number.measure, number.model): MeasuredValue(
             label=number.label,
             value=number.corrected,
             raw=number.value,
@@ -176,10 +176,12 @@ def _read_run(run: Run) -> Mapping[tuple[str, str], Reading]:
             upper=number.upper,
             judgement=judged.get((number.measure, number.model)),
         )
-        for number in snapshot_of(run).numbers
+        for number in get_snapshot(run).numbers
     }
     others = {
-        key: Reading(label=j.label, value=j.value, raw=j.value, lower=j.lower, upper=j.upper, judgement=j)
+        key: MeasuredValue(
+            label=j.label, value=j.value, raw=j.value, lower=j.lower, upper=j.upper, judgement=j
+        )
         for key, j in judged.items()
         if key not in readings
     }

@@ -12,7 +12,7 @@ _PLAIN = re.compile(r"(?!.*\.\.)[a-z0-9](?:[a-z0-9._-]{0,58}[a-z0-9])?")
 #: How changed names end; no name that stays as it is ends so.
 _CHANGED = re.compile(r"-[0-9a-f]{10}$")
 #: Names that some systems keep for devices, whatever ending follows.
-_DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")
+_DEVICE_NAMES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")
 _ENDINGS = (".html", ".pdf", ".json")
 
 
@@ -22,7 +22,7 @@ def safe_name(name: str) -> str:
     >>> safe_name("credit-risk"), safe_name("../Crédit")
     ('credit-risk', 'cr-dit-28631bf00e')
     """
-    if _PLAIN.fullmatch(name) and not _CHANGED.search(name) and not _DEVICES.fullmatch(name):
+    if _PLAIN.fullmatch(name) and not _CHANGED.search(name) and not _DEVICE_NAMES.fullmatch(name):
         return name
     kept = re.sub("[^a-z0-9]+", "-", name.lower())[:40].strip("-") or "audit"
     digest = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()
@@ -39,6 +39,6 @@ def safe_file_name(name: str) -> str:
     return f"{safe_name(name.removesuffix(ending))}{ending}" if ending in _ENDINGS else safe_name(name)
 
 
-def link_to(path: str, *, above: int = 0) -> str:
+def link_to_file(path: str, *, above: int = 0) -> str:
     """The address of a file of the site, from a page so many folders below its top."""
     return "../" * above + quote(path)

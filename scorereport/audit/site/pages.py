@@ -1,63 +1,68 @@
-"""What the templates of the pages get: strings, links and the coordinates of charts."""
+"""Template contexts of the pages: texts, links and chart coordinates."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.formatting import counted, format_count, format_level, format_time
-from scorereport.audit.site.audit_runs import Audit, Run, snapshot_of
-from scorereport.audit.site.entry_texts import SAMPLE, describe_copies, describe_entry, tell_series
-from scorereport.audit.site.facts import list_facts, list_findings
-from scorereport.audit.site.looks import describe_status
-from scorereport.audit.site.measure_series import collect_series, describe_direction, tell_meaning, writer_of
-from scorereport.audit.site.status_board import Entry, make_board
-from scorereport.audit.site.trend_charts import make_charts
-from scorereport.history.audit_record import Status
+from scorereport._utils.formatting import format_count, format_counted, format_level, format_time
+from scorereport.audit.site.audit_runs import AuditRuns, RecordedRun, get_snapshot
+from scorereport.audit.site.entry_texts import SAMPLE_NAME, describe_copies, describe_entry, describe_series
+from scorereport.audit.site.facts import list_findings, list_site_facts
+from scorereport.audit.site.looks import status_badge
+from scorereport.audit.site.measure_series import (
+    choose_format,
+    collect_series,
+    describe_direction,
+    describe_measure,
+)
+from scorereport.audit.site.status_board import BoardEntry, build_board
+from scorereport.audit.site.trend_charts import build_charts
+from scorereport.history.audit_record import AuditStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from scorereport.audit.site.facts import Facts
-    from scorereport.audit.site.measure_series import Series
-    from scorereport.audit.site.site_files import Copy
-    from scorereport.audit.site.trend_charts import Chart
+    from scorereport.audit.site.facts import SiteFacts
+    from scorereport.audit.site.measure_series import MeasureSeries
+    from scorereport.audit.site.site_files import ReportCopy
+    from scorereport.audit.site.trend_charts import TrendChart
 
 #: So many letters of a hash are shown, and of a name or a reason in a tooltip.
 _HASH_LETTERS, _TOOLTIP_NAME, _TOOLTIP_REASON = 8, 36, 160
 _ZONE = "UTC"
 #: Said of a run that earlier versions accepted.
-_AHEAD = "The period lay in the future when this audit ran, so it does not count."
+_FUTURE_PERIOD = "The period lay in the future when this audit ran, so it does not count."
 
 
 # ---- The board ----
 
 
 def describe_index(
-    facts: Facts, entries: Sequence[Entry], copies: Mapping[int, Sequence[Copy]]
+    facts: SiteFacts, entries: Sequence[BoardEntry], copies: Mapping[int, Sequence[ReportCopy]]
 ) -> dict[str, Any]:
     """The status board of all audits."""
     return {
         "title": facts.title,
         "created": facts.time,
         "verdict": _describe_board(entries, facts),
-        "facts": list_facts(facts),
+        "facts": list_site_facts(facts),
         "is_intact": facts.is_intact,
         "findings": list_findings(facts),
         "entries": [describe_entry(entry, copies) for entry in entries],
     }
 
 
-def _describe_board(entries: Sequence[Entry], facts: Facts) -> dict[str, Any]:
+def _describe_board(entries: Sequence[BoardEntry], facts: SiteFacts) -> dict[str, Any]:
     """How many audits there are, and how many of them need somebody."""
     breached = sum(entry.is_in_breach for entry in entries)
     failed = sum(entry.has_failed for entry in entries)
-    uncertified = sum(entry.newest.record.status is Status.UNCERTIFIED for entry in entries)
-    unclear = sum(describe_status(entry.newest.record.status)["tone"] == "open" for entry in entries)
+    uncertified = sum(entry.newest.record.status is AuditStatus.UNCERTIFIED for entry in entries)
+    unclear = sum(status_badge(entry.newest.record.status)["tone"] == "open" for entry in entries)
     problems = (
         (facts.is_intact is False, "The history is not as it was written: see below."),
-        (failed, f"The last run of {counted(failed, 'audit')} failed; numbers shown of it are older."),
-        (uncertified, f"R came to other numbers in {counted(uncertified, 'audit')}."),
-        (unclear, f"{counted(unclear, 'audit')} with a warning or an inconclusive verdict."),
+        (failed, f"The last run of {format_counted(failed, 'audit')} failed; numbers shown of it are older."),
+        (uncertified, f"R came to other numbers in {format_counted(uncertified, 'audit')}."),
+        (unclear, f"{format_counted(unclear, 'audit')} with a warning or an inconclusive verdict."),
     )
     is_bad = breached or any(found for found, _ in problems[:3])
     tone, mark = ("bad", "✗") if is_bad else ("open", "!") if unclear else ("good", "✓")
@@ -65,7 +70,7 @@ def _describe_board(entries: Sequence[Entry], facts: Facts) -> dict[str, Any]:
         "label": "",
         "tone": tone,
         "mark": mark,
-        "sentence": f"{counted(len(entries), 'audit')}, {breached or 'none'} in breach of a limit",
+        "sentence": f"{format_counted(len(entries), 'audit')}, {breached or 'none'} in breach of a limit",
         "details": [text for found, text in problems if found],
     }
 
@@ -73,22 +78,24 @@ def _describe_board(entries: Sequence[Entry], facts: Facts) -> dict[str, Any]:
 # ---- The page of an audit ----
 
 
-def describe_audit(facts: Facts, audit: Audit, copies: Mapping[int, Sequence[Copy]]) -> dict[str, Any]:
+def describe_audit(
+    facts: SiteFacts, audit: AuditRuns, copies: Mapping[int, Sequence[ReportCopy]]
+) -> dict[str, Any]:
     """The page of one audit: its state, its trend charts, and the table of all its runs."""
     series = collect_series(audit.measured)
     days, failed_days = [run.day for run in audit.measured], [run.day for run in audit.failed]
     charts = [
         _describe_chart(place, chart, [one for one in series if one.measure == chart.measure], audit, copies)
-        for place, chart in enumerate(make_charts(series, days, failed_days), 1)
+        for place, chart in enumerate(build_charts(series, days, failed_days), 1)
     ]
-    (entry,) = make_board([audit])
+    (entry,) = build_board([audit])
     return {
         "title": audit.name,
         "site": facts.title,
         "created": facts.time,
         "entry": describe_entry(entry, copies, above=1),
         "charts": charts,
-        "level": format_level(snapshot_of(audit.measured[-1]).level) if audit.measured else "",
+        "level": format_level(get_snapshot(audit.measured[-1]).level) if audit.measured else "",
         "failures": len(audit.failed),
         "table": _describe_table(audit, series, copies),
         "contents": [
@@ -102,7 +109,11 @@ def describe_audit(facts: Facts, audit: Audit, copies: Mapping[int, Sequence[Cop
 
 
 def _describe_chart(
-    number: int, chart: Chart, series: Sequence[Series], audit: Audit, copies: Mapping[int, Sequence[Copy]]
+    number: int,
+    chart: TrendChart,
+    series: Sequence[MeasureSeries],
+    audit: AuditRuns,
+    copies: Mapping[int, Sequence[ReportCopy]],
 ) -> dict[str, Any]:
     """A chart with the text and the link of each of its points."""
     tooltips = _write_tooltips(series, audit.measured)
@@ -112,22 +123,22 @@ def _describe_chart(
         "label": _capitalise(chart.label),
         "caption": " ".join(_list_captions(chart, series)),
         "drawing": chart,
-        "names": [one.model or SAMPLE for one in series],
-        "told": " ".join(tell_series(one) for one in series),
+        "names": [one.model or SAMPLE_NAME for one in series],
+        "told": " ".join(describe_series(one) for one in series),
         "points": [
             {"column": column, "title": title, "href": _link_of(run, copies)}
             for column, title, run in zip(chart.columns, tooltips, audit.measured, strict=True)
         ],
         "failures": [
-            {"place": place, "title": _tell_failure(run), "href": f"#r{run.record.id}"}
+            {"place": place, "title": _describe_failed_run(run), "href": f"#r{run.record.id}"}
             for place, run in zip(chart.failures, audit.failed, strict=True)
         ],
     }
 
 
-def _list_captions(chart: Chart, series: Sequence[Series]) -> Iterator[str]:
+def _list_captions(chart: TrendChart, series: Sequence[MeasureSeries]) -> Iterator[str]:
     """What the measure is, which way is better, and what the picture does not show in full."""
-    if meaning := tell_meaning(chart.measure):
+    if meaning := describe_measure(chart.measure):
         yield meaning
     if direction := describe_direction(chart.measure):
         yield f"{_capitalise(direction)}."
@@ -140,19 +151,19 @@ def _capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _link_of(run: Run, copies: Mapping[int, Sequence[Copy]]) -> str:
+def _link_of(run: RecordedRun, copies: Mapping[int, Sequence[ReportCopy]]) -> str:
     """The web page of a report, else another form of it, else the line of the run in the table."""
     reports = describe_copies(copies[run.record.id], above=1)
     return next((report["href"] for report in reports if report["href"]), f"#r{run.record.id}")
 
 
-def _write_tooltips(series: Sequence[Series], runs: Sequence[Run]) -> list[str]:
+def _write_tooltips(series: Sequence[MeasureSeries], runs: Sequence[RecordedRun]) -> list[str]:
     """For each run its period and what it came to, then a line with the number of each model."""
-    writer = writer_of(series[0].measure, [reading for one in series for reading in one.known])
-    names = [_shorten(one.model, _TOOLTIP_NAME) if one.model else SAMPLE for one in series]
+    writer = choose_format(series[0].measure, [reading for one in series for reading in one.known])
+    names = [_shorten(one.model, _TOOLTIP_NAME) if one.model else SAMPLE_NAME for one in series]
     tooltips = []
     for place, run in enumerate(runs):
-        lines = [f"{run.period}: {describe_status(run.record.status)['text']}"]
+        lines = [f"{run.period}: {status_badge(run.record.status)['text']}"]
         for name, one in zip(names, series, strict=True):
             reading = one.readings[place]
             if reading is not None:
@@ -163,7 +174,7 @@ def _write_tooltips(series: Sequence[Series], runs: Sequence[Run]) -> list[str]:
     return tooltips
 
 
-def _tell_failure(run: Run) -> str:
+def _describe_failed_run(run: RecordedRun) -> str:
     return f"{run.period}: run failed. {_shorten(run.record.reason, _TOOLTIP_REASON)}".rstrip()
 
 
@@ -172,12 +183,12 @@ def _shorten(text: str, letters: int) -> str:
 
 
 def _describe_table(
-    audit: Audit, series: Sequence[Series], copies: Mapping[int, Sequence[Copy]]
+    audit: AuditRuns, series: Sequence[MeasureSeries], copies: Mapping[int, Sequence[ReportCopy]]
 ) -> dict[str, Any]:
     """All runs, the newest first, with the main score of each model."""
-    main = snapshot_of(audit.measured[-1]).main_score if audit.measured else ""
+    main = get_snapshot(audit.measured[-1]).main_score if audit.measured else ""
     scores = [one for one in series if one.measure == main and one.model]
-    writer = writer_of(main, [reading for one in scores for reading in one.known])
+    writer = choose_format(main, [reading for one in scores for reading in one.known])
     places = {run.record.id: place for place, run in enumerate(audit.measured)}
     rows = []
     for run in reversed(audit.runs):
@@ -204,7 +215,7 @@ def _take_zone(rows: Sequence[dict[str, Any]]) -> str:
     return _ZONE
 
 
-def _describe_run(run: Run, scores: Sequence[str], copies: Sequence[Copy]) -> dict[str, Any]:
+def _describe_run(run: RecordedRun, scores: Sequence[str], copies: Sequence[ReportCopy]) -> dict[str, Any]:
     record = run.record
     drifted = dict.fromkeys(drift.label for drift in record.drifts if drift.has_drifted)
     return {
@@ -212,8 +223,8 @@ def _describe_run(run: Run, scores: Sequence[str], copies: Sequence[Copy]) -> di
         "period": run.period,
         "attempt": record.attempt,
         "ran": format_time(record.finished),
-        "status": describe_status(record.status),
-        "reason": " ".join(filter(None, (record.reason, _AHEAD if run.is_ahead else ""))),
+        "status": status_badge(record.status),
+        "reason": " ".join(filter(None, (record.reason, _FUTURE_PERIOD if run.is_ahead else ""))),
         "rows": format_count(record.rows) if run.has_numbers else "",
         "scores": scores,
         "drift": ", ".join(drifted) or ("none" if record.drifts else ""),

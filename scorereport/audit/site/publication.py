@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.scorereport_files import write_together
 from scorereport.audit.site.audit_runs import group_runs
-from scorereport.audit.site.facts import Facts
-from scorereport.audit.site.manifest import check_free, read_list, remove_files, write_list
+from scorereport.audit.site.facts import SiteFacts
+from scorereport.audit.site.manifest import (
+    check_no_foreign_files,
+    read_manifest,
+    remove_site_files,
+    write_manifest,
+)
 from scorereport.audit.site.pages import describe_audit, describe_index
 from scorereport.audit.site.site_data import render_data
-from scorereport.audit.site.site_files import State, plan_copies, write_copies
-from scorereport.audit.site.status_board import make_board
+from scorereport.audit.site.site_files import FileState, plan_copies, write_copies
+from scorereport.audit.site.status_board import build_board
 from scorereport.plots.fonts import font_faces
 from scorereport.report.page_policy import SITE_POLICY, add_policy, check_self_contained, check_style
 from scorereport.report.templates import render_html
@@ -24,15 +29,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from scorereport.audit.site.site_files import Copy
+    from scorereport.audit.site.site_files import ReportCopy
     from scorereport.history.audit_record import Record
     from scorereport.history.verification_findings import Verification
 
-_SHEET = "style.css"
+_STYLE_SHEET = "style.css"
 #: Letters that are in the fonts of every site, so that these seldom change.
-_ALWAYS = "".join(map(chr, range(0x20, 0x7F))) + "·…−∞●○✓✗≈±×–—‘’“”‹›"
+_ALWAYS_INCLUDED = "".join(map(chr, range(0x20, 0x7F))) + "·…−∞●○✓✗≈±×–—‘’“”‹›"
 #: The faces that the style sheet asks for.
-_FACE = re.compile(
+_FONT_FACE = re.compile(
     r'@font-face \{ font-family: "([^"]+)"; font-weight: (\d+); font-style: normal; '
     r'src: url\("data:font/woff2;base64,([^"]+)"\)'
 )
@@ -60,18 +65,18 @@ def write_site(
     verification : what `verify` says of the history, if it was asked
     templates : a folder of templates that take the place of ours
     """
-    own = read_list(folder)
+    own = read_manifest(folder)
     audits = group_runs(records)
     copies = plan_copies(audits, folder, find_folder)
-    facts = _gather_facts(records, title, time, verification)
-    entries = make_board(audits)
+    facts = _collect_facts(records, title, time, verification)
+    entries = build_board(audits)
     pages = {
         audit.address: _render_page("site/audit.html", describe_audit(facts, audit, copies), templates)
         for audit in audits
     }
     pages["index.html"] = _render_page("site/index.html", describe_index(facts, entries, copies), templates)
     style, fonts = _render_style("".join(pages.values()), templates)
-    texts = {"audits.json": render_data(facts, entries, copies), _SHEET: style, **pages}
+    texts = {"audits.json": render_data(facts, entries, copies), _STYLE_SHEET: style, **pages}
     contents = fonts | {name: text.encode() for name, text in texts.items()}
     return _write(folder, contents, copies, own)
 
@@ -79,14 +84,14 @@ def write_site(
 def _render_page(template: str, context: Mapping[str, Any], templates: Path | None) -> str:
     """A page that fetches nothing but the style sheet of the site, and its fonts."""
     page = render_html(template, context, templates=templates)
-    check_self_contained(page, beside=(_SHEET, f"../{_SHEET}"))
+    check_self_contained(page, beside=(_STYLE_SHEET, f"../{_STYLE_SHEET}"))
     return add_policy(page, SITE_POLICY)
 
 
-def _gather_facts(
+def _collect_facts(
     records: Sequence[Record], title: str, time: str, verification: Verification | None
-) -> Facts:
-    return Facts(
+) -> SiteFacts:
+    return SiteFacts(
         title=title,
         time=time,
         records=len(records),
@@ -101,7 +106,9 @@ def _render_style(text: str, templates: Path | None) -> tuple[str, dict[str, byt
     sheet = render_html("site/style.css", {}, templates=templates)
     check_style(sheet)
     rules, fonts = [], {}
-    for family, weight, packed in _FACE.findall(font_faces(_ALWAYS + html.unescape(text) + sheet)):
+    for family, weight, packed in _FONT_FACE.findall(
+        font_faces(_ALWAYS_INCLUDED + html.unescape(text) + sheet)
+    ):
         content = b64decode(packed)
         name = f"fonts/{family.lower().replace(' ', '-')}-{weight}-{sha256(content).hexdigest()[:8]}.woff2"
         fonts[name] = content
@@ -113,18 +120,23 @@ def _render_style(text: str, templates: Path | None) -> tuple[str, dict[str, byt
 
 
 def _write(
-    folder: Path, contents: Mapping[str, bytes], copies: Mapping[int, Sequence[Copy]], own: frozenset[str]
+    folder: Path,
+    contents: Mapping[str, bytes],
+    copies: Mapping[int, Sequence[ReportCopy]],
+    own: frozenset[str],
 ) -> list[Path]:
     """The list of files first, so that whatever happens nothing of ours is unknown; what is gone last."""
-    kept = {copy.target for of_record in copies.values() for copy in of_record if copy.state is State.THERE}
+    kept = {
+        copy.target for of_record in copies.values() for copy in of_record if copy.state is FileState.THERE
+    }
     wanted = {*contents, *kept}
-    check_free(folder, wanted, own)
+    check_no_foreign_files(folder, wanted, own)
     folder.mkdir(parents=True, exist_ok=True)
-    write_list(folder, own | wanted)
+    write_manifest(folder, own | wanted)
     write_copies(copies, folder)
     _write_changed(folder, contents)
-    remove_files(folder, own - wanted)
-    write_list(folder, wanted)
+    remove_site_files(folder, own - wanted)
+    write_manifest(folder, wanted)
     return [folder / name for name in sorted(wanted)]
 
 

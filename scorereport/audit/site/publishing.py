@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import timestamp
-from scorereport.audit.inspecting import verify_plan
+from scorereport.audit.inspecting import verify_audit_history
 from scorereport.audit.site.publication import write_site
 
 if TYPE_CHECKING:
@@ -23,6 +23,6 @@ def publish_site(plan: Plan, history: History, folder: Path) -> Path:
         find_folder=lambda record: plan.resolve(record.folder),
         title=plan.configuration.report.organisation or "Model audits",
         time=timestamp(),
-        verification=verify_plan(plan),
+        verification=verify_audit_history(plan),
     )
     return folder / "index.html"

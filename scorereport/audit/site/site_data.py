@@ -9,27 +9,29 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from scorereport.audit.site.audit_runs import snapshot_of
+from scorereport.audit.site.audit_runs import get_snapshot
 from scorereport.audit.site.facts import describe_history
 from scorereport.audit.site.measure_series import BOUNDS, collect_series
-from scorereport.audit.site.site_files import State
+from scorereport.audit.site.site_files import FileState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from scorereport.audit.site.audit_runs import Run
-    from scorereport.audit.site.facts import Facts
-    from scorereport.audit.site.measure_series import Reading, Series
-    from scorereport.audit.site.site_files import Copy
-    from scorereport.audit.site.status_board import Entry
+    from scorereport.audit.site.audit_runs import RecordedRun
+    from scorereport.audit.site.facts import SiteFacts
+    from scorereport.audit.site.measure_series import MeasuredValue, MeasureSeries
+    from scorereport.audit.site.site_files import ReportCopy
+    from scorereport.audit.site.status_board import BoardEntry
 
-VERSION = 1
+DATA_VERSION = 1
 
 
-def render_data(facts: Facts, entries: Sequence[Entry], copies: Mapping[int, Sequence[Copy]]) -> str:
+def render_data(
+    facts: SiteFacts, entries: Sequence[BoardEntry], copies: Mapping[int, Sequence[ReportCopy]]
+) -> str:
     """All audits as one document; `series` have a number for each of those `runs` that is `measured`."""
     document = {
-        "version": VERSION,
+        "version": DATA_VERSION,
         "title": facts.title,
         "made": facts.time,
         "records": facts.records,
@@ -40,7 +42,7 @@ def render_data(facts: Facts, entries: Sequence[Entry], copies: Mapping[int, Seq
     return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
 
 
-def _describe_entry(entry: Entry, copies: Mapping[int, Sequence[Copy]]) -> dict[str, Any]:
+def _describe_entry(entry: BoardEntry, copies: Mapping[int, Sequence[ReportCopy]]) -> dict[str, Any]:
     measured = entry.audit.measured
     return {
         "audit": entry.audit.name,
@@ -48,14 +50,14 @@ def _describe_entry(entry: Entry, copies: Mapping[int, Sequence[Copy]]) -> dict[
         "status": entry.newest.record.status,
         "is_in_breach": entry.is_in_breach,
         "numbers_are_old": entry.is_old,
-        "main_score": snapshot_of(measured[-1]).main_score if measured else None,
+        "main_score": get_snapshot(measured[-1]).main_score if measured else None,
         "measured": [run.record.id for run in measured],
         "series": [_describe_series(one) for one in collect_series(measured)],
         "runs": [_describe_run(run, copies[run.record.id]) for run in entry.audit.runs],
     }
 
 
-def _describe_series(series: Series) -> dict[str, Any]:
+def _describe_series(series: MeasureSeries) -> dict[str, Any]:
     newest = next((reading.judgement for reading in reversed(series.known) if reading.judgement), None)
     return {
         "measure": series.measure,
@@ -68,7 +70,7 @@ def _describe_series(series: Series) -> dict[str, Any]:
     }
 
 
-def _column(readings: Iterable[Reading | None], name: str) -> list[float | None]:
+def _column(readings: Iterable[MeasuredValue | None], name: str) -> list[float | None]:
     return [None if reading is None else _round(getattr(reading, name)) for reading in readings]
 
 
@@ -76,7 +78,7 @@ def _round(value: float) -> float | None:
     return float(f"{value:.6g}") if math.isfinite(value) else None
 
 
-def _describe_run(run: Run, copies: Sequence[Copy]) -> dict[str, Any]:
+def _describe_run(run: RecordedRun, copies: Sequence[ReportCopy]) -> dict[str, Any]:
     record = run.record
     described: dict[str, Any] = {
         "id": record.id,
@@ -85,9 +87,9 @@ def _describe_run(run: Run, copies: Sequence[Copy]) -> dict[str, Any]:
         "finished": record.finished,
         "status": record.status,
         "rows": record.rows,
-        "files": {copy.target: copy.state for copy in copies if copy.state is State.THERE},
+        "files": {copy.target: copy.state for copy in copies if copy.state is FileState.THERE},
     }
-    absent = {copy.file.name: copy.state for copy in copies if copy.state is not State.THERE}
+    absent = {copy.file.name: copy.state for copy in copies if copy.state is not FileState.THERE}
     drifted = [[drift.model, drift.measure] for drift in record.drifts if drift.has_drifted]
     optional = {"reason": record.reason, "absent": absent, "drifted": drifted}
     described["files"] = list(described["files"])

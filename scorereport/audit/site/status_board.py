@@ -1,4 +1,4 @@
-"""What the status board shows: the newest state of every audit and model, the worst first."""
+"""Status board: the newest state of every audit and model, the worst first."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scorereport.audit.site.audit_runs import Audit, Run, snapshot_of
-from scorereport.audit.site.measure_series import Reading, Series, collect_series, direction_of
-from scorereport.configuration.judging import Light, count_lights, worst
-from scorereport.history.audit_record import Status
+from scorereport.audit.site.audit_runs import AuditRuns, RecordedRun, get_snapshot
+from scorereport.audit.site.measure_series import MeasuredValue, MeasureSeries, collect_series, find_direction
+from scorereport.configuration.judging import LimitVerdict, count_limit_verdicts, find_worst_verdict
+from scorereport.history.audit_record import AuditStatus
 from scorereport.scores import Direction
 
 if TYPE_CHECKING:
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 #: From worst to best: the order of the board.
 _SEVERITY = (
-    Status.FAILED,
-    Status.FAIL,
-    Status.UNCERTIFIED,
-    Status.INCONCLUSIVE,
-    Status.WARN,
-    Status.DONE,
-    Status.PASS,
+    AuditStatus.FAILED,
+    AuditStatus.FAIL,
+    AuditStatus.UNCERTIFIED,
+    AuditStatus.INCONCLUSIVE,
+    AuditStatus.WARN,
+    AuditStatus.DONE,
+    AuditStatus.PASS,
 )
 #: Shown of a model that has no main score, and of the sample.
-_OF_THE_SAMPLE = "prevalence"
+_SAMPLE_MEASURE = "prevalence"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class BoardRow:
     """A model in the newest audit that came to numbers; the model "" is the sample.
 
     `change` is against the audit before, NaN if there is none; `drifted` are labels of what differs from
@@ -40,23 +40,23 @@ class Row:
     """
 
     model: str
-    light: Light | None
-    counts: dict[Light, int]
-    series: Series | None
-    reading: Reading | None
+    light: LimitVerdict | None
+    counts: dict[LimitVerdict, int]
+    series: MeasureSeries | None
+    reading: MeasuredValue | None
     change: float
     is_better: bool | None
     drifted: tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class BoardEntry:
     """An audit on the board: its newest run, the newest with numbers, and a row for each model."""
 
-    audit: Audit
-    newest: Run
-    measured: Run | None
-    rows: tuple[Row, ...]
+    audit: AuditRuns
+    newest: RecordedRun
+    measured: RecordedRun | None
+    rows: tuple[BoardRow, ...]
 
     @property
     def is_old(self) -> bool:
@@ -69,7 +69,7 @@ class Entry:
         if self.measured is None:
             return False
         record = self.measured.record
-        return record.status is Status.FAIL or worst(record.judgements) is Light.FAIL
+        return record.status is AuditStatus.FAIL or find_worst_verdict(record.judgements) is LimitVerdict.FAIL
 
     @property
     def has_failed(self) -> bool:
@@ -77,47 +77,47 @@ class Entry:
         return not self.newest.has_numbers
 
 
-def make_board(audits: Sequence[Audit]) -> tuple[Entry, ...]:
+def build_board(audits: Sequence[AuditRuns]) -> tuple[BoardEntry, ...]:
     """All audits, the worst first, then by name."""
-    entries = [_make_entry(audit) for audit in audits]
+    entries = [_build_entry(audit) for audit in audits]
     return tuple(sorted(entries, key=lambda entry: (_severity(entry), entry.audit.name)))
 
 
-def _severity(entry: Entry) -> int:
+def _severity(entry: BoardEntry) -> int:
     """The worse of what the newest run and the newest numbers came to."""
     runs = [run for run in (entry.newest, entry.measured) if run is not None]
     return min(_SEVERITY.index(run.record.status) for run in runs)
 
 
-def _make_entry(audit: Audit) -> Entry:
+def _build_entry(audit: AuditRuns) -> BoardEntry:
     measured = audit.measured[-1] if audit.measured else None
-    return Entry(
+    return BoardEntry(
         audit=audit,
         newest=audit.latest,
         measured=measured,
-        rows=() if measured is None else _make_rows(measured, collect_series(audit.measured)),
+        rows=() if measured is None else _build_rows(measured, collect_series(audit.measured)),
     )
 
 
-def _make_rows(run: Run, series: Sequence[Series]) -> tuple[Row, ...]:
+def _build_rows(run: RecordedRun, series: Sequence[MeasureSeries]) -> tuple[BoardRow, ...]:
     """Models in the order of the snapshot, then the sample if anything is known of it."""
     record = run.record
-    named = [number.model for number in snapshot_of(run).numbers]
+    named = [number.model for number in get_snapshot(run).numbers]
     judged, drifted = [j.model for j in record.judgements], [drift.model for drift in record.drifts]
     models = sorted(dict.fromkeys([*named, *judged, *drifted]), key=lambda model: model == "")
-    return tuple(_make_row(run, model, series) for model in models)
+    return tuple(_build_row(run, model, series) for model in models)
 
 
-def _make_row(run: Run, model: str, series: Sequence[Series]) -> Row:
+def _build_row(run: RecordedRun, model: str, series: Sequence[MeasureSeries]) -> BoardRow:
     judgements: list[Judgement] = [j for j in run.record.judgements if j.model == model]
-    measure = snapshot_of(run).main_score if model else _OF_THE_SAMPLE
+    measure = get_snapshot(run).main_score if model else _SAMPLE_MEASURE
     own = next((one for one in series if (one.measure, one.model) == (measure, model)), None)
-    change = math.nan if own is None else _change_of(own)
+    change = math.nan if own is None else _find_change(own)
     drifts = [drift for drift in run.record.drifts if drift.model == model]
-    return Row(
+    return BoardRow(
         model=model,
-        light=worst(judgements),
-        counts=count_lights(judgements),
+        light=find_worst_verdict(judgements),
+        counts=count_limit_verdicts(judgements),
         series=own,
         reading=None if own is None else own.readings[-1],
         change=change,
@@ -126,7 +126,7 @@ def _make_row(run: Run, model: str, series: Sequence[Series]) -> Row:
     )
 
 
-def _change_of(series: Series) -> float:
+def _find_change(series: MeasureSeries) -> float:
     """The newest number against the one before it; what two infinite ones come to is not defined."""
     if len(series.readings) < 2:
         return math.nan
@@ -135,7 +135,7 @@ def _change_of(series: Series) -> float:
 
 
 def _is_better(measure: str, change: float) -> bool | None:
-    direction = direction_of(measure)
+    direction = find_direction(measure)
     if direction is None or math.isnan(change) or change == 0:
         return None
     return (change < 0) == (direction is Direction.LOWER)

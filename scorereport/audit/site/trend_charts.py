@@ -1,4 +1,4 @@
-"""Trend charts: where everything in them stands, in numbers; a template draws it.
+"""Trend charts and sparklines as coordinates, which a template draws.
 
 A chart has one lane for each model, all with the same scale. Across, a chart is 10,000 units wide and is
 stretched by the page.
@@ -12,33 +12,33 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from scorereport.audit.site.chart_axes import (
-    WIDTH,
+    CHART_WIDTH,
     DayTick,
     NumberScale,
     list_day_ticks,
     scale_of_days,
     scale_of_numbers,
 )
-from scorereport.audit.site.chart_lanes import NAME_HEIGHT, UNITS, Drawing, Lane, make_lane
-from scorereport.audit.site.framing import choose_scale, describe_outside
-from scorereport.audit.site.measure_series import writer_of
+from scorereport.audit.site.chart_lanes import NAME_HEIGHT, UNITS_PER_PIXEL, Lane, LaneSettings, build_lane
+from scorereport.audit.site.framing import choose_number_scale, describe_outside
+from scorereport.audit.site.measure_series import choose_format
 from scorereport.audit.site.paths import draw_dots, join_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
-    from scorereport.audit.site.measure_series import Series
+    from scorereport.audit.site.measure_series import MeasureSeries
 
 #: Pixels of a lane's plot by how many lanes there are, and of the space below it.
 _LANE_HEIGHTS = {1: 220, 2: 160, 3: 130}
 _MANY_LANES_HEIGHT, _GAP = 110, 8
 #: Up to so many audits each has its dot and its whisker; more of them are a line and a band.
-FEW = 45
+MAX_DOTS = 45
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class ChartColumn:
     """One audit across all lanes: its dots, and the room in which it can be pointed at."""
 
     place: int
@@ -48,14 +48,14 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chart:
+class TrendChart:
     """A measure over time. Columns are of the runs with numbers, failures those of the others, in order."""
 
     measure: str
     label: str
     height: int
     lanes: tuple[Lane, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[ChartColumn, ...]
     failures: tuple[int, ...]
     days: tuple[DayTick, ...]
     is_dense: bool
@@ -64,7 +64,7 @@ class Chart:
     @property
     def pixels(self) -> float:
         """The height of the chart on the screen."""
-        return self.height / UNITS
+        return self.height / UNITS_PER_PIXEL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,15 +75,15 @@ class Sparkline:
     dot: str
 
 
-def make_charts(
-    series: Sequence[Series], days: Sequence[date], failed_days: Sequence[date]
-) -> tuple[Chart, ...]:
+def build_charts(
+    series: Sequence[MeasureSeries], days: Sequence[date], failed_days: Sequence[date]
+) -> tuple[TrendChart, ...]:
     """A chart for each measure, with the days of the runs that have numbers and of those that failed."""
     charts = groupby(series, key=lambda one: one.measure)
-    return tuple(_make_chart(list(of_measure), days, failed_days) for _, of_measure in charts)
+    return tuple(_build_chart(list(of_measure), days, failed_days) for _, of_measure in charts)
 
 
-def make_sparkline(series: Series, days: Sequence[date], height: int = 240) -> Sparkline:
+def build_sparkline(series: MeasureSeries, days: Sequence[date], height: int = 240) -> Sparkline:
     """The line of one series; numbers that are not finite are left out, as gaps."""
     finite = [reading.value for reading in series.known if math.isfinite(reading.value)]
     scale, time = scale_of_numbers(finite, height), scale_of_days(days)
@@ -99,22 +99,24 @@ def make_sparkline(series: Series, days: Sequence[date], height: int = 240) -> S
     )
 
 
-def _make_chart(series: Sequence[Series], days: Sequence[date], failed_days: Sequence[date]) -> Chart:
-    plot = _LANE_HEIGHTS.get(len(series), _MANY_LANES_HEIGHT) * UNITS
-    step = (NAME_HEIGHT + _GAP) * UNITS + plot
+def _build_chart(
+    series: Sequence[MeasureSeries], days: Sequence[date], failed_days: Sequence[date]
+) -> TrendChart:
+    plot = _LANE_HEIGHTS.get(len(series), _MANY_LANES_HEIGHT) * UNITS_PER_PIXEL
+    step = (NAME_HEIGHT + _GAP) * UNITS_PER_PIXEL + plot
     readings = [reading for one in series for reading in one.known]
-    scale = choose_scale(readings, plot)
-    writer = writer_of(series[0].measure, readings)
-    drawing = Drawing(scale=scale, writer=writer, is_dense=len(days) > FEW)
+    scale = choose_number_scale(readings, plot)
+    writer = choose_format(series[0].measure, readings)
+    drawing = LaneSettings(scale=scale, writer=writer, is_dense=len(days) > MAX_DOTS)
     time = scale_of_days([*days, *failed_days])
     places = [time.place(day) for day in days]
-    tops = [place * step + NAME_HEIGHT * UNITS for place in range(len(series))]
-    return Chart(
+    tops = [place * step + NAME_HEIGHT * UNITS_PER_PIXEL for place in range(len(series))]
+    return TrendChart(
         measure=series[0].measure,
         label=series[0].label,
         height=step * len(series),
-        lanes=tuple(make_lane(one, places, top, drawing) for one, top in zip(series, tops, strict=True)),
-        columns=_make_columns(series, places, tops, scale),
+        lanes=tuple(build_lane(one, places, top, drawing) for one, top in zip(series, tops, strict=True)),
+        columns=_build_columns(series, places, tops, scale),
         failures=tuple(time.place(day) for day in failed_days),
         days=list_day_ticks([*days, *failed_days], time),
         is_dense=drawing.is_dense,
@@ -122,12 +124,12 @@ def _make_chart(series: Sequence[Series], days: Sequence[date], failed_days: Seq
     )
 
 
-def _make_columns(
-    series: Sequence[Series], places: Sequence[int], tops: Sequence[int], scale: NumberScale
-) -> tuple[Column, ...]:
-    edges = _find_edges(places)
+def _build_columns(
+    series: Sequence[MeasureSeries], places: Sequence[int], tops: Sequence[int], scale: NumberScale
+) -> tuple[ChartColumn, ...]:
+    edges = _find_column_edges(places)
     return tuple(
-        Column(
+        ChartColumn(
             place=x,
             left=left,
             width=right - left,
@@ -141,9 +143,9 @@ def _make_columns(
     )
 
 
-def _find_edges(places: Sequence[int]) -> list[tuple[int, int]]:
+def _find_column_edges(places: Sequence[int]) -> list[tuple[int, int]]:
     """For each place the middle to its neighbours; the first and the last reach to the edges."""
     distinct = sorted(set(places))
-    middles = [0, *((a + b) // 2 for a, b in pairwise(distinct)), WIDTH]
+    middles = [0, *((a + b) // 2 for a, b in pairwise(distinct)), CHART_WIDTH]
     edges = dict(zip(distinct, pairwise(middles), strict=True))
     return [edges[place] for place in places]

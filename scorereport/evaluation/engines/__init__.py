@@ -1,1 +1,1 @@
-"""The same summaries from data larger than memory, by DuckDB, or larger than a machine, by Spark."""
+"""Evaluations of data larger than memory, by DuckDB, or larger than a machine, by Spark."""

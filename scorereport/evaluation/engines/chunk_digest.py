@@ -1,4 +1,4 @@
-"""From a stretch of sorted rows to its digest: one function for every engine, and nothing of size n left."""
+"""From a chunk of sorted rows to its digest: one function for every engine."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport.curves.thinning import largest_jumps
-from scorereport.evaluation.engines.chunks import table_rows
-from scorereport.evaluation.engines.digest import KINDS, SCORED_AS, SUMS, Digest, limit_buckets
+from scorereport.evaluation.engines.chunks import tabulate_rows
+from scorereport.evaluation.engines.digest import CASE_KINDS, SCORED_AS, SUMS, Digest, limit_buckets
 from scorereport.evaluation.engines.protocol import BUCKETS
 from scorereport.inference.losses import resolve_measure
 from scorereport.inference.rare_cases import FEW_CASES
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.evaluation.engines.chunks import Rows
+    from scorereport.evaluation.engines.chunks import DistinctRows
     from scorereport.evaluation.engines.digest import Knots
-    from scorereport.evaluation.engines.protocol import Before, Marks, Stretch
+    from scorereport.evaluation.engines.protocol import Chunk, CountsBelow, DigestPlan
     from scorereport.reliability.blocks import Blocks
 
 
-def digest_stretch(stretch: Stretch, marks: Marks, before: Before) -> Digest:
+def digest_chunk(stretch: Chunk, marks: DigestPlan, before: CountsBelow) -> Digest:
     """Everything an evaluation needs of a stretch that has so many cases and events before it."""
-    rows = table_rows(stretch, before)
+    rows = tabulate_rows(stretch, before)
     blocks, pairs = rows.pool(), rows.count_pairs()
     losses = [score(rows.y, stretch.x) for score in _scores(marks)]
     by_bucket = marks.buckets > 1
@@ -45,26 +45,26 @@ def digest_stretch(stretch: Stretch, marks: Marks, before: Before) -> Digest:
         n_distinct=len(rows.x),
         smallest_gap=float(np.diff(rows.x).min(initial=np.inf)),
         distinct=rows.distinct if len(rows.x) <= marks.most_distinct else None,
-        steps=_mark_steps(rows, marks),
-        jumps=_mark_jumps(rows, marks.jumps),
+        steps=_find_steps(rows, marks),
+        jumps=_find_jumps(rows, marks.jumps),
         most_jumps=marks.jumps,
         most_distinct=marks.most_distinct,
         kind_sums=_sum_by_kind(rows, losses, marks) if by_bucket else np.zeros((len(losses), 0, 0)),
     )
 
 
-def _scores(marks: Marks) -> list[Callable[[FloatArray, FloatArray], FloatArray]]:
+def _scores(marks: DigestPlan) -> list[Callable[[FloatArray, FloatArray], FloatArray]]:
     return [resolve_measure(name, dict(options)).score for name, options in marks.measures]
 
 
 # Counts and sums
 
 
-def _bucket_of(stretch: Stretch, buckets: int) -> NDArray[np.uint16]:
+def _bucket_of(stretch: Chunk, buckets: int) -> NDArray[np.uint16]:
     return stretch.bucket if buckets == BUCKETS else stretch.bucket % np.uint16(buckets)
 
 
-def _count_blocks(rows: Rows, blocks: Blocks, marks: Marks) -> NDArray[Any]:
+def _count_blocks(rows: DistinctRows, blocks: Blocks, marks: DigestPlan) -> NDArray[Any]:
     """Cases and events of each block and bucket."""
     stretch, buckets = rows.stretch, marks.buckets
     ends = np.searchsorted(stretch.x, blocks.x_max, side="right")
@@ -81,7 +81,7 @@ def _count_all(blocks: Blocks) -> NDArray[Any]:
     return np.stack([blocks.n, blocks.events], axis=-1)[:, None]
 
 
-def _sum_by_bucket(rows: Rows, losses: list[FloatArray], marks: Marks) -> FloatArray:
+def _sum_by_bucket(rows: DistinctRows, losses: list[FloatArray], marks: DigestPlan) -> FloatArray:
     """Sums over the rows of each bucket, a column for each of `SUMS` and then of the losses."""
     x, y, weight = rows.stretch.x, rows.y, rows.stretch.weight
     bucket = _bucket_of(rows.stretch, marks.buckets)
@@ -91,7 +91,7 @@ def _sum_by_bucket(rows: Rows, losses: list[FloatArray], marks: Marks) -> FloatA
     return np.column_stack(sums).astype(np.float64)
 
 
-def _sum_all(rows: Rows, losses: list[FloatArray], pairs: float, marks: Marks) -> FloatArray:
+def _sum_all(rows: DistinctRows, losses: list[FloatArray], pairs: float, marks: DigestPlan) -> FloatArray:
     """The same of one bucket; who wins against whom was counted with the pairs."""
     x, y = rows.stretch.x, rows.y
     events, others = marks.events or np.nan, marks.total - marks.events or np.nan
@@ -107,23 +107,23 @@ def _sum_all(rows: Rows, losses: list[FloatArray], pairs: float, marks: Marks) -
     return np.array([[*(sums[name] for name in SUMS), *(rows.sum(loss) for loss in losses)]])
 
 
-def _find_surprises(rows: Rows) -> FloatArray:
+def _find_surprises(rows: DistinctRows) -> FloatArray:
     """1 for each row whose outcome lies on the other side of 1/2 than its forecast."""
     x = rows.stretch.x
     return ((x != 0.5) & ((x > 0.5) != rows.stretch.y)).astype(np.float64)
 
 
-def _sum_by_kind(rows: Rows, losses: list[FloatArray], marks: Marks) -> FloatArray:
+def _sum_by_kind(rows: DistinctRows, losses: list[FloatArray], marks: DigestPlan) -> FloatArray:
     """For each measure sums of scores: a row for each of `KINDS`, a column for each of `SCORED_AS`."""
     if marks.independent and _has_enough(rows):
-        return np.full((len(losses), len(KINDS), len(SCORED_AS)), np.nan)
+        return np.full((len(losses), len(CASE_KINDS), len(SCORED_AS)), np.nan)
     x, y = rows.stretch.x, rows.y
     ends = np.searchsorted(x, 0.5, side="left"), np.searchsorted(x, 0.5, side="right")
     kind = rows.stretch.y.astype(np.intp)
     kind[ends[0] : ends[1]] += 2
     kind[ends[1] :] += 4
     of_kind = _add_by_kind(kind, rows.stretch.weight)
-    sums = np.empty((len(losses), len(KINDS), len(SCORED_AS)))
+    sums = np.empty((len(losses), len(CASE_KINDS), len(SCORED_AS)))
     for of_measure, score, loss in zip(sums, _scores(marks), losses, strict=True):
         for at, scores in ((0, loss), (2, score(1 - y, x))):
             finite = np.isfinite(scores)
@@ -135,17 +135,17 @@ def _sum_by_kind(rows: Rows, losses: list[FloatArray], marks: Marks) -> FloatArr
     return sums
 
 
-def _has_enough(rows: Rows) -> bool:
+def _has_enough(rows: DistinctRows) -> bool:
     """Whether neither events nor surprises, nor all other cases, are few: then they are not in all rows."""
     shares = rows.stretch.y, _find_surprises(rows)
     return all(FEW_CASES < np.count_nonzero(kind) < len(kind) - FEW_CASES for kind in shares)
 
 
 def _add_by_kind(kind: NDArray[np.intp], values: NDArray[Any] | None) -> FloatArray:
-    return np.bincount(kind, weights=values, minlength=len(KINDS)).astype(np.float64)
+    return np.bincount(kind, weights=values, minlength=len(CASE_KINDS)).astype(np.float64)
 
 
-def _wins(rows: Rows, marks: Marks) -> tuple[FloatArray, FloatArray]:
+def _wins(rows: DistinctRows, marks: DigestPlan) -> tuple[FloatArray, FloatArray]:
     """For each event the share of non-events below it, for each non-event that of events above, ties half."""
     events, others = marks.events or np.nan, marks.total - marks.events or np.nan
     below = rows.n_below - rows.events_below + (rows.n - rows.events) / 2
@@ -157,12 +157,12 @@ def _wins(rows: Rows, marks: Marks) -> tuple[FloatArray, FloatArray]:
 # Marks
 
 
-def _mark_jumps(rows: Rows, number: int) -> Knots:
+def _find_jumps(rows: DistinctRows, number: int) -> Knots:
     places = largest_jumps(rows.distinct, number) if number else np.empty(0, dtype=np.intp)
     return rows.knots_at(places)
 
 
-def _mark_steps(rows: Rows, marks: Marks) -> Knots:
+def _find_steps(rows: DistinctRows, marks: DigestPlan) -> Knots:
     """The marked forecasts of the stretch, with both its ends."""
     last = len(rows.x) - 1
     ranks, heights = _at_ranks(rows, marks.ranks), _at_heights(rows, marks)
@@ -170,19 +170,19 @@ def _mark_steps(rows: Rows, marks: Marks) -> Knots:
     return rows.knots_at(np.unique(places[(places >= 0) & (places <= last)]).astype(np.intp))
 
 
-def _at_edges(rows: Rows, edges: FloatArray) -> NDArray[np.intp]:
+def _at_edges(rows: DistinctRows, edges: FloatArray) -> NDArray[np.intp]:
     """The first forecast that is not below each value, if it is in the stretch."""
     first, last = np.searchsorted(edges, rows.x[[0, -1]])
     return np.searchsorted(rows.x, edges[first : last + 1])
 
 
-def _at_ranks(rows: Rows, ranks: FloatArray) -> NDArray[np.intp]:
+def _at_ranks(rows: DistinctRows, ranks: FloatArray) -> NDArray[np.intp]:
     """The forecasts of the cases with these numbers, if they are in the stretch."""
     first, last = np.searchsorted(ranks, [rows.n_below[0], rows.n_below[-1] + rows.n[-1]])
     return np.searchsorted(rows.n_below, ranks[first:last], side="right") - 1
 
 
-def _at_heights(rows: Rows, marks: Marks) -> NDArray[np.intp]:
+def _at_heights(rows: DistinctRows, marks: DigestPlan) -> NDArray[np.intp]:
     """The last forecast that is so far along the ROC curve, if it is in the stretch."""
     last = len(rows.x) - 1
     lowest = bisect_left(marks.heights, rows.height(last, marks))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport._utils.checks import Cases
+from scorereport._utils.checks import CheckedCases
 from scorereport.evaluation.engines.digest import Knots
 from scorereport.reliability.blocks import Blocks, pool, pool_cases, sum_between
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.evaluation.engines.protocol import Before, Marks, Stretch
+    from scorereport.evaluation.engines.protocol import Chunk, CountsBelow, DigestPlan
 
 #: Sums of products below this are exact in 64 bits.
 _FITS = 2.0**62
 
 
-class Rows(ABC):
+class DistinctRows(ABC):
     """Rows of a stretch by distinct forecast; `x` holds these."""
 
-    def __init__(self, stretch: Stretch, before: Before, x: FloatArray) -> None:
+    def __init__(self, stretch: Chunk, before: CountsBelow, x: FloatArray) -> None:
         self.stretch, self.before, self.x = stretch, before, x
         self.y = stretch.y.astype(np.float64)
 
@@ -98,7 +98,7 @@ class Rows(ABC):
         weighted = variance * self.n
         return np.array([weighted.sum(), (weighted * (1 - 4 * variance)).sum()])
 
-    def height(self, place: int, marks: Marks) -> float:
+    def height(self, place: int, marks: DigestPlan) -> float:
         """Rates of false and true positives at a forecast, added: how far along the ROC curve it is."""
         non_events = marks.total - marks.events
         below = self.n_below[place] - self.events_below[place]
@@ -126,10 +126,10 @@ class Rows(ABC):
         return np.asarray(below[-len(places) :], dtype=np.float64)
 
 
-class SummedRows(Rows):
+class SummedRows(DistinctRows):
     """Rows with ties or weights, summed up by distinct forecast."""
 
-    def __init__(self, stretch: Stretch, before: Before, cuts: NDArray[np.intp]) -> None:
+    def __init__(self, stretch: Chunk, before: CountsBelow, cuts: NDArray[np.intp]) -> None:
         super().__init__(stretch, before, stretch.x[np.append(0, cuts)])
         self.cuts = cuts
 
@@ -180,10 +180,10 @@ class SummedRows(Rows):
         return np.array([(self.n * (rate - at) ** 2).sum() for at in (self.x, prevalence)])
 
 
-class SingleRows(Rows):
+class SingleRows(DistinctRows):
     """Rows without ties and weights: each is a forecast of its own."""
 
-    def __init__(self, stretch: Stretch, before: Before) -> None:
+    def __init__(self, stretch: Chunk, before: CountsBelow) -> None:
         super().__init__(stretch, before, stretch.x)
 
     @property
@@ -198,7 +198,7 @@ class SingleRows(Rows):
 
     def pool(self) -> Blocks:
         """The isotonic fit; the rows are in canonical order."""
-        return pool_cases(Cases(self.y, self.x, None), binary=True)
+        return pool_cases(CheckedCases(self.y, self.x, None), binary=True)
 
     @cached_property
     def n_below(self) -> NDArray[Any]:
@@ -231,7 +231,7 @@ class SingleRows(Rows):
         return np.array([(off**2).sum(), resolution])
 
 
-def table_rows(stretch: Stretch, before: Before) -> Rows:
+def tabulate_rows(stretch: Chunk, before: CountsBelow) -> DistinctRows:
     """Rows by distinct forecast, the quick way where there are no ties."""
     cuts = np.flatnonzero(stretch.x[1:] != stretch.x[:-1]) + 1
     if stretch.weight is None and len(cuts) == len(stretch) - 1:

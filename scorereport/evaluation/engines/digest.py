@@ -1,4 +1,4 @@
-"""What is kept of the sorted rows of a model: exact, small, and adding up over neighbouring stretches."""
+"""The digest of the sorted rows of a model: exact, small, and additive over neighbouring chunks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SUMS = ("n", "events", "forecast", "spiegelhalter", "surprises", "events_win", "
 #: Sums of finite scores, with the outcome that there was and with the other, and the weight of their cases.
 SCORED_AS = ("is", "is_weight", "other", "other_weight")
 #: Kinds of cases by which they are summed: forecasts below, at and above 1/2, without an event and with one.
-KINDS = tuple((side, outcome) for side in (-1, 0, 1) for outcome in (0, 1))
+CASE_KINDS = tuple((side, outcome) for side in (-1, 0, 1) for outcome in (0, 1))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,4 +1,4 @@
-"""Where the counts of a model have to be known, settled before its rows are sorted.
+"""Where the counts of a model must be exact, chosen before its rows are sorted.
 
 A digest keeps exact counts at chosen forecasts only. Those of curves, tables and bins are known by value,
 those of quantiles, groups and cells of equal count by rank.
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.curves.thinning import even_heights, even_knots, jumps_kept
-from scorereport.evaluation.engines.protocol import BUCKETS, Marks
+from scorereport.evaluation.engines.protocol import BUCKETS, DigestPlan
 from scorereport.evaluation.summaries import QUANTILES, choose_thresholds
 from scorereport.inference.binned_errors import OTHER_BINS
 from scorereport.inference.few_values import MOST_VALUES
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
     from scorereport.evaluation.engines.protocol import LabelCount, Survey
     from scorereport.inference.losses import Measure
-    from scorereport.results.model_records import Settings
+    from scorereport.results.model_records import EvaluationSettings
 
 #: Cells of equal count for what is smooth in the forecast, such as their density.
 SMOOTH_CELLS = 16_384
@@ -42,25 +42,29 @@ _COUNT_BUCKETS = 100
 _GROUP_COUNT_BUCKETS = 25
 
 
-def mark_model(survey: Survey, settings: Settings, measures: Iterable[Measure]) -> Marks:
+def plan_model_digest(
+    survey: Survey, settings: EvaluationSettings, measures: Iterable[Measure]
+) -> DigestPlan:
     """What an evaluation asks of all rows of a model."""
     points = settings.curve_points
-    return Marks(
+    return DigestPlan(
         total=survey.total,
         events=survey.events,
         measures=list_measures(measures),
-        edges=_mark_values(settings),
-        ranks=_mark_ranks(survey),
-        heights=even_heights(_top(survey), points),
+        edges=_choose_values(settings),
+        ranks=_choose_ranks(survey),
+        heights=even_heights(_largest_height(survey), points),
         jumps=jumps_kept(points),
         buckets=_count_buckets(survey, BUCKETS, _COUNT_BUCKETS, infers=settings.resamples > 0),
         independent=survey.are_independent,
     )
 
 
-def mark_group(survey: Survey, label: LabelCount, measures: Iterable[Measure], *, infers: bool) -> Marks:
+def plan_group_digest(
+    survey: Survey, label: LabelCount, measures: Iterable[Measure], *, infers: bool
+) -> DigestPlan:
     """What is asked of the rows of a group: its scores, no curves."""
-    some = Marks(
+    some = DigestPlan(
         total=label.total,
         events=label.events,
         measures=list_measures(measures),
@@ -86,14 +90,14 @@ def list_measures(measures: Iterable[Measure]) -> tuple[tuple[str, tuple[tuple[s
     return tuple((measure.name, tuple(measure.options.items())) for measure in measures)
 
 
-def _mark_values(settings: Settings) -> FloatArray:
+def _choose_values(settings: EvaluationSettings) -> FloatArray:
     """The even knots of curves, thresholds, 1/2, and the edges of the bins of the calibration error."""
     thresholds = settings.thresholds or choose_thresholds(settings.cost_interval)
     bins = [np.arange(number + 1) / number for number in OTHER_BINS]
     return np.unique(np.concatenate([even_knots(settings.curve_points), thresholds, [0.5], *bins]))
 
 
-def _mark_ranks(survey: Survey) -> FloatArray:
+def _choose_ranks(survey: Survey) -> FloatArray:
     """Cases next to quantiles, and at the ends of tenths and of cells of equal count."""
     total, case = survey.total, case_weight(survey)
     at = np.array([level * (total / case - 1) for level in QUANTILES])
@@ -124,6 +128,6 @@ def case_weight(counts: Survey | LabelCount) -> float:
     return 1.0 if is_whole or not counts.squares else counts.squares / counts.total
 
 
-def _top(survey: Survey) -> float:
+def _largest_height(survey: Survey) -> float:
     """The largest sum of both rates: 1 where a class is absent."""
     return float((survey.events > 0) + (survey.events < survey.total))

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.evaluation.engines.jackknife import skills_without, spread_of_auc
+from scorereport.evaluation.engines.jackknife import leave_one_out_skills, spread_of_auc
 from scorereport.evaluation.engines.rare_case_intervals import (
-    allow_in_score,
-    allow_in_skill,
     binomial_error,
-    count_cases,
+    count_independent_cases,
     find_share,
+    widen_score_interval,
+    widen_skill_interval,
 )
 from scorereport.evaluation.uncertainty import with_prevalence
 from scorereport.inference.components import (
@@ -61,12 +61,12 @@ def score_digest(
 def _with_intervals(model: ScoredDigest, value: ScoreValue, at: int, halves: int) -> ScoreValue:
     buckets = model.buckets
     error = buckets.error(lambda without: without.mean("score", at))
-    skill_error = buckets.error(lambda without: skills_without(without, model.measures, at))
-    interval = allow_in_score(model, model.estimate(value.name, value.value, error), at)
+    skill_error = buckets.error(lambda without: leave_one_out_skills(without, model.measures, at))
+    interval = widen_score_interval(model, model.estimate(value.name, value.value, error), at)
     if value.name == "misclassification" and halves == 0:
         own = binomial_error(value.value, model.fit.n) if model.units.are_independent else error
         interval = bound_rate(model, value.name, value.value, own)
-    skill = allow_in_skill(model, model.estimate(f"{value.name} skill", value.skill, skill_error), at)
+    skill = widen_skill_interval(model, model.estimate(f"{value.name} skill", value.skill, skill_error), at)
     few = warn_of_few_events(*model.counts, are_effective=not model.units.are_repeated_rows)
     return replace(value, interval=interval, skill_interval=replace(skill, note=skill.note or few))
 
@@ -140,7 +140,7 @@ def _find_few_values(model: ScoredDigest) -> FewValues | None:
     if distinct is None or len(distinct) > MOST_VALUES:
         return None
     n = distinct.n.astype(np.float64)
-    cases = count_cases(model, *find_share(model))
+    cases = count_independent_cases(model, *find_share(model))
     return tabulate_values(distinct, n * (cases / n.sum()))
 
 
@@ -179,7 +179,7 @@ def gain_error(model: ScoredDigest, component: str, at: int) -> float:
     return model.buckets.error(lambda without: without.mean(worse, at) - without.mean("recalibrated", at))
 
 
-def describe_sample(model: ScoredDigest, rows: int, *, infers: bool) -> SampleSummary:
+def describe_digest_sample(model: ScoredDigest, rows: int, *, infers: bool) -> SampleSummary:
     """Rows, cases and events of a sample; the interval of its prevalence, and of each uncertainty."""
     fit = model.fit
     sample = SampleSummary(

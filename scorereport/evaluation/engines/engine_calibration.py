@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from scipy.special import logit
 
-from scorereport._utils.formatting import counted
+from scorereport._utils.formatting import format_counted
 from scorereport.evaluation.engines.protocol import BUCKETS
 from scorereport.evaluation.engines.scans import fit_logistic
 from scorereport.inference.binned_errors import bin_errors
@@ -21,7 +21,7 @@ from scorereport.inference.calibration_tests import (
 from scorereport.inference.estimates import HypothesisTest
 from scorereport.inference.likelihood import invert
 from scorereport.inference.logistic import fit_line, fit_offset
-from scorereport.inference.mean_errors import NormalOrT
+from scorereport.inference.mean_errors import ErrorDistribution
 from scorereport.inference.panel import make_panel
 from scorereport.inference.recalibration_lines import (
     NO_ERROR,
@@ -52,8 +52,7 @@ if TYPE_CHECKING:
     from scorereport.evaluation.engines.views import DigestedFit
     from scorereport.inference.binned_errors import BinnedError
     from scorereport.reliability.bands import Band
-    from scorereport.reliability.fitted_sample import Sample
-    from scorereport.results.model_records import Settings
+    from scorereport.results.model_records import EvaluationSettings
 
 #: Cases for each distinct forecast, squared, from which on the normal theory of few forecasts holds.
 _CASES_FOR_DISCRETE = 8
@@ -63,7 +62,7 @@ _ROUNDING = 1e-13
 
 def examine_models(engine: Engine, models: Sequence[ScoredDigest]) -> dict[str, ModelCalibration]:
     """Line, tests and binned error of each model; lines are fitted to all rows by the same scans."""
-    notes = {model.name: _why_no_fit(engine, model) for model in models}
+    notes = {model.name: _explain_missing_fit(engine, model) for model in models}
     starts: Starts = {}
     for model in models:
         joint, offset = _start(model)
@@ -89,7 +88,7 @@ def shows_miscalibration(calibration: ModelCalibration, level: float) -> bool:
     return bool(tried) and len(tried) * min(tried) <= (1 - level) / 2
 
 
-def _why_no_fit(engine: Engine, model: ScoredDigest) -> tuple[str, str]:
+def _explain_missing_fit(engine: Engine, model: ScoredDigest) -> tuple[str, str]:
     """Why there is no slope, and why there is no intercept at slope 1; empty where there is one."""
     survey, fit = engine.survey, model.fit
     if certain := survey.certain.get(model.name, 0):
@@ -175,7 +174,7 @@ def _describe_sample(model: ScoredDigest) -> LineSample:
     errors = (
         "errors from the likelihood"
         if model.units.are_independent
-        else f"sandwich errors over {counted(len(model.buckets.n), 'bucket')} of {model.units.what}"
+        else f"sandwich errors over {format_counted(len(model.buckets.n), 'bucket')} of {model.units.what}"
     )
     return LineSample(
         n=float(model.fit.n), events=float(model.fit.events), errors=errors, warning=model.warning
@@ -192,7 +191,7 @@ def _as_fit(model: ScoredDigest, fit: StreamedFit | None, size: int, note: str) 
     moved = fit.bucket_scores @ inverse
     covariance = moved.T @ moved * buckets / max(buckets - 1, 1)
     if buckets < 2 or np.sqrt(np.diag(covariance)).min() <= NO_ERROR:
-        why = f"The {counted(buckets, 'bucket')} do not vary enough to give standard errors."
+        why = f"The {format_counted(buckets, 'bucket')} do not vary enough to give standard errors."
         return LineFit(value=fit.value, covariance=np.full_like(covariance, np.nan), note=why)
     freedom = model.law.degrees_of_freedom
     return LineFit(value=fit.value, covariance=covariance, freedom=(freedom,) * 2, freedom_together=freedom)
@@ -213,7 +212,7 @@ def _test_unreliability(
         or not joint.freedom_together > 1
         or np.linalg.matrix_rank(joint.covariance) < 2
     ):
-        few = counted(len(model.buckets.n), "bucket")
+        few = format_counted(len(model.buckets.n), "bucket")
         statistic, note = np.nan, f"{few} are too few to test two parameters."
     else:
         statistic, note = joint_wald(joint), ""
@@ -228,11 +227,11 @@ def _test_sum(model: ScoredDigest, name: str, impossible: str) -> HypothesisTest
     independent = model.units.are_independent
     variance = under_null if independent else _variance_over_buckets(sums, buckets.n)
     z = float(sums.sum() / variance**0.5) if variance > 0 else np.nan
-    distribution = NormalOrT() if independent else model.law
+    distribution = ErrorDistribution() if independent else model.law
     how = (
         "variance under the null hypothesis"
         if independent
-        else f"bias-reduced variance over {counted(len(sums), 'bucket')} of {model.units.what}"
+        else f"bias-reduced variance over {format_counted(len(sums), 'bucket')} of {model.units.what}"
     )
     none = "One bucket has no variance" if np.isnan(variance) else "The forecasts leave the sum no variance"
     why = model.warning if variance > 0 else f"{none} to compare it with."
@@ -285,7 +284,7 @@ class _BandSample:
         return np.interp(x, *self.blocks.corners)
 
 
-def draw_bands(model: ScoredDigest, settings: Settings) -> tuple[Band, ...]:
+def draw_digest_bands(model: ScoredDigest, settings: EvaluationSettings) -> tuple[Band, ...]:
     """Pointwise bands by asymptotic theory and the honest simultaneous one; none for dependent cases."""
     if not model.units.are_independent:
         return ()
@@ -295,7 +294,7 @@ def draw_bands(model: ScoredDigest, settings: Settings) -> tuple[Band, ...]:
     marked = _BandSample(distinct=fit.distinct, blocks=fit.blocks, units=units)
     pointwise = (
         pointwise_band(
-            cast("Sample", smooth),
+            cast("FittedSample", smooth),
             BandRequest(
                 kind=kind,
                 level=settings.band_level,
@@ -308,4 +307,4 @@ def draw_bands(model: ScoredDigest, settings: Settings) -> tuple[Band, ...]:
         )
         for kind in ("consistency", "confidence")
     )
-    return (*pointwise, honest_confidence_band(cast("Sample", marked), settings.band_level))
+    return (*pointwise, honest_confidence_band(cast("FittedSample", marked), settings.band_level))

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.checks import check_option
 from scorereport._utils.memory import physical_memory
-from scorereport.data.sources import is_address, locate
+from scorereport.data.sources import is_address, locate_source
 from scorereport.errors import DataError
 from scorereport.evaluation.limits import check_memory_limit
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from scorereport.data.sources import Place
+    from scorereport.data.sources import SourceLocation
 
 ENGINES = ("auto", "memory", "duckdb", "spark")
 #: What the engine in memory needs of each row: several copies of each column, and work space.
@@ -69,7 +69,7 @@ def estimate_memory(source: Any, columns: int, table: str | None = None) -> int:
 
 def estimate_rows(source: Any, table: str | None = None) -> int:
     """How many rows a file, folder or table has, at least roughly."""
-    place = locate(source, table)
+    place = locate_source(source, table)
     if place.kind in ("Parquet", "folder"):
         return _count_parquet(place)
     if place.kind == "CSV":
@@ -77,7 +77,7 @@ def estimate_rows(source: Any, table: str | None = None) -> int:
     return _count_table(source, place, table or "")
 
 
-def _count_parquet(place: Place) -> int:
+def _count_parquet(place: SourceLocation) -> int:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -87,7 +87,7 @@ def _count_parquet(place: Place) -> int:
         return 0  # whoever reads it says why it cannot be read
 
 
-def _estimate_csv(place: Place) -> int:
+def _estimate_csv(place: SourceLocation) -> int:
     """Rows by the size of the file, its columns being those of the header."""
     from scorereport.data.csv_files import read_header
 
@@ -106,7 +106,7 @@ def _find_packing(path: Path) -> float:
         return 1  # the reader says why it cannot be read
 
 
-def _count_table(source: Any, place: Place, table: str) -> int:
+def _count_table(source: Any, place: SourceLocation, table: str) -> int:
     from scorereport.data.database_tables import count_duckdb_rows, count_sql_rows
 
     try:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.evaluation.engines.jackknife import Without
+    from scorereport.evaluation.engines.jackknife import LeaveOneOut
     from scorereport.evaluation.engines.scored_digests import ScoredDigest
     from scorereport.inference.components import BracketDifference
     from scorereport.inference.mean_errors import WaldTest
@@ -128,7 +128,7 @@ def _bracket(
     return bracket.value, bracket
 
 
-def _paired_error(pair: Pair, estimate: Callable[[Without], FloatArray]) -> float:
+def _paired_error(pair: Pair, estimate: Callable[[LeaveOneOut], FloatArray]) -> float:
     """Standard error of the difference of what a function makes of the sums of either model."""
     first, second = pair
     other = second.buckets

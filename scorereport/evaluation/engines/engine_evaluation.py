@@ -10,22 +10,26 @@ import numpy as np
 from scorereport.curves.fitted import histogram_edges, quantile_of
 from scorereport.curves.murphy import kinks_of
 from scorereport.curves.thinning import even_knots
-from scorereport.evaluation.engines.digest_plan import case_weight, mark_model
-from scorereport.evaluation.engines.digest_scores import describe_sample, score_digest
-from scorereport.evaluation.engines.engine_calibration import draw_bands, examine_models, shows_miscalibration
+from scorereport.evaluation.engines.digest_plan import case_weight, plan_model_digest
+from scorereport.evaluation.engines.digest_scores import describe_digest_sample, score_digest
+from scorereport.evaluation.engines.engine_calibration import (
+    draw_digest_bands,
+    examine_models,
+    shows_miscalibration,
+)
 from scorereport.evaluation.engines.engine_comparison import compare_digests
-from scorereport.evaluation.engines.grouping import compare_groups, evaluate_groups
-from scorereport.evaluation.engines.notes import describe_engine, describe_rows
+from scorereport.evaluation.engines.grouping import compare_digested_groups, evaluate_digested_groups
+from scorereport.evaluation.engines.notes import describe_engine, describe_surveyed_rows
 from scorereport.evaluation.engines.scans import count_at
-from scorereport.evaluation.engines.scored_digests import ScoredDigest, units_of
+from scorereport.evaluation.engines.scored_digests import ScoredDigest, bucket_units_of
 from scorereport.evaluation.notes import describe_groups
 from scorereport.evaluation.summaries import (
     QUANTILES,
     adjust_calibration,
     choose_measures,
     collect_curves,
-    count_cases,
-    decide,
+    count_weighted_cases,
+    decide_at_thresholds,
 )
 from scorereport.inference.decisions import tally_counts
 from scorereport.reliability.decomposition import MurphyDecomposition
@@ -36,25 +40,25 @@ if TYPE_CHECKING:
 
     from scorereport.evaluation.engines.protocol import Engine, Survey
     from scorereport.evaluation.engines.views import DigestedFit
-    from scorereport.inference.decisions import Tally
+    from scorereport.inference.decisions import DecisionTally
     from scorereport.results.model_records import (
+        EvaluationSettings,
         ModelCalibration,
         ModelCurves,
         ModelScores,
         SampleSummary,
-        Settings,
     )
 
 
-def evaluate_rows(engine: Engine, settings: Settings) -> dict[str, Any]:
+def evaluate_with_engine(engine: Engine, settings: EvaluationSettings) -> dict[str, Any]:
     """All parts of the evaluation of binary models, by name."""
     survey, infers = engine.survey, settings.resamples > 0
     models = digest_models(engine, settings)
     calibration = _adjust(examine_models(engine, models)) if infers else {}
     scores = {model.name: _score(model, survey, calibration.get(model.name)) for model in models}
-    sample = describe_sample(models[0], survey.row_flow.kept, infers=infers)
-    models = _count_late(engine, models)
-    by_column = evaluate_groups(engine, settings)
+    sample = describe_digest_sample(models[0], survey.row_flow.kept, infers=infers)
+    models = _count_after_fit(engine, models)
+    by_column = evaluate_digested_groups(engine, settings)
     windows = by_column.pop(survey.time_name, ()) if survey.windows else ()
     return {
         "data": _describe_data(survey, sample),
@@ -65,10 +69,12 @@ def evaluate_rows(engine: Engine, settings: Settings) -> dict[str, Any]:
         "comparisons": compare_digests(models) if infers else Comparisons(),
         "groups": tuple(group for found in by_column.values() for group in found),
         "windows": windows,
-        "heterogeneity": compare_groups(by_column, clustered=survey.clusters is not None) if infers else (),
+        "heterogeneity": compare_digested_groups(by_column, clustered=survey.clusters is not None)
+        if infers
+        else (),
         "notes": (
             *describe_engine(engine, settings),
-            *describe_rows(survey, settings, models[0].effective_buckets),
+            *describe_surveyed_rows(survey, settings, models[0].effective_buckets),
             *describe_groups([*by_column.items(), (survey.time_name, windows)], settings),
         ),
     }
@@ -89,23 +95,23 @@ def _score(model: ScoredDigest, survey: Survey, calibration: ModelCalibration | 
     )
 
 
-def digest_models(engine: Engine, settings: Settings) -> list[ScoredDigest]:
+def digest_models(engine: Engine, settings: EvaluationSettings) -> list[ScoredDigest]:
     """Sort and digest the rows of each model."""
     survey, measures = engine.survey, choose_measures(settings)
-    marks = mark_model(survey, settings, measures)
+    marks = plan_model_digest(survey, settings, measures)
     return [
         ScoredDigest(
             name=name,
             digest=engine.digest(name, marks),
             measures=measures,
-            units=units_of(survey, survey),
+            units=bucket_units_of(survey, survey),
             level=settings.level,
         )
         for name in survey.models
     ]
 
 
-def _count_late(engine: Engine, models: Sequence[ScoredDigest]) -> list[ScoredDigest]:
+def _count_after_fit(engine: Engine, models: Sequence[ScoredDigest]) -> list[ScoredDigest]:
     """Count at marks that are known after the fit only: bins of histograms, and kinks of Murphy curves."""
     wanted = {
         model.name: np.unique(np.append(histogram_edges(model.fit.distinct), kinks_of(model.fit)))
@@ -121,10 +127,10 @@ def _describe_model(
     scores: ModelScores,
     calibration: ModelCalibration | None,
     survey: Survey,
-    settings: Settings,
+    settings: EvaluationSettings,
 ) -> ModelResult:
     fit, sums = model.fit, model.digest.murphy / model.fit.n
-    tally = _tally(model) if settings.resamples > 0 else None
+    tally = _count_decisions(model) if settings.resamples > 0 else None
     return ModelResult(
         model=model.name,
         forecasts=_describe_forecasts(model, survey),
@@ -135,13 +141,13 @@ def _describe_model(
             uncertainty=fit.prevalence * (1 - fit.prevalence),
         ),
         curves=_collect_curves(fit, settings.curve_points, tally),
-        bands=draw_bands(model, settings) if settings.resamples > 0 else (),
+        bands=draw_digest_bands(model, settings) if settings.resamples > 0 else (),
         calibration=calibration,
-        thresholds=decide(fit, settings, tally),
+        thresholds=decide_at_thresholds(fit, settings, tally),
     )
 
 
-def _tally(model: ScoredDigest) -> Tally:
+def _count_decisions(model: ScoredDigest) -> DecisionTally:
     """Decisions from counts."""
     units = model.units
     weights = None if units.are_repeated_rows else units.class_weights
@@ -150,7 +156,7 @@ def _tally(model: ScoredDigest) -> Tally:
 
 def _describe_forecasts(model: ScoredDigest, survey: Survey) -> ForecastSummary:
     digest, cells = model.digest, model.fit.distinct
-    counted = cells if survey.counted else count_cases(cells, case_weight(survey))
+    counted = cells if survey.counted else count_weighted_cases(cells, case_weight(survey))
     return ForecastSummary(
         forecast_type=model.fit.forecast_type,
         n_distinct=digest.n_distinct,
@@ -161,7 +167,7 @@ def _describe_forecasts(model: ScoredDigest, survey: Survey) -> ForecastSummary:
     )
 
 
-def _collect_curves(fit: DigestedFit, points: int, tally: Tally | None) -> ModelCurves:
+def _collect_curves(fit: DigestedFit, points: int, tally: DecisionTally | None) -> ModelCurves:
     if fit.is_complete:
         return collect_curves(fit, points, tally=tally)
     knots = np.unique(np.append(even_knots(points), fit.digest.jumps.x))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.evaluation.engines.digest_plan import mark_group
-from scorereport.evaluation.engines.digest_scores import describe_sample, score_digest
-from scorereport.evaluation.engines.scored_digests import ScoredDigest, units_of
+from scorereport.evaluation.engines.digest_plan import plan_group_digest
+from scorereport.evaluation.engines.digest_scores import describe_digest_sample, score_digest
+from scorereport.evaluation.engines.scored_digests import ScoredDigest, bucket_units_of
 from scorereport.evaluation.subgroups import (
     MOST_GROUPS_WITH_INTERVALS,
     adjust_heterogeneity,
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from scorereport.evaluation.engines.protocol import Engine, LabelCount
-    from scorereport.results.model_records import ModelScores, Settings
+    from scorereport.results.model_records import EvaluationSettings, ModelScores
 
 
-def evaluate_groups(engine: Engine, settings: Settings) -> dict[str, tuple[GroupResult, ...]]:
+def evaluate_digested_groups(
+    engine: Engine, settings: EvaluationSettings
+) -> dict[str, tuple[GroupResult, ...]]:
     """The groups of each column and, under its name, the periods of the time column."""
     survey = engine.survey
     columns = dict(survey.groups)
@@ -33,12 +35,12 @@ def evaluate_groups(engine: Engine, settings: Settings) -> dict[str, tuple[Group
 
 
 def _evaluate_column(
-    engine: Engine, column: str, labels: Sequence[LabelCount], settings: Settings
+    engine: Engine, column: str, labels: Sequence[LabelCount], settings: EvaluationSettings
 ) -> tuple[GroupResult, ...]:
     infers = settings.resamples > 0 and len(labels) <= MOST_GROUPS_WITH_INTERVALS
     measures = choose_measures(settings)
     marks = {
-        label.code: mark_group(engine.survey, label, measures, infers=infers)
+        label.code: plan_group_digest(engine.survey, label, measures, infers=infers)
         for label in labels
         if label.rows >= settings.smallest_group
     }
@@ -48,12 +50,12 @@ def _evaluate_column(
     for model in engine.survey.models if marks else ():
         halves = engine.survey.halves.get(model, 0)
         for code, digest in engine.digest_groups(model, column, marks).items():
-            units = units_of(engine.survey, by_code[code])
+            units = bucket_units_of(engine.survey, by_code[code])
             group = ScoredDigest(
                 name=model, digest=digest, measures=measures, units=units, level=settings.level
             )
             scored[code].append(score_digest(group, infers=infers, halves=halves))
-            samples[code] = describe_sample(group, by_code[code].rows, infers=infers)
+            samples[code] = describe_digest_sample(group, by_code[code].rows, infers=infers)
     small = f"Fewer than {settings.smallest_group} rows: counted, not scored."
     return tuple(
         GroupResult(
@@ -71,7 +73,7 @@ def _count_label(label: LabelCount) -> SampleSummary:
     return SampleSummary(rows=label.rows, total=float(label.total), events=float(label.events))
 
 
-def compare_groups(
+def compare_digested_groups(
     by_column: Mapping[str, Sequence[GroupResult]], *, clustered: bool
 ) -> tuple[Heterogeneity, ...]:
     """Tests whether the scores of each model are the same in all groups of a column."""

@@ -1,4 +1,4 @@
-"""Intervals from sums by bucket: what an estimate would be without each bucket tells how much it varies.
+"""Jackknife intervals from sums by bucket, each bucket left out in turn.
 
 Rows, or whole clusters of them, are dealt out to buckets at random. So one pass over the rows gives the
 errors of everything that is a function of sums, of differences between models as well, for the same rows
@@ -16,7 +16,7 @@ import numpy as np
 from scorereport._utils.arrays import FloatArray
 from scorereport.evaluation.engines.digest import SUMS, fold_buckets
 from scorereport.inference.losses import expected_score
-from scorereport.inference.mean_errors import NormalOrT
+from scorereport.inference.mean_errors import ErrorDistribution
 from scorereport.reliability.clusters import ClusterSums, sums_of_mean
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Buckets:
+class BucketSums:
     """The sums of a model over each bucket that has rows: a row per bucket, a column per measure."""
 
     n: FloatArray
@@ -46,19 +46,21 @@ class Buckets:
     constant: FloatArray
 
     @property
-    def law(self) -> NormalOrT:
+    def law(self) -> ErrorDistribution:
         """The law of an estimate over its error: of t with one degree of freedom less than buckets."""
-        return NormalOrT(max(len(self.n) - 1, 1))
+        return ErrorDistribution(max(len(self.n) - 1, 1))
 
-    def law_over_clusters(self, case_weight: float) -> NormalOrT:
+    def law_over_clusters(self, case_weight: float) -> ErrorDistribution:
         """That of estimates over buckets of clusters, which may be unequal."""
         if len(self.n) < 2:
-            return NormalOrT(1.0)
+            return ErrorDistribution(1.0)
         sums = sums_of_mean(self.n.astype(np.float64), np.zeros(len(self.n)), case_weight)
         freedom = sums.degrees_of_freedom(np.ones(1))
-        return NormalOrT(1.0 if np.isnan(freedom) else freedom)  # NaN where one bucket has all the weight
+        return ErrorDistribution(
+            1.0 if np.isnan(freedom) else freedom
+        )  # NaN where one bucket has all the weight
 
-    def error(self, estimate: Callable[[Without], FloatArray]) -> float:
+    def error(self, estimate: Callable[[LeaveOneOut], FloatArray]) -> float:
         """Standard error of what a function makes of the sums without each bucket; NaN for one bucket."""
         if len(self.n) < 2:
             return np.nan
@@ -69,9 +71,9 @@ class Buckets:
         return 0.0 if error <= _ROUNDING * float(np.abs(left).max()) else error
 
     @cached_property
-    def without(self) -> Without:
+    def without(self) -> LeaveOneOut:
         """The sums without each bucket."""
-        return Without(self)
+        return LeaveOneOut(self)
 
     @cached_property
     def auc(self) -> float:
@@ -92,10 +94,10 @@ class Buckets:
         return split_classes(self.n, self.events)
 
 
-class Without:
+class LeaveOneOut:
     """Sums over all rows but those of one bucket, for each bucket in turn."""
 
-    def __init__(self, buckets: Buckets) -> None:
+    def __init__(self, buckets: BucketSums) -> None:
         self._buckets = buckets
 
     def __getattr__(self, name: str) -> FloatArray:
@@ -122,7 +124,7 @@ class AucSpread(NamedTuple):
     """Standard error of an AUC, or of a difference of two, and the distribution of its ratio to it."""
 
     error: float
-    distribution: NormalOrT
+    distribution: ErrorDistribution
 
 
 def split_classes(n: FloatArray, events: FloatArray) -> FloatArray:
@@ -141,15 +143,15 @@ def spread_of_auc(influence: FloatArray, classes: FloatArray, case_weight: float
     """
     sizes = (classes > 0).sum(axis=1)
     if sizes.min() < 2:
-        return AucSpread(np.nan, NormalOrT())
+        return AucSpread(np.nan, ErrorDistribution())
     if case_weight is not None:
         return _spread_over_clusters(influence, classes, case_weight)
     variances = (influence**2).sum(axis=1) * sizes / (sizes - 1)
     variance = float(variances.sum())
     if variance == 0:
-        return AucSpread(0.0, NormalOrT())
+        return AucSpread(0.0, ErrorDistribution())
     freedom = variance**2 / float((variances**2 / (sizes - 1)).sum())
-    return AucSpread(variance**0.5, NormalOrT(freedom))
+    return AucSpread(variance**0.5, ErrorDistribution(freedom))
 
 
 def _spread_over_clusters(influence: FloatArray, classes: FloatArray, case_weight: float) -> AucSpread:
@@ -159,11 +161,11 @@ def _spread_over_clusters(influence: FloatArray, classes: FloatArray, case_weigh
     both = np.ones(2)
     freedom = sums.degrees_of_freedom(both)
     if not freedom > 0:
-        return AucSpread(np.nan, NormalOrT())
-    return AucSpread(float(both @ sums.covariance @ both) ** 0.5, NormalOrT(freedom))
+        return AucSpread(np.nan, ErrorDistribution())
+    return AucSpread(float(both @ sums.covariance @ both) ** 0.5, ErrorDistribution(freedom))
 
 
-def sum_by_bucket(digest: Digest, measures: list[Measure]) -> Buckets:
+def sum_by_bucket(digest: Digest, measures: list[Measure]) -> BucketSums:
     """The sums of a digest, and those of its recalibrated forecasts and of the prevalence."""
     by_bucket = fold_buckets(digest.bucket_sums, digest.block_counts.shape[1])
     used = by_bucket[:, SUMS.index("n")] > 0
@@ -171,7 +173,7 @@ def sum_by_bucket(digest: Digest, measures: list[Measure]) -> Buckets:
     counts = digest.block_counts[:, used].astype(np.float64)
     n, events = counts[..., 0], counts[..., 1]
     rate, prevalence = digest.blocks.mean, sums["events"].sum() / sums["n"].sum()
-    return Buckets(
+    return BucketSums(
         **sums,
         score=by_bucket[used, len(SUMS) :],
         recalibrated=np.column_stack([_score_at(m, rate, n, events) for m in measures]),
@@ -188,7 +190,7 @@ def _score_at(measure: Measure, rate: FloatArray, n: FloatArray, events: FloatAr
     return np.asarray((events * of_event[:, None] + (n - events) * of_none[:, None]).sum(axis=0))
 
 
-def skills_without(without: Without, measures: list[Measure], at: int) -> FloatArray:
+def leave_one_out_skills(without: LeaveOneOut, measures: list[Measure], at: int) -> FloatArray:
     """The skill by one measure without each bucket."""
     reference = expected_score(measures[at], without.prevalence, without.prevalence)
     perfect = expected_score(measures[at], without.prevalence, None)

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scorereport.evaluation.engines.protocol import Engine, Survey
-    from scorereport.results.model_records import Settings
+    from scorereport.results.model_records import EvaluationSettings
 
 _PLACES = {"duckdb": "DuckDB sorted the rows on disk", "spark": "Spark sorted the rows on its cluster"}
 
 
-def describe_engine(engine: Engine, settings: Settings) -> Iterator[str]:
+def describe_engine(engine: Engine, settings: EvaluationSettings) -> Iterator[str]:
     """Who sorted the rows, how intervals were made, and what was left out."""
     survey = engine.survey
     counts = "Counts, blocks and curves are exact."
@@ -46,7 +46,7 @@ def describe_engine(engine: Engine, settings: Settings) -> Iterator[str]:
     )
 
 
-def describe_rows(survey: Survey, settings: Settings, effective: float) -> Iterator[str]:
+def describe_surveyed_rows(survey: Survey, settings: EvaluationSettings, effective: float) -> Iterator[str]:
     """Notes on the outcomes, the forecasts that were refuted, and the rows without weight.
 
     `effective` is how many buckets of equal weight would say as much as those that there are.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scorereport.evaluation.engines.protocol import Engine
-    from scorereport.results.model_records import Settings
+    from scorereport.results.model_records import EvaluationSettings
 
 #: Columns that only predictions in memory have.
 _OF_CLASSES = ("classes", "ordered", "normalize")
@@ -19,7 +19,7 @@ _OF_CLASSES = ("classes", "ordered", "normalize")
 
 def open_engine(
     data: Any,
-    settings: Settings,
+    settings: EvaluationSettings,
     *,
     memory_limit: str | None,
     temporary_folder: str | Path | None,

@@ -1,4 +1,4 @@
-"""What engines and the evaluation tell each other.
+"""The `Engine` protocol, and the records that engines and the evaluation exchange.
 
 An engine sorts rows somewhere: on disk, on a cluster. What comes of them is a `Digest` of each model,
 which `digest_stretch` makes of sorted rows and which adds up over neighbouring stretches.
@@ -28,7 +28,7 @@ Sums = tuple[NDArray[Any], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Stretch:
+class Chunk:
     """Rows of one model with ascending forecasts; ties are in any order and never leave the stretch.
 
     `weight` is None, whole counts, or fractions; `bucket` tells which rows are left out together.
@@ -42,14 +42,14 @@ class Stretch:
     def __len__(self) -> int:
         return len(self.x)
 
-    def select(self, rows: slice | NDArray[Any]) -> Stretch:
+    def select(self, rows: slice | NDArray[Any]) -> Chunk:
         """Some of the rows, in their order."""
         weight = None if self.weight is None else self.weight[rows]
-        return Stretch(x=self.x[rows], y=self.y[rows], bucket=self.bucket[rows], weight=weight)
+        return Chunk(x=self.x[rows], y=self.y[rows], bucket=self.bucket[rows], weight=weight)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Before:
+class CountsBelow:
     """The weight of the cases, and of the events, that lie below a stretch."""
 
     n: int | float = 0
@@ -57,7 +57,7 @@ class Before:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Marks:
+class DigestPlan:
     """Where the counts of a model have to be known exactly, and what is summed over its rows.
 
     `edges` are forecasts, `ranks` numbers of cases from 0, `heights` sums of both rates along the ROC
@@ -195,10 +195,10 @@ class Engine(Protocol):
     name: str
     survey: Survey
 
-    def digest(self, model: str, marks: Marks) -> Digest:
+    def digest(self, model: str, marks: DigestPlan) -> Digest:
         """The digest of all rows of a model."""
 
-    def digest_groups(self, model: str, column: str, marks_of: Mapping[int, Marks]) -> dict[int, Digest]:
+    def digest_groups(self, model: str, column: str, marks_of: Mapping[int, DigestPlan]) -> dict[int, Digest]:
         """A digest for each of some labels, by their codes, of a group column or of the time column."""
 
     def reduce(self, function: Callable[[Batch], Sums], what: str) -> Sums:

@@ -1,4 +1,4 @@
-"""Intervals of an engine that allow for cases that did not happen, by the rules of `inference.rare_cases`.
+"""Intervals of an engine that allow for cases that were not observed, by the rules of `inference.rare_cases`.
 
 Cases are split by outcome, and by whether they surprise a forecast, from sums that a digest has by kind.
 """
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.evaluation.engines.digest import KINDS, SCORED_AS, SUMS
+from scorereport.evaluation.engines.digest import CASE_KINDS, SCORED_AS, SUMS
 from scorereport.inference.rare_cases import (
     WIDENED,
-    Forecasts,
     RareSkill,
+    WeightedForecasts,
     bound_mean,
     clip_to_range,
     effective_cases,
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
     from scorereport.evaluation.engines.scored_digests import ScoredDigest
     from scorereport.inference.estimates import Estimate
-    from scorereport.inference.rare_cases import Split
+    from scorereport.inference.rare_cases import CaseSplit
 
-_SIDE, _OUTCOME = np.array(KINDS).T
+_SIDE, _OUTCOME = np.array(CASE_KINDS).T
 #: For each split, the outcome that makes a case of a kind one of it, and which kinds are.
-_AS_EVENT = np.ones(len(KINDS), dtype=np.intp)
+_AS_EVENT = np.ones(len(CASE_KINDS), dtype=np.intp)
 _AS_SURPRISE = (_SIDE < 0).astype(np.intp)
 _SPLITS = {
     "events": (_AS_EVENT, _OUTCOME == 1),
@@ -41,7 +41,7 @@ _SPLITS = {
 }
 
 
-def allow_in_score(model: ScoredDigest, interval: Estimate, at: int) -> Estimate:
+def widen_score_interval(model: ScoredDigest, interval: Estimate, at: int) -> Estimate:
     """The interval of a mean score, wide enough for rare cases and inside the range of the score."""
     if not np.isfinite(interval.value) or np.isnan(interval.lower):
         return interval
@@ -56,7 +56,7 @@ def allow_in_score(model: ScoredDigest, interval: Estimate, at: int) -> Estimate
     return _widen(interval, bounds, clip_to_range(asked, model.measures[at]))
 
 
-def allow_in_skill(model: ScoredDigest, interval: Estimate, at: int) -> Estimate:
+def widen_skill_interval(model: ScoredDigest, interval: Estimate, at: int) -> Estimate:
     """The interval of a skill, which is at most 1, wide enough for rare cases."""
     if not np.isfinite(interval.value) or np.isnan(interval.lower):
         return interval
@@ -64,7 +64,7 @@ def allow_in_skill(model: ScoredDigest, interval: Estimate, at: int) -> Estimate
     if not (splits := _split_all(model, at)):
         return replace(interval, upper=bounds[1])
     cells = model.fit.mean_cells
-    forecasts = Forecasts(cells.x_min, cells.n.astype(np.float64))
+    forecasts = WeightedForecasts(cells.x_min, cells.n.astype(np.float64))
     asked = RareSkill(model.measures[at], interval.value, forecasts, *splits)
     return _widen(interval, bounds, asked.bound(model.law.critical_value(model.level), model.level))
 
@@ -75,13 +75,13 @@ def _widen(interval: Estimate, bounds: tuple[float, float], asked: tuple[float, 
     return replace(interval, lower=lower, upper=upper, method=method)
 
 
-def _split_all(model: ScoredDigest, at: int) -> list[Split]:
+def _split_all(model: ScoredDigest, at: int) -> list[CaseSplit]:
     """The cases by outcome and by surprise; nothing if there are enough of every kind."""
     is_known = not np.isnan(model.digest.kind_sums).any()
     return [_split(model, name, at) for name in _SPLITS] if is_known else []
 
 
-def _split(model: ScoredDigest, name: str, at: int) -> Split:
+def _split(model: ScoredDigest, name: str, at: int) -> CaseSplit:
     """The cases of a kind and all others, with their mean scores by one measure."""
     outcome, chosen = _SPLITS[name]
     share, error = find_share(model, name)
@@ -89,7 +89,7 @@ def _split(model: ScoredDigest, name: str, at: int) -> Split:
     return split_cases(
         share=share,
         share_error=error,
-        cases=count_cases(model, share, error),
+        cases=count_independent_cases(model, share, error),
         means=(_mean_of(sums, chosen), _mean_of(sums, ~chosen)),
         typical=(_score_as(sums, outcome), _score_as(sums, 1 - outcome)),
     )
@@ -125,7 +125,7 @@ def binomial_error(rate: float, n: float) -> float:
     return float(np.sqrt(rate * (1 - rate) / (n - 1))) if n > 1 else np.nan
 
 
-def count_cases(model: ScoredDigest, share: float, error: float) -> float:
+def count_independent_cases(model: ScoredDigest, share: float, error: float) -> float:
     """The independent cases behind a share; where all are alike, as many buckets as count for clusters."""
     if model.units.are_independent:
         return model.cases

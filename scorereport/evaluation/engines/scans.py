@@ -124,12 +124,12 @@ class _Search:
             return replace(self, at=self.at - half, step=half)
         step = _step(fit)
         at = fit.value + step
-        is_last = (np.abs(step) <= _LAST_STEP * (1 + np.abs(fit.value))).all() and _is_top(fit, step)
+        is_last = (np.abs(step) <= _LAST_STEP * (1 + np.abs(fit.value))).all() and _is_maximum(fit, step)
         settled = replace(fit, value=at) if is_last else None
         return _Search(at=at, step=step, before=fit.log_likelihood, settled=settled)
 
 
-def _is_top(fit: StreamedFit, step: FloatArray) -> bool:
+def _is_maximum(fit: StreamedFit, step: FloatArray) -> bool:
     """Whether the score equations hold: the step that they ask for moves no log-odds that matters."""
     moved = float(fit.bucket_scores.sum(axis=0) @ step)
     return bool(abs(moved) <= _BALANCE**2 * fit.information[0, 0])

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport._utils.formatting import counted
+from scorereport._utils.formatting import format_counted
 from scorereport.evaluation.engines.digest import SUMS, Digest, Knots
-from scorereport.evaluation.engines.jackknife import Buckets, split_classes, sum_by_bucket
+from scorereport.evaluation.engines.jackknife import BucketSums, split_classes, sum_by_bucket
 from scorereport.evaluation.engines.views import DigestedFit
 from scorereport.inference.estimates import Estimate
 from scorereport.inference.losses import Measure
@@ -22,12 +22,12 @@ from scorereport.results.model_records import IndependentCases
 
 if TYPE_CHECKING:
     from scorereport.evaluation.engines.protocol import LabelCount, Survey
-    from scorereport.inference.mean_errors import NormalOrT
+    from scorereport.inference.mean_errors import ErrorDistribution
     from scorereport.inference.overfit import Overfit
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Units:
+class BucketUnits:
     """What was dealt out to buckets: rows or clusters, what a case weighs, whether rows are repeated.
 
     `class_weights` are what an event and a non-event weigh.
@@ -49,9 +49,9 @@ class Units:
         return "clusters" if self.clustered else "rows"
 
 
-def units_of(survey: Survey, counts: Survey | LabelCount) -> Units:
+def bucket_units_of(survey: Survey, counts: Survey | LabelCount) -> BucketUnits:
     """How the rows of a survey, or those of a label of it, were drawn."""
-    return Units(
+    return BucketUnits(
         clustered=survey.clusters is not None,
         are_repeated_rows=survey.are_repeated_rows,
         case_weight=survey.weigh_case(counts),
@@ -66,7 +66,7 @@ class ScoredDigest:
     name: str
     digest: Digest
     measures: list[Measure]
-    units: Units
+    units: BucketUnits
     level: float
     late: Knots | None = None  # counted in a scan after the fit
 
@@ -76,12 +76,12 @@ class ScoredDigest:
         return DigestedFit(digest=self.digest, late=self.late)
 
     @cached_property
-    def buckets(self) -> Buckets:
+    def buckets(self) -> BucketSums:
         """Sums by bucket."""
         return sum_by_bucket(self.digest, self.measures)
 
     @cached_property
-    def law(self) -> NormalOrT:
+    def law(self) -> ErrorDistribution:
         """The law of an estimate over its jackknife error."""
         buckets, units = self.buckets, self.units
         return buckets.law_over_clusters(units.case_weight) if units.clustered else buckets.law
@@ -106,7 +106,7 @@ class ScoredDigest:
     @property
     def method(self) -> str:
         """How intervals are made."""
-        return f"grouped jackknife, {counted(len(self.buckets.n), 'bucket')} of {self.units.what}"
+        return f"grouped jackknife, {format_counted(len(self.buckets.n), 'bucket')} of {self.units.what}"
 
     @cached_property
     def means(self) -> list[float]:

@@ -21,7 +21,7 @@ def tally_forecasts(engine: Engine) -> Tallies:
     survey = engine.survey
     outcomes, sums, *bins = engine.reduce(_Tally(survey.models), "counting forecasts by bin")
     return Tallies(
-        rows=_count_rows(survey),
+        rows=_count_independent_rows(survey),
         are_rows=survey.are_repeated_rows and survey.clusters is None,
         outcomes=outcomes.reshape(BUCKETS, 2),
         forecasts={m: found.reshape(BUCKETS, _BINS) for m, found in zip(survey.models, bins, strict=True)},
@@ -40,16 +40,16 @@ class _Tally:
         bucket = batch.bucket.astype(np.int64)
         forecasts = [batch.forecasts[model] for model in self._models]
         return (
-            _count(2 * bucket + (batch.y > 0), weight, 2 * BUCKETS),
+            _count_by_bin(2 * bucket + (batch.y > 0), weight, 2 * BUCKETS),
             np.array([float((weight * forecast).sum()) for forecast in forecasts]),
-            *(_count(_BINS * bucket + find_bins(x), weight, _BINS * BUCKETS) for x in forecasts),
+            *(_count_by_bin(_BINS * bucket + find_bins(x), weight, _BINS * BUCKETS) for x in forecasts),
         )
 
 
-def _count(place: IntArray, weight: FloatArray, size: int) -> FloatArray:
+def _count_by_bin(place: IntArray, weight: FloatArray, size: int) -> FloatArray:
     return np.bincount(place, weights=weight, minlength=size).astype(np.float64)
 
 
-def _count_rows(survey: Survey) -> float:
+def _count_independent_rows(survey: Survey) -> float:
     """Rows that weights stand for: their sum, or Kish's number of sampling weights."""
     return float(survey.total if survey.are_repeated_rows else survey.total**2 / survey.squares)

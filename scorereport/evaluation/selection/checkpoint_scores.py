@@ -1,4 +1,4 @@
-"""Scores of checkpoints whose predictions stand below each other in one table."""
+"""Scores of checkpoints whose predictions are stacked in one table."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport._utils.checks import name_some
-from scorereport._utils.formatting import counted, format_number, join_words
+from scorereport._utils.formatting import format_counted, format_number, join_words
 from scorereport.data.columns import class_indices, label_text
 from scorereport.data.reader import read_predictions
 from scorereport.data.reading_columns import read_columns
 from scorereport.data.scorereport_predictions import ClassPredictions, check_class_names
 from scorereport.errors import DataError, UsageError
-from scorereport.evaluation.selection.score_tracks import SCORES, Checkpoints, make_track, order_checkpoints
+from scorereport.evaluation.selection.score_tracks import (
+    CHECKPOINT_SCORES,
+    Checkpoints,
+    make_track,
+    order_checkpoints,
+)
 from scorereport.scores.registry import REGISTRY, Kind, Score, get_score
 
 if TYPE_CHECKING:
@@ -128,7 +133,7 @@ def _refuse_incomplete(predictions: Predictions | ClassPredictions) -> None:
     flow = predictions.row_flow
     if flow.dropped and predictions.rows is not None:
         lacking = np.setdiff1d(np.arange(flow.read), predictions.rows)
-        what = join_words([f"{drop.reason} in {counted(drop.rows, 'row')}" for drop in flow.dropped])
+        what = join_words([f"{drop.reason} in {format_counted(drop.rows, 'row')}" for drop in flow.dropped])
         raise DataError(
             f"Every row must be complete; got {what} ({name_some(lacking)}). Fill them, or leave these cases "
             "out at every checkpoint."
@@ -156,7 +161,7 @@ def _list_scores(name: str, n_classes: int) -> list[Score]:
             f"`score` must be one of class probabilities or of labels; {entry.name!r} is of the {entry.kind}."
         )
     entry.check_options({"n_classes": n_classes} if entry.kind is Kind.LABELS else {})
-    return [REGISTRY[name] for name in dict.fromkeys((*SCORES, entry.name))]
+    return [REGISTRY[name] for name in dict.fromkeys((*CHECKPOINT_SCORES, entry.name))]
 
 
 def _split(labels: NDArray[Any]) -> tuple[tuple[str, ...], list[NDArray[np.intp]]]:
@@ -209,7 +214,7 @@ def _describe_rescaled(predictions: Predictions | ClassPredictions) -> Iterator[
     for rescaled in getattr(predictions, "rescaled", ()):
         if rescaled.rows:
             yield (
-                f"The probabilities of {counted(rescaled.rows, 'row')} did not sum to one and were divided "
+                f"The probabilities of {format_counted(rescaled.rows, 'row')} did not sum to one and were divided "
                 f"by their sum; the sum most off was {format_number(rescaled.furthest_sum, 6)}."
             )
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils import json_documents
-from scorereport._utils.formatting import counted, join_words
+from scorereport._utils.formatting import format_counted, join_words
 from scorereport._utils.rounding import documents_agree, exceeds, first_lowest
 from scorereport.data.hashing import hash_file
-from scorereport.data.sources import describe
+from scorereport.data.sources import describe_source
 from scorereport.errors import UsageError
-from scorereport.evaluation.selection.score_tracks import Checkpoints, Track, parse_numbers
+from scorereport.evaluation.selection.score_tracks import Checkpoints, ScoreTrack, parse_numbers
 from scorereport.evaluation.selection.selection_records import (
     ACCURACY,
     F1,
-    Choice,
     Correlation,
+    EarlyStop,
+    ScoreChoice,
     Selection,
-    Stop,
     values_of,
 )
 from scorereport.scores.registry import REGISTRY
@@ -49,7 +49,7 @@ def make_selection(
         cases=found.cases,
         classes=found.classes,
         notes=(*found.notes, *_describe_tracks(found, patience)),
-        source=describe(source),
+        source=describe_source(source),
         file_sha256=hash_file(source),
     )
 
@@ -69,29 +69,31 @@ def check_selection(selection: Selection) -> None:
             raise UsageError(f"the {part} among checkpoints do not follow from their scores.")
 
 
-def _choose(track: Track, found: Checkpoints, patience: int | None) -> Choice:
+def _choose(track: ScoreTrack, found: Checkpoints, patience: int | None) -> ScoreChoice:
     best = first_lowest(-track.merit)
-    return Choice(
+    return ScoreChoice(
         score=track.score,
         direction=track.direction,
         best=found.labels[best],
         stop=None if patience is None else _stop_early(track, found, patience),
-        **_weigh(track, found, best),
+        **_value_checkpoint(track, found, best),
     )
 
 
-def _stop_early(track: Track, found: Checkpoints, patience: int) -> Stop:
+def _stop_early(track: ScoreTrack, found: Checkpoints, patience: int) -> EarlyStop:
     """Stop at the first checkpoint that is the `patience`th in a row without a better score."""
     merit, best = track.merit, 0
     for place in range(1, len(merit)):
         if exceeds(merit[place], merit[best]):
             best = place
         elif place - best == patience:
-            return Stop(at=found.labels[place], kept=found.labels[best], **_weigh(track, found, best))
-    return Stop(at=None, kept=found.labels[best], **_weigh(track, found, best))
+            return EarlyStop(
+                at=found.labels[place], kept=found.labels[best], **_value_checkpoint(track, found, best)
+            )
+    return EarlyStop(at=None, kept=found.labels[best], **_value_checkpoint(track, found, best))
 
 
-def _weigh(track: Track, found: Checkpoints, place: int) -> dict[str, float]:
+def _value_checkpoint(track: ScoreTrack, found: Checkpoints, place: int) -> dict[str, float]:
     """The fields of `Worth` at a checkpoint."""
     n = len(found.labels)
     f1, accuracy = (values_of(found.tracks, name, n) for name in (F1, ACCURACY))
@@ -103,13 +105,13 @@ def _weigh(track: Track, found: Checkpoints, place: int) -> dict[str, float]:
     }
 
 
-def _correlate_with_f1(tracks: Sequence[Track]) -> Iterator[Correlation]:
+def _correlate_with_f1(tracks: Sequence[ScoreTrack]) -> Iterator[Correlation]:
     f1 = next((track for track in tracks if track.score == F1), None)
     if f1 is not None:
         yield from (_correlate(track, f1) for track in tracks if track is not f1)
 
 
-def _correlate(first: Track, second: Track) -> Correlation:
+def _correlate(first: ScoreTrack, second: ScoreTrack) -> Correlation:
     a, b = first.merit, second.merit
     return Correlation(
         first=first.score,
@@ -141,7 +143,7 @@ def _describe_tracks(found: Checkpoints, patience: int | None) -> Iterator[str]:
         yield "There is one checkpoint: nothing to choose, and no correlation."
     for infinite, labels in _group_infinite(found.tracks).items():
         yield (
-            f"{join_words(labels)}: infinite at {infinite} of {counted(n, 'checkpoint')}, so that Pearson's "
+            f"{join_words(labels)}: infinite at {infinite} of {format_counted(n, 'checkpoint')}, so that Pearson's "
             "correlation is not defined."
         )
     if F1 not in (track.score for track in found.tracks):
@@ -150,7 +152,7 @@ def _describe_tracks(found: Checkpoints, patience: int | None) -> Iterator[str]:
         yield "Checkpoints are names: early stopping takes them in the order of their first rows."
 
 
-def _group_infinite(tracks: Sequence[Track]) -> dict[int, list[str]]:
+def _group_infinite(tracks: Sequence[ScoreTrack]) -> dict[int, list[str]]:
     """Scores that are infinite somewhere, by the number of checkpoints where they are."""
     found: dict[int, list[str]] = {}
     for track in tracks:

@@ -1,4 +1,4 @@
-"""Scores over checkpoints, and tables that hold them already: a row for each checkpoint."""
+"""Scores over checkpoints, and tables that already hold them, with a row for each checkpoint."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: What every checkpoint is scored by, in the order of tables and figures.
-SCORES = (
+CHECKPOINT_SCORES = (
     "multiclass_brier",
     "multiclass_log_loss",
     "penalized_brier",
@@ -34,7 +34,7 @@ SCORES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Track:
+class ScoreTrack:
     """One score over the checkpoints, and which way is better."""
 
     score: str
@@ -51,15 +51,15 @@ class Checkpoints(NamedTuple):
     """Checkpoints in their order, with their scores; the number of cases and classes if they are known."""
 
     labels: tuple[str, ...]
-    tracks: tuple[Track, ...]
+    tracks: tuple[ScoreTrack, ...]
     cases: tuple[int, ...] = ()
     classes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-def make_track(name: str, direction: Direction, values: Sequence[float] | FloatArray) -> Track:
+def make_track(name: str, direction: Direction, values: Sequence[float] | FloatArray) -> ScoreTrack:
     """A score over the checkpoints whose values nobody can change."""
-    return Track(score=name, direction=direction, value=read_only(np.array(values, dtype=np.float64)))
+    return ScoreTrack(score=name, direction=direction, value=read_only(np.array(values, dtype=np.float64)))
 
 
 def parse_numbers(labels: Sequence[str]) -> FloatArray | None:
@@ -120,7 +120,11 @@ def _find_scores(
 ) -> dict[str, Direction]:
     """Columns that hold scores, with their directions: the usual ones first, then others, then own ones."""
     own = {name: _parse_direction(name, word) for name, word in directions.items()}
-    known = [name for name in dict.fromkeys((*SCORES, *REGISTRY)) if name in columns and name != checkpoint]
+    known = [
+        name
+        for name in dict.fromkeys((*CHECKPOINT_SCORES, *REGISTRY))
+        if name in columns and name != checkpoint
+    ]
     found = {name: REGISTRY[name].direction for name in known} | own
     if score not in found:
         there = f"has {name_some([f'`{name}`' for name in found])}" if found else "has none"

@@ -1,4 +1,4 @@
-"""What a choice among checkpoints comes to: plain frozen records that a document can hold."""
+"""Records of a choice among checkpoints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scorereport._utils import json_documents
 from scorereport._utils.formatting import join_words
 from scorereport._utils.scorereport_files import write_text
 from scorereport.errors import UsageError
-from scorereport.evaluation.selection.score_tracks import Track, parse_numbers
+from scorereport.evaluation.selection.score_tracks import ScoreTrack, parse_numbers
 from scorereport.results.frames import record_frame
 from scorereport.scores.registry import Direction
 
@@ -28,7 +28,7 @@ F1, ACCURACY = "macro_f1", "accuracy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Worth:
+class CheckpointValue:
     """What a checkpoint is worth: the score that chose it, and its labels.
 
     `macro_f1_loss` is what its macro F1 lacks of the best of all checkpoints. NaN is for what is not known.
@@ -41,7 +41,7 @@ class Worth:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stop(Worth):
+class EarlyStop(CheckpointValue):
     """Early stopping: training ends `at` a checkpoint, None if it goes on to the last, and one is `kept`."""
 
     at: str | None
@@ -49,13 +49,13 @@ class Stop(Worth):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice(Worth):
+class ScoreChoice(CheckpointValue):
     """The checkpoint with the best value of a score, the first of equal ones, and early stopping."""
 
     score: str
     direction: Direction
     best: str
-    stop: Stop | None = None
+    stop: EarlyStop | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +85,8 @@ class Selection:
     patience: int | None
     column: str
     checkpoints: tuple[str, ...]
-    tracks: tuple[Track, ...]
-    choices: tuple[Choice, ...]
+    tracks: tuple[ScoreTrack, ...]
+    choices: tuple[ScoreChoice, ...]
     correlations: tuple[Correlation, ...] = ()
     pairwise: tuple[Correlation, ...] = ()
     cases: tuple[int, ...] = ()
@@ -96,11 +96,11 @@ class Selection:
     file_sha256: str = ""
 
     @property
-    def chosen(self) -> Choice:
+    def chosen(self) -> ScoreChoice:
         """The choice of the score that was asked for."""
         return self.choice(self.score)
 
-    def choice(self, score: str) -> Choice:
+    def choice(self, score: str) -> ScoreChoice:
         """The choice of one of the scores."""
         found = next((choice for choice in self.choices if choice.score == score), None)
         if found is None:
@@ -173,6 +173,6 @@ class Selection:
     __hash__ = None  # type: ignore[assignment]
 
 
-def values_of(tracks: Sequence[Track], score: str, n: int) -> FloatArray:
+def values_of(tracks: Sequence[ScoreTrack], score: str, n: int) -> FloatArray:
     """A score at all checkpoints; NaN if it is not known."""
     return next((track.value for track in tracks if track.score == score), np.full(n, np.nan))

@@ -1,1 +1,1 @@
-"""How audits of one model compare with each other over time: snapshots, drift, and its tests."""
+"""Trend of the audits of one model: snapshots, drift, and tests for drift."""

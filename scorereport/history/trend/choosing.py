@@ -38,11 +38,11 @@ def choose_reference(current: Snapshot, earlier: Sequence[Snapshot], audits: int
     return chosen[::-1]
 
 
-def has_errors(snapshot: Snapshot) -> bool:
+def has_standard_errors(snapshot: Snapshot) -> bool:
     """Whether anything of an audit can be tested: without resamples there are no standard errors."""
     return any(isfinite(number.standard_error) for number in snapshot.numbers)
 
 
-def show(current: Snapshot, earlier: Sequence[Snapshot], audits: int) -> tuple[Snapshot, ...]:
+def select_shown(current: Snapshot, earlier: Sequence[Snapshot], audits: int) -> tuple[Snapshot, ...]:
     """The last audits and the present one, which alone keeps the distribution of its forecasts."""
     return (*(replace(snapshot, distributions=()) for snapshot in earlier[-audits:]), current)

@@ -1,4 +1,4 @@
-"""Whether a model, or what it is used on, has changed since earlier audits: drift, with few false alarms."""
+"""Drift: whether a model or its data have changed since earlier audits, with few false alarms."""
 
 from __future__ import annotations
 
@@ -11,39 +11,44 @@ import numpy as np
 
 from scorereport._utils.checks import check_inside, check_whole
 from scorereport._utils.rounding import first_lowest
-from scorereport.history.trend.bins import EDGES, form_groups
-from scorereport.history.trend.choosing import choose_reference, has_errors, list_earlier, show
+from scorereport.history.trend.bins import EDGES, group_bins
+from scorereport.history.trend.choosing import (
+    choose_reference,
+    has_standard_errors,
+    list_earlier,
+    select_shown,
+)
 from scorereport.history.trend.drift_records import Drift, Snapshot, Trend
 from scorereport.history.trend.drift_sentences import (
     MISCALIBRATION,
+    describe_drift,
     explain_configuration,
     explain_new_models,
     explain_reference,
     explain_untested,
-    kind_of,
-    name_size,
-    tell_drift,
+    find_drift_kind,
+    find_drift_size,
 )
 from scorereport.history.trend.drift_tests import (
     Contrast,
-    Measured,
+    MeanEstimate,
     compare_means,
     compare_shares,
-    find_law,
-    homogeneity,
-    index_interval,
-    limit_law,
+    find_distribution,
+    homogeneity_test,
+    limit_distribution,
     list_differences,
     spread_of_overfit,
     stability_index,
+    stability_index_interval,
 )
 from scorereport.history.trend.reference_audits import (
     ENOUGH_AUDITS,
     allow_for_audits,
     allow_for_shifts,
-    explain_few,
-    spread_between,
-    spread_of_means,
+    explain_few_audits,
+    find_audit_spread,
+    find_spread_of_means,
 )
 from scorereport.inference.components import FEW_EVENTS
 from scorereport.inference.estimates import holm
@@ -53,7 +58,7 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.history.trend.drift_records import Distribution, Number
-    from scorereport.inference.mean_errors import NormalOrT
+    from scorereport.inference.mean_errors import ErrorDistribution
 
 _MEANS = "difference of means, pooled by size, over the larger one of two standard errors"
 _COMPONENT = f"{_MEANS}, less overfit by the estimate that makes it smaller"
@@ -81,14 +86,18 @@ def find_drift(
     audits, looks = check_whole(audits, "audits", 1), check_whole(looks, "looks", 1)
     alpha = check_inside(alpha, "alpha", 0, 1, closed="neither")
     earlier = list_earlier(current, past)
-    alike = [snapshot for snapshot in earlier if _is_alike(current, snapshot)]
-    testable = [snapshot for snapshot in alike if has_errors(snapshot)] if has_errors(current) else []
+    alike = [snapshot for snapshot in earlier if _is_comparable(current, snapshot)]
+    testable = (
+        [snapshot for snapshot in alike if has_standard_errors(snapshot)]
+        if has_standard_errors(current)
+        else []
+    )
     reference = choose_reference(current, testable, audits)
     comparison = _Comparison(current=current, reference=reference)
     drifts = _adjust(list(comparison.list_drifts()) if reference else [], alpha, looks)
     reasons = explain_reference(current, earlier, alike, is_tested=bool(reference))
     return Trend(
-        snapshots=show(current, earlier, audits),
+        snapshots=select_shown(current, earlier, audits),
         drifts=tuple(drifts),
         reference=tuple(snapshot.period.label for snapshot in reference),
         alpha=alpha,
@@ -97,7 +106,7 @@ def find_drift(
     )
 
 
-def _is_alike(current: Snapshot, snapshot: Snapshot) -> bool:
+def _is_comparable(current: Snapshot, snapshot: Snapshot) -> bool:
     """Whether an audit forecasts the same kind of outcome, by the same classes."""
     return (snapshot.main_score, snapshot.labels) == (current.main_score, current.labels)
 
@@ -127,13 +136,16 @@ class _Comparison:
         if new and self.reference:
             yield explain_new_models(new)
 
-    def _law(self, before: Sequence[Snapshot]) -> NormalOrT:
-        return find_law(self.current.clusters, [snapshot.clusters for snapshot in before])
+    def _law(self, before: Sequence[Snapshot]) -> ErrorDistribution:
+        return find_distribution(self.current.clusters, [snapshot.clusters for snapshot in before])
 
     def _compare_outcome(self) -> Iterator[Drift]:
         """The share of events, or of each class; of several classes the one that changed most is shown."""
         law, labels = self._law(self.reference), self.current.labels
-        now, pooled = _outcomes(self.current), np.sum([_outcomes(s) for s in self.reference], axis=0)
+        now, pooled = (
+            _count_outcomes(self.current),
+            np.sum([_count_outcomes(s) for s in self.reference], axis=0),
+        )
         contrasts = compare_shares(now, pooled, law, level=self.current.level)
         most = _most_changed(contrasts) if labels else 0
         yield _make_drift(
@@ -144,27 +156,29 @@ class _Comparison:
             method=_SHARES,
         )
 
-    def _allow_for_shares(self, contrast: Contrast, law: NormalOrT) -> Contrast:
+    def _allow_for_shares(self, contrast: Contrast, law: ErrorDistribution) -> Contrast:
         """The share of an outcome, or of each class, over how much it varies between audits."""
-        before = [_outcomes(snapshot) for snapshot in self.reference]
+        before = [_count_outcomes(snapshot) for snapshot in self.reference]
         if self.current.labels:
-            now = _outcomes(self.current)
-            chi_square, _ = homogeneity(now, np.sum(before, axis=0), law)
+            now = _count_outcomes(self.current)
+            chi_square, _ = homogeneity_test(now, np.sum(before, axis=0), law)
             return allow_for_shifts(contrast, chi_square, now, before, law)
         shares, sizes = [c[0] / c.sum() for c in before], [float(c.sum()) for c in before]
-        between, ends = spread_between(shares, sizes), (contrast.difference, contrast.difference)
+        between, ends = find_audit_spread(shares, sizes), (contrast.difference, contrast.difference)
         return allow_for_audits(contrast, between, ends, law, level=self.current.level)
 
     def _compare_number(self, model: str, measure: str) -> Iterator[Drift]:
         """A mean score or a component of one model; nothing if no earlier audit has it."""
-        now = _find(self.current, model, measure)
-        before = [(s, number) for s in self.reference if (number := _find(s, model, measure)) is not None]
+        now = _find_number(self.current, model, measure)
+        before = [
+            (s, number) for s in self.reference if (number := _find_number(s, model, measure)) is not None
+        ]
         if now is None or not before:
             return
         is_component = measure != self.current.main_score
         contrast, audits = self._contrast(now, before, is_component=is_component)
         yield _make_drift(
-            _cut(contrast) if is_component else contrast,
+            _clip_components(contrast) if is_component else contrast,
             audits=audits,
             model=model,
             measure=measure,
@@ -181,10 +195,12 @@ class _Comparison:
             return Contrast(value=now.corrected), 0
         law = self._law([s for s, _ in known])
         if is_component:
-            law = limit_law(law, (_fewest(self.current), sum(_fewest(s) for s, _ in known)))
-        measured, present = [_measure(s, n) for s, n in known], _measure(self.current, now)
+            law = limit_distribution(
+                law, (_count_rarer_outcome(self.current), sum(_count_rarer_outcome(s) for s, _ in known))
+            )
+        measured, present = [_estimate_mean(s, n) for s, n in known], _estimate_mean(self.current, now)
         contrast = compare_means(present, measured, law, level=self.current.level)
-        between, ends = spread_of_means(measured), list_differences(present, measured)
+        between, ends = find_spread_of_means(measured), list_differences(present, measured)
         return allow_for_audits(contrast, between, ends, law, level=self.current.level), len(known)
 
     def _compare_forecasts(self, model: str) -> Iterator[Drift]:
@@ -212,33 +228,35 @@ class _Comparison:
         )
 
 
-def _find(snapshot: Snapshot, model: str, measure: str) -> Number | None:
+def _find_number(snapshot: Snapshot, model: str, measure: str) -> Number | None:
     wanted = (model, measure)
     return next((n for n in snapshot.numbers if (n.model, n.measure) == wanted), None)
 
 
 def _is_testable(snapshot: Snapshot, number: Number, *, is_component: bool) -> bool:
     """Whether a number has a standard error, and rests on enough events if overfit was taken off."""
-    return isfinite(number.standard_error) and (not is_component or _fewest(snapshot) >= FEW_EVENTS)
+    return isfinite(number.standard_error) and (
+        not is_component or _count_rarer_outcome(snapshot) >= FEW_EVENTS
+    )
 
 
-def _fewest(snapshot: Snapshot) -> float:
+def _count_rarer_outcome(snapshot: Snapshot) -> float:
     """How many independent rows had another outcome than the most frequent one."""
-    return snapshot.size - float(_outcomes(snapshot).max())
+    return snapshot.size - float(_count_outcomes(snapshot).max())
 
 
-def _outcomes(snapshot: Snapshot) -> FloatArray:
+def _count_outcomes(snapshot: Snapshot) -> FloatArray:
     """How many independent rows had each outcome: the event or not, or each class."""
-    prevalence = _find(snapshot, "", "prevalence")
+    prevalence = _find_number(snapshot, "", "prevalence")
     weights = np.array(snapshot.classes if prevalence is None else (prevalence.value, 1 - prevalence.value))
     return snapshot.size * weights / weights.sum()
 
 
-def _measure(snapshot: Snapshot, number: Number) -> Measured:
+def _estimate_mean(snapshot: Snapshot, number: Number) -> MeanEstimate:
     """A number without its overfit, which may make it negative: cut at 0 it would be too large on average."""
     overfit = max(number.overfit, number.overfit_closed)
-    spread = spread_of_overfit(overfit, _fewest(snapshot)) if overfit > 0 else 0.0
-    return Measured(
+    spread = spread_of_overfit(overfit, _count_rarer_outcome(snapshot)) if overfit > 0 else 0.0
+    return MeanEstimate(
         value=number.value - number.overfit,
         other=number.value - number.overfit_closed,
         standard_error=hypot(number.standard_error, spread),
@@ -246,7 +264,7 @@ def _measure(snapshot: Snapshot, number: Number) -> Measured:
     )
 
 
-def _cut(contrast: Contrast) -> Contrast:
+def _clip_components(contrast: Contrast) -> Contrast:
     """Components as they are shown, which are never negative and so fall by no more than they were."""
     value, reference = max(contrast.value, 0.0), max(contrast.reference, 0.0)
     return replace(
@@ -267,19 +285,19 @@ def _most_changed(contrasts: Sequence[Contrast]) -> int:
 
 
 def _compare_distributions(
-    now: Distribution, before: Sequence[Distribution], law: NormalOrT, level: float
+    now: Distribution, before: Sequence[Distribution], law: ErrorDistribution, level: float
 ) -> Contrast:
     """Mean forecasts, and the stability index over about ten groups with the test that nothing differs."""
     size = sum(old.size for old in before)
-    counts, old_counts = _spread(now), sum(map(_spread, before), np.zeros(len(EDGES) + 1))
-    group = form_groups(counts + old_counts, min(now.size, size))
+    counts, old_counts = _spread_over_bins(now), sum(map(_spread_over_bins, before), np.zeros(len(EDGES) + 1))
+    group = group_bins(counts + old_counts, min(now.size, size))
     in_groups, old_in_groups = (
         np.bincount(group, weights=c).astype(np.float64) for c in (counts, old_counts)
     )
-    each = [np.bincount(group, weights=_spread(old)).astype(np.float64) for old in before]
-    statistic, p_value = homogeneity(in_groups, old_in_groups, law)
+    each = [np.bincount(group, weights=_spread_over_bins(old)).astype(np.float64) for old in before]
+    statistic, p_value = homogeneity_test(in_groups, old_in_groups, law)
     index = stability_index(in_groups, old_in_groups)
-    lower, upper = index_interval(index, statistic, int(group.max()), law, level)
+    lower, upper = stability_index_interval(index, statistic, int(group.max()), law, level)
     contrast = Contrast(
         value=now.mean,
         reference=sum(old.size * old.mean for old in before) / size,
@@ -292,7 +310,7 @@ def _compare_distributions(
     return allow_for_shifts(contrast, statistic, in_groups, each, law)
 
 
-def _spread(distribution: Distribution) -> FloatArray:
+def _spread_over_bins(distribution: Distribution) -> FloatArray:
     """How many independent rows are in each of all bins."""
     counts = np.zeros(len(EDGES) + 1)
     counts[list(distribution.bins)] = distribution.weights
@@ -319,17 +337,21 @@ def _make_drift(
         has_drifted=False,
         method=method + how,
         sentence="",
-        caution=explain_few(audits) if isfinite(contrast.p_value) else "",
+        caution=explain_few_audits(audits) if isfinite(contrast.p_value) else "",
     )
 
 
 def _adjust(drifts: Sequence[Drift], alpha: float, looks: int) -> Iterator[Drift]:
     """Holm over the tests of this audit, then Bonferroni over the looks; and the sentence of each."""
     adjusted = np.minimum(looks * holm([drift.p_value for drift in drifts]), 1.0).tolist()
-    scores = {drift.model: drift.reference for drift in drifts if kind_of(drift.measure) == "score"}
+    scores = {drift.model: drift.reference for drift in drifts if find_drift_kind(drift.measure) == "score"}
     for drift, p in zip(drifts, adjusted, strict=True):
         note = explain_untested(drift.measure) if isnan(p) else ""
         judged = replace(drift, p_value_adjusted=p, has_drifted=p <= alpha, note=note)
-        whole = scores.get(drift.model, nan) if kind_of(drift.measure) == MISCALIBRATION else drift.reference
-        sentence = " ".join(filter(None, (tell_drift(judged, whole), judged.caution)))
-        yield replace(judged, size=name_size(judged, whole), sentence=sentence)
+        whole = (
+            scores.get(drift.model, nan)
+            if find_drift_kind(drift.measure) == MISCALIBRATION
+            else drift.reference
+        )
+        sentence = " ".join(filter(None, (describe_drift(judged, whole), judged.caution)))
+        yield replace(judged, size=find_drift_size(judged, whole), sentence=sentence)

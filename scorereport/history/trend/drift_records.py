@@ -1,4 +1,4 @@
-"""What is remembered of an audit to compare later ones with it, and what the comparison says."""
+"""Records of the trend: snapshots of audits, and the drift between them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from scorereport.configuration.periods import Period
 
 #: What a difference is called that hardly matters.
-SMALL = "small"
+SMALL_DRIFT = "small"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,4 +136,4 @@ class Trend:
     @property
     def is_alarming(self) -> bool:
         """Whether anything does so by more than a little: with many rows no two months are quite the same."""
-        return any(drift.has_drifted and drift.size != SMALL for drift in self.drifts)
+        return any(drift.has_drifted and drift.size != SMALL_DRIFT for drift in self.drifts)

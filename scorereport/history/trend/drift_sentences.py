@@ -1,4 +1,4 @@
-"""Drift in words that a manager understands: what changed, by how much, and whether chance explains it."""
+"""Sentences on drift: what changed, by how much, and whether chance explains it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scorereport._utils.formatting import (
     common_decimals,
-    counted,
+    format_counted,
     format_interval,
     format_number,
     format_percent,
     join_words,
 )
-from scorereport.history.trend.drift_records import SMALL
+from scorereport.history.trend.drift_records import SMALL_DRIFT
 from scorereport.inference.components import FEW_EVENTS
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from scorereport.history.trend.drift_records import Drift, Snapshot
 
 FORECASTS, PREVALENCE, MISCALIBRATION = "forecasts", "prevalence", "miscalibration"
-_WORDS = (SMALL, "moderate", "large")
+_SIZE_WORDS = (SMALL_DRIFT, "moderate", "large")
 #: Up to which relative change a difference is called small, and up to which moderate.
-SIZES = {
+DRIFT_SIZES = {
     "score": (0.02, 0.1),
     MISCALIBRATION: (0.01, 0.05),
     PREVALENCE: (0.05, 0.2),
@@ -32,14 +32,14 @@ SIZES = {
 }
 
 
-def kind_of(measure: str) -> str:
+def find_drift_kind(measure: str) -> str:
     """What a drift is of: score, miscalibration, prevalence or forecasts."""
     if measure.endswith(MISCALIBRATION):
         return MISCALIBRATION
-    return measure if measure in SIZES else "score"
+    return measure if measure in DRIFT_SIZES else "score"
 
 
-class Numbers(NamedTuple):
+class DriftNumbers(NamedTuple):
     """The numbers of a drift as text."""
 
     value: str
@@ -48,9 +48,9 @@ class Numbers(NamedTuple):
     interval: str
 
 
-def describe_numbers(drift: Drift) -> Numbers:
+def describe_drift_numbers(drift: Drift) -> DriftNumbers:
     """Value, reference, difference and interval as text; shares in percent, differences of them in points."""
-    kind = kind_of(drift.measure)
+    kind = find_drift_kind(drift.measure)
     is_share = kind in (PREVALENCE, FORECASTS)
     of_score = common_decimals([max(drift.value, drift.reference)])
     factor, decimals = {PREVALENCE: (100, 1), FORECASTS: (1, 3)}.get(kind, (1, of_score))
@@ -58,7 +58,7 @@ def describe_numbers(drift: Drift) -> Numbers:
         format_percent(number) if is_share else format_number(number, decimals)
         for number in (drift.value, drift.reference)
     )
-    return Numbers(
+    return DriftNumbers(
         value=value,
         reference=reference,
         difference=format_number(factor * drift.difference, decimals),
@@ -66,43 +66,43 @@ def describe_numbers(drift: Drift) -> Numbers:
     )
 
 
-def tell_drift(drift: Drift, whole: float) -> str:
+def describe_drift(drift: Drift, whole: float) -> str:
     """The sentence of a drift; how large it is called depends on the number that it is a change of."""
     if isnan(drift.p_value):
-        return f"{_name(drift)}: nothing is tested. {drift.note}"
-    numbers = describe_numbers(drift)
-    if kind_of(drift.measure) == FORECASTS:
-        return _tell_forecasts(drift, numbers)
+        return f"{_name_drift(drift)}: nothing is tested. {drift.note}"
+    numbers = describe_drift_numbers(drift)
+    if find_drift_kind(drift.measure) == FORECASTS:
+        return _describe_forecasts(drift, numbers)
     points = " percentage points" if drift.measure == PREVALENCE else ""
     shown = f"{numbers.difference}{points} {numbers.interval}"
     if not drift.has_drifted:
         return (
-            f"{_name(drift)}: {numbers.value}, before {numbers.reference}. The difference of {shown} "
-            f"{_tell_chance(drift, whole)}"
+            f"{_name_drift(drift)}: {numbers.value}, before {numbers.reference}. The difference of {shown} "
+            f"{_describe_chance(drift, whole)}"
         )
     rose = "rose" if drift.difference > 0 else "fell"
     return (
-        f"{_name(drift)} {rose} from {numbers.reference} to {numbers.value}, a difference of {shown}"
-        f"{_tell_share(drift, whole)}: {_tell_size(drift, whole)}.{_tell_direction(drift)}"
+        f"{_name_drift(drift)} {rose} from {numbers.reference} to {numbers.value}, a difference of {shown}"
+        f"{_describe_share(drift, whole)}: {_describe_size(drift, whole)}.{_describe_direction(drift)}"
     )
 
 
-def _name(drift: Drift) -> str:
+def _name_drift(drift: Drift) -> str:
     label = drift.label[0].upper() + drift.label[1:]
     return f"{label} of {drift.model}" if drift.model else label
 
 
-def _tell_forecasts(drift: Drift, numbers: Numbers) -> str:
+def _describe_forecasts(drift: Drift, numbers: DriftNumbers) -> str:
     means = f"mean {numbers.value}, before {numbers.reference}"
     index = f"stability index {numbers.difference} {numbers.interval}".rstrip()
     if drift.has_drifted:
-        return (
-            f"{_name(drift)} are spread in another way than before ({index}; {means}): {_tell_size(drift)}."
-        )
-    return f"{_name(drift)}: {means}. The difference of their spread ({index}) {_tell_chance(drift)}"
+        return f"{_name_drift(drift)} are spread in another way than before ({index}; {means}): {_describe_size(drift)}."
+    return (
+        f"{_name_drift(drift)}: {means}. The difference of their spread ({index}) {_describe_chance(drift)}"
+    )
 
 
-def _tell_chance(drift: Drift, whole: float = nan) -> str:
+def _describe_chance(drift: Drift, whole: float = nan) -> str:
     """That chance may explain a difference, and how large a one the data leave open."""
     is_outside = drift.lower > 0 or drift.upper < 0
     many = ", as many numbers are tested at many audits" if is_outside else ""
@@ -117,28 +117,28 @@ def _tell_chance(drift: Drift, whole: float = nan) -> str:
     return f"can be chance{many}; {hidden}."
 
 
-def _tell_share(drift: Drift, whole: float) -> str:
+def _describe_share(drift: Drift, whole: float) -> str:
     """A difference as a share of what it is a part of."""
     share = _relative(drift, abs(drift.difference), whole)
     if isnan(share) or drift.measure == PREVALENCE:
         return ""
-    of_score = " of the score" if kind_of(drift.measure) == MISCALIBRATION else ""
+    of_score = " of the score" if find_drift_kind(drift.measure) == MISCALIBRATION else ""
     return f" or {format_number(100 * share, 1)} %{of_score}"
 
 
-def name_size(drift: Drift, whole: float) -> str:
+def find_drift_size(drift: Drift, whole: float) -> str:
     """How large a drift is called, held against a number; empty if there is nothing to hold it against."""
     if isnan(drift.p_value):
         return ""
     size = _size(drift, abs(drift.difference), whole)
-    if kind_of(drift.measure) == FORECASTS and drift.reference > 0:
-        size = _larger(size, _call(abs(drift.value / drift.reference - 1), PREVALENCE))
+    if find_drift_kind(drift.measure) == FORECASTS and drift.reference > 0:
+        size = _larger(size, _find_size_word(abs(drift.value / drift.reference - 1), PREVALENCE))
     return size
 
 
-def _tell_size(drift: Drift, whole: float = nan) -> str:
-    size = name_size(drift, whole)
-    if size == SMALL:
+def _describe_size(drift: Drift, whole: float = nan) -> str:
+    size = find_drift_size(drift, whole)
+    if size == SMALL_DRIFT:
         return "a small change, but more than chance explains"
     return f"a {size} change, more than chance explains" if size else "more than chance explains"
 
@@ -146,25 +146,25 @@ def _tell_size(drift: Drift, whole: float = nan) -> str:
 def _size(drift: Drift, difference: float, whole: float) -> str:
     """How large a difference is called; empty if there is nothing to hold it against."""
     relative = _relative(drift, difference, whole)
-    return "" if isnan(relative) else _call(relative, kind_of(drift.measure))
+    return "" if isnan(relative) else _find_size_word(relative, find_drift_kind(drift.measure))
 
 
-def _call(relative: float, kind: str) -> str:
-    small, moderate = SIZES[kind]
-    return _WORDS[(relative >= small) + (relative >= moderate)]
+def _find_size_word(relative: float, kind: str) -> str:
+    small, moderate = DRIFT_SIZES[kind]
+    return _SIZE_WORDS[(relative >= small) + (relative >= moderate)]
 
 
 def _larger(first: str, second: str) -> str:
-    return max(first, second, key=_WORDS.index)
+    return max(first, second, key=_SIZE_WORDS.index)
 
 
 def _relative(drift: Drift, difference: float, whole: float) -> float:
-    if kind_of(drift.measure) == FORECASTS:
+    if find_drift_kind(drift.measure) == FORECASTS:
         return difference
     return difference / whole if whole > 0 else nan
 
 
-def _tell_direction(drift: Drift) -> str:
+def _describe_direction(drift: Drift) -> str:
     if drift.measure == PREVALENCE:
         return " Scores depend on it as well."
     return " Higher is worse." if drift.difference > 0 else " Lower is better."
@@ -172,7 +172,7 @@ def _tell_direction(drift: Drift) -> str:
 
 def explain_untested(measure: str) -> str:
     """Why a number has no test though it is there."""
-    kind = kind_of(measure)
+    kind = find_drift_kind(measure)
     if kind == FORECASTS:
         return "All forecasts are too much alike, now and before."
     if kind == PREVALENCE:
@@ -190,7 +190,7 @@ def explain_reference(
     others = len(earlier) - len(alike)
     if others:
         yield (
-            f"{counted(others, 'earlier audit')} had another main score or other classes and "
+            f"{format_counted(others, 'earlier audit')} had another main score or other classes and "
             f"{'is' if others == 1 else 'are'} not compared with."
         )
     if is_tested or not alike:

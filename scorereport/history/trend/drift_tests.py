@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import chdtrc, fdtrc, xlogy
 
-from scorereport.inference.mean_errors import NormalOrT
+from scorereport.inference.mean_errors import ErrorDistribution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 #: Groups of an outcome that happens or not.
-_TWO = 2
+_TWO_GROUPS = 2
 
 
-class Measured(NamedTuple):
+class MeanEstimate(NamedTuple):
     """A mean of one sample, without overfit by either estimate of it, with its error and size."""
 
     value: float
@@ -52,19 +52,19 @@ class Contrast:
     p_value: float = nan
 
 
-def find_law(now: int | None, before: Sequence[int | None]) -> NormalOrT:
+def find_distribution(now: int | None, before: Sequence[int | None]) -> ErrorDistribution:
     """Normal for independent rows; of t with one degree of freedom less than clusters on the smaller side."""
     counts = [n for n in (now, sum(n or 0 for n in before) if any(before) else None) if n is not None]
-    return NormalOrT(max(min(counts) - 1, 1) if counts else inf)
+    return ErrorDistribution(max(min(counts) - 1, 1) if counts else inf)
 
 
-def limit_law(law: NormalOrT, fewest: Sequence[float]) -> NormalOrT:
+def limit_distribution(law: ErrorDistribution, fewest: Sequence[float]) -> ErrorDistribution:
     """The law where a mean rests on few events: of t with a quarter of the events of the smaller side.
 
     Simulation gave the quarter: with 40 to 100 events a side, the miscalibration of a rare event over its
     error is that far from normal.
     """
-    return NormalOrT(min(law.degrees_of_freedom, max(min(fewest) / 4, 1.0)))
+    return ErrorDistribution(min(law.degrees_of_freedom, max(min(fewest) / 4, 1.0)))
 
 
 def spread_of_overfit(overfit: float, events: float) -> float:
@@ -77,7 +77,9 @@ def spread_of_overfit(overfit: float, events: float) -> float:
     return overfit * sqrt(2 / parameters)
 
 
-def compare_means(now: Measured, before: Sequence[Measured], law: NormalOrT, *, level: float) -> Contrast:
+def compare_means(
+    now: MeanEstimate, before: Sequence[MeanEstimate], law: ErrorDistribution, *, level: float
+) -> Contrast:
     """Compare a mean with those of earlier samples, pooled by their sizes as if they were one sample.
 
     Sizes, not estimated errors, are the weights: samples in which little happened by chance have small errors
@@ -100,15 +102,15 @@ def compare_means(now: Measured, before: Sequence[Measured], law: NormalOrT, *, 
     )
 
 
-def list_differences(now: Measured, before: Sequence[Measured]) -> tuple[float, float]:
+def list_differences(now: MeanEstimate, before: Sequence[MeanEstimate]) -> tuple[float, float]:
     """How far a mean is from the pooled one, by either estimate of the overfit."""
     pooled = _pool(before)
     return now.value - pooled.value, now.other - pooled.other
 
 
-def _pool(samples: Sequence[Measured]) -> Measured:
+def _pool(samples: Sequence[MeanEstimate]) -> MeanEstimate:
     size = sum(sample.size for sample in samples)
-    return Measured(
+    return MeanEstimate(
         value=sum(sample.size * sample.value for sample in samples) / size,
         other=sum(sample.size * sample.other for sample in samples) / size,
         standard_error=sqrt(sum((sample.size * sample.standard_error) ** 2 for sample in samples)) / size,
@@ -116,7 +118,7 @@ def _pool(samples: Sequence[Measured]) -> Measured:
     )
 
 
-def _larger_error(now: Measured, pooled: Measured, before: Sequence[Measured]) -> float:
+def _larger_error(now: MeanEstimate, pooled: MeanEstimate, before: Sequence[MeanEstimate]) -> float:
     """The error of a difference: from the spread of each side, or from one for both, as without change."""
     of_both = hypot(now.standard_error, pooled.standard_error)
     spread = sum((sample.size * sample.standard_error) ** 2 for sample in (now, *before))
@@ -124,7 +126,7 @@ def _larger_error(now: Measured, pooled: Measured, before: Sequence[Measured]) -
     return max(of_both, in_common)
 
 
-def homogeneity(now: FloatArray, before: FloatArray, law: NormalOrT) -> tuple[float, float]:
+def homogeneity_test(now: FloatArray, before: FloatArray, law: ErrorDistribution) -> tuple[float, float]:
     """Chi-square of homogeneity of two rows of counts, and its p-value; NaN if there is one group only.
 
     It is the smaller one of Pearson's and the likelihood ratio. With clusters it is held to the law of F.
@@ -140,19 +142,21 @@ def homogeneity(now: FloatArray, before: FloatArray, law: NormalOrT) -> tuple[fl
     return statistic, tail_probability(statistic, df, law)
 
 
-def tail_probability(statistic: float, df: int, law: NormalOrT) -> float:
+def tail_probability(statistic: float, df: int, law: ErrorDistribution) -> float:
     """The p-value of chi-square; with clusters that of F."""
     if isinf(law.degrees_of_freedom):
         return float(chdtrc(df, statistic))
     return float(fdtrc(df, law.degrees_of_freedom, statistic / df))
 
 
-def compare_shares(now: FloatArray, before: FloatArray, law: NormalOrT, *, level: float) -> list[Contrast]:
+def compare_shares(
+    now: FloatArray, before: FloatArray, law: ErrorDistribution, *, level: float
+) -> list[Contrast]:
     """The share of each group in two rows of counts, with Newcombe's intervals and one test of them all.
 
     Of two groups the statistic is the root of chi-square, with the sign of the difference.
     """
-    statistic, p_value = homogeneity(now, before, law)
+    statistic, p_value = homogeneity_test(now, before, law)
     shares = zip((now / now.sum()).tolist(), (before / before.sum()).tolist(), strict=True)
     sizes, z = (float(now.sum()), float(before.sum())), law.critical_value(level)
     return [
@@ -161,7 +165,7 @@ def compare_shares(now: FloatArray, before: FloatArray, law: NormalOrT, *, level
             reference=old,
             difference=share - old,
             **dict(zip(("lower", "upper"), _newcombe((share, old), sizes, z), strict=True)),
-            statistic=copysign(sqrt(statistic), share - old) if len(now) == _TWO else statistic,
+            statistic=copysign(sqrt(statistic), share - old) if len(now) == _TWO_GROUPS else statistic,
             p_value=p_value,
         )
         for share, old in shares
@@ -187,8 +191,8 @@ def stability_index(now: FloatArray, before: FloatArray) -> float:
     return float(((a - b) * np.log(a / b)).sum())
 
 
-def index_interval(
-    index: float, statistic: float, df: int, law: NormalOrT, level: float
+def stability_index_interval(
+    index: float, statistic: float, df: int, law: ErrorDistribution, level: float
 ) -> tuple[float, float]:
     """What the index may be without chance, which alone makes it larger than 0.
 

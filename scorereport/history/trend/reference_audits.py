@@ -21,13 +21,13 @@ import numpy as np
 from scipy.special import stdtr
 
 from scorereport.history.trend.drift_tests import Contrast, stability_index, tail_probability
-from scorereport.inference.mean_errors import NormalOrT
+from scorereport.inference.mean_errors import ErrorDistribution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.history.trend.drift_tests import Measured
+    from scorereport.history.trend.drift_tests import MeanEstimate
 
 #: From this many earlier audits on, their spread says how much audits vary.
 ENOUGH_AUDITS = 5
@@ -35,7 +35,7 @@ ENOUGH_AUDITS = 5
 _FEW_FACTOR = 2.0
 
 
-class Between(NamedTuple):
+class AuditSpread(NamedTuple):
     """The error of a difference to earlier audits as their spread shows it, NaN for one; and their number."""
 
     error: float
@@ -47,24 +47,29 @@ class Between(NamedTuple):
         return self.audits >= ENOUGH_AUDITS
 
 
-def spread_between(values: Sequence[float], sizes: Sequence[float]) -> Between:
+def find_audit_spread(values: Sequence[float], sizes: Sequence[float]) -> AuditSpread:
     """The error of one more audit less the mean of earlier ones by size, from their spread alone."""
     if len(values) == 1:
-        return Between(nan, 1)
+        return AuditSpread(nan, 1)
     share = np.array(sizes) / sum(sizes)
     error = float(np.std(values, ddof=1)) * sqrt(1 + float((share**2).sum()))
-    return Between(error, len(values))
+    return AuditSpread(error, len(values))
 
 
-def spread_of_means(samples: Sequence[Measured]) -> Between:
+def find_spread_of_means(samples: Sequence[MeanEstimate]) -> AuditSpread:
     """The same for means, by the estimate of the overfit that makes it larger."""
     sizes = [sample.size for sample in samples]
     both = [sample.value for sample in samples], [sample.other for sample in samples]
-    return max(spread_between(values, sizes) for values in both)
+    return max(find_audit_spread(values, sizes) for values in both)
 
 
 def allow_for_audits(
-    contrast: Contrast, between: Between, ends: tuple[float, float], law: NormalOrT, *, level: float
+    contrast: Contrast,
+    between: AuditSpread,
+    ends: tuple[float, float],
+    law: ErrorDistribution,
+    *,
+    level: float,
 ) -> Contrast:
     """Interval and test of a difference that allow for the variance between audits.
 
@@ -75,23 +80,23 @@ def allow_for_audits(
         return contrast
     distance = max(min(ends), 0.0) + min(max(ends), 0.0)
     if between.is_known:
-        spread = NormalOrT(between.audits - 1)
+        spread = ErrorDistribution(between.audits - 1)
         reach, p_value = spread.critical_value(level) * between.error, _p_value(distance, between, spread)
-        return _widen(contrast, ends, reach, max(contrast.p_value, p_value))
-    doubled = _double(contrast)
+        return _widen_interval(contrast, ends, reach, max(contrast.p_value, p_value))
+    doubled = _double_variance(contrast)
     reach = law.critical_value(level) * (between.error if between.audits > 1 else 0.0)
     p_value = law.p_value(contrast.statistic / sqrt(_FEW_FACTOR))
     if between.audits > 1:
         p_value = max(p_value, _p_value(distance, between, law))
-    return _widen(doubled, ends, reach, max(contrast.p_value, p_value))
+    return _widen_interval(doubled, ends, reach, max(contrast.p_value, p_value))
 
 
-def _p_value(distance: float, between: Between, law: NormalOrT) -> float:
+def _p_value(distance: float, between: AuditSpread, law: ErrorDistribution) -> float:
     """The p-value by the spread of audits; that of audits that are all the same says nothing."""
     return law.p_value(distance / between.error) if between.error > 0 else 0.0
 
 
-def _double(contrast: Contrast) -> Contrast:
+def _double_variance(contrast: Contrast) -> Contrast:
     """An interval whose variance is doubled, around the same difference."""
     factor, at = sqrt(_FEW_FACTOR), contrast.difference
     return replace(
@@ -99,7 +104,7 @@ def _double(contrast: Contrast) -> Contrast:
     )
 
 
-def _widen(contrast: Contrast, ends: tuple[float, float], reach: float, p_value: float) -> Contrast:
+def _widen_interval(contrast: Contrast, ends: tuple[float, float], reach: float, p_value: float) -> Contrast:
     return replace(
         contrast,
         lower=min(contrast.lower, min(ends) - reach),
@@ -109,7 +114,11 @@ def _widen(contrast: Contrast, ends: tuple[float, float], reach: float, p_value:
 
 
 def allow_for_shifts(
-    contrast: Contrast, chi_square: float, now: FloatArray, before: Sequence[FloatArray], law: NormalOrT
+    contrast: Contrast,
+    chi_square: float,
+    now: FloatArray,
+    before: Sequence[FloatArray],
+    law: ErrorDistribution,
 ) -> Contrast:
     """The same for how cases are spread over several groups, from the counts of each audit.
 
@@ -135,7 +144,7 @@ def _rank_index(now: FloatArray, before: Sequence[FloatArray]) -> float:
     return float(stdtr(n - 1, -(root - roots.mean()) / error)) if error > 0 else 0.0
 
 
-def explain_few(audits: int) -> str:
+def explain_few_audits(audits: int) -> str:
     """What a reader must know of a test against few audits; empty if they are enough."""
     if audits >= ENOUGH_AUDITS:
         return ""

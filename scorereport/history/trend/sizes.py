@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scorereport._utils.arrays import FloatArray, IntArray
-    from scorereport.reliability.sampling import Units
+    from scorereport.reliability.sampling import SamplingUnits
 
 
-def effective_size(units: Units, group: IntArray) -> float:
+def effective_size(units: SamplingUnits, group: IntArray) -> float:
     """The number of independent rows that would tell the shares of some groups no better.
 
     Of repeated rows it is their number. Fractional weights make it Kish's, (Σw)²/Σw², and they and clusters

@@ -11,7 +11,7 @@ from scorereport.data.scorereport_predictions import Predictions
 from scorereport.errors import UsageError
 from scorereport.evaluation.class_evaluation import class_panel_of
 from scorereport.evaluation.summaries import panel_of
-from scorereport.history.trend.bins import find_bins, form_groups
+from scorereport.history.trend.bins import find_bins, group_bins
 from scorereport.history.trend.drift_records import Distribution, Number, Snapshot
 from scorereport.history.trend.sizes import effective_size, effective_size_by_bucket
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from scorereport.configuration.periods import Period
     from scorereport.inference.components import ComponentEstimate
     from scorereport.inference.estimates import Estimate
-    from scorereport.inference.panel import Rows
-    from scorereport.reliability.sampling import Units
+    from scorereport.inference.panel import PanelRows
+    from scorereport.reliability.sampling import SamplingUnits
     from scorereport.results.evaluation import Evaluation
     from scorereport.results.model_records import ModelScores
     from scorereport.results.tallies import Tallies
@@ -64,18 +64,18 @@ def _describe_rows(evaluation: Evaluation) -> tuple[float, tuple[Distribution, .
     tallies: Tallies | None = getattr(evaluation, "tallies", None)
     if tallies is not None:
         size = tallies.rows if tallies.are_rows else effective_size_by_bucket(tallies.rows, tallies.outcomes)
-        return size, tuple(_read_tally(tallies, model) for model in tallies.forecasts)
-    panel, classes = _panel_of(evaluation), evaluation.data.classes
+        return size, tuple(_describe_tallies(tallies, model) for model in tallies.forecasts)
+    panel, classes = _find_panel(evaluation), evaluation.data.classes
     size = effective_size(panel.units, panel.outcome.astype(np.int64))
     return size, tuple(_list_distributions(panel, () if classes is None else classes.labels))
 
 
-def _read_tally(tallies: Tallies, model: str) -> Distribution:
+def _describe_tallies(tallies: Tallies, model: str) -> Distribution:
     """The same of rows that were never in memory together, from their counts by bucket."""
     by_bucket = tallies.forecasts[model]
     weights = by_bucket.sum(axis=0)
     held = np.flatnonzero(weights)
-    group = form_groups(weights, tallies.rows)
+    group = group_bins(weights, tallies.rows)
     sums = np.stack([by_bucket[:, group == number].sum(axis=1) for number in np.unique(group)], axis=1)
     return Distribution(
         model=model,
@@ -87,7 +87,7 @@ def _read_tally(tallies: Tallies, model: str) -> Distribution:
     )
 
 
-def _panel_of(evaluation: Evaluation) -> Rows:
+def _find_panel(evaluation: Evaluation) -> PanelRows:
     """The rows that were evaluated, without those of no weight."""
     predictions = evaluation.predictions
     if predictions is None:
@@ -107,15 +107,15 @@ def list_numbers(evaluation: Evaluation) -> Iterator[Number]:
             yield _mean_number(result.scores, "roc_auc")
     if evaluation.kind == "binary":
         sample = evaluation.data.sample
-        yield _number("", "prevalence", sample.prevalence, sample.prevalence_interval)
+        yield _interval_number("", "prevalence", sample.prevalence, sample.prevalence_interval)
 
 
 def _mean_number(scores: ModelScores, name: str) -> Number:
     score = scores.score(name)
-    return _number(scores.model, name, score.value, score.interval)
+    return _interval_number(scores.model, name, score.value, score.interval)
 
 
-def _number(model: str, measure: str, value: float, interval: Estimate | None) -> Number:
+def _interval_number(model: str, measure: str, value: float, interval: Estimate | None) -> Number:
     return Number(
         model=model,
         measure=measure,
@@ -134,7 +134,7 @@ def _component_number(scores: ModelScores, score: str, component: str) -> Number
     known: ComponentEstimate | None = scores.component(score, component)
     name = f"{score}_{component}"
     if known is None:
-        return _number(scores.model, name, raw, None)
+        return _interval_number(scores.model, name, raw, None)
     return Number(
         model=scores.model,
         measure=name,
@@ -149,7 +149,7 @@ def _component_number(scores: ModelScores, score: str, component: str) -> Number
     )
 
 
-def _list_distributions(panel: Rows, labels: tuple[str, ...]) -> Iterator[Distribution]:
+def _list_distributions(panel: PanelRows, labels: tuple[str, ...]) -> Iterator[Distribution]:
     for model, forecast in panel.forecasts.items():
         if not labels:
             yield count_forecasts(model, "", forecast, panel.units)
@@ -157,11 +157,11 @@ def _list_distributions(panel: Rows, labels: tuple[str, ...]) -> Iterator[Distri
             yield count_forecasts(model, label, forecast[:, place], panel.units)
 
 
-def count_forecasts(model: str, label: str, forecast: FloatArray, units: Units) -> Distribution:
+def count_forecasts(model: str, label: str, forecast: FloatArray, units: SamplingUnits) -> Distribution:
     """Weights of the bins that hold any forecast, and how many independent rows they are worth."""
     place = find_bins(forecast)
     weights = np.bincount(place, weights=units.row_weight).astype(np.float64)
-    group = form_groups(weights, units.total / units.case_weight)
+    group = group_bins(weights, units.total / units.case_weight)
     held = np.flatnonzero(weights)
     return Distribution(
         model=model,

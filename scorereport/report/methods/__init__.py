@@ -1,1 +1,1 @@
-"""The methods that a report used, family by family."""
+"""The methods that a report used: formulas, conventions and references."""

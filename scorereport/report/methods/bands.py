@@ -7,7 +7,7 @@ from scorereport.report.methods.works import COVERAGE_STUDY, DIMITRIADIS_2023
 from scorereport.scores.references import DIMITRIADIS_2021
 
 #: Bands by kind, coverage and method.
-BANDS = {
+BAND_FORMULAS = {
     "consistency pointwise resampling": Formula(
         name="consistency band",
         formula="quantiles (1 − ℓ)/2 and (1 + ℓ)/2 of the curves of redrawn cases, y* = 1 with probability p",

@@ -17,7 +17,7 @@ from scorereport.report.methods.works import COVERAGE_STUDY
 from scorereport.scores.references import DIMITRIADIS_2021
 
 #: Methods by the key under which the section asks for them.
-CALIBRATION = {
+CALIBRATION_FORMULAS = {
     "isotonic": Formula(
         name="Reliability curve (CORP)",
         formula="ŷ at the k-th forecast = max over i ≤ k of min over j ≥ k of the mean y of cases from the "

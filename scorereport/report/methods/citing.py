@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 #: A work of the literature, by authors and year; more authors than these are et al.
-_WORK = re.compile(r"(?P<authors>[^()]+) \((?P<year>\d{4})\), ")
+_WORK_PATTERN = re.compile(r"(?P<authors>[^()]+) \((?P<year>\d{4})\), ")
 _MOST_AUTHORS = 2
 
 
@@ -23,7 +23,7 @@ def cite(reference: str) -> str:
 
 
 def _shorten(work: str) -> str:
-    found = _WORK.match(work)
+    found = _WORK_PATTERN.match(work)
     if found is None:
         return work
     authors = found["authors"].split(", ")
@@ -34,4 +34,4 @@ def _shorten(work: str) -> str:
 def list_works(references: Iterable[str]) -> list[str]:
     """All works of the literature, each once, in the order of the alphabet."""
     works = {work for reference in references for work in reference.split("; ")}
-    return sorted((work for work in works if _WORK.match(work)), key=str.casefold)
+    return sorted((work for work in works if _WORK_PATTERN.match(work)), key=str.casefold)

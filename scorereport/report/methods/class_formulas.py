@@ -24,7 +24,7 @@ ORDINAL_SYMBOLS = {
 }
 
 #: Formula and convention of each score of K classes.
-CLASS_SCORES = {
+CLASS_SCORE_FORMULAS = {
     "multiclass_brier": (
         "S = Σ (p_k − 1[y = k])² over the classes",
         "The sum of the Brier scores of the classes; for two classes twice the binary score.",

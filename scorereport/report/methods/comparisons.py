@@ -8,7 +8,7 @@ from scorereport.report.methods.works import COVERAGE_STUDY, HOLM_1979, MONTIEL_
 from scorereport.scores.references import DIMITRIADIS_2021, EHM_2016
 
 #: Methods by the key under which the section asks for them.
-COMPARISONS = {
+COMPARISON_FORMULAS = {
     "Diebold-Mariano": Formula(
         name="Difference of scores",
         formula="D = mean (S of the first − S of the second), D ± z se(D), test by D / se(D)",

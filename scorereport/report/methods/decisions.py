@@ -8,7 +8,7 @@ from scorereport.report.methods.works import ALTMAN_BLAND_1994, WILSON_1927, YOU
 from scorereport.scores.references import EHM_2016, FLORES_2025, HANLEY_MCNEIL_1982, VICKERS_ELKIN_2006
 
 #: Methods by the key under which the section asks for them.
-DECISIONS = {
+DECISION_FORMULAS = {
     "roc": Formula(
         name="ROC curve, AR and KS",
         formula="TPR = TP / (TP + FN) against FPR = FP / (FP + TN); AR = 2 AUC − 1; KS = max (TPR − FPR)",

@@ -9,7 +9,7 @@ from scorereport.report.methods.notation import Formula
 from scorereport.report.methods.works import BATES_2024, COLLINS_2024, HIGGINS_2002, STONE_1974
 
 #: Methods by the key under which the section asks for them.
-GROUPS = {
+GROUP_FORMULAS = {
     "groups": Formula(
         name="Subgroups and periods",
         formula="the same measures on the rows of each group alone",

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from scorereport._utils.formatting import format_level, format_number, join_words
 from scorereport.inference.rare_cases import WIDENED
 from scorereport.report.methods.method_entries import (
-    METHODS,
-    Entry,
+    METHOD_CATALOGUE,
+    MethodEntry,
     capitalize,
     distinct,
     inside_sentence,
     is_defined,
-    make_entry,
-    tell_methods,
+    join_methods,
+    method_entry,
 )
-from scorereport.report.methods.methods_engines import describe_groups
-from scorereport.report.tables.table import label_of
+from scorereport.report.methods.methods_engines import state_group_buckets
+from scorereport.report.tables.table import score_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -63,7 +63,7 @@ _SKILL = " skill"
 _OF_PREVALENCE = "An uncertainty takes its values over the interval of the prevalence."
 
 
-def describe_intervals(evaluation: Evaluation) -> Iterator[Entry]:
+def list_interval_methods(evaluation: Evaluation) -> Iterator[MethodEntry]:
     """Each method once, with what it was used for; details are those of all rows together."""
     overall = list(_estimates(evaluation.data.sample, [model.scores for model in evaluation.results]))
     others = [
@@ -79,12 +79,12 @@ def describe_intervals(evaluation: Evaluation) -> Iterator[Entry]:
             recorded = distinct(method.removeprefix(f"{key}, ") for method in methods)
             told = [capitalize(f"{text}.") for text in recorded if text != key]
             of_prevalence = _OF_PREVALENCE if any(e.measure == "prevalence" for e in anywhere) else ""
-            more = describe_groups(evaluation) if key == "grouped jackknife" else ""
-            yield make_entry(
-                key, of_prevalence, _tell_measures(anywhere, "" if here else " in groups"), *told, more
+            more = state_group_buckets(evaluation) if key == "grouped jackknife" else ""
+            yield method_entry(
+                key, of_prevalence, _name_measures(anywhere, "" if here else " in groups"), *told, more
             )
     if any(estimate.method.endswith(WIDENED) for estimate in (*overall, *others)):
-        yield make_entry("rare cases")
+        yield method_entry("rare cases")
 
 
 def _estimates(sample: SampleSummary, models: Iterable[ModelScores]) -> Iterator[Estimate]:
@@ -99,37 +99,37 @@ def _method_of(estimate: Estimate) -> str:
     return next((key for key in _INTERVALS if estimate.method.startswith(key)), "")
 
 
-def _tell_measures(estimates: Sequence[Estimate], where: str) -> str:
+def _name_measures(estimates: Sequence[Estimate], where: str) -> str:
     names = distinct(estimate.measure for estimate in estimates)
-    words = [inside_sentence(label_of(name)) for name in names if not name.endswith(_SKILL)]
+    words = [inside_sentence(score_label(name)) for name in names if not name.endswith(_SKILL)]
     skills = len(names) - len(words)
     if skills:
         words.append("its skill" if skills == 1 else "skills")
     return f"For {join_words(words)}{where}."
 
 
-def describe_comparisons(evaluation: Evaluation) -> Iterator[Entry]:
+def list_comparison_methods(evaluation: Evaluation) -> Iterator[MethodEntry]:
     """Differences between models, their adjustment, and the ranks."""
     compared = evaluation.comparisons
     defined = [d for d in compared.differences if is_defined(d)]
     for key in dict.fromkeys(_DIFFERENCES.values()):
-        same = [d for d in defined if _DIFFERENCES[_beginning(d)] == key]
+        same = [d for d in defined if _DIFFERENCES[_method_start(d)] == key]
         if same:
             reference = distinct(part for d in same for part in d.reference.split("; "))
-            fixed = METHODS[key].reference.split("; ")
+            fixed = METHOD_CATALOGUE[key].reference.split("; ")
             freedom = distinct(_name_freedom(d) for d in same)
-            how = tell_methods(_without_bracket(same))
-            yield make_entry(key, *freedom, how, reference="; ".join(distinct([*reference, *fixed])))
+            how = join_methods(_without_bracket(same))
+            yield method_entry(key, *freedom, how, reference="; ".join(distinct([*reference, *fixed])))
     if compared.murphy:
         curve = compared.murphy[0]
         how = f"{capitalize(curve.method)}, {curve.resamples} draws, seed {curve.seed}"
-        yield make_entry("murphy difference", f"{how}, level {format_level(curve.level)}.")
+        yield method_entry("murphy difference", f"{how}, level {format_level(curve.level)}.")
     adjusted = list(_find_adjusted(evaluation))
     if adjusted:
-        yield make_entry("holm", f"Adjusted over {'; over '.join(adjusted)}.")
+        yield method_entry("holm", f"Adjusted over {'; over '.join(adjusted)}.")
     if compared.ranks:
         alpha = format_number(1 - evaluation.settings.level, 3).rstrip("0").rstrip(".")
-        yield make_entry(
+        yield method_entry(
             "ranks",
             f"Told: Holm’s p is at most {alpha}, or the difference is infinite. Models that are not told "
             "apart are tied (=).",
@@ -144,7 +144,7 @@ def _without_bracket(differences: Iterable[Difference]) -> list[Difference]:
     ]
 
 
-def _beginning(difference: Difference) -> str:
+def _method_start(difference: Difference) -> str:
     return next(start for start in _DIFFERENCES if difference.method.startswith(start))
 
 

@@ -16,7 +16,7 @@ from scorereport.report.methods.works import (
     KORN_GRAUBARD_1998,
     NEWCOMBE_2006,
     WILSON_1927,
-    ZOU_DONNER_2008,
+    ZOU_DONNER_LIMITS_2008,
 )
 
 _NEWCOMBE = (
@@ -30,7 +30,7 @@ _SMALL_RATIO = (
     "s is 1, which is Newcombe’s interval."
 )
 #: Intervals by the beginning of what the records call their method.
-INTERVALS = {
+INTERVAL_FORMULAS = {
     "BCa bootstrap": Formula(
         name="BCa bootstrap",
         formula="quantiles Φ(z₀ + (z₀ ± z) / (1 − a(z₀ ± z))) of the B replicates",
@@ -58,7 +58,7 @@ INTERVALS = {
         "one more case at the mean of what it would score, e the part of the standard error that comes from "
         "π. Weighted and clustered rows count by effective number. A skill reaches as far as its error "
         "would if forecasts were the probabilities of events.",
-        reference=f"{CLOPPER_PEARSON_1934}; {KORN_GRAUBARD_1998}; {ZOU_DONNER_2008}; {COVERAGE_STUDY}",
+        reference=f"{CLOPPER_PEARSON_1934}; {KORN_GRAUBARD_1998}; {ZOU_DONNER_LIMITS_2008}; {COVERAGE_STUDY}",
     ),
     "few values": Formula(
         name="Components of few distinct forecasts",

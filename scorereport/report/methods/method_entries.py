@@ -1,4 +1,4 @@
-"""An entry of the methods: name, formula, convention and reference; and the words they share."""
+"""An entry of the methods: name, formula, convention and reference; and phrases that entries share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scorereport.inference.estimates import HypothesisTest
 from scorereport.report.methods.class_formulas import CLASS_CATALOGUE
 from scorereport.report.methods.engines import ENGINE_CATALOGUE
-from scorereport.report.methods.formula_catalogue import CATALOGUE
+from scorereport.report.methods.formula_catalogue import BINARY_CATALOGUE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from scorereport.inference.estimates import Difference, Estimate
 
 #: The methods of all kinds of models, and of all engines.
-METHODS = CATALOGUE | CLASS_CATALOGUE | ENGINE_CATALOGUE
+METHOD_CATALOGUE = BINARY_CATALOGUE | CLASS_CATALOGUE | ENGINE_CATALOGUE
 #: Texts by "name", "formula", "convention" and "reference".
-Entry = dict[str, str]
+MethodEntry = dict[str, str]
 
 #: How records call the errors of independent rows.
 _INDEPENDENT = ("iid errors", "errors of independent rows")
@@ -28,9 +28,9 @@ _INDEPENDENT = ("iid errors", "errors of independent rows")
 _NAMES = ("Brier", "AUC")
 
 
-def make_entry(key: str, *more: str, reference: str = "") -> Entry:
+def method_entry(key: str, *more: str, reference: str = "") -> MethodEntry:
     """A method of the catalogue, with what is known of its use here."""
-    known = METHODS[key]
+    known = METHOD_CATALOGUE[key]
     return {
         "name": known.name,
         "formula": known.formula,
@@ -39,7 +39,7 @@ def make_entry(key: str, *more: str, reference: str = "") -> Entry:
     }
 
 
-def tell_methods(found: Iterable[HypothesisTest | Difference]) -> str:
+def join_methods(found: Iterable[HypothesisTest | Difference]) -> str:
     """The methods of some records, each once."""
     methods = distinct(record.method.replace(*_INDEPENDENT) for record in found)
     return " ".join(capitalize(f"{method}.") for method in methods)

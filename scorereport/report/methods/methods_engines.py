@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import counted, format_count, format_difference, format_level
+from scorereport._utils.formatting import format_count, format_counted, format_difference, format_level
 from scorereport.evaluation.engines.digest_plan import GROUP_BUCKETS, SMOOTH_CELLS
 from scorereport.evaluation.engines.protocol import MOST_DISTINCT
-from scorereport.report.methods.method_entries import Entry, make_entry
+from scorereport.report.methods.method_entries import MethodEntry, method_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,13 +21,13 @@ _EXACT = (
 _LINES = "Calibration lines took a few more readings, by Newton’s method, until they stood still."
 
 
-def describe_engine(evaluation: Evaluation) -> Iterator[Entry]:
+def list_engine_methods(evaluation: Evaluation) -> Iterator[MethodEntry]:
     """Who sorted the rows, and what is exact; nothing if they were in memory."""
     if evaluation.settings.engine != "memory":
-        yield make_entry(evaluation.settings.engine, _EXACT, *_tell_inference(evaluation))
+        yield method_entry(evaluation.settings.engine, _EXACT, *_state_inference(evaluation))
 
 
-def _tell_inference(evaluation: Evaluation) -> Iterator[str]:
+def _state_inference(evaluation: Evaluation) -> Iterator[str]:
     """What else intervals, bands and tests needed."""
     models = evaluation.models
     if any(model.calibration is not None for model in models):
@@ -40,7 +40,7 @@ def _tell_inference(evaluation: Evaluation) -> Iterator[str]:
         )
 
 
-def describe_conventions(evaluation: Evaluation) -> Iterator[str]:
+def state_engine_conventions(evaluation: Evaluation) -> Iterator[str]:
     """What was decided once for all intervals, of which none is drawn; nothing if there are none."""
     if evaluation.settings.resamples == 0:
         return
@@ -49,13 +49,13 @@ def describe_conventions(evaluation: Evaluation) -> Iterator[str]:
     clusters = evaluation.data.clusters
     if clusters is not None:
         yield (
-            f"Rows depend on each other within {counted(clusters, 'cluster')}, which are dealt out to "
+            f"Rows depend on each other within {format_counted(clusters, 'cluster')}, which are dealt out to "
             "buckets whole; standard errors are those of sums over buckets, and z is a quantile of t with "
             "Satterthwaite’s degrees of freedom, but for tests of calibration."
         )
 
 
-def describe_levels(evaluation: Evaluation) -> str:
+def state_engine_levels(evaluation: Evaluation) -> str:
     """The levels of intervals and, if there are any, of bands."""
     settings = evaluation.settings
     bands = f", bands {format_level(settings.band_level)}" if _has_bands(evaluation) else ""
@@ -66,7 +66,7 @@ def _has_bands(evaluation: Evaluation) -> bool:
     return any(model.bands for model in evaluation.models)
 
 
-def describe_groups(evaluation: Evaluation) -> str:
+def state_group_buckets(evaluation: Evaluation) -> str:
     """How many buckets groups have, if there are any."""
     grouped = evaluation.groups or evaluation.windows
     return f"In groups and periods at most {GROUP_BUCKETS} buckets." if grouped else ""

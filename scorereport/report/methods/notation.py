@@ -16,7 +16,7 @@ class Formula:
     reference: str
 
 
-def bind(formula: str) -> str:
+def bind_operators(formula: str) -> str:
     """A formula whose lines do not break at signs that hold two sides together.
 
     >>> [len(word) for word in bind("D / se(D) = a + b").split(" ")]

@@ -1,4 +1,4 @@
-"""Whether the sample was large enough: how precise the numbers came out, and what was too little."""
+"""Whether the sample was large enough: the precision reached, and which counts are too small."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import (
     common_decimals,
-    counted,
     format_count,
+    format_counted,
     format_level,
     format_number,
     join_words,
 )
 from scorereport.report.methods.citing import cite
 from scorereport.report.methods.works import SNELL_2021, VERGOUWE_2005
-from scorereport.report.tables.table import Table, label_of, tell_apart
+from scorereport.report.tables.table import Table, distinct_decimals, score_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ def precision_table(evaluation: Evaluation) -> Table | None:
     names = ("brier", "roc_auc") if is_binary else (evaluation.main_score, "multiclass_log_loss", "accuracy")
     results: Sequence[ModelResult | ClassModelResult] = evaluation.results
     widths = [[_half_width(m.scores.score(name).interval) for name in names] for m in results]
-    heads = ["AUC" if name == "roc_auc" else label_of(name) for name in names]
+    heads = ["AUC" if name == "roc_auc" else score_label(name) for name in names]
     if is_binary:
         heads.append("calibration slope")
         slopes = [None if m.calibration is None else m.calibration.line.slope for m in evaluation.models]
@@ -79,7 +79,7 @@ def _describe_classes(evaluation: Evaluation) -> list[str]:
     rarest = min(counts, key=lambda label: counts[label])
     return [
         f"The sample has {format_count(len(counts))} classes; the rarest, {rarest}, has "
-        f"{counted(_round_down(counts[rarest]), 'case')}{_name_unit(evaluation.data)}.",
+        f"{format_counted(_round_down(counts[rarest]), 'case')}{_name_unit(evaluation.data)}.",
         _judge_size(counts, "cases of "),
     ]
 
@@ -114,7 +114,7 @@ def _describe_events(evaluation: Evaluation) -> list[str]:
     interval = sample.prevalence_interval
     if interval is not None:
         width = 100 * _half_width(interval)
-        points = format_number(width, tell_apart(0, width, 1))
+        points = format_number(width, distinct_decimals(0, width, 1))
         sentences.append(f"The prevalence is known to about ± {points} percentage points.")
     return sentences
 
@@ -124,9 +124,13 @@ def _describe_sums(data: DataSummary, events: float, others: float) -> str:
     sums = data.sample.events, data.sample.total - data.sample.events
     if not _are_effective(data):
         weighed = " (sums of weights)" if data.weighted else ""
-        return f"The sample has {counted(sums[0], 'event')} and {counted(sums[1], 'non-event')}{weighed}."
-    draws = counted(data.sample.rows, "row") if data.clusters is None else counted(data.clusters, "cluster")
-    cases = f"{counted(_round_down(events), 'event')} and {counted(_round_down(others), 'non-event')}"
+        return f"The sample has {format_counted(sums[0], 'event')} and {format_counted(sums[1], 'non-event')}{weighed}."
+    draws = (
+        format_counted(data.sample.rows, "row")
+        if data.clusters is None
+        else format_counted(data.clusters, "cluster")
+    )
+    cases = f"{format_counted(_round_down(events), 'event')} and {format_counted(_round_down(others), 'non-event')}"
     return (
         f"The weights of events sum to {format_count(sums[0])} and those of non-events to "
         f"{format_count(sums[1])}; allowing for weights that vary, the {draws} count as {cases}."

@@ -6,7 +6,7 @@ from scorereport.report.methods.notation import Formula
 from scorereport.scores.references import FLORES_2025
 
 #: Formula and convention of each score; references, range and direction are in the registry of scores.
-SCORES = {
+SCORE_FORMULAS = {
     "brier": ("S = (p − y)²", "The mean squared error of a probability."),
     "log_loss": (
         "S = −log p if y = 1, else −log(1 − p)",
@@ -39,7 +39,7 @@ SCORES = {
 }
 
 #: How scores are compared with that of the prevalence.
-SKILL = {
+SKILL_FORMULAS = {
     "skill": Formula(
         name="Skill",
         formula="skill = (S(ȳ) − S(p)) / (S(ȳ) − S(y)); of the AUC: 2 AUC − 1",

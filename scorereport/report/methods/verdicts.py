@@ -7,7 +7,7 @@ from scorereport.report.methods.notation import Formula
 from scorereport.report.methods.works import CLOPPER_PEARSON_1934, HOEFFDING_1963
 
 #: Methods by the key under which the section asks for them.
-VERDICTS = {
+VERDICT_FORMULAS = {
     "limits": Formula(
         name="Limits",
         formula="fail: the whole interval lies beyond the limit; inconclusive: a part of it; warn: none of "

@@ -13,7 +13,13 @@ from scorereport._utils.formatting import (
 )
 from scorereport.plots import describe_flexible, describe_reliability, plot_flexible, plot_reliability
 from scorereport.plots.flexible import has_flexible
-from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table, note_time
+from scorereport.report.section_parts import (
+    SectionContent,
+    collect_parts,
+    describe_time_note,
+    figure_part,
+    table_part,
+)
 from scorereport.report.tables.calibration_tables import (
     calibration_test_table,
     distance_table,
@@ -33,27 +39,29 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import ModelResult
 
 
-def describe_calibration(report: Report) -> Section:
+def describe_calibration_section(report: Report) -> SectionContent:
     """The signature of the report: what forecasts promised, and what came true."""
     evaluation = report.evaluation
     bands = [band for model in evaluation.models for band in model.bands]
     known = [(m.model, m.calibration) for m in evaluation.models if m.calibration is not None]
     level, has_smooth = format_level(evaluation.settings.level), evaluation.settings.engine == "memory"
     grades = {
-        f"grades_{place}": make_table(table) for place, table in enumerate(grade_tables(known), start=1)
+        f"grades_{place}": table_part(table) for place, table in enumerate(grade_tables(known), start=1)
     }
-    return Section(
+    return SectionContent(
         name="calibration",
         title="Calibration",
         parts=collect_parts(
-            brier=make_table(_brier_table(evaluation.models)),
+            brier=table_part(_brier_table(evaluation.models)),
             reliability=_draw_diagrams(evaluation),
-            distances=make_table(distance_table(known, level, has_smooth=has_smooth), note_time(evaluation))
+            distances=table_part(
+                distance_table(known, level, has_smooth=has_smooth), describe_time_note(evaluation)
+            )
             if known
             else None,
             flexible=_draw_flexible(evaluation),
-            line=make_table(line_table(known, level)) if known else None,
-            tests=make_table(calibration_test_table(known)) if known else None,
+            line=table_part(line_table(known, level)) if known else None,
+            tests=table_part(calibration_test_table(known)) if known else None,
             **grades,
         ),
         content={
@@ -86,7 +94,7 @@ def _explain_absence(evaluation: Evaluation) -> str:
 
 def _draw_diagrams(evaluation: Evaluation) -> Part:
     models, prevalence = evaluation.models, evaluation.data.sample.prevalence
-    return make_figure(
+    return figure_part(
         plot_reliability,
         describe_reliability(models, prevalence=prevalence),
         models,
@@ -101,7 +109,7 @@ def _draw_flexible(evaluation: Evaluation) -> Part | None:
     if not models:
         return None
     level = format_level(evaluation.settings.band_level)
-    return make_figure(
+    return figure_part(
         plot_flexible,
         describe_flexible(evaluation.models),
         evaluation.models,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_number, format_percent
-from scorereport.configuration.judging import Light
-from scorereport.report.tables.table import label_of
-from scorereport.report.verdict_labels import CERTIFICATE_LOOKS, LIGHTS
+from scorereport.configuration.judging import LimitVerdict
+from scorereport.report.tables.table import score_label
+from scorereport.report.verdict_labels import CERTIFICATE_LABELS, VERDICT_LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import ModelResult
 
 #: More measures than these are counted, not named.
-_MOST_NAMED = 3
+_MOST_LABELS = 3
 
 
 def describe_cards(report: Report) -> list[dict[str, str]]:
@@ -29,10 +29,10 @@ def describe_cards(report: Report) -> list[dict[str, str]]:
 
 def _describe_card(report: Report, result: ModelResult | ClassModelResult) -> dict[str, str]:
     judged = [j for j in report.judgements if j.model == result.model]
-    for light in (Light.FAIL, Light.INCONCLUSIVE, Light.WARN, Light.PASS):
+    for light in (LimitVerdict.FAIL, LimitVerdict.INCONCLUSIVE, LimitVerdict.WARN, LimitVerdict.PASS):
         found = [j for j in judged if j.verdict is light]
         if found:
-            tone, _, word = LIGHTS[light]
+            tone, _, word = VERDICT_LABELS[light]
             many = f"{len(found)} of {len(judged)} limits" if len(judged) > 1 else "its limit"
             return {
                 "label": result.model,
@@ -42,14 +42,14 @@ def _describe_card(report: Report, result: ModelResult | ClassModelResult) -> di
             }
     name = report.evaluation.main_score
     score = result.scores.score(name)
-    text = f"{label_of(name)} {format_number(score.value, 4)}, skill {format_percent(score.skill)}"
+    text = f"{score_label(name)} {format_number(score.value, 4)}, skill {format_percent(score.skill)}"
     return {"label": result.model, "tone": "plain", "word": "No limits set", "text": text}
 
 
 def _name_labels(judgements: Sequence[Judgement]) -> str:
     labels = list(dict.fromkeys(judgement.label for judgement in judgements))
-    more = len(labels) - _MOST_NAMED
-    return ", ".join(labels[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(labels) - _MOST_LABELS
+    return ", ".join(labels[:_MOST_LABELS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _describe_certificate_card(report: Report) -> dict[str, str]:
@@ -63,7 +63,7 @@ def _describe_certificate_card(report: Report) -> dict[str, str]:
         text = "these numbers were not computed again"
     return {
         "label": "R certificate",
-        "tone": CERTIFICATE_LOOKS[certificate.verdict][0],
+        "tone": CERTIFICATE_LABELS[certificate.verdict][0],
         "word": certificate.verdict.capitalize(),
         "text": f"{text}, {certificate.reference}" if certificate.reference else text,
     }

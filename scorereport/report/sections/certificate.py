@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport.report.document_context import describe_certificate
-from scorereport.report.section_parts import Section
+from scorereport.report.section_parts import SectionContent
 
 if TYPE_CHECKING:
     from scorereport.reference.certificate import Certificate
@@ -18,7 +18,7 @@ _BY_VIEWS = (
 )
 
 
-def describe_certificate_section(report: Report) -> Section | None:
+def describe_certificate_section(report: Report) -> SectionContent | None:
     """The certificate: what differs in full, what agrees in a summary; None if nobody was asked."""
     if report.certificate is None:
         return None
@@ -28,7 +28,7 @@ def describe_certificate_section(report: Report) -> Section | None:
         f"certificate_{place}": {"kind": "table", **table}
         for place, table in enumerate(filter(None, tables), start=1)
     }
-    return Section(
+    return SectionContent(
         name="certificate",
         title="R certificate",
         parts=parts,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scorereport.report.checklists import fill_checklist
-from scorereport.report.section_parts import Section
+from scorereport.report.section_parts import SectionContent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scorereport.report.report_record import Report
 
 
-def describe_checklists(report: Report, present: Sequence[str]) -> Section | None:
+def describe_checklists_section(report: Report, present: Sequence[str]) -> SectionContent | None:
     """All checklists of the report, each item with the sections that answer it; None if there are none."""
     if not report.checklists:
         return None
@@ -23,7 +23,7 @@ def describe_checklists(report: Report, present: Sequence[str]) -> Section | Non
     checklists = report.checklists
     if report.evaluation.kind != "binary":
         checklists = tuple(map(_move_decisions, checklists))
-    return Section(
+    return SectionContent(
         name="checklist",
         title="Annex: checklists",
         content={

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.formatting import counted, format_count, format_number
+from scorereport._utils.formatting import format_count, format_counted, format_number
 from scorereport.plots import describe_checkpoints, plot_checkpoints
 from scorereport.report.methods.method_entries import inside_sentence
-from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table
+from scorereport.report.section_parts import SectionContent, collect_parts, figure_part, table_part
 from scorereport.report.tables.checkpoint_tables import choice_table, correlation_table
-from scorereport.report.tables.table import label_of
+from scorereport.report.tables.table import score_label
 
 if TYPE_CHECKING:
     from scorereport.evaluation.selection.selection_records import Selection
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 _PENALISED = ("penalized_brier", "penalized_log_loss")
 
 
-def describe_checkpoints_section(report: Report) -> Section | None:
+def describe_checkpoints_section(report: Report) -> SectionContent | None:
     """Scores over checkpoints, choices and correlations; None if no checkpoint was chosen."""
     selection: Selection | None = report.selection
     if selection is None:
         return None
-    return Section(
+    return SectionContent(
         name="checkpoints",
         title="Choice of a checkpoint",
         parts=collect_parts(
-            checkpoints=make_figure(
+            checkpoints=figure_part(
                 plot_checkpoints, describe_checkpoints(selection), selection, caption=_caption(selection)
             ),
-            choices=make_table(choice_table(selection)),
-            checkpoint_correlations=make_table(correlation_table(selection)),
+            choices=table_part(choice_table(selection)),
+            checkpoint_correlations=table_part(correlation_table(selection)),
         ),
         content=_describe_choice(selection),
     )
@@ -42,35 +42,35 @@ def _describe_choice(selection: Selection) -> dict[str, Any]:
     """What the template says of this selection."""
     scores = {track.score for track in selection.tracks}
     return {
-        "count": counted(len(selection.checkpoints), "checkpoint"),
+        "count": format_counted(len(selection.checkpoints), "checkpoint"),
         "is_single": len(selection.checkpoints) == 1,
         "source": selection.source if selection.file_sha256 else "",
-        "cases": "" if selection.n is None else counted(selection.n, "case"),
-        "sentences": _tell(selection),
-        "patience": "" if selection.patience is None else counted(selection.patience, "checkpoint"),
+        "cases": "" if selection.n is None else format_counted(selection.n, "case"),
+        "sentences": _describe_selection(selection),
+        "patience": "" if selection.patience is None else format_counted(selection.patience, "checkpoint"),
         "has_penalty": bool(scores.intersection(_PENALISED)),
         "penalty": _penalty(selection),
         "notes": list(selection.notes),
     }
 
 
-def _tell(selection: Selection) -> list[str]:
+def _describe_selection(selection: Selection) -> list[str]:
     """The choice in sentences, written from the table."""
     chosen = selection.chosen
     told = [
-        f"The {inside_sentence(label_of(chosen.score))} chooses checkpoint {chosen.best}, where it is "
-        f"{format_number(chosen.value, 4)}.{_tell_loss(chosen.macro_f1, chosen.macro_f1_loss)}"
+        f"The {inside_sentence(score_label(chosen.score))} chooses checkpoint {chosen.best}, where it is "
+        f"{format_number(chosen.value, 4)}.{_describe_loss(chosen.macro_f1, chosen.macro_f1_loss)}"
     ]
     if chosen.stop is not None:
         ends = "would not end training early" if chosen.stop.at is None else f"ends at {chosen.stop.at}"
         told.append(
             f"Early stopping by the same score {ends} and keeps checkpoint {chosen.stop.kept}."
-            f"{_tell_loss(chosen.stop.macro_f1, chosen.stop.macro_f1_loss)}"
+            f"{_describe_loss(chosen.stop.macro_f1, chosen.stop.macro_f1_loss)}"
         )
     return told
 
 
-def _tell_loss(f1: float, loss: float) -> str:
+def _describe_loss(f1: float, loss: float) -> str:
     if math.isnan(f1):
         return ""
     lost = f", {format_number(loss, 4)} below the best" if loss > 0 else ", the best of all"

@@ -10,9 +10,9 @@ from scorereport._utils.formatting import format_level, format_p_value
 from scorereport.configuration.judging import find_alpha
 from scorereport.inference.estimates import holm
 from scorereport.plots import describe_views, plot_views
-from scorereport.plots.class_reliability import describe_axes, name_view, shown_views
-from scorereport.report.miscalibration_patterns import equals
-from scorereport.report.section_parts import Section, collect_parts, make_figure
+from scorereport.plots.class_reliability import choose_views, describe_axes, label_view
+from scorereport.report.miscalibration_patterns import format_relation
+from scorereport.report.section_parts import SectionContent, collect_parts, figure_part
 from scorereport.report.shapes import describe_segments
 from scorereport.report.tables.overview import describe_view_bands
 from scorereport.results.class_records import THRESHOLD
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
 
 
-def describe_class_calibration(report: Report) -> Section | None:
+def describe_class_calibration_section(report: Report) -> SectionContent | None:
     """What forecasts of classes promised, and what came true; None of binary models."""
     evaluation = report.evaluation
     if not evaluation.class_models:
         return None
     kinds = _choose_kinds(evaluation)
     figures = [_draw_figures(evaluation.class_models, kind, is_main=kind == kinds[0]) for kind in kinds]
-    return Section(
+    return SectionContent(
         name="calibration",
         title="Calibration",
         template="sections/class-calibration.html",
@@ -60,7 +60,7 @@ def _draw_figures(models: Sequence[ClassModelResult], kind: str, *, is_main: boo
     """A figure for each model; the first of the main kind is the one that texts refer to."""
     name = "reliability" if is_main else "class_reliability"
     return {
-        f"{name}_{place}" if place > 1 else name: make_figure(
+        f"{name}_{place}" if place > 1 else name: figure_part(
             plot_views, describe_views(model, kind), model, kind, caption=_caption(model, kind)
         )
         for place, model in enumerate(models, start=1)
@@ -70,7 +70,7 @@ def _draw_figures(models: Sequence[ClassModelResult], kind: str, *, is_main: boo
 def _caption(model: ClassModelResult, kind: str) -> str:
     """What is seen and how it was made."""
     family = next(family for family in model.families if family.kind == kind)
-    views = shown_views(family)
+    views = choose_views(family)
     each = (
         "for each threshold: the probability of a class up to the one named"
         if kind == THRESHOLD
@@ -79,12 +79,12 @@ def _caption(model: ClassModelResult, kind: str) -> str:
     told = [f"CORP reliability diagrams of {model.model}, {each}."]
     if len(views) < len(family.views):
         told.append(f"Shown are the {len(views)} of {len(family.views)} with the largest miscalibration.")
-    return " ".join(filter(None, [*told, describe_axes(views), *_describe_marks(model, family)]))
+    return " ".join(filter(None, [*told, describe_axes(views), *_describe_symbols(model, family)]))
 
 
-def _describe_marks(model: ClassModelResult, family: ViewFamily) -> list[str]:
+def _describe_symbols(model: ClassModelResult, family: ViewFamily) -> list[str]:
     """What is drawn in a panel; in short if the same was drawn for the main kind of views."""
-    bands, main = (list(_describe_bands(shown_views(f))) for f in (family, model.families[-1]))
+    bands, main = (list(_describe_bands(choose_views(f))) for f in (family, model.families[-1]))
     if family.kind != model.families[-1].kind and bands == main:
         return ["Bands, segments, bars and triangles as in the diagrams of the thresholds."]
     return [
@@ -95,12 +95,15 @@ def _describe_marks(model: ClassModelResult, family: ViewFamily) -> list[str]:
 
 
 #: What the bands of a diagram show, by their coverage.
-_BANDS = {"pointwise": "Shaded: {}, at one forecast.", "simultaneous": "Dashed: {}, for the whole curve."}
+_VIEW_BANDS = {
+    "pointwise": "Shaded: {}, at one forecast.",
+    "simultaneous": "Dashed: {}, for the whole curve.",
+}
 
 
 def _describe_bands(views: Sequence[ViewResult]) -> Iterator[str]:
     bands = [band for view in views for band in view.bands if band.kind == "consistency"]
-    for coverage, text in _BANDS.items():
+    for coverage, text in _VIEW_BANDS.items():
         labels = list(dict.fromkeys(band.label for band in bands if band.coverage == coverage))
         if labels:
             yield text.format(" or ".join(labels))
@@ -126,7 +129,7 @@ def _describe_tests(model: str, family: ViewFamily, evaluation: Evaluation) -> I
     alpha = find_alpha(evaluation)
     adjusted = holm([p for _, p in known]).tolist()
     shown = [
-        f"{name_view(view, family.kind)} (p {equals(format_p_value(p))}{_tell_where(view)})"
+        f"{label_view(view, family.kind)} (p {format_relation(format_p_value(p))}{_describe_where(view)})"
         for (view, _), p in zip(known, adjusted, strict=True)
         if p <= alpha
     ]
@@ -138,7 +141,7 @@ def _describe_tests(model: str, family: ViewFamily, evaluation: Evaluation) -> I
     yield f"{model}, test of miscalibration{_adjusted_for(family)}: {told}."
 
 
-def _tell_where(view: ViewResult) -> str:
+def _describe_where(view: ViewResult) -> str:
     """Which forecasts of a view are wrong, as far as its band shows it."""
     told = describe_segments(view.reliability, view.bands)
     return f": forecasts {told}" if told else ""

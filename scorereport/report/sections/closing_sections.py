@@ -6,14 +6,14 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_time
-from scorereport.report.section_parts import Section, join_software, make_facts, split_paragraphs
+from scorereport.report.section_parts import SectionContent, join_software, label_facts, split_paragraphs
 
 if TYPE_CHECKING:
     from scorereport.history.trend.drift_records import Trend
     from scorereport.report.provenance import Provenance
     from scorereport.report.report_record import Report
     from scorereport.report.repository import Revision
-    from scorereport.results.model_records import Settings
+    from scorereport.results.model_records import EvaluationSettings
 
 #: How an engine sorted the rows.
 _ENGINES = {"duckdb": "DuckDB, rows sorted on disk", "spark": "Spark, rows sorted on a cluster"}
@@ -26,10 +26,10 @@ _STATES = {
 _ROLES = {"Prepared by": "author", "Reviewed by": "reviewer", "Approved by": "approver"}
 
 
-def describe_limitations(report: Report) -> Section:
+def describe_limitations_section(report: Report) -> SectionContent:
     """What the author says, what the evaluation noticed, and what nobody else has checked."""
     told, certificate = report.configuration.texts, report.certificate
-    return Section(
+    return SectionContent(
         name="limitations",
         title="Limitations and interpretation",
         content={
@@ -40,7 +40,7 @@ def describe_limitations(report: Report) -> Section:
     )
 
 
-def describe_provenance(report: Report, templates_sha256: str = "") -> Section:
+def describe_provenance_section(report: Report, templates_sha256: str = "") -> SectionContent:
     """Where the numbers and the pages come from, so that somebody else can make them again."""
     evaluation = report.evaluation
     facts = {
@@ -62,14 +62,14 @@ def describe_provenance(report: Report, templates_sha256: str = "") -> Section:
         "Machine": report.provenance.machine,
         **_describe_audit(report.trend),
     }
-    return Section(
+    return SectionContent(
         name="provenance",
         title="Provenance",
-        content={"facts": make_facts(facts), "is_spark": evaluation.settings.engine == "spark"},
+        content={"facts": label_facts(facts), "is_spark": evaluation.settings.engine == "spark"},
     )
 
 
-def _describe_engine(settings: Settings) -> dict[str, str]:
+def _describe_engine(settings: EvaluationSettings) -> dict[str, str]:
     """Where draws start or, if nothing is drawn, who sorted the rows."""
     if settings.engine == "memory":
         return {"Seed": str(settings.seed)}
@@ -118,7 +118,7 @@ def _describe_revision(revision: Revision) -> str:
     return f"{revision.commit}, {_STATES[revision.is_changed]}"
 
 
-def describe_sign_off(report: Report) -> Section:
+def describe_sign_off_section(report: Report) -> SectionContent:
     """Places for three names, dates and signatures."""
     people = report.configuration.people
     rows: list[dict[str, Any]] = []
@@ -127,4 +127,4 @@ def describe_sign_off(report: Report) -> Section:
         known = [] if person is None else [person.name, person.role, person.organisation]
         name, *details = known or [""]
         rows.append({"label": label, "name": name, "details": ", ".join(filter(None, details))})
-    return Section(name="sign-off", title="Sign-off", content={"rows": rows})
+    return SectionContent(name="sign-off", title="Sign-off", content={"rows": rows})

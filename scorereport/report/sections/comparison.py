@@ -6,26 +6,26 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_level
 from scorereport.plots import describe_murphy_differences, plot_murphy_differences
-from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table
+from scorereport.report.section_parts import SectionContent, collect_parts, figure_part, table_part
 from scorereport.report.tables.differences import difference_table
 
 if TYPE_CHECKING:
     from scorereport.report.report_record import Report
 
 
-def describe_comparison(report: Report) -> Section | None:
+def describe_comparison_section(report: Report) -> SectionContent | None:
     """Paired differences of all models; None if nothing was compared."""
     evaluation = report.evaluation
     compared, level = evaluation.comparisons, format_level(evaluation.settings.level)
     if not compared.differences:
         return None
     curves = compared.murphy
-    return Section(
+    return SectionContent(
         name="comparison",
         title="Comparison of models",
         parts=collect_parts(
-            differences=make_table(difference_table(compared.differences, level)),
-            murphy_differences=make_figure(
+            differences=table_part(difference_table(compared.differences, level)),
+            murphy_differences=figure_part(
                 plot_murphy_differences,
                 describe_murphy_differences(curves),
                 curves,

@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_level
 from scorereport.plots import describe_decision, describe_regret, plot_decision, plot_regret
-from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table, note_time
-from scorereport.report.tables.decision_tables import threshold_table
+from scorereport.report.section_parts import (
+    SectionContent,
+    collect_parts,
+    describe_time_note,
+    figure_part,
+    table_part,
+)
+from scorereport.report.tables.decision_tables import threshold_decision_table
 from scorereport.report.tables.score_tables import bounded_table
 
 if TYPE_CHECKING:
@@ -16,17 +22,17 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
 
 
-def describe_decision_section(report: Report) -> Section:
+def describe_decision_section(report: Report) -> SectionContent:
     """Regret, net benefit and thresholds over the costs that matter."""
     evaluation = report.evaluation
     models, costs = evaluation.models, evaluation.settings.cost_interval
     shaded = "" if costs is None else f" Shaded: costs between {costs[0]:g} and {costs[1]:g}."
-    return Section(
+    return SectionContent(
         name="decision",
         title="Decisions",
         parts=collect_parts(
-            bounded=make_table(_bounded(evaluation), note_time(evaluation)),
-            regret=make_figure(
+            bounded=table_part(_bounded(evaluation), describe_time_note(evaluation)),
+            regret=figure_part(
                 plot_regret,
                 describe_regret(models, costs),
                 models,
@@ -34,7 +40,7 @@ def describe_decision_section(report: Report) -> Section:
                 caption="Regret curves: mean loss beyond that of perfect foresight, against the cost "
                 f"ratio c: a false alarm costs c, a miss 1 − c. Lower is better.{shaded}",
             ),
-            decision=make_figure(
+            decision=figure_part(
                 plot_decision,
                 describe_decision(models, costs),
                 models,
@@ -42,8 +48,9 @@ def describe_decision_section(report: Report) -> Section:
                 caption="Decision curves: net benefit of acting if the forecast is at least the threshold, "
                 f"beside acting always and never. Higher is better.{_describe_band(evaluation)}{shaded}",
             ),
-            thresholds=make_table(
-                threshold_table(models, format_level(evaluation.settings.level)), note_time(evaluation)
+            thresholds=table_part(
+                threshold_decision_table(models, format_level(evaluation.settings.level)),
+                describe_time_note(evaluation),
             ),
         ),
         content={"costs": "" if costs is None else f"{costs[0]:g} to {costs[1]:g}"},

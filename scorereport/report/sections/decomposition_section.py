@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import counted, format_count, format_level, format_percent
+from scorereport._utils.formatting import format_count, format_counted, format_level, format_percent
 from scorereport.plots import describe_view_components, plot_view_components
-from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table, note_time
-from scorereport.report.tables.decomposition_tables import view_table
+from scorereport.report.section_parts import (
+    SectionContent,
+    collect_parts,
+    describe_time_note,
+    figure_part,
+    table_part,
+)
+from scorereport.report.tables.decomposition_tables import view_decomposition_table
 from scorereport.report.tables.decompositions import decomposition_table
 
 if TYPE_CHECKING:
@@ -18,7 +24,7 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
 
 
-def describe_class_decomposition(report: Report) -> Section | None:
+def describe_class_decomposition_section(report: Report) -> SectionContent | None:
     """The components of the scores in sum and view by view; None of binary models."""
     evaluation = report.evaluation
     models, level = evaluation.class_models, format_level(evaluation.settings.level)
@@ -26,16 +32,18 @@ def describe_class_decomposition(report: Report) -> Section | None:
         return None
     has_views = len(models[0].families[-1].views) > 1  # a single one is the sum
     views = {
-        f"views_{place}": make_table(view_table(model, model.families[-1], level), note_time(evaluation))
+        f"views_{place}": table_part(
+            view_decomposition_table(model, model.families[-1], level), describe_time_note(evaluation)
+        )
         for place, model in enumerate(models if has_views else (), start=1)
     }
-    return Section(
+    return SectionContent(
         name="decomposition",
         title="Decomposition",
         template="sections/class-decomposition.html",
         parts=collect_parts(
-            components=make_table(
-                decomposition_table([m.scores for m in models], level), note_time(evaluation)
+            components=table_part(
+                decomposition_table([m.scores for m in models], level), describe_time_note(evaluation)
             ),
             view_components=_draw_components(evaluation, level),
             **views,
@@ -59,7 +67,7 @@ def _draw_components(evaluation: Evaluation, level: str) -> Part:
         else ("class", "how often a class comes")
     )
     lines = f" Lines: {level} intervals of the true components." if models[0].scores.components else ""
-    return make_figure(
+    return figure_part(
         plot_view_components,
         describe_view_components(models, kind),
         models,
@@ -77,4 +85,4 @@ def _describe_crossing(evaluation: Evaluation) -> Iterator[str]:
         crossing = model.families[-1].crossing
         if crossing > 0:
             share = format_percent(crossing / total)
-            yield f"{model.model}: {format_count(crossing)} of {counted(total, 'case')} ({share})."
+            yield f"{model.model}: {format_count(crossing)} of {format_counted(total, 'case')} ({share})."

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 from scorereport._utils.formatting import format_level
 from scorereport.plots import describe_confusion, plot_confusion
 from scorereport.plots.confusion_matrix import MOST_NUMBERED
-from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table, note_time
+from scorereport.report.section_parts import (
+    SectionContent,
+    collect_parts,
+    describe_time_note,
+    figure_part,
+    table_part,
+)
 from scorereport.report.tables.data_tables import label_table
 
 if TYPE_CHECKING:
@@ -22,21 +28,22 @@ if TYPE_CHECKING:
 _MODELS_OF_A_FIGURE = 6
 
 
-def describe_class_discrimination(report: Report) -> Section | None:
+def describe_class_discrimination_section(report: Report) -> SectionContent | None:
     """Confusion tables as pictures, and precision, recall and AUC class by class; None of binary models."""
     evaluation = report.evaluation
     models, classes = evaluation.class_models, evaluation.data.classes
     if classes is None:
         return None
     figures = dict(_draw_figures(models, classes))
-    return Section(
+    return SectionContent(
         name="discrimination",
         title="Discrimination",
         template="sections/class-discrimination.html",
         parts=collect_parts(
             **figures,
-            labels=make_table(
-                label_table(models, classes, format_level(evaluation.settings.level)), note_time(evaluation)
+            labels=table_part(
+                label_table(models, classes, format_level(evaluation.settings.level)),
+                describe_time_note(evaluation),
             ),
         ),
         content={"figures": list(figures), "is_ordered": classes.ordered},
@@ -49,7 +56,7 @@ def _draw_figures(models: Sequence[ClassModelResult], classes: ClassSummary) -> 
         shown = models[start : start + _MODELS_OF_A_FIGURE]
         key = f"confusion_{start // _MODELS_OF_A_FIGURE + 1}" if start else "confusion"
         alt = describe_confusion(shown, classes.labels)
-        yield key, make_figure(plot_confusion, alt, shown, classes.labels, caption=_caption(classes))
+        yield key, figure_part(plot_confusion, alt, shown, classes.labels, caption=_caption(classes))
 
 
 def _caption(classes: ClassSummary) -> str:

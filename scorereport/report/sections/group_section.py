@@ -1,15 +1,21 @@
-"""Subgroups and periods: whether the models are equally good everywhere and always."""
+"""Groups and periods: whether the models are equally good in all groups and at all times."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.formatting import counted, format_level
+from scorereport._utils.formatting import format_counted, format_level
 from scorereport.plots import describe_groups, describe_windows, plot_groups, plot_windows
-from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table, note_time
+from scorereport.report.section_parts import (
+    SectionContent,
+    collect_parts,
+    describe_time_note,
+    figure_part,
+    table_part,
+)
 from scorereport.report.tables.group_tables import group_table, heterogeneity_table
-from scorereport.report.tables.table import label_of
+from scorereport.report.tables.table import score_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,10 +25,10 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import GroupResult
 
 #: More groups than these are in the results document; a page cannot show them all.
-MOST_SHOWN = 40
+MOST_GROUPS = 40
 
 
-def describe_groups_section(report: Report) -> Section | None:
+def describe_groups_section(report: Report) -> SectionContent | None:
     """Results by subgroup, each column with its table and figure; None if there are no subgroups."""
     evaluation = report.evaluation
     columns = list(dict.fromkeys(group.column for group in evaluation.groups))
@@ -34,24 +40,24 @@ def describe_groups_section(report: Report) -> Section | None:
     for place, column in enumerate(columns, start=1):
         members = [group for group in evaluation.groups if group.column == column]
         keys = {"table": f"groups_{place}", "figure": f"groups_figure_{place}"}
-        parts[keys["table"]] = make_table(
-            group_table(column, members[:MOST_SHOWN], level, weighted=evaluation.data.weighted),
-            note_time(evaluation),
+        parts[keys["table"]] = table_part(
+            group_table(column, members[:MOST_GROUPS], level, weighted=evaluation.data.weighted),
+            describe_time_note(evaluation),
         )
         parts[keys["figure"]] = _draw(
             partial(plot_groups, measure=evaluation.main_score),
             partial(describe_groups, measure=evaluation.main_score),
-            members[:MOST_SHOWN],
-            f"{label_of(evaluation.main_score)} by {column}",
+            members[:MOST_GROUPS],
+            f"{score_label(evaluation.main_score)} by {column}",
             level,
         )
         blocks.append({"title": column, "keys": list(keys.values()), "left_out": _count_left_out(members)})
     differ = (
-        make_table(heterogeneity_table(evaluation), note_time(evaluation))
+        table_part(heterogeneity_table(evaluation), describe_time_note(evaluation))
         if evaluation.heterogeneity
         else None
     )
-    return Section(
+    return SectionContent(
         name="groups",
         title="Subgroups",
         parts=collect_parts(**parts, heterogeneity=differ),
@@ -59,25 +65,26 @@ def describe_groups_section(report: Report) -> Section | None:
     )
 
 
-def describe_time_section(report: Report) -> Section | None:
+def describe_time_section(report: Report) -> SectionContent | None:
     """Results by period; None if the data have no dates."""
     evaluation = report.evaluation
     if not evaluation.windows:
         return None
     windows, level = evaluation.windows, format_level(evaluation.settings.level)
     column, weighted = windows[0].column, evaluation.data.weighted
-    return Section(
+    return SectionContent(
         name="time",
         title="Time",
         parts=collect_parts(
-            windows=make_table(
-                group_table(column, windows[-MOST_SHOWN:], level, weighted=weighted), note_time(evaluation)
+            windows=table_part(
+                group_table(column, windows[-MOST_GROUPS:], level, weighted=weighted),
+                describe_time_note(evaluation),
             ),
             windows_figure=_draw(
                 partial(plot_windows, measure=evaluation.main_score),
                 partial(describe_windows, measure=evaluation.main_score),
-                windows[-MOST_SHOWN:],
-                f"{label_of(evaluation.main_score)} by {column}",
+                windows[-MOST_GROUPS:],
+                f"{score_label(evaluation.main_score)} by {column}",
                 level,
             ),
         ),
@@ -97,7 +104,7 @@ def _draw(
     if not scored:
         return None
     whiskers = f", with {level} intervals" if scored[0].scores[0].interval is not None else ""
-    return make_figure(
+    return figure_part(
         plot,
         describe(shown),
         shown,
@@ -108,5 +115,5 @@ def _draw(
 
 def _count_left_out(groups: Sequence[GroupResult]) -> str:
     """What a page does not show."""
-    more = len(groups) - MOST_SHOWN
-    return f"{counted(more, 'more group')} of it are in the results document." if more > 0 else ""
+    more = len(groups) - MOST_GROUPS
+    return f"{format_counted(more, 'more group')} of it are in the results document." if more > 0 else ""

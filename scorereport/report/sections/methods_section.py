@@ -4,39 +4,43 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.formatting import counted, format_level
+from scorereport._utils.formatting import format_counted, format_level
 from scorereport.report.methods.citing import cite, list_works
 from scorereport.report.methods.class_formulas import CLASS_SYMBOLS, ORDINAL_SYMBOLS
 from scorereport.report.methods.engines import SYMBOLS_OF_BUCKETS
-from scorereport.report.methods.grouping import describe_groups, describe_scale, describe_verdicts
-from scorereport.report.methods.inference_methods import describe_comparisons, describe_intervals
-from scorereport.report.methods.measure_methods import describe_bands, describe_calibration
-from scorereport.report.methods.methods_engines import describe_conventions, describe_engine, describe_levels
-from scorereport.report.methods.notation import bind
+from scorereport.report.methods.grouping import list_group_methods, list_scale_methods, list_verdict_methods
+from scorereport.report.methods.inference_methods import list_comparison_methods, list_interval_methods
+from scorereport.report.methods.measure_methods import list_band_methods, list_calibration_methods
+from scorereport.report.methods.methods_engines import (
+    list_engine_methods,
+    state_engine_conventions,
+    state_engine_levels,
+)
+from scorereport.report.methods.notation import bind_operators
 from scorereport.report.methods.sample_precision import describe_size, precision_table
-from scorereport.report.methods.scoring import describe_decisions, describe_scores
+from scorereport.report.methods.scoring import list_decision_methods, list_score_methods
 from scorereport.report.methods.symbols import SYMBOLS, SYMBOLS_OF_INFERENCE
 from scorereport.report.methods.works import SNELL_2021, VERGOUWE_2005
-from scorereport.report.section_parts import Section, collect_parts, make_facts, make_table
+from scorereport.report.section_parts import SectionContent, collect_parts, label_facts, table_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from scorereport.report.methods.method_entries import Entry
+    from scorereport.report.methods.method_entries import MethodEntry
     from scorereport.report.report_record import Report
     from scorereport.results.evaluation import Evaluation
 
 
-def describe_methods(report: Report) -> Section:
+def describe_methods_section(report: Report) -> SectionContent:
     """The methods of this report, and whether the sample was large enough for them."""
     evaluation = report.evaluation
     families = describe_families(report)
-    return Section(
+    return SectionContent(
         name="methods",
         title="Methods",
-        parts=collect_parts(precision=make_table(precision_table(evaluation))),
+        parts=collect_parts(precision=table_part(precision_table(evaluation))),
         content={
-            "symbols": make_facts(_choose_symbols(evaluation)),
+            "symbols": label_facts(_choose_symbols(evaluation)),
             "conventions": list(_state_conventions(evaluation)),
             "families": [_set_type(family) for family in families],
             "sizes": describe_size(evaluation),
@@ -55,17 +59,17 @@ def _choose_symbols(evaluation: Evaluation) -> dict[str, str]:
 def describe_families(report: Report) -> list[dict[str, Any]]:
     """All methods that were used, in families with a title; families without any are left out."""
     evaluation, omitted = report.evaluation, report.configuration.report.omit
-    families: dict[str, Iterable[Entry]] = {
-        "How the rows were read": describe_engine(evaluation),
-        "Scores": describe_scores(evaluation),
-        "Calibration": describe_calibration(evaluation),
-        "Bands of the reliability curve": describe_bands(evaluation),
-        "Discrimination and decisions": describe_decisions(evaluation, omitted),
-        "Intervals": describe_intervals(evaluation),
-        "Comparisons": describe_comparisons(evaluation),
-        _name_groups(evaluation): describe_groups(evaluation, omitted),
-        "Probability scale and choice": describe_scale(report),
-        "Verdicts": describe_verdicts(report),
+    families: dict[str, Iterable[MethodEntry]] = {
+        "How the rows were read": list_engine_methods(evaluation),
+        "Scores": list_score_methods(evaluation),
+        "Calibration": list_calibration_methods(evaluation),
+        "Bands of the reliability curve": list_band_methods(evaluation),
+        "Discrimination and decisions": list_decision_methods(evaluation, omitted),
+        "Intervals": list_interval_methods(evaluation),
+        "Comparisons": list_comparison_methods(evaluation),
+        _name_groups(evaluation): list_group_methods(evaluation, omitted),
+        "Probability scale and choice": list_scale_methods(report),
+        "Verdicts": list_verdict_methods(report),
     }
     listed = [{"title": title, "methods": list(entries)} for title, entries in families.items()]
     return [family for family in listed if family["methods"]]
@@ -79,7 +83,7 @@ def _name_groups(evaluation: Evaluation) -> str:
 def _set_type(family: dict[str, Any]) -> dict[str, Any]:
     """The family as it is printed: authors and years, which the list of references completes."""
     methods = [
-        {**method, "formula": bind(method["formula"]), "reference": cite(method["reference"])}
+        {**method, "formula": bind_operators(method["formula"]), "reference": cite(method["reference"])}
         for method in family["methods"]
     ]
     return {**family, "methods": methods}
@@ -129,7 +133,7 @@ def _state_levels(evaluation: Evaluation) -> str:
     """The levels of intervals and bands and, if anything was drawn, where draws start."""
     settings = evaluation.settings
     if settings.engine != "memory":
-        return describe_levels(evaluation)
+        return state_engine_levels(evaluation)
     return (
         f"Intervals have the level {format_level(settings.level)}, bands "
         f"{format_level(settings.band_level)}. Random draws start at seed {settings.seed}, each with a "
@@ -140,11 +144,11 @@ def _state_levels(evaluation: Evaluation) -> str:
 def _state_dependence(evaluation: Evaluation) -> Iterator[str]:
     """What rows that depend on each other change, and how errors are made without draws."""
     if evaluation.settings.engine != "memory":
-        yield from describe_conventions(evaluation)
+        yield from state_engine_conventions(evaluation)
         return
     if evaluation.data.clusters is not None:
         yield (
-            f"Rows depend on each other within {counted(evaluation.data.clusters, 'cluster')}, which are "
+            f"Rows depend on each other within {format_counted(evaluation.data.clusters, 'cluster')}, which are "
             "drawn whole; standard errors are those of sums over clusters, and z is a quantile of t with one "
             "degree of freedom less than there are clusters, but for AUC and calibration line."
         )

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport.report.section_parts import Section, collect_parts, make_facts, make_table, split_paragraphs
+from scorereport.report.section_parts import (
+    SectionContent,
+    collect_parts,
+    label_facts,
+    split_paragraphs,
+    table_part,
+)
 from scorereport.report.tables.table import Table
 
 if TYPE_CHECKING:
@@ -12,10 +18,10 @@ if TYPE_CHECKING:
     from scorereport.report.report_record import Report
 
 
-def describe_model_section(report: Report) -> Section | None:
+def describe_model_section(report: Report) -> SectionContent | None:
     """What the configuration tells of the model; None if it tells nothing."""
     told = report.configuration.model
-    facts = make_facts(
+    facts = label_facts(
         {
             "Model": told.name,
             "Version": told.version,
@@ -35,10 +41,10 @@ def describe_model_section(report: Report) -> Section | None:
     described = _description_table(report)
     if not (facts or uses or described):
         return None
-    return Section(
+    return SectionContent(
         name="model",
         title="Model",
-        parts=collect_parts(models=make_table(described)),
+        parts=collect_parts(models=table_part(described)),
         content={"facts": facts, "uses": uses},
     )
 

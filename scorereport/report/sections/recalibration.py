@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_level
-from scorereport.report.section_parts import Section, collect_parts, make_table, note_time
+from scorereport.report.section_parts import SectionContent, collect_parts, describe_time_note, table_part
 from scorereport.report.tables.decision_tables import recalibration_table
 
 if TYPE_CHECKING:
     from scorereport.report.report_record import Report
 
 
-def describe_recalibration(report: Report) -> Section | None:
+def describe_recalibration_section(report: Report) -> SectionContent | None:
     """The effect of each map on each model; None if none was tried."""
     evaluation = report.evaluation
     table = recalibration_table(evaluation.models, format_level(evaluation.settings.level))
     if table is None:
         return None
     trials = [trial for model in evaluation.models for trial in model.recalibration]
-    return Section(
+    return SectionContent(
         name="recalibration",
         title="Recalibration",
-        parts=collect_parts(recalibration=make_table(table, note_time(evaluation))),
+        parts=collect_parts(recalibration=table_part(table, describe_time_note(evaluation))),
         content={
             "folds": str(trials[0].folds),
             "seed": str(trials[0].seed),

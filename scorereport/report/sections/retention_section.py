@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_level
 from scorereport.plots import describe_retention, plot_retention
-from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table, note_time
+from scorereport.report.section_parts import (
+    SectionContent,
+    collect_parts,
+    describe_time_note,
+    figure_part,
+    table_part,
+)
 from scorereport.report.tables.retention_tables import describe_best_scores, retention_table
-from scorereport.report.tables.table import label_of
+from scorereport.report.tables.table import score_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,24 +28,24 @@ if TYPE_CHECKING:
 _MODELS_OF_A_FIGURE = 4
 
 
-def describe_retention_section(report: Report) -> Section | None:
+def describe_retention_section(report: Report) -> SectionContent | None:
     """Curves of each metric as cases are set aside, and the areas under them; None if there are none."""
     models = [model for model in report.evaluation.class_models if model.retention]
     if not models:
         return None
     level, band = format_level(models[0].retention[0].level), models[0].retention[0]
     figures = dict(_draw_figures(models))
-    return Section(
+    return SectionContent(
         name="retention",
         title="Retention curves",
         parts=collect_parts(
             **figures,
-            retention_areas=make_table(retention_table(models, level), note_time(report.evaluation)),
+            retention_areas=table_part(retention_table(models, level), describe_time_note(report.evaluation)),
         ),
         content={
             "figures": list(figures),
             "best": describe_best_scores(models),
-            "notes": list(_gather_notes(models)),
+            "notes": list(_list_notes(models)),
             "has_band": band.resamples > 0,
             "level": level,
             "method": band.area.method,
@@ -53,7 +59,7 @@ def _draw_figures(models: Sequence[ClassModelResult]) -> Iterator[tuple[str, Par
     for start in range(0, len(models), _MODELS_OF_A_FIGURE):
         shown = models[start : start + _MODELS_OF_A_FIGURE]
         key = f"retention_{start // _MODELS_OF_A_FIGURE + 1}" if start else "retention"
-        yield key, make_figure(plot_retention, describe_retention(shown), shown, caption=_caption(shown))
+        yield key, figure_part(plot_retention, describe_retention(shown), shown, caption=_caption(shown))
 
 
 def _caption(models: Sequence[ClassModelResult]) -> str:
@@ -79,8 +85,8 @@ def _describe_window(band: RetentionBand) -> dict[str, str]:
     }
 
 
-def _gather_notes(models: Sequence[ClassModelResult]) -> Iterator[str]:
+def _list_notes(models: Sequence[ClassModelResult]) -> Iterator[str]:
     """What was not defined, once for each model and metric."""
     for model in models:
         notes = dict.fromkeys((band.metric, band.note) for band in model.retention if band.note)
-        yield from (f"{model.model}, {label_of(metric)}: {note}" for metric, note in notes)
+        yield from (f"{model.model}, {score_label(metric)}: {note}" for metric, note in notes)

@@ -1,4 +1,4 @@
-"""The probability scale: what models said of what came, against how often such things came."""
+"""The probability scale: what models gave to what was observed, against how often it was observed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ from scorereport._utils.formatting import format_level, format_number, join_word
 from scorereport.inference.scale_results import WITHOUT_TAIL
 from scorereport.plots import describe_scale, describe_spectrum, plot_scale, plot_spectrum
 from scorereport.plots.scale_diagram import describe_window
-from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table, note_time
+from scorereport.report.section_parts import (
+    SectionContent,
+    collect_parts,
+    describe_time_note,
+    figure_part,
+    table_part,
+)
 from scorereport.report.tables.scale_tables import angle_table, class_scale_table, scale_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scorereport.inference.scale_results import Scaled
+    from scorereport.inference.scale_results import ScaledModel
     from scorereport.report.report_record import Report
     from scorereport.report.section_parts import Part
 
@@ -22,29 +28,29 @@ if TYPE_CHECKING:
 _MODELS_OF_A_FIGURE = 6
 
 
-def describe_scale_section(report: Report) -> Section | None:
+def describe_scale_section(report: Report) -> SectionContent | None:
     """Decisiveness, accuracy and robustness of model and source, and their angle; None if there are none."""
     models = [result for result in report.evaluation.results if result.scale]
     if not models:
         return None
     first, level = models[0].scale[0], format_level(report.evaluation.settings.level)
     figures, spectra = dict(_draw_scales(models)), dict(_draw_spectra(models))
-    return Section(
+    return SectionContent(
         name="scale",
         title="Probability scale",
         parts=collect_parts(
-            scale_marks=make_table(scale_table(models, level), note_time(report.evaluation)),
+            scale_marks=table_part(scale_table(models, level), describe_time_note(report.evaluation)),
             **figures,
-            scale_angles=make_table(angle_table(models, level), note_time(report.evaluation)),
-            scale_classes=make_table(class_scale_table(models, level), note_time(report.evaluation)),
+            scale_angles=table_part(angle_table(models, level), describe_time_note(report.evaluation)),
+            scale_classes=table_part(class_scale_table(models, level), describe_time_note(report.evaluation)),
             **spectra,
         ),
         content={
             "figures": list(figures),
             "spectra": list(spectra),
-            "sentences": [sentence for model in models for sentence in _say(model)],
-            "left_out": list(_tell_missing(models)),
-            "notes": list(_gather_notes(models)),
+            "sentences": [sentence for model in models for sentence in _describe_angle(model)],
+            "left_out": list(_list_missing_intervals(models)),
+            "notes": list(_list_notes(models)),
             "is_binary": bool(getattr(report.evaluation, "models", ())),
             "n_bins": str(first.n_bins),
             "has_intervals": first.accuracy.model.method != "no resamples",
@@ -55,7 +61,7 @@ def describe_scale_section(report: Report) -> Section | None:
     )
 
 
-def _say(model: Scaled) -> Iterator[str]:
+def _describe_angle(model: ScaledModel) -> Iterator[str]:
     """What the angle says in CORP blocks, and in equal-count bins if that is another verdict."""
     cut, fitted = model.scale[:2]
     for result in (fitted, cut) if cut.verdict != fitted.verdict else (fitted,):
@@ -63,14 +69,14 @@ def _say(model: Scaled) -> Iterator[str]:
         yield f"{model.model}, {result.bins}: {sentence[0].lower()}{sentence[1:]}"
 
 
-def _slices(models: Sequence[Scaled], key: str) -> Iterator[tuple[str, int, Sequence[Scaled]]]:
+def _slices(models: Sequence[ScaledModel], key: str) -> Iterator[tuple[str, int, Sequence[ScaledModel]]]:
     """Models in as many figures as they need; the first figure is the one that texts refer to."""
     for start in range(0, len(models), _MODELS_OF_A_FIGURE):
         name = f"{key}_{start // _MODELS_OF_A_FIGURE + 1}" if start else key
         yield name, start, models[start : start + _MODELS_OF_A_FIGURE]
 
 
-def _draw_scales(models: Sequence[Scaled]) -> Iterator[tuple[str, Part]]:
+def _draw_scales(models: Sequence[ScaledModel]) -> Iterator[tuple[str, Part]]:
     for key, first, shown in _slices(models, "scale_plot"):
         window = describe_window(shown)
         caption = (
@@ -79,20 +85,20 @@ def _draw_scales(models: Sequence[Scaled]) -> Iterator[tuple[str, Part]]:
             "what came. Dark marks, joined by a line whose angle is written beside: robustness, accuracy and "
             f"decisiveness in equal-count bins.{f' {window}' if window else ''}"
         )
-        yield key, make_figure(plot_scale, describe_scale(shown), shown, first=first, caption=caption)
+        yield key, figure_part(plot_scale, describe_scale(shown), shown, first=first, caption=caption)
 
 
-def _draw_spectra(models: Sequence[Scaled]) -> Iterator[tuple[str, Part]]:
+def _draw_spectra(models: Sequence[ScaledModel]) -> Iterator[tuple[str, Part]]:
     for key, first, shown in _slices(models, "scale_spectrum"):
         caption = (
             "Generalised mean of the probabilities of what came over its exponent m: small m heeds small "
             "probabilities. Solid: model; dashed: source in equal-count bins. Dots: the three marks, at "
             "m = −2/3, 0 and 1."
         )
-        yield key, make_figure(plot_spectrum, describe_spectrum(shown), shown, first=first, caption=caption)
+        yield key, figure_part(plot_spectrum, describe_spectrum(shown), shown, first=first, caption=caption)
 
 
-def _gather_notes(models: Sequence[Scaled]) -> Iterator[str]:
+def _list_notes(models: Sequence[ScaledModel]) -> Iterator[str]:
     """What was unusual, once for each class, whatever the bins."""
     notes = dict.fromkeys((r.target, r.note) for model in models for r in model.scale if r.note)
     for target, note in notes:
@@ -100,7 +106,7 @@ def _gather_notes(models: Sequence[Scaled]) -> Iterator[str]:
             yield f"{target}: {note}" if target else note
 
 
-def _tell_missing(models: Sequence[Scaled]) -> Iterator[str]:
+def _list_missing_intervals(models: Sequence[ScaledModel]) -> Iterator[str]:
     """Whose robustness has no interval, because few small probabilities rule it."""
     missing = [m.model for m in models if any(r.robustness.model.note == WITHOUT_TAIL for r in m.scale)]
     if missing:

@@ -4,56 +4,56 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.formatting import counted, format_count
+from scorereport._utils.formatting import format_count, format_counted
 from scorereport.configuration.judging import (
-    DEPENDENT,
-    Light,
-    count_lights,
-    describe_numbers,
+    DEPENDENCE_CAUTION,
+    LimitVerdict,
+    count_limit_verdicts,
     describe_unjudged,
+    format_judgement,
 )
 from scorereport.configuration.limit_evidence import FEWEST_CASES
-from scorereport.report.conclusions import conclude, describe_method_line
-from scorereport.report.section_parts import Section, collect_parts, split_paragraphs
+from scorereport.report.conclusions import describe_method_line, draw_conclusions
+from scorereport.report.section_parts import SectionContent, collect_parts, split_paragraphs
 from scorereport.report.sections.cards import describe_cards
-from scorereport.report.tables.cells import length_class, make_cell
-from scorereport.report.verdict_labels import LIGHTS
+from scorereport.report.tables.cells import length_class, table_cell
+from scorereport.report.verdict_labels import VERDICT_LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scorereport.configuration import Limits
+    from scorereport.configuration import LimitsTable
     from scorereport.configuration.judging import Judgement
     from scorereport.report.report_record import Report
     from scorereport.report.section_parts import Part
 
 _SENTENCES = {
-    Light.PASS: "Pass: {total} of {total} limits are met",
-    Light.WARN: "Warning: all limits are met, {n} of {total} without the margin asked for",
-    Light.INCONCLUSIVE: "Inconclusive: of {n} of {total} limits the data cannot tell whether they are met",
-    Light.FAIL: "Fail: {n} of {total} limits {are} breached",
+    LimitVerdict.PASS: "Pass: {total} of {total} limits are met",
+    LimitVerdict.WARN: "Warning: all limits are met, {n} of {total} without the margin asked for",
+    LimitVerdict.INCONCLUSIVE: "Inconclusive: of {n} of {total} limits the data cannot tell whether they are met",
+    LimitVerdict.FAIL: "Fail: {n} of {total} limits {are} breached",
 }
 _DEPENDENT = (
     "(rows are shown to depend on each other in time; only intervals of the calibration line allow for it)"
 )
 #: Of the verdicts on groups so many are shown, the worst first.
 _MOST_GROUP_LINES = 40
-_ORDER = (Light.FAIL, Light.INCONCLUSIVE, Light.WARN, Light.PASS)
+_ORDER = (LimitVerdict.FAIL, LimitVerdict.INCONCLUSIVE, LimitVerdict.WARN, LimitVerdict.PASS)
 
 
-def describe_summary(report: Report) -> Section:
+def describe_summary_section(report: Report) -> SectionContent:
     """Verdict, cards of the models, findings, and the table of limits."""
-    return Section(
+    return SectionContent(
         name="summary",
         title="Summary",
         parts=collect_parts(limits=_limits_table(report.judgements)),
         content={
-            "verdict": describe_light(report),
+            "verdict": describe_overall_verdict(report),
             "cards": describe_cards(report),
-            "counts": _count_lights(report.judgements),
+            "counts": _count_judgements(report.judgements),
             "set_by": describe_limits_origin(report.configuration.limits),
             "unjudged": describe_unjudged(report.evaluation, report.configuration.limits),
-            "findings": conclude(report),
+            "findings": draw_conclusions(report),
             "method": describe_method_line(report.evaluation),
             "purpose": split_paragraphs(report.configuration.report.purpose),
             "author": ""
@@ -65,28 +65,28 @@ def describe_summary(report: Report) -> Section:
     )
 
 
-def describe_limits_origin(limits: Limits) -> str:
+def describe_limits_origin(limits: LimitsTable) -> str:
     """Who set the limits, and when."""
     when = f" on {limits.set_on}" if limits.set_on else ""
     return f"Limits set by {limits.set_by or 'somebody not named'}{when}."
 
 
-def describe_light(report: Report) -> dict[str, Any]:
+def describe_overall_verdict(report: Report) -> dict[str, Any]:
     """The verdict over all limits as the first thing a reader sees."""
     light = report.verdict
     if light is None:
         told = "No verdict: no limits were set, so nothing could be met or breached"
         return {"label": "Verdict", "tone": "plain", "mark": "○", "sentence": told, "details": []}
-    tone, mark, _ = LIGHTS[light]
+    tone, mark, _ = VERDICT_LABELS[light]
     n = sum(judgement.verdict is light for judgement in report.judgements)
     told = _SENTENCES[light].format(n=n, total=len(report.judgements), are="is" if n == 1 else "are")
     return {"label": "Verdict", "tone": tone, "mark": mark, "sentence": told, "details": []}
 
 
-def _count_lights(judgements: Sequence[Judgement]) -> list[dict[str, str]]:
+def _count_judgements(judgements: Sequence[Judgement]) -> list[dict[str, str]]:
     return [
-        dict(zip(("tone", "mark", "text"), LIGHTS[light], strict=True)) | {"count": format_count(n)}
-        for light, n in count_lights(judgements).items()
+        dict(zip(("tone", "mark", "text"), VERDICT_LABELS[light], strict=True)) | {"count": format_count(n)}
+        for light, n in count_limit_verdicts(judgements).items()
         if n
     ]
 
@@ -99,8 +99,10 @@ def _limits_table(judgements: Sequence[Judgement]) -> Part | None:
     hidden = len(judgements) - len(shown)
     heads = ("limit on", "of", "value", "limit", "verdict")
     kinds = ("text", "text", "number ranged", "number ranged", "verdict")
-    is_dependent = any(judgement.sentence.endswith(DEPENDENT) for judgement in judgements)
-    rest = f"; {counted(hidden, 'more verdict')} on groups are in the results document" if hidden else ""
+    is_dependent = any(judgement.sentence.endswith(DEPENDENCE_CAUTION) for judgement in judgements)
+    rest = (
+        f"; {format_counted(hidden, 'more verdict')} on groups are in the results document" if hidden else ""
+    )
     return {
         "kind": "table",
         "caption": "Limits and how they were judged, on the whole interval of each number: inconclusive "
@@ -109,23 +111,23 @@ def _limits_table(judgements: Sequence[Judgement]) -> Part | None:
         f"fit, and may exclude the measured value{rest}",
         "detail": _DEPENDENT if is_dependent else "",
         "look": f"evaluation roomy {length_class(len(shown))}",
-        "heads": [make_cell(head, kind) for head, kind in zip(heads, kinds, strict=True)],
+        "heads": [table_cell(head, kind) for head, kind in zip(heads, kinds, strict=True)],
         "bodies": [{"title": "", "rows": [_limit_row(judgement) for judgement in shown], "note": ""}],
     }
 
 
 def _limit_row(judgement: Judgement) -> dict[str, Any]:
-    tone, mark, word = LIGHTS[judgement.verdict]
-    numbers = describe_numbers(judgement)
+    tone, mark, word = VERDICT_LABELS[judgement.verdict]
+    numbers = format_judgement(judgement)
     subject = ", ".join(filter(None, (judgement.model, judgement.group))) or "all cases"
     limit, warning = numbers["fail"], f"warn {numbers['warn']}" if numbers["warn"] else ""
     return {
         "cells": [
-            make_cell(judgement.label, "head"),
-            make_cell(subject),
-            make_cell(numbers["value"], "number ranged", numbers["interval"]),
-            make_cell(limit or warning, "number ranged", warning if limit else ""),
-            make_cell("", "verdict") | {"tone": tone, "mark": mark, "text": word},
+            table_cell(judgement.label, "head"),
+            table_cell(subject),
+            table_cell(numbers["value"], "number ranged", numbers["interval"]),
+            table_cell(limit or warning, "number ranged", warning if limit else ""),
+            table_cell("", "verdict") | {"tone": tone, "mark": mark, "text": word},
         ],
         "aside": "",
     }

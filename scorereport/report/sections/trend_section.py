@@ -1,17 +1,17 @@
-"""An audit among those before it: how its numbers run, and whether anything has changed."""
+"""An audit among earlier audits: how its numbers develop, and whether anything has changed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.formatting import counted, format_count, format_level, join_words
-from scorereport.history.trend.drift_sentences import SIZES
+from scorereport._utils.formatting import format_count, format_counted, format_level, join_words
+from scorereport.history.trend.drift_sentences import DRIFT_SIZES
 from scorereport.history.trend.reference_audits import ENOUGH_AUDITS
 from scorereport.inference.components import FEW_EVENTS
 from scorereport.plots import describe_trend, plot_trend
 from scorereport.plots.trend_plot import MOST_MARKS, MOST_MODELS, name_models
-from scorereport.report.section_parts import Section, collect_parts, make_figure, make_table
-from scorereport.report.tables.trend import drift_table, forecast_drift_table
+from scorereport.report.section_parts import SectionContent, collect_parts, figure_part, table_part
+from scorereport.report.tables.trend import forecast_drift_table, measure_drift_table
 
 if TYPE_CHECKING:
     from scorereport.history.trend.drift_records import Drift, Trend
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 _MOST_NAMED = 4
 
 
-def describe_trend_section(report: Report) -> Section | None:
+def describe_trend_section(report: Report) -> SectionContent | None:
     """Numbers over time and tests of drift; None if this is no audit, little if it is the first."""
     trend: Trend | None = report.trend
     if trend is None:
         return None
     level = format_level(trend.snapshots[-1].level)
-    return Section(
+    return SectionContent(
         name="trend",
         title="Comparison with earlier audits",
         parts=collect_parts(
-            drift=make_table(drift_table(trend, level)),
+            drift=table_part(measure_drift_table(trend, level)),
             trend=_draw(report, trend, level),
-            forecast_drift=make_table(forecast_drift_table(trend, level)),
+            forecast_drift=table_part(forecast_drift_table(trend, level)),
         ),
         content={
             **_describe(trend, kind=report.evaluation.kind),
@@ -54,12 +54,12 @@ def _draw(report: Report, trend: Trend, level: str) -> Part | None:
     has_marks = len(trend.snapshots) <= MOST_MARKS and bool(trend.reference)
     marks = " Of the other marks the larger ones are audits that it is tested against." * has_marks
     where = "at the last day" if trend.snapshots[-1].period.start is None else "in the middle"
-    return make_figure(
+    return figure_part(
         plot_trend,
         describe_trend(trend, report.judgements),
         trend,
         report.judgements,
-        caption=f"Numbers of {counted(len(trend.snapshots), 'audit')} {where} of each period, with "
+        caption=f"Numbers of {format_counted(len(trend.snapshots), 'audit')} {where} of each period, with "
         f"{level} intervals. Large marks: this audit.{marks}{limits}{left_out}",
     )
 
@@ -70,25 +70,25 @@ def _describe(trend: Trend, *, kind: str) -> dict[str, Any]:
     return {
         "is_first": len(trend.snapshots) == 1,
         "period": current.period.label,
-        "earlier": counted(len(trend.snapshots) - 1, "earlier audit"),
+        "earlier": format_counted(len(trend.snapshots) - 1, "earlier audit"),
         "reference": _name_periods(trend),
-        "rows": counted(current.rows, "row"),
+        "rows": format_counted(current.rows, "row"),
         "tests": format_count(len(tested)),
         "has_drifted": trend.has_drifted,
-        "drifted": [_leave_caution(drift) for drift in trend.drifts if drift.has_drifted],
-        "stable": [_leave_caution(drift) for drift in trend.drifts if not drift.has_drifted],
+        "drifted": [_without_caution(drift) for drift in trend.drifts if drift.has_drifted],
+        "stable": [_without_caution(drift) for drift in trend.drifts if not drift.has_drifted],
         "alpha": format_level(trend.alpha),
-        "looks": counted(trend.looks, "audit"),
+        "looks": format_counted(trend.looks, "audit"),
         "what": "the event happens" if kind == "binary" else "each class comes",
-        "sizes": {name: [format_level(size) for size in sizes] for name, sizes in SIZES.items()},
-        "index": SIZES["forecasts"],
+        "sizes": {name: [format_level(size) for size in sizes] for name, sizes in DRIFT_SIZES.items()},
+        "index": DRIFT_SIZES["forecasts"],
         "fewest": format_count(FEW_EVENTS),
         "enough": format_count(ENOUGH_AUDITS),
         "notes": list(trend.notes),
     }
 
 
-def _leave_caution(drift: Drift) -> str:
+def _without_caution(drift: Drift) -> str:
     """The sentence on a drift without the caution, which stands at the table for all of them."""
     return drift.sentence.removesuffix(drift.caution).rstrip()
 
@@ -98,4 +98,4 @@ def _name_periods(trend: Trend) -> str:
     labels = trend.reference
     if len(labels) <= _MOST_NAMED:
         return join_words(labels) if labels else ""
-    return f"{counted(len(labels), 'period')} from {labels[0]} to {labels[-1]}"
+    return f"{format_counted(len(labels), 'period')} from {labels[0]} to {labels[-1]}"

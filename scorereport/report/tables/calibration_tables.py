@@ -122,7 +122,7 @@ def calibration_test_table(known: Sequence[tuple[str, ModelCalibration]]) -> Tab
     ]
     adjusted = f" (Holm: adjusted for the {len(known)} models)" if is_adjusted else ""
     return Table(
-        caption=f"Tests of calibration; a small p speaks against it{adjusted}{_tell_time(known)}",
+        caption=f"Tests of calibration; a small p speaks against it{adjusted}{_describe_time_tests(known)}",
         heads=("test", "model", "statistic", "p", *(["Holm p"] if is_adjusted else [])),
         rows=tuple(tests),
         n_labels=2,
@@ -137,7 +137,7 @@ def _p_values(test: HypothesisTest, *, is_adjusted: bool) -> tuple[str, ...]:
     return alone, NOT_DEFINED if test.p_value_holm is None else format_p_value(test.p_value_holm)
 
 
-def _tell_time(known: Sequence[tuple[str, ModelCalibration]]) -> str:
+def _describe_time_tests(known: Sequence[tuple[str, ModelCalibration]]) -> str:
     """Which tests allow for dependence in time; nothing without times."""
     tests = known[0][1].tests
     if not any(test.name == AUTOCORRELATION for test in tests):

@@ -11,6 +11,6 @@ def length_class(rows: int) -> str:
     return "short" if rows <= _ROWS_OF_A_SHORT_TABLE else "long"
 
 
-def make_cell(text: str, kind: str = "text", detail: str = "") -> dict[str, str]:
+def table_cell(text: str, kind: str = "text", detail: str = "") -> dict[str, str]:
     """A cell with its text, what decides how it is set, and a detail beside the text."""
     return {"text": text, "kind": kind, "detail": detail, "tone": "", "mark": ""}

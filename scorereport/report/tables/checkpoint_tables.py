@@ -1,20 +1,20 @@
-"""The choice that each score makes among checkpoints, and how scores go together, as tables."""
+"""Tables of checkpoints: the choice that each score makes, and how scores correlate."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import counted, format_number
-from scorereport.report.tables.table import Table, label_of
+from scorereport._utils.formatting import format_counted, format_number
+from scorereport.report.tables.table import Table, score_label
 from scorereport.scores.registry import Direction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.evaluation.selection.selection_records import Choice, Selection, Worth
+    from scorereport.evaluation.selection.selection_records import CheckpointValue, ScoreChoice, Selection
 
 #: Heads of a table of choices beside the score and the checkpoint.
-_WORTH = ("value", "macro F1", "accuracy", "F1 lost")
+_CHOICE_HEADINGS = ("value", "macro F1", "accuracy", "F1 lost")
 _DECIMALS = 4
 #: More scores than these make a matrix that does not fit a page.
 _WIDEST_MATRIX = 8
@@ -39,32 +39,36 @@ def choice_table(selection: Selection) -> Table:
     if selection.patience is None:
         return Table(
             caption=caption,
-            heads=("score", "checkpoint", *_WORTH),
-            rows=tuple((_name(choice), choice.best, *_worth(choice)) for choice in selection.choices),
+            heads=("score", "checkpoint", *_CHOICE_HEADINGS),
+            rows=tuple((_name(choice), choice.best, *_format_worth(choice)) for choice in selection.choices),
             n_labels=2,
         )
     return Table(
-        caption=f"{caption}. Early stopping ends training after {counted(selection.patience, 'checkpoint')} "
+        caption=f"{caption}. Early stopping ends training after {format_counted(selection.patience, 'checkpoint')} "
         "in a row without a better score and keeps the best so far",
-        heads=("score", "rule", "checkpoint", "stops at", *_WORTH),
+        heads=("score", "rule", "checkpoint", "stops at", *_CHOICE_HEADINGS),
         rows=tuple(row for choice in selection.choices for row in _rules(choice)),
         n_labels=4,
         section=2,
     )
 
 
-def _rules(choice: Choice) -> Iterator[tuple[str, ...]]:
-    yield _name(choice), "best of all", choice.best, "", *_worth(choice)
+def _rules(choice: ScoreChoice) -> Iterator[tuple[str, ...]]:
+    yield _name(choice), "best of all", choice.best, "", *_format_worth(choice)
     if choice.stop is not None:
         ends = "the last" if choice.stop.at is None else choice.stop.at
-        yield _name(choice), "early stopping", choice.stop.kept, ends, *_worth(choice.stop)
+        yield _name(choice), "early stopping", choice.stop.kept, ends, *_format_worth(choice.stop)
 
 
-def _name(choice: Choice) -> str:
-    return f"{label_of(choice.score)} ↑" if choice.direction is Direction.HIGHER else label_of(choice.score)
+def _name(choice: ScoreChoice) -> str:
+    return (
+        f"{score_label(choice.score)} ↑"
+        if choice.direction is Direction.HIGHER
+        else score_label(choice.score)
+    )
 
 
-def _worth(worth: Worth) -> tuple[str, ...]:
+def _format_worth(worth: CheckpointValue) -> tuple[str, ...]:
     numbers = (worth.value, worth.macro_f1, worth.accuracy, worth.macro_f1_loss)
     return tuple(format_number(number, _DECIMALS) for number in numbers)
 
@@ -85,7 +89,7 @@ def correlation_table(selection: Selection) -> Table | None:
         "values, Spearman's of their ranks",
         heads=("score", "Pearson", "Spearman"),
         rows=tuple(
-            (label_of(pair.first), format_number(pair.pearson, 3), format_number(pair.spearman, 3))
+            (score_label(pair.first), format_number(pair.pearson, 3), format_number(pair.spearman, 3))
             for pair in selection.correlations
         ),
     )
@@ -100,10 +104,14 @@ def _matrix(selection: Selection) -> Table:
     last = " and, in the last column, Spearman's of their ranks with macro F1" if ranks else ""
     return Table(
         caption=f"Pearson's correlation of every two scores over the checkpoints{last}, {_SIGN}",
-        heads=("score", *(_SHORT.get(name, label_of(name)) for name in names), *(["ranks"] if ranks else [])),
+        heads=(
+            "score",
+            *(_SHORT.get(name, score_label(name)) for name in names),
+            *(["ranks"] if ranks else []),
+        ),
         rows=tuple(
             (
-                label_of(name),
+                score_label(name),
                 *(format_number(pearson[name, other], 3) if name != other else "1" for other in names),
                 *([ranks.get(name, "1")] if ranks else []),
             )

@@ -12,7 +12,7 @@ from scorereport._utils.arrays import FloatArray
 from scorereport._utils.formatting import common_decimals, format_interval, format_number, format_percent
 from scorereport._utils.rounding import first_lowest
 from scorereport.evaluation.class_measures import choose_cost
-from scorereport.report.tables.table import Table, columns_of_text, interval_text
+from scorereport.report.tables.table import Table, format_columns, interval_text
 from scorereport.scores.hard_labels import naive_cost_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _LONGEST_HEAD, _LETTERS_OF_HEADS = 9, 40
 def penalty_table(models: Sequence[ModelScores], n_classes: int, level: str) -> Table:
     """What the penalty of misclassified cases adds to Brier and log score."""
     worst = (n_classes - 1) / n_classes
-    numbers = columns_of_text([_penalised(scores, worst, log(n_classes)) for scores in models])
+    numbers = format_columns([_penalised(scores, worst, log(n_classes)) for scores in models])
     wrong = [_describe_wrong(scores.score("accuracy")) for scores in models]
     has_intervals = models[0].score("accuracy").interval is not None
     rows = [
@@ -75,7 +75,7 @@ def _mirror(estimate: Estimate, factor: float, decimals: int) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Costs:
+class DecisionCosts:
     """The costs of an evaluation, and what the best constant decision would cost."""
 
     matrix: FloatArray
@@ -88,7 +88,7 @@ class Costs:
         return not np.diagonal(self.matrix).any()
 
 
-def read_costs(evaluation: Evaluation) -> Costs | None:
+def find_decision_costs(evaluation: Evaluation) -> DecisionCosts | None:
     """The costs that decisions of K classes were charged; None if models are binary."""
     classes = evaluation.data.classes
     if classes is None:
@@ -96,10 +96,12 @@ def read_costs(evaluation: Evaluation) -> Costs | None:
     matrix = choose_cost(len(classes.counts), evaluation.settings, ordered=classes.ordered)
     weights = np.array(evaluation.data.sample.classes)
     best = first_lowest((weights[:, None] * matrix).sum(axis=0))
-    return Costs(matrix=matrix, naive=float(naive_cost_of(weights, matrix)), decision=classes.labels[best])
+    return DecisionCosts(
+        matrix=matrix, naive=float(naive_cost_of(weights, matrix)), decision=classes.labels[best]
+    )
 
 
-def cost_table(models: Sequence[ModelScores], costs: Costs, level: str) -> Table:
+def cost_table(models: Sequence[ModelScores], costs: DecisionCosts, level: str) -> Table:
     """Expected cost of each model, beside and divided by that of the best constant decision."""
     values = [scores.score("expected_cost") for scores in models]
     has_intervals = values[0].interval is not None
@@ -125,14 +127,14 @@ def _divide(cost: float, naive: float) -> float:
     return cost / naive if naive > 0 else np.nan
 
 
-def _interval_of_ratio(value: ScoreValue, costs: Costs) -> str:
+def _interval_of_ratio(value: ScoreValue, costs: DecisionCosts) -> str:
     """Cost over naive cost is 1 minus the skill, unless right decisions cost something as well."""
     if value.skill_interval is None or not costs.is_free_if_right:
         return ""
     return _mirror(value.skill_interval, 1.0, 4)
 
 
-def cost_matrix_table(costs: Costs, labels: Sequence[str]) -> Table | None:
+def cost_matrix_table(costs: DecisionCosts, labels: Sequence[str]) -> Table | None:
     """What each decision costs where each class came; None if there are too many classes for a page."""
     if len(labels) > _MOST_CLASSES:
         return None

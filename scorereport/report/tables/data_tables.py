@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.formatting import format_count, format_number, format_percent
-from scorereport.report.tables.table import Table, interval_text, percents_text, section_size
+from scorereport.report.tables.table import Table, interval_text, percent_interval_text, section_size
 from scorereport.results.class_records import CLASS
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def class_table(classes: ClassSummary, level: str) -> Table:
                 count.label,
                 format_count(count.weight),
                 format_percent(count.share),
-                *([percents_text(count.interval)] if has_intervals else []),
+                *([percent_interval_text(count.interval)] if has_intervals else []),
             )
             for count in classes.counts
         ),

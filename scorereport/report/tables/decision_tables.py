@@ -11,7 +11,7 @@ from scorereport._utils.formatting import (
     format_p_value,
     format_percent,
 )
-from scorereport.report.tables.table import Table, tell_apart
+from scorereport.report.tables.table import Table, distinct_decimals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scorereport.results.model_records import ModelResult
 
 
-_MCB_HEADS = ("MCB before", "MCB after")
+_MCB_HEADINGS = ("MCB before", "MCB after")
 
 
 #: Rates of the table that have intervals, with their heads.
@@ -33,7 +33,7 @@ _RATES = {
 }
 
 
-def threshold_table(models: Sequence[ModelResult], level: str) -> Table | None:
+def threshold_decision_table(models: Sequence[ModelResult], level: str) -> Table | None:
     """What happens if a case is acted upon once its forecast reaches a threshold."""
     has_intervals = any(t.intervals for m in models for t in m.thresholds)
     rows = [
@@ -78,7 +78,7 @@ def _percents(found: ThresholdInterval | None) -> str:
     if found is None:
         return ""
     lower, upper = 100 * found.lower, 100 * found.upper
-    return format_interval(lower, upper, tell_apart(lower, upper, 1))
+    return format_interval(lower, upper, distinct_decimals(lower, upper, 1))
 
 
 def recalibration_table(models: Sequence[ModelResult], level: str) -> Table | None:
@@ -90,7 +90,17 @@ def recalibration_table(models: Sequence[ModelResult], level: str) -> Table | No
         caption="Recalibrated minus original, each case by a map fitted without it "
         f"({tried[0][1].folds} folds), with {level} intervals; negative is better. Holm's p is adjusted for "
         "the maps that were tried",
-        heads=("model", "map", "Brier", "interval", "Holm's p", "log", "interval", "Holm's p", *_MCB_HEADS),
+        heads=(
+            "model",
+            "map",
+            "Brier",
+            "interval",
+            "Holm's p",
+            "log",
+            "interval",
+            "Holm's p",
+            *_MCB_HEADINGS,
+        ),
         rows=tuple((model, trial.method, *_effect(trial)) for model, trial in tried),
         n_labels=2,
         section=len(models[0].recalibration) if len(models) > 1 else 0,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Numbers = tuple[float, float, float, float]
 
 
-def view_table(model: ClassModelResult, family: ViewFamily, level: str) -> Table:
+def view_decomposition_table(model: ClassModelResult, family: ViewFamily, level: str) -> Table:
     """Brier score, its components and AUC of each view, and in the last row what they add up to."""
     numbers = [_numbers(view.scores, "brier") for view in family.views]
     total = sum_views(family)
@@ -73,7 +73,7 @@ def _cells(
     if not has_intervals:
         return score, mcb, dsc, unc
     of_mcb, of_dsc = (
-        _corrected(scores.component(name, component), places)
+        _corrected_or_empty(scores.component(name, component), places)
         for component, places in (("miscalibration", decimals[1]), ("discrimination", decimals[2]))
     )
     test = scores.miscalibration_test(name)
@@ -81,7 +81,7 @@ def _cells(
     return score, mcb, *of_mcb, p_value, dsc, *of_dsc, unc
 
 
-def _corrected(part: ComponentEstimate | None, decimals: int) -> tuple[str, str]:
+def _corrected_or_empty(part: ComponentEstimate | None, decimals: int) -> tuple[str, str]:
     if part is None:
         return "", ""
     return format_number(part.corrected, decimals), format_interval(part.lower, part.upper, decimals)

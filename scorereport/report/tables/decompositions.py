@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import common_decimals, format_interval, format_number, format_p_value
-from scorereport.report.tables.table import Table, label_of, section_size
+from scorereport.report.tables.table import Table, score_label, section_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ def decomposition_table(models: Sequence[ModelScores], level: str) -> Table:
     for (m, place, part), values in zip(parts, numbers, strict=True):
         text = [format_number(value, d) for value, d in zip(values, decimals, strict=True)]
         shown = _with_intervals(text, m, place, decimals) if has_intervals else text
-        rows.append((label_of(part.name), m.model, *shown))
+        rows.append((score_label(part.name), m.model, *shown))
     tested = ("p",) if has_tests else ()
     intervals = ("mean", "MCB", "less overfit", "interval", *tested, "DSC", "less overfit", "interval", "UNC")
     return Table(

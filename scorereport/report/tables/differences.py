@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import common_decimals, format_interval, format_number, format_p_value
-from scorereport.evaluation.class_measures import order_of_tables
-from scorereport.report.tables.table import Table, label_of
+from scorereport.evaluation.class_measures import list_class_measures
+from scorereport.report.tables.table import Table, score_label
 from scorereport.scores.registry import REGISTRY
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _COMPARED = (
     "brier",
     "log_loss",
     "roc_auc",
-    *order_of_tables(ordered=True),
+    *list_class_measures(ordered=True),
     "bounded_brier",
     "bounded_net_benefit",
     "brier miscalibration",
@@ -61,5 +61,5 @@ def difference_table(differences: Sequence[Difference], level: str) -> Table:
 def _measure_label(difference: Difference) -> str:
     name, _, component = difference.measure.partition(" ")
     short = REGISTRY[name].short.removesuffix(" (K classes)")  # leaves room for the component
-    text = f"{short} {component}" if component else label_of(name)
+    text = f"{short} {component}" if component else score_label(name)
     return f"{text} ↑" if difference.higher_is_better else text

@@ -27,7 +27,7 @@ def discrimination_table(models: Sequence[ModelResult], level: str) -> Table:
                 format_number(auc.value, 4),
                 interval_text(auc.interval, 4),
                 *ratio,
-                format_number(largest_gap(result), 4),
+                format_number(kolmogorov_smirnov(result), 4),
             )
         )
     with_intervals = f", with {level} intervals" if models[0].scores.scores[0].interval else ""
@@ -40,7 +40,7 @@ def discrimination_table(models: Sequence[ModelResult], level: str) -> Table:
     )
 
 
-def largest_gap(result: ModelResult) -> float:
+def kolmogorov_smirnov(result: ModelResult) -> float:
     """The Kolmogorov-Smirnov distance, which the ROC curve reaches at a corner of its hull."""
     hull = result.curves.roc_hull
     return float(np.max(hull.tpr - hull.fpr))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_count, format_number, format_p_value, format_percent
-from scorereport.report.tables.table import Table, columns_of_text, interval_text, label_of
+from scorereport.report.tables.table import Table, format_columns, interval_text, score_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,11 +25,11 @@ class _Columns:
 
     def heads(self, *, has_intervals: bool, has_tests: bool) -> tuple[str, ...]:
         """Heads of all numbers."""
-        *inner, last = (_HEADS[name] for name in self.others)
+        *inner, last = (_HEADINGS[name] for name in self.others)
         if not has_intervals:
-            return (_HEADS[self.score], "MCB", "DSC", "UNC", *inner, last)
+            return (_HEADINGS[self.score], "MCB", "DSC", "UNC", *inner, last)
         tested = ("Holm's p",) if has_tests else ()
-        return (_HEADS[self.score], "interval", "MCB", *tested, "DSC", "UNC", *inner, last, "interval")
+        return (_HEADINGS[self.score], "interval", "MCB", *tested, "DSC", "UNC", *inner, last, "interval")
 
     def numbers(self, scores: ModelScores) -> list[float]:
         """The numbers of a model in a group, without intervals."""
@@ -50,7 +50,7 @@ class _Columns:
         return score, first, mcb, *p_value, *rest, last
 
 
-_HEADS = {
+_HEADINGS = {
     "brier": "Brier",
     "multiclass_brier": "Brier",
     "rps": "RPS",
@@ -74,7 +74,7 @@ def group_table(column: str, groups: Sequence[GroupResult], level: str, *, weigh
     scored = [(g, m) for g in groups for m in g.models]
     score = scored[0][1].decompositions[0].name if scored else "brier"
     columns = _Columns(score=score, others=_OTHERS[score])
-    numbers = iter(columns_of_text([columns.numbers(m) for _, m in scored]))
+    numbers = iter(format_columns([columns.numbers(m) for _, m in scored]))
     has_intervals = any(m.components for _, m in scored)
     has_tests = any(m.miscalibration_test(score) for _, m in scored)
     heads = columns.heads(has_intervals=has_intervals, has_tests=has_tests)
@@ -93,7 +93,7 @@ def group_table(column: str, groups: Sequence[GroupResult], level: str, *, weigh
     models = len(scored[0][0].models) if scored else 1
     last = "AUC" if score == "brier" else "accuracy"
     return Table(
-        caption=f"By {column}: {label_of(score)} with its components, log score, {last}"
+        caption=f"By {column}: {score_label(score)} with its components, log score, {last}"
         f"{f', with {level} intervals' if has_intervals else ''}"
         f"{'; p of the test that MCB is 0, adjusted for all groups' if has_intervals and has_tests else ''}",
         heads=(column, "model", "rows", *((events, "prevalence") if has_events else ()), *heads),
@@ -120,7 +120,7 @@ def heterogeneity_table(evaluation: Evaluation) -> Table:
         (
             h.column,
             h.model,
-            name_test(h.test),
+            name_heterogeneity_test(h.test),
             format_number(h.test.statistic, 2),
             format_p_value(h.test.p_value),
             format_p_value(_adjusted(h.test)),
@@ -135,8 +135,8 @@ def heterogeneity_table(evaluation: Evaluation) -> Table:
     )
 
 
-def name_test(test: HypothesisTest) -> str:
+def name_heterogeneity_test(test: HypothesisTest) -> str:
     """The name of a test, with its measure in words: Cochran's Q (Brier score)."""
     name, bracket, measure = test.name.partition(" (")
-    label = label_of(measure.rstrip(")")).removesuffix(" (K classes)")
+    label = score_label(measure.rstrip(")")).removesuffix(" (K classes)")
     return f"{name} ({label})" if bracket else name

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import (
     common_decimals,
-    counted,
     format_count,
+    format_counted,
     format_interval,
     format_number,
     format_p_value,
     format_time,
     format_value,
 )
-from scorereport.configuration.judging import Light, count_lights
+from scorereport.configuration.judging import LimitVerdict, count_limit_verdicts
 from scorereport.report.tables.table import Table
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _list_audit(record: Record) -> tuple[str, ...]:
         record.audit,
         record.period.label if record.attempt == 1 else f"{record.period.label} ({record.attempt})",
         format_time(record.finished),
-        describe_status(record),
+        describe_record_status(record),
         _count_limits(record),
         str(sum(drift.has_drifted for drift in record.drifts)) if record.drifts else "",
         record.sha256[:_SHORT_HASH],
@@ -53,10 +53,10 @@ def _list_audit(record: Record) -> tuple[str, ...]:
     )
 
 
-def describe_status(record: Record) -> str:
+def describe_record_status(record: Record) -> str:
     """What a record came to; a failed run with the beginning of its reason."""
     if record.kind == "retention":
-        return f"{counted(len(record.removed), 'file')} removed"
+        return f"{format_counted(len(record.removed), 'file')} removed"
     if not record.reason:
         return str(record.status)
     is_long = len(record.reason) > _LONGEST_REASON
@@ -65,7 +65,7 @@ def describe_status(record: Record) -> str:
 
 def _count_limits(record: Record) -> str:
     """How many limits came to each verdict, without those that none came to."""
-    return ", ".join(f"{n} {light}" for light, n in count_lights(record.judgements).items() if n)
+    return ", ".join(f"{n} {light}" for light, n in count_limit_verdicts(record.judgements).items() if n)
 
 
 def number_table(record: Record) -> Table | None:
@@ -88,7 +88,7 @@ def _list_number(number: Number) -> tuple[str, ...]:
     return number.model or "all", number.label, format_number(number.value, decimals), corrected, interval
 
 
-def drift_table(record: Record) -> Table | None:
+def record_drift_table(record: Record) -> Table | None:
     """How an audit differs from earlier ones; None if there was nothing to compare with."""
     if not record.drifts:
         return None
@@ -109,7 +109,7 @@ def drift_table(record: Record) -> Table | None:
     )
 
 
-def describe_record(record: Record) -> Iterator[str]:
+def describe_audit_record(record: Record) -> Iterator[str]:
     """A record in lines of text: what was audited, of what, and what it came to."""
     yield f"Record {record.id}: {record.audit}, period {record.period.label}, attempt {record.attempt}"
     yield f"Status: {record.status}, exit code {record.exit_code}. {record.reason}".rstrip()
@@ -119,7 +119,7 @@ def describe_record(record: Record) -> Iterator[str]:
     if record.certificate:
         yield f"R certificate: {record.certificate}"
     for judgement in record.judgements:
-        if judgement.verdict is not Light.PASS:
+        if judgement.verdict is not LimitVerdict.PASS:
             yield f"{judgement.verdict.capitalize()}. {judgement.sentence}"
     for drift in record.drifts:
         if drift.has_drifted:

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.checks import name_some
-from scorereport._utils.formatting import counted, format_count, format_level, format_percent, join_words
+from scorereport._utils.formatting import (
+    format_count,
+    format_counted,
+    format_level,
+    format_percent,
+    join_words,
+)
 from scorereport.inference.rare_cases import WIDENED
 from scorereport.results.class_records import CLASS
 
@@ -22,20 +28,20 @@ if TYPE_CHECKING:
 _MOST_CLASSES = 12
 
 
-def describe_draws(data: DataSummary) -> list[str]:
+def describe_weights_and_clusters(data: DataSummary) -> list[str]:
     """The weights and clusters of the rows, if there are any."""
     kind = f"{data.weight_kind} weights of total" if data.weight_kind else "total weight"
     weights = [f"{kind} {format_count(data.sample.total)}"] if data.weighted else []
-    return weights + ([f"in {counted(data.clusters, 'cluster')}"] if data.clusters is not None else [])
+    return weights + ([f"in {format_counted(data.clusters, 'cluster')}"] if data.clusters is not None else [])
 
 
 def describe_data(evaluation: Evaluation) -> str:
     """Rows, events and prevalence as a sentence or two."""
     data, flow, sample = evaluation.data, evaluation.data.row_flow, evaluation.data.sample
-    parts = [f"{counted(flow.read, 'row')} read"]
+    parts = [f"{format_counted(flow.read, 'row')} read"]
     parts += [f"{format_count(drop.rows)} dropped ({drop.reason})" for drop in flow.dropped]
     parts += [f"{format_count(flow.kept)} kept"]
-    parts += describe_draws(data)
+    parts += describe_weights_and_clusters(data)
     if data.classes is not None:
         order = "ordered classes" if data.classes.ordered else "classes"
         shares = ", ".join(
@@ -45,7 +51,7 @@ def describe_data(evaluation: Evaluation) -> str:
         rest = f" and {more} more" if more > 0 else ""
         told = f"{len(data.classes.counts)} {order} ({shares}{rest})"
         return f"{data.source}: {', '.join(parts)}. Outcome {data.outcome}: {told}."
-    events = f"{counted(sample.events, 'event')}, prevalence {format_percent(sample.prevalence)}"
+    events = f"{format_counted(sample.events, 'event')}, prevalence {format_percent(sample.prevalence)}"
     return f"{data.source}: {', '.join(parts)}. Outcome {data.outcome} = {data.positive}: {events}."
 
 

@@ -1,4 +1,4 @@
-"""Comparisons as tables."""
+"""Tables of comparisons with a reference: what differs, what was expected to, and a summary."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.formatting import counted, format_count, format_difference, format_value
+from scorereport._utils.formatting import format_count, format_counted, format_difference, format_value
 from scorereport.reference.binary_views import find_views
 from scorereport.reference.comparison_records import UNEXPECTED, Comparison, Verdict
-from scorereport.report.tables.cells import length_class, make_cell
+from scorereport.report.tables.cells import length_class, table_cell
 from scorereport.report.verdict_labels import count_verdicts, describe_verdict
 from scorereport.results.class_records import CLASS, THRESHOLD
 
@@ -35,7 +35,7 @@ def unexpected_table(lines: Sequence[Comparison], *, listed: int | None = None) 
     found = [line for line in lines if line.verdict in UNEXPECTED]
     if not found:
         return None
-    caption = f"Unexpected: {format_count(len(found))} of {counted(len(lines), 'comparison')}"
+    caption = f"Unexpected: {format_count(len(found))} of {format_counted(len(lines), 'comparison')}"
     if listed is not None and len(found) > listed:
         return _comparison_table(f"{caption}; the worst of each quantity", _worst_of_each(found), look="loud")
     return _comparison_table(caption, found, look="loud")
@@ -45,10 +45,10 @@ def _worst_of_each(lines: Sequence[Comparison]) -> list[Comparison]:
     together: dict[tuple[str, Verdict], list[Comparison]] = {}
     for line in lines:
         together.setdefault((line.quantity, line.verdict), []).append(line)
-    return [_speak_for(same) for same in together.values()]
+    return [_worst_line(same) for same in together.values()]
 
 
-def _speak_for(lines: Sequence[Comparison]) -> Comparison:
+def _worst_line(lines: Sequence[Comparison]) -> Comparison:
     """The worst of some lines, which says of how many."""
     worst = max(lines, key=_gap)
     if len(lines) == 1:
@@ -77,7 +77,7 @@ def expected_table(lines: Sequence[Comparison]) -> dict[str, Any] | None:
     return _summary_of_bodies(caption, bodies)
 
 
-def view_table(lines: Sequence[Comparison]) -> dict[str, Any] | None:
+def view_comparison_table(lines: Sequence[Comparison]) -> dict[str, Any] | None:
     """What became of the binary questions about models of K classes; None if there were none."""
     places = find_views({line.subject for line in lines})
     if not any(kind for _, kind in places.values()):
@@ -93,7 +93,7 @@ def view_table(lines: Sequence[Comparison]) -> dict[str, Any] | None:
         "caption": "Comparisons by model and kind of question",
         "detail": "",
         "look": f"summary {length_class(len(rows))}",
-        "heads": [make_cell("model"), make_cell("asked about"), *(make_cell(h, "number") for h in heads)],
+        "heads": [table_cell("model"), table_cell("asked about"), *(table_cell(h, "number") for h in heads)],
         "bodies": [{"title": "", "rows": rows, "note": ""}],
     }
 
@@ -109,8 +109,8 @@ def _view_row(model: str, kind: str, lines: Sequence[Comparison]) -> dict[str, A
         sum(line.is_unexpected for line in lines),
     ]
     asked = f"{views} {_VIEWS[kind]}" if kind else _VIEWS[kind]
-    cells = [make_cell(model, "head"), make_cell(asked)]
-    return {"cells": [*cells, *(make_cell(format_count(n), "number") for n in counts)], "aside": ""}
+    cells = [table_cell(model, "head"), table_cell(asked)]
+    return {"cells": [*cells, *(table_cell(format_count(n), "number") for n in counts)], "aside": ""}
 
 
 def summary_table(lines: Sequence[Comparison]) -> dict[str, Any]:
@@ -121,11 +121,11 @@ def summary_table(lines: Sequence[Comparison]) -> dict[str, Any]:
 
 def _summary_of_bodies(caption: str, bodies: list[dict[str, Any]]) -> dict[str, Any]:
     heads = [
-        make_cell("quantity"),
-        make_cell("comparisons", "number"),
-        make_cell("largest difference", "gap"),
-        make_cell("tolerance", "gap"),
-        make_cell("verdict", "verdict"),
+        table_cell("quantity"),
+        table_cell("comparisons", "number"),
+        table_cell("largest difference", "gap"),
+        table_cell("tolerance", "gap"),
+        table_cell("verdict", "verdict"),
     ]
     return {
         "caption": caption,
@@ -148,11 +148,11 @@ def _summary_row(quantity: str, verdict: Verdict, lines: Sequence[Comparison]) -
     tolerances = [line.tolerance for line in lines if line.tolerance is not None]
     return {
         "cells": [
-            make_cell(quantity, "head"),
-            make_cell(format_count(len(lines)), "number"),
+            table_cell(quantity, "head"),
+            table_cell(format_count(len(lines)), "number"),
             _gap_cell(max(gaps, default=None)),
             _gap_cell(max(tolerances, default=None)),
-            make_cell("", "verdict") | describe_verdict(verdict),
+            table_cell("", "verdict") | describe_verdict(verdict),
         ],
         "aside": "",
     }
@@ -182,18 +182,20 @@ def _comparison_table(
     """
     has_gaps = any(line.difference is not None or line.tolerance is not None for line in lines)
     values = "number" if any(map(_has_numbers, lines)) else "text"
-    heads = [make_cell("subject")] if subjects == "column" else []
-    heads += [make_cell("quantity")]
+    heads = [table_cell("subject")] if subjects == "column" else []
+    heads += [table_cell("quantity")]
     heads += (
-        [make_cell("engine", values), make_cell("reference", values)] if any(map(_has_values, lines)) else []
+        [table_cell("engine", values), table_cell("reference", values)]
+        if any(map(_has_values, lines))
+        else []
     )
-    heads += [make_cell("difference", "gap"), make_cell("tolerance", "gap")] if has_gaps else []
+    heads += [table_cell("difference", "gap"), table_cell("tolerance", "gap")] if has_gaps else []
     kinds = {head["text"]: head["kind"] for head in heads}
     return {
         "caption": caption,
         "detail": _describe_counts(lines) if subjects == "caption" else "",
         "look": f"comparison {look} {length_class(len(lines))}",
-        "heads": [*heads, make_cell("verdict", "verdict")],
+        "heads": [*heads, table_cell("verdict", "verdict")],
         "bodies": list(_comparison_bodies(lines, kinds, has_titles=subjects == "above")),
     }
 
@@ -209,7 +211,7 @@ def _comparison_bodies(
         yield {
             "title": subject if has_titles and subject != title else "",
             "rows": [_comparison_row(line, kinds) for line in same],
-            "note": f"{counted(len(same), 'line')}: {reason}" if reason and len(same) > 1 else reason,
+            "note": f"{format_counted(len(same), 'line')}: {reason}" if reason and len(same) > 1 else reason,
         }
         title = subject
 
@@ -231,8 +233,8 @@ def _comparison_row(line: Comparison, kinds: Mapping[str, str]) -> dict[str, Any
     values = {"engine": line.engine, "reference": line.reference}
     wide = {name: value for name, value in values.items() if _is_wide(value, kinds.get(name, ""))}
     cells = {
-        "subject": make_cell(line.subject),
-        "quantity": make_cell(line.quantity, detail=line.reason if _is_short(line.reason) else ""),
+        "subject": table_cell(line.subject),
+        "quantity": table_cell(line.quantity, detail=line.reason if _is_short(line.reason) else ""),
         **{
             name: _value_cell(_BELOW if name in wide else values[name], kinds.get(name, ""))
             for name in values
@@ -241,7 +243,7 @@ def _comparison_row(line: Comparison, kinds: Mapping[str, str]) -> dict[str, Any
         "tolerance": _gap_cell(line.tolerance),
     }
     first, *others = (cells[name] for name in kinds)
-    verdict = make_cell("", "verdict") | describe_verdict(line.verdict)
+    verdict = table_cell("", "verdict") | describe_verdict(line.verdict)
     return {
         "cells": [first | {"kind": "head"}, *others, verdict],
         "aside": "; ".join(f"{name}: {value}" for name, value in wide.items()),
@@ -263,9 +265,9 @@ def _describe_counts(lines: Iterable[Comparison]) -> str:
 def _value_cell(value: float | str | None, kind: str) -> dict[str, str]:
     """A number, or words, which may be wrapped also in a column of numbers."""
     if isinstance(value, str):
-        return make_cell(value, "words" if kind == "number" else kind)
-    return make_cell("–" if value is None else format_value(value), kind)
+        return table_cell(value, "words" if kind == "number" else kind)
+    return table_cell("–" if value is None else format_value(value), kind)
 
 
 def _gap_cell(value: float | None) -> dict[str, str]:
-    return make_cell("–" if value is None else format_difference(value), "gap")
+    return table_cell("–" if value is None else format_difference(value), "gap")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scorereport.report.tables.cells import length_class, make_cell
+from scorereport.report.tables.cells import length_class, table_cell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from scorereport.report.tables.table import Table
 
 #: How closely a table is set, by the number of columns from which on it is.
-_LOOKS = {10: "dense", 8: "tight", 0: ""}
+_DENSITIES = {10: "dense", 8: "tight", 0: ""}
 #: Up to this many columns, those of intervals included, an interval has room beside its number.
 _COLUMNS_OF_A_ROOMY_TABLE = 7
 #: Labels with more letters need that room themselves.
@@ -20,7 +20,7 @@ _LETTERS_OF_A_ROOMY_TABLE = 40
 
 
 #: The lights of rating grades as verdicts.
-_LIGHTS = {
+_GRADE_VERDICTS = {
     "green": {"kind": "verdict", "tone": "good", "mark": "✓"},
     "yellow": {"kind": "verdict", "tone": "open", "mark": "!"},
     "red": {"kind": "verdict", "tone": "bad", "mark": "✗"},
@@ -32,13 +32,13 @@ def describe_table(table: Table) -> dict[str, Any]:
     kept = [place for place, head in enumerate(table.heads) if head != "interval"]
     size = table.section or len(table.rows)
     parts = [table.rows[start : start + size] for start in range(0, len(table.rows), size)]
-    look = next(look for columns, look in _LOOKS.items() if len(kept) >= columns)
+    look = next(look for columns, look in _DENSITIES.items() if len(kept) >= columns)
     look = "roomy" if _has_room(table) else look
     return {
         "caption": table.caption,
         "detail": "",
         "look": f"evaluation {look} {length_class(len(table.rows))}",
-        "heads": [make_cell(table.heads[place], _kind(table, place)) for place in kept],
+        "heads": [table_cell(table.heads[place], _kind(table, place)) for place in kept],
         "bodies": [
             {
                 "title": "",
@@ -60,8 +60,8 @@ def _describe_row(table: Table, row: Sequence[str], kept: Sequence[int]) -> dict
     cells = []
     for place in kept:
         detail = row[place + 1] if _has_interval(table, place) else ""
-        cell = make_cell(row[place], "head" if place == 0 else _kind(table, place), detail)
-        cells.append(cell | _LIGHTS.get(row[place], {}) if table.heads[place] == "light" else cell)
+        cell = table_cell(row[place], "head" if place == 0 else _kind(table, place), detail)
+        cells.append(cell | _GRADE_VERDICTS.get(row[place], {}) if table.heads[place] == "light" else cell)
     return {"cells": cells, "aside": ""}
 
 

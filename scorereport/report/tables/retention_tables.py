@@ -8,7 +8,7 @@ import numpy as np
 
 from scorereport._utils.formatting import common_decimals, format_number, join_words
 from scorereport._utils.rounding import first_lowest
-from scorereport.report.tables.table import Table, interval_text, label_of
+from scorereport.report.tables.table import Table, interval_text, score_label
 from scorereport.scores.registry import REGISTRY, Direction
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def retention_table(models: Sequence[ClassModelResult], level: str) -> Table:
         heads=(
             "model",
             "set aside by",
-            *(head for metric in metrics for head in (_head(metric), "interval", "percent")),
+            *(head for metric in metrics for head in (_heading(metric), "interval", "percent")),
         ),
         rows=tuple(rows),
         n_labels=2,
@@ -66,10 +66,10 @@ def _decimals(bands: Sequence[RetentionBand], metric: str) -> int:
     return common_decimals(band.area.value for band in bands if band.metric == metric)
 
 
-def _head(metric: str) -> str:
+def _heading(metric: str) -> str:
     if metric not in REGISTRY:
         return metric
-    return f"{label_of(metric)}\N{NO-BREAK SPACE}{'↑' if _is_gain(metric) else '↓'}"
+    return f"{score_label(metric)}\N{NO-BREAK SPACE}{'↑' if _is_gain(metric) else '↓'}"
 
 
 def _is_gain(metric: str) -> bool:
@@ -114,12 +114,12 @@ def _name_best(bands: Sequence[RetentionBand]) -> tuple[str, str, str]:
     sign = 1 if _is_gain(metric) else -1
     best = bands[first_lowest([-sign * float(band.area.value) for band in bands])]
     value = format_number(best.area.value, decimals)
-    names = [label_of(b.score) for b in bands if format_number(b.area.value, decimals) == value]
+    names = [score_label(b.score) for b in bands if format_number(b.area.value, decimals) == value]
     text = "every score alike" if len(names) == len(bands) else join_words(names)
-    apart = " (interval apart from all others)" if _is_apart(best, bands) else ""
-    return label_of(metric), value, f"{text}{apart}"
+    apart = " (interval apart from all others)" if _is_separated(best, bands) else ""
+    return score_label(metric), value, f"{text}{apart}"
 
 
-def _is_apart(best: RetentionBand, bands: Sequence[RetentionBand]) -> bool:
+def _is_separated(best: RetentionBand, bands: Sequence[RetentionBand]) -> bool:
     others = [band.area for band in bands if band is not best]
     return all(best.area.lower > o.upper or best.area.upper < o.lower for o in others)

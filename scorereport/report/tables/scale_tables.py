@@ -1,4 +1,4 @@
-"""The probability scale as tables: the three marks, their angles, and each class by itself."""
+"""Tables of the probability scale: the three means, their angles, and each class by itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from scorereport.inference.estimates import Estimate
-    from scorereport.inference.scale_results import Scaled, ScaleMark, ScaleResult
+    from scorereport.inference.scale_results import ScaledModel, ScaleMark, ScaleResult
 
 #: More classes than these would make the table hard to read.
 _MOST_CLASSES = 12
@@ -29,15 +29,17 @@ _MOST_CLASSES = 12
 _MOST_NAMED = 12
 
 
-def scale_table(models: Sequence[Scaled], level: str) -> Table:
+def scale_table(models: Sequence[ScaledModel], level: str) -> Table:
     """Decisiveness, accuracy and robustness of all classes together: model, source and divergence."""
-    decimals = _decimals(e for m in models for r in m.scale[:2] for mark in r.marks for e in _of(mark))
+    decimals = _decimals(
+        e for m in models for r in m.scale[:2] for mark in r.marks for e in _parts_of_mean(mark)
+    )
     rows = []
     for model in models:
         cut, fitted = model.scale[:2]
         for name in MARKS:
             first, second = getattr(cut, name), getattr(fitted, name)
-            estimates = (*_of(first), second.source, second.divergence)
+            estimates = (*_parts_of_mean(first), second.source, second.divergence)
             rows.append((model.model, name, *(t for e in estimates for t in _texts(e, decimals))))
     heads = ("model prob.", "source", "divergence", "source, CORP", "divergence, CORP")
     return Table(
@@ -51,7 +53,7 @@ def scale_table(models: Sequence[Scaled], level: str) -> Table:
     )
 
 
-def angle_table(models: Sequence[Scaled], level: str) -> Table:
+def angle_table(models: Sequence[ScaledModel], level: str) -> Table:
     """The angle of the line through the marks, where right probabilities would put it, and the verdict."""
     rows = [
         (model.model, result.bins, *_angle_texts(result)) for model in models for result in model.scale[:2]
@@ -74,7 +76,7 @@ def angle_table(models: Sequence[Scaled], level: str) -> Table:
     )
 
 
-def class_scale_table(models: Sequence[Scaled], level: str) -> Table | None:
+def class_scale_table(models: Sequence[ScaledModel], level: str) -> Table | None:
     """The marks of each class against the rest, of the most frequent ones if there are many."""
     labels = list(dict.fromkeys(result.target for result in models[0].scale if result.target))
     if not labels:
@@ -92,11 +94,11 @@ def class_scale_table(models: Sequence[Scaled], level: str) -> Table | None:
     )
 
 
-def _choose_classes(model: Scaled, labels: Sequence[str]) -> tuple[list[str], str]:
+def _choose_classes(model: ScaledModel, labels: Sequence[str]) -> tuple[list[str], str]:
     """The classes that are shown, in their order, and a sentence about those left out."""
     if len(labels) <= _MOST_CLASSES:
         return list(labels), ""
-    cases = [float(_find(model, label, EQUAL_COUNT).events.sum()) for label in labels]
+    cases = [float(_find_result(model, label, EQUAL_COUNT).events.sum()) for label in labels]
     kept = set(np.argsort(-np.array(cases), kind="stable")[:_MOST_CLASSES].tolist())
     shown = [label for place, label in enumerate(labels) if place in kept]
     others = [label for place, label in enumerate(labels) if place not in kept]
@@ -105,8 +107,8 @@ def _choose_classes(model: Scaled, labels: Sequence[str]) -> tuple[list[str], st
     return shown, f". Not shown, as they came less often: {join_words(named)}"
 
 
-def _class_row(model: Scaled, label: str) -> tuple[str, ...]:
-    cut, fitted = _find(model, label, EQUAL_COUNT), _find(model, label, CORP)
+def _class_row(model: ScaledModel, label: str) -> tuple[str, ...]:
+    cut, fitted = _find_result(model, label, EQUAL_COUNT), _find_result(model, label, CORP)
     estimates = (
         *(mark.model for mark in cut.marks),
         cut.accuracy.source,
@@ -117,7 +119,7 @@ def _class_row(model: Scaled, label: str) -> tuple[str, ...]:
     return label, model.model, format_count(float(fitted.events.sum())), *texts
 
 
-def _find(model: Scaled, label: str, bins: str) -> ScaleResult:
+def _find_result(model: ScaledModel, label: str, bins: str) -> ScaleResult:
     return next(result for result in model.scale if (result.target, result.bins) == (label, bins))
 
 
@@ -127,7 +129,7 @@ def _angle_texts(result: ScaleResult) -> tuple[str, ...]:
     return result.verdict or NOT_DEFINED, format_number(result.angle, 0), interval, usual or NOT_DEFINED
 
 
-def _of(mark: ScaleMark) -> tuple[Estimate, Estimate, Estimate]:
+def _parts_of_mean(mark: ScaleMark) -> tuple[Estimate, Estimate, Estimate]:
     return mark.model, mark.source, mark.divergence
 
 
@@ -139,10 +141,10 @@ def _decimals(estimates: Iterable[Estimate]) -> int:
     return min(max(common_decimals(e.value for e in estimates) - 1, 3), 4)
 
 
-def _count_bins(models: Sequence[Scaled]) -> str:
+def _count_bins(models: Sequence[ScaledModel]) -> str:
     return f"{models[0].scale[0].n_bins} bins with equal numbers of pairs of case and class"
 
 
-def _with_intervals(models: Sequence[Scaled], level: str) -> str:
+def _with_intervals(models: Sequence[ScaledModel], level: str) -> str:
     estimate = models[0].scale[0].decisiveness.model
     return f", with {level} intervals" if np.isfinite(estimate.lower) else ""

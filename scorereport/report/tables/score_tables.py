@@ -6,7 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import common_decimals, format_number, format_percent
-from scorereport.report.tables.table import Table, head_of, interval_text, percents_text, section_size
+from scorereport.report.tables.table import (
+    Table,
+    interval_text,
+    percent_interval_text,
+    score_heading,
+    section_size,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -53,7 +59,7 @@ def bounded_table(
 ) -> Table:
     """Mean regret and net benefit over an interval of costs, with skills."""
     return _score_table(
-        [(m.model, [(head_of(s.name), s) for s in m.scores if _is_bounded(s)]) for m in models],
+        [(m.model, [(score_heading(s.name), s) for s in m.scores if _is_bounded(s)]) for m in models],
         ranks,
         f"Costs between {lower:g} and {upper:g}: mean regret (lower is better) and net benefit, with "
         f"{level} intervals",
@@ -68,7 +74,10 @@ def _score_table(models: Sequence[tuple[str, list[Named]]], ranks: Ranks, captio
         for (model, _), (label, score) in zip(models, of_score, strict=True):
             numbers = [format_number(score.value, decimals), format_percent(score.skill)]
             if has_intervals:
-                intervals = [interval_text(score.interval, decimals), percents_text(score.skill_interval)]
+                intervals = [
+                    interval_text(score.interval, decimals),
+                    percent_interval_text(score.skill_interval),
+                ]
                 numbers = [text for pair in zip(numbers, intervals, strict=True) for text in pair]
             place = [_rank(ranks[model, score.name])] if ranks else []
             rows.append((label, model, *numbers, *place))
@@ -86,7 +95,7 @@ def _score_table(models: Sequence[tuple[str, list[Named]]], ranks: Ranks, captio
 def _name(score: ScoreValue, n_classes: int) -> Iterator[Named]:
     """A score with its label; one that has two scales, on both of them if they differ."""
     if score.name not in _SCALINGS or not n_classes:
-        yield head_of(score.name), score
+        yield score_heading(score.name), score
         return
     unit, other = _SCALINGS[score.name]
     if n_classes > _TWO:

@@ -41,15 +41,15 @@ def interval_text(estimate: Estimate | None, decimals: int) -> str:
     return "" if estimate is None else format_interval(estimate.lower, estimate.upper, decimals)
 
 
-def percents_text(estimate: Estimate | None) -> str:
+def percent_interval_text(estimate: Estimate | None) -> str:
     """The interval of a share, in percent."""
     if estimate is None:
         return ""
     lower, upper = 100 * estimate.lower, 100 * estimate.upper
-    return format_interval(lower, upper, tell_apart(lower, upper, 1))
+    return format_interval(lower, upper, distinct_decimals(lower, upper, 1))
 
 
-def tell_apart(lower: float, upper: float, decimals: int) -> int:
+def distinct_decimals(lower: float, upper: float, decimals: int) -> int:
     """So many decimals, or a few more if both ends of an interval of very many rows would look the same.
 
     >>> tell_apart(49.97, 50.03, 1), tell_apart(49.9, 50.1, 1), tell_apart(50.0, 50.0, 1)
@@ -59,7 +59,7 @@ def tell_apart(lower: float, upper: float, decimals: int) -> int:
     return next((n for n in more if format_number(lower, n) != format_number(upper, n)), decimals)
 
 
-def label_of(name: str) -> str:
+def score_label(name: str) -> str:
     """The name of a score in words; one that is not proper is never shown without saying so."""
     if name not in REGISTRY:
         return name
@@ -67,13 +67,13 @@ def label_of(name: str) -> str:
     return f"{entry.label} (not proper)" if entry.propriety is Propriety.IMPROPER else entry.label
 
 
-def head_of(name: str) -> str:
+def score_heading(name: str) -> str:
     """The name of a score in words, with an arrow if higher is better."""
     score = get_score(name)
     return f"{score.label} ↑" if score.direction is Direction.HIGHER else score.label
 
 
-def columns_of_text(numbers: Sequence[Sequence[float]]) -> list[tuple[str, ...]]:
+def format_columns(numbers: Sequence[Sequence[float]]) -> list[tuple[str, ...]]:
     """Numbers as text, with the same number of decimals down each column."""
     decimals = [common_decimals(column) for column in zip(*numbers, strict=True)]
     return [tuple(format_number(v, d) for v, d in zip(row, decimals, strict=True)) for row in numbers]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_level
 from scorereport.report.tables.calibration_tables import calibration_tables
-from scorereport.report.tables.class_scoring import cost_table, penalty_table, read_costs
+from scorereport.report.tables.class_scoring import cost_table, find_decision_costs, penalty_table
 from scorereport.report.tables.data_tables import label_table
-from scorereport.report.tables.decomposition_tables import view_table
+from scorereport.report.tables.decomposition_tables import view_decomposition_table
 from scorereport.report.tables.decompositions import decomposition_table
 from scorereport.report.tables.differences import difference_table
 from scorereport.report.tables.group_tables import group_table, heterogeneity_table
@@ -49,7 +49,11 @@ def _model_tables(evaluation: Evaluation, level: str) -> Iterator[Table]:
 
 def _class_tables(evaluation: Evaluation, level: str) -> Iterator[Table]:
     """Scores, penalties, costs, decompositions and views of models of K classes."""
-    results, classes, costs = evaluation.class_models, evaluation.data.classes, read_costs(evaluation)
+    results, classes, costs = (
+        evaluation.class_models,
+        evaluation.data.classes,
+        find_decision_costs(evaluation),
+    )
     if classes is None or costs is None:
         return
     models = [result.scores for result in results]
@@ -60,4 +64,4 @@ def _class_tables(evaluation: Evaluation, level: str) -> Iterator[Table]:
     yield label_table(results, classes, level)
     yield decomposition_table(models, level)
     for result in results:
-        yield view_table(result, result.families[-1], level)
+        yield view_decomposition_table(result, result.families[-1], level)

@@ -22,7 +22,7 @@ _FORECASTS = "forecasts"
 _INDEX_DECIMALS = 3
 
 
-def drift_table(trend: Trend, level: str) -> Table | None:
+def measure_drift_table(trend: Trend, level: str) -> Table | None:
     """Scores, miscalibration and prevalence of now against earlier audits; None if nothing was compared."""
     measures = dict.fromkeys(drift.measure for drift in trend.drifts if drift.measure != _FORECASTS)
     drifts = [drift for measure in measures for drift in trend.drifts if drift.measure == measure]

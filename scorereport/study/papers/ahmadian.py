@@ -10,10 +10,10 @@ import numpy as np
 
 from scorereport import scores
 from scorereport.reference.comparison_records import TOLERANCE
-from scorereport.reliability.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, random_stream
 from scorereport.study.papers.ahmadian_tables import compare_tables
 from scorereport.study.papers.citations import AHMADIAN as PAPER
-from scorereport.study.papers.forecasts import as_table, expected_scores, score_table, simplex_grid
+from scorereport.study.papers.forecasts import as_table, expected_scores, score_forecasts, simplex_grid
 from scorereport.study.papers.printed_numbers import compare_claim, compare_printed, compare_readings, is_near
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ B = (Fraction(51, 100), Fraction(49, 100), Fraction(0))
 #: Steps of the grid on which theorems are tried: it holds the uniform forecast and that of two classes.
 _STEPS = 12
 _PAIRS = 100_000
-_LAWS: dict[str, Callable[[np.random.Generator, tuple[int, int]], FloatArray]] = {
+_DISTRIBUTIONS: dict[str, Callable[[np.random.Generator, tuple[int, int]], FloatArray]] = {
     "uniform on the simplex": lambda rng, shape: rng.exponential(size=shape),
     "softmax of normals": lambda rng, shape: np.exp(rng.normal(size=shape)),
     "absolute normals": lambda rng, shape: np.abs(rng.normal(size=shape)),
@@ -74,7 +74,7 @@ def _compare_motivation() -> Iterator[Comparison]:
 def _extremes(score: Callable[..., FloatArray], classes: int) -> tuple[float, float]:
     """The worst score of a correct prediction on the grid, and the best of a wrong one."""
     forecasts = as_table(simplex_grid(classes, _STEPS))
-    values = score_table(score, forecasts)
+    values = score_forecasts(score, forecasts)
     is_correct = forecasts.argmax(axis=1)[:, None] == np.arange(classes)
     return float(values[is_correct].max()), float(values[~is_correct].min())
 
@@ -125,8 +125,8 @@ def _compare_propriety() -> Iterator[Comparison]:
 
 def _compare_simulations() -> Iterator[Comparison]:
     shares = {
-        f"{law}, {classes} classes": _draw_shares(law, classes, stream(SEED, number, classes))
-        for number, law in enumerate(_LAWS)
+        f"{law}, {classes} classes": _draw_shares(law, classes, random_stream(SEED, number, classes))
+        for number, law in enumerate(_DISTRIBUTIONS)
         for classes in (3, 5, 10)
     }
     for place, printed, tolerance, relation, position in (
@@ -146,7 +146,7 @@ def _compare_simulations() -> Iterator[Comparison]:
 
 def _draw_shares(law: str, classes: int, rng: np.random.Generator) -> tuple[float, float]:
     """Percent of pairs in which the wrong forecast scores worse, if it gives the true class less, or more."""
-    correct, wrong = (_LAWS[law](rng, (_PAIRS, classes)) for _ in range(2))
+    correct, wrong = (_DISTRIBUTIONS[law](rng, (_PAIRS, classes)) for _ in range(2))
     rows, best = np.arange(_PAIRS), correct.argmax(axis=1)
     # classes are exchangeable: moving the largest to the front is drawing among correct forecasts
     correct[rows, best], correct[:, 0] = correct[:, 0], correct[rows, best].copy()

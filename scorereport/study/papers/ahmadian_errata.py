@@ -14,7 +14,7 @@ from scorereport.study.papers.ahmadian import A, exact_brier
 from scorereport.study.papers.ahmadian_tables import TABLE_2, TABLE_3, count_brier_above_log
 from scorereport.study.papers.citations import AHMADIAN as PAPER
 from scorereport.study.papers.forecasts import as_table, expected_scores
-from scorereport.study.papers.printed_numbers import Erratum, Finding, is_near, judge_errata
+from scorereport.study.papers.printed_numbers import Erratum, ErratumResult, is_near, judge_errata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ def _penalise(forecasts: FloatArray, truth: FloatArray, penalty: float, length: 
     return np.where(container > 0, np.ones(length) * penalty, container)
 
 
-def _find_algorithm_2() -> Finding:
+def _find_algorithm_2() -> ErratumResult:
     """For the forecast (.5, .3, .2) of the second class."""
     forecasts, truth = as_table([_TENTHS]), np.eye(3)[[1]]
     payoff = _penalise(forecasts, truth, (3 - 1) / 3**2, length=1)
@@ -48,7 +48,7 @@ def _find_algorithm_2() -> Finding:
     return round(returned, 6), exact, is_near(engine, exact) and is_near(3 * returned, exact)
 
 
-def _find_algorithm_3() -> Finding:
+def _find_algorithm_3() -> ErratumResult:
     """For the forecast (.4, .6) of the first class."""
     forecasts, truth = np.array([[0.4, 0.6]]), np.eye(2)[[0]]
     payoff = _penalise(forecasts, truth, math.log(1 / 2), length=1)
@@ -57,7 +57,7 @@ def _find_algorithm_3() -> Finding:
     return round(returned, 4), round(engine, 4), is_near(engine, -math.log(0.4) + math.log(2))
 
 
-def _find_length() -> Finding:
+def _find_length() -> ErratumResult:
     """Two cases of three classes, which the printed length does not fit."""
     forecasts, truth = as_table([_TENTHS, _TENTHS]), np.eye(3)[[0, 1]]
     meant = _penalise(forecasts, truth, 1.0, length=2)
@@ -68,7 +68,7 @@ def _find_length() -> Finding:
     return "3 penalties for 2 cases", "2 penalties for 2 cases", False
 
 
-def _find_ties() -> Finding:
+def _find_ties() -> ErratumResult:
     """A tie with the true class, which argmax gives to the first class."""
     forecasts, truth = np.array([[0.5, 0.5]]), np.eye(2)[[1]]
     lenient = float(_penalise(forecasts, truth, 0.5, length=1)[0])
@@ -76,7 +76,7 @@ def _find_ties() -> Finding:
     return lenient, penalty, is_near(penalty, 1 / 2)
 
 
-def _find_proof() -> Finding:
+def _find_proof() -> ErratumResult:
     """S_PBS(Q, Q) - S_BS(Q, Q), said to be 0."""
     penalised, plain = (
         expected_scores(score, as_table([_TENTHS]))[0, 0]
@@ -86,7 +86,7 @@ def _find_proof() -> Finding:
     return Fraction(0), exact, is_near(penalised - plain, exact)
 
 
-def _tie_rule(plain: str, penalised: str, penalty: float) -> Finding:
+def _tie_rule(plain: str, penalised: str, penalty: float) -> ErratumResult:
     """Expected scores of the truth (.51, .49) and of (.5, .5) if a tie counts as correct."""
     forecasts = np.array([[0.51, 0.49], [0.5, 0.5]])
 
@@ -99,7 +99,7 @@ def _tie_rule(plain: str, penalised: str, penalty: float) -> Finding:
     return round(float(honest), 4), round(float(tied), 4), bool(tied < honest and ours[0] < ours[1])
 
 
-def _find_strict_ties() -> Finding:
+def _find_strict_ties() -> ErratumResult:
     """Expected scores of three equal classes and of (.34, .33, .33) if a tie counts as wrong."""
     forecasts = np.array([[1 / 3, 1 / 3, 1 / 3], [0.34, 0.33, 0.33]])
 
@@ -113,7 +113,7 @@ def _find_strict_ties() -> Finding:
     return round(float(honest), 4), round(float(other), 4), bool(other < honest and ours[0] < ours[1])
 
 
-def _find_expansion() -> Finding:
+def _find_expansion() -> ErratumResult:
     """The sum of squares of the two values beside the first of (.5, .3, .2)."""
     others, classes = _TENTHS[1:], len(_TENTHS)
     mean = sum(others, Fraction()) / len(others)
@@ -122,7 +122,7 @@ def _find_expansion() -> Finding:
     return spread + classes * mean**2, squares, spread + (classes - 1) * mean**2 == squares
 
 
-def _find_same_hot_value() -> Finding:
+def _find_same_hot_value() -> ErratumResult:
     """A wrong forecast with the hot value of a correct one, and yet a smaller Brier score."""
     correct = tuple(Fraction(value, 1000) for value in (310, 300, 300, 90))
     wrong = tuple(Fraction(value, 1000) for value in (310, 320, 185, 185))
@@ -147,7 +147,7 @@ def _expected_f1(decision: int, chance: Fraction, cases: int, empty: int) -> Fra
     return total
 
 
-def _find_f_measure() -> Finding:
+def _find_f_measure() -> ErratumResult:
     """Three cases of probability .3: the truthful decision is 0 for all."""
     chance = Fraction(3, 10)
     truthful = max(_expected_f1(0, chance, 3, empty) for empty in (0, 1))
@@ -155,24 +155,24 @@ def _find_f_measure() -> Finding:
     return f"at most {float(truthful)}", str(float(other)), other > truthful
 
 
-def _find_selection() -> Finding:
+def _find_selection() -> ErratumResult:
     above = count_brier_above_log()
     return f"{len(TABLE_3)} of {len(TABLE_3)} rows", f"{above} of {len(TABLE_3)} rows", above < len(TABLE_3)
 
 
-def _find_sign() -> Finding:
+def _find_sign() -> ErratumResult:
     smallest = min(min(row.brier, row.penalized_brier, row.log, row.penalized_log) for row in TABLE_2)
     return "below 0", f"at least {float(smallest)}", smallest > 0
 
 
-def _find_true_negative() -> Finding:
+def _find_true_negative() -> ErratumResult:
     """Forecast A of section 1.1 names the class that came."""
     predicted = int(np.argmax(as_table([A])))
     engine = scores.penalized_brier([1], as_table([A]))[0]
     return "negative", "positive", predicted == 1 and is_near(engine, exact_brier(A, 1))
 
 
-def _find_block_slices() -> Finding:
+def _find_block_slices() -> ErratumResult:
     """Iterations of Algorithm 4 with a full test block, for ten blocks."""
     blocks = list(range(10))
     validation, test = len(blocks) * 2 // 10, len(blocks) * 3 // 10
@@ -180,11 +180,11 @@ def _find_block_slices() -> Finding:
     return f"{len(blocks)} of 10", f"{full} of 10", full == len(blocks) - validation - test + 1
 
 
-def _find_lenient_brier() -> Finding:
+def _find_lenient_brier() -> ErratumResult:
     return _tie_rule("multiclass_brier", "penalized_brier", 1 / 2)
 
 
-def _find_lenient_log() -> Finding:
+def _find_lenient_log() -> ErratumResult:
     return _tie_rule("multiclass_log_loss", "penalized_log_loss", math.log(2))
 
 

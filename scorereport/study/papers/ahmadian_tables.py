@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from scorereport.study.papers.citations import AHMADIAN as PAPER
-from scorereport.study.papers.printed_numbers import compare_printed, leave_open
+from scorereport.study.papers.printed_numbers import compare_printed, report_irreproducible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scorereport.reference.comparison_records import Comparison
 
 
-class Row(NamedTuple):
+class PrintedRow(NamedTuple):
     """One printed row: the measure with each score, and the printed gains of the penalised ones."""
 
     brier: Fraction
@@ -25,8 +25,8 @@ class Row(NamedTuple):
     log_gain: Fraction
 
 
-def _read(text: str) -> tuple[Row, ...]:
-    return tuple(Row(*map(Fraction, line.split())) for line in text.strip().splitlines())
+def _read(text: str) -> tuple[PrintedRow, ...]:
+    return tuple(PrintedRow(*map(Fraction, line.split())) for line in text.strip().splitlines())
 
 
 #: Correlation with the F1 score: BS, PBS, gain, LL, PLL, gain.
@@ -94,7 +94,7 @@ def compare_tables() -> Iterator[Comparison]:
     )
 
 
-def _compare_table(place: str, rows: Sequence[Row], unit: Fraction) -> Iterator[Comparison]:
+def _compare_table(place: str, rows: Sequence[PrintedRow], unit: Fraction) -> Iterator[Comparison]:
     brier = sum(row.penalized_brier > row.brier for row in rows)
     log = sum(row.penalized_log > row.log for row in rows)
     consistent = sum(gap <= unit for row in rows for gap in _gaps(row))
@@ -102,7 +102,7 @@ def _compare_table(place: str, rows: Sequence[Row], unit: Fraction) -> Iterator[
     yield compare_printed(place, "Rows in which PBS is ahead of BS", every, brier)
     yield compare_printed(place, "Rows in which PLL is ahead of LL", every, log)
     yield compare_printed(place, "Gains that agree with their entries", str(2 * len(rows)), consistent)
-    yield leave_open(
+    yield report_irreproducible(
         place,
         "Entries",
         f"{4 * len(rows)} means over folds",
@@ -112,7 +112,7 @@ def _compare_table(place: str, rows: Sequence[Row], unit: Fraction) -> Iterator[
     )
 
 
-def _gaps(row: Row) -> tuple[Fraction, Fraction]:
+def _gaps(row: PrintedRow) -> tuple[Fraction, Fraction]:
     """How far the printed gains are from the differences of the rounded entries."""
     return (
         abs(row.penalized_brier - row.brier - row.brier_gain),

@@ -14,7 +14,7 @@ from scorereport.reliability.fit import Corp, corp
 from scorereport.study.papers.citations import DIMITRIADIS as PAPER
 from scorereport.study.papers.counts import attainable_events, smallest_sample
 from scorereport.study.papers.dimitriadis_simulations import compare_simulations
-from scorereport.study.papers.dimitriadis_theorems import compare_theorems
+from scorereport.study.papers.dimitriadis_theorems import compare_dimitriadis_theorems
 from scorereport.study.papers.paper_numerics import r_bernoulli, r_bits, r_sample, r_uniform
 from scorereport.study.papers.printed_numbers import compare_printed, compare_word
 
@@ -49,7 +49,7 @@ def reproduce_dimitriadis(niamey: pd.DataFrame | None) -> Iterator[Comparison]:
     """All numbers of the paper; those of Niamey need its forecasts: columns obs, ENS, EPC, EMOS, Logistic."""
     yield from (item.compare(niamey) for item in _niamey_items())
     yield from _compare_figure_3()
-    yield from compare_theorems()
+    yield from compare_dimitriadis_theorems()
     yield from compare_simulations()
 
 

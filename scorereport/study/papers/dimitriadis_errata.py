@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from scorereport.reliability.fit import corp
 from scorereport.study.papers.citations import DIMITRIADIS as PAPER
 from scorereport.study.papers.counts import attainable_events
-from scorereport.study.papers.printed_numbers import Erratum, Finding, half_unit, is_near, judge_errata
+from scorereport.study.papers.printed_numbers import Erratum, ErratumResult, half_unit, is_near, judge_errata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,19 +22,19 @@ def errata_dimitriadis() -> Iterator[Comparison]:
     return judge_errata(PAPER, _ERRATA)
 
 
-def _find_sample_size() -> Finding:
+def _find_sample_size() -> ErratumResult:
     possible, impossible = attainable_events(92, ".244"), attainable_events(86, ".244")
     return float(len(impossible)), float(len(possible)), not impossible and 53 in possible
 
 
-def _find_rounding() -> Finding:
+def _find_rounding() -> ErratumResult:
     x = 1024 ** (1 / 3)
     smallest = {min(i for i in range(-window, window) if i <= x) for window in (100, 1000)}
     is_ceiling = math.ceil(x) - 1 < x <= math.ceil(x)
     return "none" if len(smallest) > 1 else str(*smallest), str(math.ceil(x)), is_ceiling
 
 
-def _find_linear_weights() -> Finding:
+def _find_linear_weights() -> ErratumResult:
     at_forecasts = [Fraction(2, 5) + Fraction(6, 5) * Fraction(2 * j - 1, 20) for j in range(1, 11)]
     simulated = [1 + Fraction(3 * j, 9) for j in range(10)]
     to_the_ends = [Fraction(2, 5) + Fraction(6, 5) * Fraction(j, 9) for j in range(10)]
@@ -42,13 +42,13 @@ def _find_linear_weights() -> Finding:
     return at_forecasts[0] / sum(at_forecasts), simulated[0] / sum(simulated), is_density_elsewhere
 
 
-def _find_sum_of_row() -> Finding:
+def _find_sum_of_row() -> ErratumResult:
     mcb, dsc, unc, score = (Fraction(cell) for cell in (".017", ".056", ".244", ".206"))
     total = mcb - dsc + unc
     return float(total), float(score), abs(total - score) <= 4 * Fraction(half_unit(".206"))
 
 
-def _find_vanishing_part() -> Finding:
+def _find_vanishing_part() -> ErratumResult:
     fit = corp([0, 0, 1], [0.4, 0.4, 0.4])
     vanishes = fit.decompose("misclassification").miscalibration == 0
     return 0.4, float(fit.cep[0]), vanishes and is_near(fit.cep[0], Fraction(1, 3))

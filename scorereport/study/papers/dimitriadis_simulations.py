@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scorereport.reliability.fit import corp
-from scorereport.reliability.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, random_stream
 from scorereport.study.papers.citations import DIMITRIADIS as PAPER
-from scorereport.study.papers.printed_numbers import compare_claim, compare_printed, compare_word, leave_open
+from scorereport.study.papers.printed_numbers import (
+    compare_claim,
+    compare_printed,
+    compare_word,
+    report_irreproducible,
+)
 from scorereport.study.papers.quadrature import integral
 
 if TYPE_CHECKING:
@@ -22,7 +27,7 @@ if TYPE_CHECKING:
 _REPLICATES = 100
 
 
-class _Law(NamedTuple):
+class _Distribution(NamedTuple):
     """A law of simulated forecasts: its density, and how it is drawn from two uniform numbers."""
 
     density: Callable[[FloatArray], FloatArray]
@@ -33,10 +38,10 @@ class _Law(NamedTuple):
         return integral(lambda x: float(self.density(np.array(x))), (0, 1), nodes=8)
 
 
-_LAWS = {
-    "Uniform": _Law(np.ones_like, lambda u, _: u),
-    "Linear": _Law(lambda x: 0.4 + 1.2 * x, lambda u, _: (np.sqrt(15 * u + 1) - 1) / 3),
-    "Beta Mixture": _Law(
+_DISTRIBUTIONS = {
+    "Uniform": _Distribution(np.ones_like, lambda u, _: u),
+    "Linear": _Distribution(lambda x: 0.4 + 1.2 * x, lambda u, _: (np.sqrt(15 * u + 1) - 1) / 3),
+    "Beta Mixture": _Distribution(
         lambda x: 0.75 * 10 * (1 - x) ** 9 + 0.25,
         lambda u, v: np.where(v < 0.75, 1 - (1 - u) ** 0.1, u),
     ),
@@ -45,21 +50,21 @@ _LAWS = {
 
 def compare_simulations() -> Iterator[Comparison]:
     """What the figures show of calibrated forecasts, on seeded samples."""
-    for name, law in _LAWS.items():
+    for name, law in _DISTRIBUTIONS.items():
         yield compare_printed(f"{PAPER}, Appendix A", f"{name}: integral of the density", "1", law.area())
         yield _compare_coverage(name)
         yield from _compare_errors(name)
     yield _compare_drawing()
     for figure, settings in (("Fig. 4", "confidence bands, other n and k"), ("Fig. 5", "other n")):
         reason = "Drawn without numbers; this study simulates a few of the settings only."
-        yield leave_open(f"{PAPER}, {figure}", settings, None, reason=reason)
+        yield report_irreproducible(f"{PAPER}, {figure}", settings, None, reason=reason)
 
 
 def _compare_drawing() -> Comparison:
     """Whether the area of the Linear density up to what is drawn is the uniform number it is drawn from."""
     u = np.arange(101) / 100
-    x = _LAWS["Linear"].draw(u, u)
-    error = float(np.abs(x * (0.4 + _LAWS["Linear"].density(x)) / 2 - u).max())
+    x = _DISTRIBUTIONS["Linear"].draw(u, u)
+    error = float(np.abs(x * (0.4 + _DISTRIBUTIONS["Linear"].density(x)) / 2 - u).max())
     return compare_printed(f"{PAPER}, Appendix A", "Linear: largest error of how it is drawn", "0", error)
 
 
@@ -81,8 +86,8 @@ def _compare_errors(law: str) -> Iterator[Comparison]:
 
 def _draw(law: str, k: int | None, n: int, number: int) -> tuple[FloatArray, FloatArray]:
     """Outcomes and calibrated forecasts of a law, with k values or continuous."""
-    rng = stream(SEED, number)
-    density, draw = _LAWS[law]
+    rng = random_stream(SEED, number)
+    density, draw = _DISTRIBUTIONS[law]
     if k is None:
         x = draw(rng.random(n), rng.random(n))
     else:

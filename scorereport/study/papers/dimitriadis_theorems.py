@@ -12,7 +12,7 @@ from scorereport.curves import murphy_curves
 from scorereport.reference.comparison_records import TOLERANCE, Comparison, distance
 from scorereport.reliability.asymptotic_bands import chernoff_quantile
 from scorereport.reliability.fit import corp
-from scorereport.reliability.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, random_stream
 from scorereport.study.papers.citations import DIMITRIADIS as PAPER
 from scorereport.study.papers.printed_numbers import compare_claim, compare_printed, compare_word
 
@@ -46,7 +46,7 @@ _SIZES = ((1000, 10), (1001, 10), (1001, 12), (5000, 100), (5001, 100), (5000, 9
 _CHERNOFF = {".90": "0.664235", ".95": "0.845081", ".975": "0.998181", ".995": "1.286659"}
 
 
-def compare_theorems() -> Iterator[Comparison]:
+def compare_dimitriadis_theorems() -> Iterator[Comparison]:
     """Theorems, identities and rules of the paper, tried on seeded samples."""
     for rule in _RULES:
         yield from _compare_theorem_1(rule)
@@ -60,7 +60,7 @@ def compare_theorems() -> Iterator[Comparison]:
 def _samples() -> Iterator[tuple[FloatArray, FloatArray]]:
     """Outcomes, and forecasts in steps of .05 from 0 to 1, of which every third sample is calibrated."""
     for number in range(_SAMPLES):
-        rng = stream(SEED, number)
+        rng = random_stream(SEED, number)
         x = rng.integers(0, 21, rng.integers(2, 40)) / 20
         y = (rng.random(len(x)) < rng.choice([0.1, 0.5, 0.8])).astype(np.float64)
         yield y, x if number % 3 else corp(y, x).cep
@@ -102,7 +102,7 @@ def _compare_theorem_2() -> Iterator[Comparison]:
 
 
 def _try_theorem_2(number: int) -> tuple[float, float]:
-    rng = stream(SEED, number)
+    rng = random_stream(SEED, number)
     n = rng.integers(1, 9, rng.integers(2, 9))
     events = rng.integers(0, n + 1)
     order = np.argsort(events / n)

@@ -18,13 +18,13 @@ from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.scores.skills import skill
 from scorereport.study.papers.citations import FLORES as PAPER
 from scorereport.study.papers.counts import smallest_sample
-from scorereport.study.papers.flores_theorems import LOWER, UPPER, compare_theorems, sample
+from scorereport.study.papers.flores_theorems import LOWER, UPPER, compare_flores_theorems, sample
 from scorereport.study.papers.printed_numbers import (
     compare_formula,
     compare_printed,
     compare_word,
     half_unit,
-    leave_open,
+    report_irreproducible,
 )
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def reproduce_flores() -> Iterator[Comparison]:
     yield from _compare_table_2()
     yield from _compare_survey()
     yield from _compare_skills()
-    yield from compare_theorems()
+    yield from compare_flores_theorems()
 
 
 def _compare_appendix_f() -> Iterator[Comparison]:
@@ -146,7 +146,7 @@ def _compare_table_2() -> Iterator[Comparison]:
     place = f"{PAPER}, Table 2"
     for quantity, printed in _TABLE_2.items():
         reason = "Needs the authors' forecasts for the breast cancer data, which are not in this package."
-        yield leave_open(place, quantity, printed, reason=reason)
+        yield report_irreproducible(place, quantity, printed, reason=reason)
     brier, log = _ALIKE
     stated, as_odds = ratios_of_treating_nobody()
     explains = not fits_treating_nobody(stated) and fits_treating_nobody(as_odds)
@@ -187,7 +187,7 @@ def fits_treating_nobody(ratio: float) -> bool:
 def _compare_survey() -> Iterator[Comparison]:
     for venue, shares in _SURVEY.items():
         fewest = smallest_sample(*shares)
-        yield leave_open(
+        yield report_irreproducible(
             f"{PAPER}, Appendix K",
             f"{venue}: shares of papers by metric",
             ", ".join(f"{100 * float(share):.1f} %" for share in shares),

@@ -13,7 +13,7 @@ from scorereport import scores
 from scorereport.study.papers.citations import FLORES as PAPER
 from scorereport.study.papers.flores_errata_experiments import ERRATA_OF_EXPERIMENTS
 from scorereport.study.papers.flores_errata_ranking import ERRATA_OF_RANKING
-from scorereport.study.papers.printed_numbers import Erratum, Finding, is_near, judge_errata
+from scorereport.study.papers.printed_numbers import Erratum, ErratumResult, is_near, judge_errata
 from scorereport.study.papers.quadrature import integral
 
 if TYPE_CHECKING:
@@ -42,26 +42,26 @@ def _mean_regret_of_event(s: Fraction, a: Fraction, b: Fraction) -> Fraction:
     return (b - low) * (1 - (b + low) / 2) / (b - a)
 
 
-def _find_brier() -> Finding:
+def _find_brier() -> ErratumResult:
     regret = _mean_regret_of_event(_S, Fraction(0), Fraction(1))
     brier = float(scores.brier([1], [float(_S)])[0])
     return regret, brier, is_near(brier, 2 * regret)
 
 
-def _find_bounded_brier() -> Finding:
+def _find_bounded_brier() -> ErratumResult:
     printed = ((1 - _S) ** 2 - (1 - _B) ** 2) / (_B - _A)
     correct = _of_event(scores.bounded_brier)
     return printed, correct, is_near(correct, _mean_regret_of_event(_S, _A, _B))
 
 
-def _find_bounded_log_loss() -> Finding:
+def _find_bounded_log_loss() -> ErratumResult:
     width = math.log(_B / (1 - _B)) - math.log(_A / (1 - _A))
     correct = _of_event(scores.bounded_log_loss)
     regret = integral(lambda c: (1 - c) / (c * (1 - c)), np.array([float(_S), float(_B)])) / width
     return math.log(_S / _B) / width, correct, is_near(correct, regret)
 
 
-def _find_limit() -> Finding:
+def _find_limit() -> ErratumResult:
     mean, undivided = (
         float(scores.bounded_log_loss([1], [float(_S)], lower=1e-9, upper=1 - 1e-9, scale=scale)[0])
         for scale in ("regret", "difference")
@@ -70,12 +70,12 @@ def _find_limit() -> Finding:
     return mean, undivided, mean < log_loss / 10 and abs(undivided - log_loss) < 1e-6
 
 
-def _find_bounded_net_benefit() -> Finding:
+def _find_bounded_net_benefit() -> ErratumResult:
     correct = _of_event(scores.bounded_net_benefit)
     return 1 - (_S - _B) / (_B - _A), correct, is_near(correct, (_S - _A) / (_B - _A))
 
 
-def _find_rankings() -> Finding:
+def _find_rankings() -> ErratumResult:
     """The better of two forecasts by mean regret and by mean net benefit, which a grid confirms."""
     y, bounds = [0, 0, 1, 1], (0.1, 0.9)
     forecasts = {"first": [0.05, 0.05, 0.15, 0.15], "second": [0.7, 0.45, 0.95, 0.05]}
@@ -107,7 +107,7 @@ def _engine_shift(s: Fraction, mu: Fraction) -> float:
     return math.sqrt(scores.shifted_brier([0], [float(s)], mu=float(mu))[0])
 
 
-def _find_adjustment() -> Finding:
+def _find_adjustment() -> ErratumResult:
     low, high, mu = Fraction(1, 5), Fraction(4, 5), Fraction(3, 10)
 
     def printed(s: Fraction) -> Fraction:
@@ -118,14 +118,14 @@ def _find_adjustment() -> Finding:
     return printed(low), correct, rises and printed(low) > printed(high)
 
 
-def _find_inverse() -> Finding:
+def _find_inverse() -> ErratumResult:
     s, mu = Fraction(1, 5), Fraction(3, 10)
     moved = _shift(s, mu)
     correct = _engine_shift(moved, 1 - mu)
     return _shift(moved, -mu), correct, is_near(correct, s)
 
 
-def _find_shifted_brier() -> Finding:
+def _find_shifted_brier() -> ErratumResult:
     mu = Fraction(1, 5)
     costs = np.array([float(_shift(_S, 1 - mu)), 1.0])  # from where on the event is missed
     printed = integral(lambda c: 1 - float(_shift(Fraction(c), mu)), costs)
@@ -143,7 +143,7 @@ def _expected(score: Callable[..., FloatArray], s: Fraction, q: Fraction) -> flo
     return float((1 - float(q)) * of_nothing + float(q) * of_event)
 
 
-def _find_best_forecast() -> Finding:
+def _find_best_forecast() -> ErratumResult:
     mu = Fraction(1, 5)
     score = partial(scores.shifted_brier, mu=float(mu))
     best = _shift(_S, 1 - mu)
@@ -151,7 +151,7 @@ def _find_best_forecast() -> Finding:
     return _S, best, is_least and _expected(score, _S, _S) > _expected(score, best, _S) + 1e-3
 
 
-def _find_tie() -> Finding:
+def _find_tie() -> ErratumResult:
     bounded = partial(scores.bounded_brier, lower=float(_A), upper=float(_B))
     unbounded = partial(scores.bounded_brier, lower=0, upper=1)
     lost, lost_unbounded = (
@@ -160,7 +160,7 @@ def _find_tie() -> Finding:
     return "more than 0", lost, is_near(lost, 0.0) and lost_unbounded > 1e-3
 
 
-def _find_outer_limits() -> Finding:
+def _find_outer_limits() -> ErratumResult:
     """The loss of an event below the interval, integrated over forecasts from a on and over all."""
     s = _A / 2
     loss = (1 - _A) ** 2 - (1 - _B) ** 2
@@ -168,7 +168,7 @@ def _find_outer_limits() -> Finding:
     return loss if s >= _A else Fraction(0), correct, is_near(correct, loss)
 
 
-def _find_log_odds() -> Finding:
+def _find_log_odds() -> ErratumResult:
     """Regret of the case integrated over the log-odds of the cost, and its Brier score."""
     uniform = integral(lambda c: (1 - c) / (c * (1 - c)), (float(_S), 1.0))
     brier, log = (float(score([1], [float(_S)])[0]) for score in (scores.brier, scores.log_loss))

@@ -10,15 +10,15 @@ from scipy.special import expit
 
 from scorereport import scores
 from scorereport.study.papers.flores import fits_treating_nobody, ratios_of_treating_nobody
-from scorereport.study.papers.printed_numbers import Erratum, Finding, is_near
+from scorereport.study.papers.printed_numbers import Erratum, ErratumResult, is_near
 
 
-def _find_range() -> Finding:
+def _find_range() -> ErratumResult:
     stated, as_odds = ratios_of_treating_nobody()
     return stated, as_odds, fits_treating_nobody(as_odds) and not fits_treating_nobody(stated)
 
 
-def _find_mean_forecast() -> Finding:
+def _find_mean_forecast() -> ErratumResult:
     node, weight = np.polynomial.hermite_e.hermegauss(80)
 
     def mean(intercept: float, slope: float) -> float:
@@ -30,7 +30,7 @@ def _find_mean_forecast() -> Finding:
     return printed, correct, abs(correct - 0.2) < 1e-6 and abs(printed - 0.2) > 0.1
 
 
-def _find_deviation() -> Finding:
+def _find_deviation() -> ErratumResult:
     nothing, event = scores.bounded_brier([0, 1], [0, 0], lower=0.05, upper=0.20, scale="paper")
     exact = (Fraction(19, 20) ** 2 - Fraction(4, 5) ** 2) / Fraction(3, 20)
     deviation = float(event - nothing) * math.sqrt(0.2 * 0.8 / 1e6)

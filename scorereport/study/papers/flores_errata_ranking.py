@@ -7,19 +7,19 @@ from fractions import Fraction
 import numpy as np
 
 from scorereport import scores
-from scorereport.study.papers.printed_numbers import Erratum, Finding, is_near
+from scorereport.study.papers.printed_numbers import Erratum, ErratumResult, is_near
 
 #: Four cases, of which an event and a non-event lie between the thresholds.
 _OUTCOMES, _SCORES, _THRESHOLDS = np.array([0, 1, 1, 0]), np.array([0.2, 0.3, 0.7, 0.5]), (0.25, 0.6)
 
 
-def _find_sign_of_rates() -> Finding:
+def _find_sign_of_rates() -> ErratumResult:
     at_lower, at_upper = (float((_SCORES[_OUTCOMES == 1] >= t).mean()) for t in _THRESHOLDS)
     correct = scores.partial_auc(_OUTCOMES, _SCORES, lower=0.25, upper=0.6).delta_tpr
     return at_upper - at_lower, correct, is_near(correct, at_lower - at_upper)
 
 
-def _find_products() -> Finding:
+def _find_products() -> ErratumResult:
     rate, area = Fraction(1, 2), Fraction(1, 4)
     correct = scores.partial_auc(_OUTCOMES, _SCORES, lower=0.25, upper=0.6).balanced_average_accuracy
     return (
@@ -29,13 +29,13 @@ def _find_products() -> Finding:
     )
 
 
-def _find_brackets() -> Finding:
+def _find_brackets() -> ErratumResult:
     regret = float(scores.regret([0, 1], [0.5, 0.5], cost=0.5).mean())
     correct = scores.partial_auc([0, 1], [0.5, 0.5], lower=0.4, upper=0.6).balanced_average_accuracy
     return 2 * -regret + 0.5, correct, is_near(correct, 2 * (-regret + 0.5))
 
 
-def _find_area() -> Finding:
+def _find_area() -> ErratumResult:
     y, s = np.array([0, 0, 1, 1]), np.array([0.4, 0.45, 0.48, 0.49])
     regret = float(np.mean([scores.regret(y, s, cost=c).mean() for c in s]))
     correct = scores.roc_auc(y, s)

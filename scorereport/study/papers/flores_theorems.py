@@ -11,7 +11,7 @@ from scipy.special import logit
 
 from scorereport import scores
 from scorereport.reliability.fit import corp
-from scorereport.reliability.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, random_stream
 from scorereport.study.papers.citations import FLORES as PAPER
 from scorereport.study.papers.printed_numbers import compare_formula
 from scorereport.study.papers.quadrature import integral
@@ -29,7 +29,7 @@ _CUTS = np.arange(21) / 20
 _CUTS_INSIDE = np.arange(4, 15) / 20
 
 
-def compare_theorems() -> Iterator[Comparison]:
+def compare_flores_theorems() -> Iterator[Comparison]:
     """What the formulas of the theorems come to, and what the engine computes."""
     yield from _theorems_of_mixtures()
     yield from _theorems_of_bounds()
@@ -52,7 +52,7 @@ def _compare(
 @cache
 def sample(*, balanced: bool = False) -> tuple[FloatArray, FloatArray]:
     """Outcomes, and forecasts in steps of .05 that know something of them; half of them events if asked."""
-    rng = stream(SEED)
+    rng = random_stream(SEED)
     x = rng.integers(1, 20, 60) / 20
     liking = x**1.5 - rng.random(60)
     return (liking > (np.median(liking) if balanced else 0.0)).astype(np.float64), x
@@ -62,7 +62,7 @@ def _regret(c: float, threshold: float | None = None) -> float:
     return float(scores.regret(*sample(), cost=c, threshold=threshold).mean())
 
 
-def _lost(c: float) -> float:
+def _net_benefit_shortfall(c: float) -> float:
     """Net benefit that the forecast falls short of the prevalence."""
     y, p = sample()
     return float(y.mean() - scores.net_benefit(y, p, threshold=c).mean())
@@ -103,7 +103,7 @@ def _theorems_of_bounds() -> Iterator[Comparison]:
     worse, least = (np.where(y == 1, s, 1 - s - np.log(1 - s)) for s in (forecast, best))
     printed = y.mean() - (worse - least).mean() / (b - a)
     engine = scores.bounded_net_benefit(y, p, lower=a, upper=b).mean()
-    corrected = y.mean() - integral(_lost, _CUTS_INSIDE) / (b - a)
+    corrected = y.mean() - integral(_net_benefit_shortfall, _CUTS_INSIDE) / (b - a)
     reason = "E5: the loss of an event must be 1 - s, not s."
     yield _compare("Theorem 3.7", "mean net benefit on [.2, .7]", printed, engine, corrected, reason)
 
@@ -111,10 +111,10 @@ def _theorems_of_bounds() -> Iterator[Comparison]:
 def _theorems_of_curves() -> Iterator[Comparison]:
     """Areas above a decision curve on rescaled axes."""
     y, p = sample()
-    area = integral(lambda x: _lost(1 - math.sqrt(-2 * x)), -((1 - _CUTS_INSIDE) ** 2) / 2)
+    area = integral(lambda x: _net_benefit_shortfall(1 - math.sqrt(-2 * x)), -((1 - _CUTS_INSIDE) ** 2) / 2)
     engine = scores.bounded_brier(y, p, lower=LOWER, upper=UPPER).mean()
     yield _compare("Theorem E.3", "area on the quadratic axis", area / (UPPER - LOWER), engine)
-    area = integral(lambda x: _lost(math.exp(x)), np.log(_CUTS_INSIDE))
+    area = integral(lambda x: _net_benefit_shortfall(math.exp(x)), np.log(_CUTS_INSIDE))
     engine = scores.bounded_log_loss(y, p, lower=LOWER, upper=UPPER).mean()
     yield _compare("Theorem E.4", "area on the log axis", area / (logit(UPPER) - logit(LOWER)), engine)
 
@@ -127,7 +127,7 @@ def _theorems_of_fixed_numbers() -> Iterator[Comparison]:
     cost = 0.3 * (15 - found) + 0.7 * (y.sum() - found)
     engine = scores.top_k(y, distinct, k=15, cost=0.3).cost
     yield _compare("Appendix H", "cost of 15 decisions", cost, engine)
-    results = [scores.top_k(y, stream(SEED, i).random(len(y)), k=15, cost=0.3) for i in range(20)]
+    results = [scores.top_k(y, random_stream(SEED, i).random(len(y)), k=15, cost=0.3) for i in range(20)]
     ranks = [
         np.unique([getattr(result, name) for result in results], return_inverse=True)[1]
         for name in ("precision", "recall", "net_benefit")

@@ -30,7 +30,7 @@ def as_table(forecasts: Sequence[Sequence[Fraction]]) -> FloatArray:
     return np.array(forecasts, dtype=np.float64)
 
 
-def score_table(score: Callable[..., FloatArray], forecasts: FloatArray) -> FloatArray:
+def score_forecasts(score: Callable[..., FloatArray], forecasts: FloatArray) -> FloatArray:
     """The score of each forecast (row) for each class that may come (column)."""
     n, classes = forecasts.shape
     return np.column_stack([score(np.full(n, label), forecasts) for label in range(classes)])
@@ -38,6 +38,6 @@ def score_table(score: Callable[..., FloatArray], forecasts: FloatArray) -> Floa
 
 def expected_scores(score: Callable[..., FloatArray], forecasts: FloatArray) -> FloatArray:
     """The expected score of each forecast (row) if each of them (column) is the truth."""
-    values = score_table(score, forecasts)[:, None, :]
+    values = score_forecasts(score, forecasts)[:, None, :]
     # what cannot come counts nothing, even where it would score infinity
     return (np.where(forecasts > 0, values, 0.0) * forecasts).sum(axis=2)

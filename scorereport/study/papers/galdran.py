@@ -9,7 +9,7 @@ import numpy as np
 
 from scorereport import scores
 from scorereport.study.papers.citations import GALDRAN as PAPER
-from scorereport.study.papers.forecasts import as_table, score_table, simplex_grid
+from scorereport.study.papers.forecasts import as_table, score_forecasts, simplex_grid
 from scorereport.study.papers.galdran_scores import (
     ASYMMETRIC,
     FIRST,
@@ -91,9 +91,9 @@ def _compare_preferences() -> Iterator[Comparison]:
 def _compare_ranges() -> Iterator[Comparison]:
     for classes in (3, 5):
         forecasts = as_table(simplex_grid(classes, 4))
-        largest = score_table(scores.rps, forecasts).max()
+        largest = score_forecasts(scores.rps, forecasts).max()
         yield compare_printed(f"{PAPER}, eq. 4", f"Largest RPS, {classes} classes", "1", largest)
-        squared = score_table(lambda y, p: scores.sa_rps(y, p, scale="paper"), forecasts).max()
+        squared = score_forecasts(lambda y, p: scores.sa_rps(y, p, scale="paper"), forecasts).max()
         yield compare_printed(
             f"{PAPER}, eq. 7",
             f"Largest sa-RPS, {classes} classes",

@@ -9,7 +9,7 @@ import numpy as np
 
 from scorereport import scores
 from scorereport.study.papers.citations import GALDRAN as PAPER
-from scorereport.study.papers.forecasts import as_table, score_table, simplex_grid
+from scorereport.study.papers.forecasts import as_table, score_forecasts, simplex_grid
 from scorereport.study.papers.galdran_scores import (
     LAST,
     MIDDLE,
@@ -18,11 +18,11 @@ from scorereport.study.papers.galdran_scores import (
     count_beaten,
     exact_rps,
     exact_sa_rps,
-    expected_score,
+    expected_exact_score,
     ratio_of_two_classes,
 )
-from scorereport.study.papers.galdran_table import reach, table_1, window_areas
-from scorereport.study.papers.printed_numbers import Erratum, Finding, is_near, judge_errata
+from scorereport.study.papers.galdran_table import interval_end, table_1, window_areas
+from scorereport.study.papers.printed_numbers import Erratum, ErratumResult, is_near, judge_errata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ def errata_galdran() -> Iterator[Comparison]:
     return judge_errata(PAPER, _ERRATA)
 
 
-def _find_example() -> Finding:
+def _find_example() -> ErratumResult:
     right = [exact_rps(forecast, 0) for forecast in (P_1, P_2)]
     engine = scores.rps([0, 0], as_table([P_1, P_2]))
     half = Fraction(1, 2)
@@ -45,27 +45,27 @@ def _find_example() -> Finding:
     return f"{claimed[0]}, {claimed[1]}", f"{right[0]}, {right[1]}", holds
 
 
-def _find_two_classes() -> Finding:
+def _find_two_classes() -> ErratumResult:
     return Fraction(1), Fraction(1, 2), is_near(ratio_of_two_classes(), Fraction(1, 2))
 
 
-def _find_range() -> Finding:
+def _find_range() -> ErratumResult:
     far_end = exact_sa_rps(LAST, 0, power=1)
-    engine = score_table(lambda y, p: scores.sa_rps(y, p, scale="paper"), np.eye(3)).max()
+    engine = score_forecasts(lambda y, p: scores.sa_rps(y, p, scale="paper"), np.eye(3)).max()
     return Fraction(1), far_end, far_end == len(LAST) - 1 and is_near(engine, far_end)
 
 
-def _find_propriety() -> Finding:
+def _find_propriety() -> ErratumResult:
     third = Fraction(1, 3)
     truth = (third, third, 1 - 2 * third)
-    honest, sure = (expected_score(exact_sa_rps, forecast, truth) for forecast in (truth, MIDDLE))
-    engine = score_table(scores.sa_rps, as_table([truth, MIDDLE])).mean(axis=1)
+    honest, sure = (expected_exact_score(exact_sa_rps, forecast, truth) for forecast in (truth, MIDDLE))
+    engine = score_forecasts(scores.sa_rps, as_table([truth, MIDDLE])).mean(axis=1)
     return honest, sure, sure < honest and is_near(engine[0], honest) and is_near(engine[1], sure)
 
 
-def _find_argument() -> Finding:
+def _find_argument() -> ErratumResult:
     forecasts = simplex_grid(3, 6)
-    values = score_table(scores.sa_rps, as_table(forecasts))
+    values = score_forecasts(scores.sa_rps, as_table(forecasts))
     sure = as_table(forecasts) == 1
     premises_hold = bool((values[sure] == 0).all() and (values[~sure] > 0).all())
     beaten = count_beaten(scores.sa_rps, forecasts)
@@ -73,25 +73,28 @@ def _find_argument() -> Finding:
     return f"0 {total}", f"{beaten} {total}", premises_hold and beaten > 0
 
 
-def _find_sum_of_forecast() -> Finding:
+def _find_sum_of_forecast() -> ErratumResult:
     printed = (Fraction(1, 10), Fraction(5, 10), Fraction(9, 10))
     return Fraction(1), sum(printed, Fraction()), sum(printed) != 1
 
 
-def _find_category() -> Finding:
+def _find_category() -> ErratumResult:
     more = [second - first for first, second in zip(P_1, P_2, strict=True)]
     gaining = [place for place, gain in enumerate(more, start=1) if gain > 0]
     return "category 2", f"category {gaining[0]}", len(gaining) == 1
 
 
-def _find_overlap() -> Finding:
-    best, worst = reach("RPS", "Eyepacs, QWK", best=True), reach("sa-RPS", "Eyepacs, QWK", best=False)
-    ranked_cost = reach("RPS", "Eyepacs, EC", best=True)
-    is_true_for_cost = ranked_cost < reach("sa-RPS", "Eyepacs, EC", best=False)
+def _find_overlap() -> ErratumResult:
+    best, worst = (
+        interval_end("RPS", "Eyepacs, QWK", best=True),
+        interval_end("sa-RPS", "Eyepacs, QWK", best=False),
+    )
+    ranked_cost = interval_end("RPS", "Eyepacs, EC", best=True)
+    is_true_for_cost = ranked_cost < interval_end("sa-RPS", "Eyepacs, EC", best=False)
     return f"below {float(worst):.2f}", f"{float(best):.2f}", best > worst and is_true_for_cost
 
 
-def _find_axis() -> Finding:
+def _find_axis() -> ErratumResult:
     printed = table_1("sa-RPS", "Eyepacs, QWK")[0]
     area = window_areas("quadratic_weighted_kappa")[1]
     per_unit = area / 0.2

@@ -42,7 +42,7 @@ def _cumulative_errors(forecast: Sequence[Fraction], label: int) -> list[Fractio
     return [total - (label <= k) for k, total in enumerate(accumulate(forecast[:-1]))]
 
 
-def expected_score(
+def expected_exact_score(
     score: Callable[[Sequence[Fraction], int], Fraction],
     forecast: Sequence[Fraction],
     truth: Sequence[Fraction],
@@ -62,7 +62,8 @@ def count_beaten_exactly(
 ) -> int:
     """The same count in exact arithmetic."""
     return sum(
-        any(expected_score(score, p, q) < expected_score(score, q, q) for p in forecasts) for q in forecasts
+        any(expected_exact_score(score, p, q) < expected_exact_score(score, q, q) for p in forecasts)
+        for q in forecasts
     )
 
 

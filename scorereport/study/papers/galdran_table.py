@@ -10,7 +10,7 @@ import numpy as np
 from scorereport.curves import retention_curve
 from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.study.papers.citations import GALDRAN as PAPER
-from scorereport.study.papers.printed_numbers import compare_claim, compare_printed, leave_open
+from scorereport.study.papers.printed_numbers import compare_claim, compare_printed, report_irreproducible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ def table_1(score: str, column: str) -> tuple[Fraction, Fraction]:
     return Fraction(cells[place]), Fraction(cells[place + 1])
 
 
-def reach(score: str, column: str, *, best: bool) -> Fraction:
+def interval_end(score: str, column: str, *, best: bool) -> Fraction:
     """The better or the worse end of an interval of Table 1, negative for EC so that more is better."""
     mean, spread = table_1(score, column)
     sign = 1 if column.endswith("QWK") else -1
@@ -65,7 +65,7 @@ def compare_table() -> Iterator[Comparison]:
 def _compare_means() -> Iterator[Comparison]:
     """How often one score is ahead of another by the printed means, or even by mean and spread."""
     gaps = [
-        reach("sa-RPS", column, best=False) - reach(blind, column, best=True)
+        interval_end("sa-RPS", column, best=False) - interval_end(blind, column, best=True)
         for column in _COLUMNS
         for blind in _DISTANCE_BLIND
     ]
@@ -88,7 +88,7 @@ def _compare_means() -> Iterator[Comparison]:
 def _compare_ends() -> Iterator[Comparison]:
     """The best end of RPS and the worst of sa-RPS, for the data of which the paper says they do not meet."""
     for column in _COLUMNS[2:]:
-        best, worst = reach("RPS", column, best=True), reach("sa-RPS", column, best=False)
+        best, worst = interval_end("RPS", column, best=True), interval_end("sa-RPS", column, best=False)
         yield compare_claim(
             f"{PAPER}, sect. 3.3",
             f"{column}: the best RPS result does not reach the worst sa-RPS result",
@@ -107,7 +107,7 @@ def _compare_areas() -> Iterator[Comparison]:
         wrong, right = window_areas("quadratic_weighted_kappa" if is_kappa else "expected_cost")
         low, high = sorted((100 * wrong, 100 * right))
         printed = [table_1(score, column)[0] for score in _TABLE_1]
-        yield leave_open(
+        yield report_irreproducible(
             f"{PAPER}, Table 1 and Fig. 4",
             f"Areas under the retention curve, {column}",
             ", ".join(f"{float(area):.2f}" for area in printed),

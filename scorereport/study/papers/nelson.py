@@ -11,7 +11,7 @@ from scipy.special import gamma
 
 from scorereport import scores
 from scorereport.reference.comparison_records import TOLERANCE
-from scorereport.reliability.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, random_stream
 from scorereport.study.papers.citations import NELSON as PAPER
 from scorereport.study.papers.nelson_figures import compare_figure_7, compare_figures_2_to_6
 from scorereport.study.papers.nelson_fits import compare_figure_1
@@ -44,7 +44,7 @@ def reproduce_nelson() -> Iterator[Comparison]:
 def _samples() -> Iterator[tuple[FloatArray, FloatArray]]:
     """Outcomes of a draw with their forecasts, none of them exactly 0 or 1."""
     for number in range(_SAMPLES):
-        rng = stream(SEED, number)
+        rng = random_stream(SEED, number)
         p = rng.beta(rng.uniform(0.3, 4), rng.uniform(0.3, 4), 20).clip(0.001, 0.999)
         yield (rng.random(20) < p).astype(np.float64), p
 
@@ -64,7 +64,7 @@ def _accuracy_gap() -> float:
 
 def _distributions() -> Iterator[tuple[FloatArray, FloatArray]]:
     for number in range(_SAMPLES):
-        source, model = stream(SEED, number, 1).dirichlet(np.full(4, 2.0), 2)
+        source, model = random_stream(SEED, number, 1).dirichlet(np.full(4, 2.0), 2)
         yield source, model
 
 

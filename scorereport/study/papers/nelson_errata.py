@@ -11,7 +11,7 @@ from scorereport import scores
 from scorereport.study.papers.citations import NELSON as PAPER
 from scorereport.study.papers.nelson_figures import FIRST, WRONG_MODELS, average_model
 from scorereport.study.papers.nelson_fits import fitted_accuracies
-from scorereport.study.papers.printed_numbers import Erratum, Finding, is_near, judge_errata
+from scorereport.study.papers.printed_numbers import Erratum, ErratumResult, is_near, judge_errata
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ def errata_nelson() -> Iterator[Comparison]:
     return judge_errata(PAPER, _ERRATA)
 
 
-def _find_deviation() -> Finding:
+def _find_deviation() -> ErratumResult:
     """Equation 10 as printed, for probabilities that are all one half."""
     logs = np.log([0.5, 0.5])
     printed = float(np.sqrt(np.exp((logs**2 - logs.mean()).mean())))
@@ -37,7 +37,7 @@ def _find_deviation() -> Finding:
     return round(printed, 4), engine, is_near(engine, 1)
 
 
-def _find_lower_bound() -> Finding:
+def _find_lower_bound() -> ErratumResult:
     """Whether the lower bound of entropy is negative is told by the product, never by the ratio."""
     p = np.array([0.9, 0.95, 0.99, 0.2])
     mean, deviation = scores.generalized_mean(p, 0), scores.probability_deviation(p)
@@ -47,14 +47,14 @@ def _find_lower_bound() -> Finding:
     return round(ratio, 4), round(product, 4), bool(holds)
 
 
-def _find_renyi() -> Finding:
+def _find_renyi() -> ErratumResult:
     """Equation 12 as printed, with m = 1 and equal weights."""
     p = (Fraction(2, 10), Fraction(7, 10))
     printed, meant = p[0] / 2 * p[1] / 2, (p[0] + p[1]) / 2
     return printed, meant, is_near(scores.generalized_mean(np.array(p, dtype=np.float64), 1), meant)
 
 
-def _find_exponent() -> Finding:
+def _find_exponent() -> ErratumResult:
     """Density ten scales from the mean over that at the mean, for coupling one half."""
     base = 1 + Fraction(1, 2) * 10**2
     printed, meant = float(base) ** 1.5, float(base) ** -1.5
@@ -62,14 +62,14 @@ def _find_exponent() -> Finding:
     return round(printed, 4), round(meant, 6), printed > 1 and is_near(np.exp(far - centre), meant)
 
 
-def _find_compact() -> Finding:
+def _find_compact() -> ErratumResult:
     """Accuracy in two dimensions with the coupling of Fig. 1c as printed, and with its sign changed."""
     printed, meant = (scores.generalized_mean(fitted_accuracies(k, 2), 0) for k in (0.095, -0.095))
     outside = scores.coupled_gaussian_logpdf([100.0], kappa=0.095)[0]
     return round(printed, 4), meant, bool(meant == 0 < printed and np.isfinite(outside))
 
 
-def _find_double_root() -> Finding:
+def _find_double_root() -> ErratumResult:
     """Equation 18 as printed, for probabilities that are all one half in two bins."""
     in_bin = (0.5**_ROBUST) ** (1 / _ROBUST)
     printed = float(np.mean([in_bin, in_bin]) ** (1 / _ROBUST))
@@ -77,7 +77,7 @@ def _find_double_root() -> Finding:
     return round(printed, 4), engine, is_near(engine, 0.5)
 
 
-def _find_bin_weights() -> Finding:
+def _find_bin_weights() -> ErratumResult:
     """Calibrated forecasts uniform on [0, 1]: each comes with both outcomes, weighted by their chance."""
     grid = (np.arange(1000) + 0.5) / 1000
     outcomes, forecasts = np.repeat([1, 0], len(grid)), np.tile(grid, 2)
@@ -88,7 +88,7 @@ def _find_bin_weights() -> Finding:
     return round(printed, 3), round(scale.accuracy.model, 3), bool(is_limit)
 
 
-def _find_empty_bin() -> Finding:
+def _find_empty_bin() -> ErratumResult:
     """Two right forecasts in two bins, the lower of which holds nothing that came true."""
     scale = scores.probability_scale([1, 0], [0.9, 0.2], n_bins=2)
     printed = float(np.prod(scale.source) ** (1 / len(scale.source)))
@@ -103,7 +103,7 @@ def _contribution(bins: int) -> tuple[float, float]:
     return float(np.exp((weight * np.log(scale.model[is_used])).sum())), scale.accuracy.model
 
 
-def _find_unequal_bins() -> Finding:
+def _find_unequal_bins() -> ErratumResult:
     """Sixteen pairs in three bins, of which one is larger; in four bins the weights agree."""
     accuracy = scores.probability_accuracy(_OUTCOMES, _FORECASTS)
     printed, engine = _contribution(3)
@@ -111,14 +111,14 @@ def _find_unequal_bins() -> Finding:
     return round(printed, 6), round(engine, 6), holds and not is_near(printed, accuracy)
 
 
-def _find_single_event() -> Finding:
+def _find_single_event() -> ErratumResult:
     """One event of probability .6 for which .9 was reported; in expectation the claim is true."""
     expected = scores.divergence_probability([0.6, 0.4], [0.9, 0.1])
     single = Fraction(9, 10) / Fraction(6, 10)
     return "at most 1", str(single), expected < 1 < single
 
 
-def _find_binned_sample() -> Finding:
+def _find_binned_sample() -> ErratumResult:
     """Three cases in a single bin."""
     table = [[0.9, 0.1], [0.8, 0.2], [0.3, 0.7]]
     mean = scores.probability_scale([0, 0, 1], table, n_bins=1).accuracy
@@ -126,13 +126,13 @@ def _find_binned_sample() -> Finding:
     return "at most 1", f"{mean.divergence:.4f}", is_near(mean.divergence, exact) and mean.divergence > 1
 
 
-def _find_caption() -> Finding:
+def _find_caption() -> ErratumResult:
     """Slope of the three means if the model takes 2 for a variance of 1."""
     slope = average_model((FIRST, WRONG_MODELS["Fig. 6b, variance 2 for 1"][0])).slope
     return "above 1", f"{slope:.3f}", slope < 1
 
 
-def _find_axes() -> Finding:
+def _find_axes() -> ErratumResult:
     """All marks lie below the diagonal if the source is on the x-axis, above it if the model is."""
     means = [average_model((FIRST, second)).accuracy for second, _ in WRONG_MODELS.values()]
     below = sum(mean.model < mean.source for mean in means)
@@ -141,7 +141,7 @@ def _find_axes() -> Finding:
     return f"{above} {total}", f"{below} {total}", below == len(means)
 
 
-def _find_duality() -> Finding:
+def _find_duality() -> ErratumResult:
     """The dual of m = 1 by κ → -κ/(1 + κ), with equation 11 and with its sign changed."""
 
     def dual(sign: int) -> Fraction:

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 _SOURCE_COUPLING = 0.5
 #: Probabilities that models report stay so far from 0 and 1.
 PRECISION = 0.01
-_QUANTILES = 20_000
+_GRID_QUANTILES = 20_000
 #: Exponents of decisiveness, accuracy and robustness.
 EXPONENTS = (1.0, 0.0, -2 / 3)
 
 
-class Model(NamedTuple):
+class ClassModel(NamedTuple):
     """What a model believes of one class."""
 
     mean: float
@@ -42,7 +42,7 @@ class Model(NamedTuple):
     coupling: float = _SOURCE_COUPLING
 
 
-FIRST, SECOND = Model(0.0), Model(2.0)
+FIRST, SECOND = ClassModel(0.0), ClassModel(2.0)
 PERFECT = (FIRST, SECOND)
 #: The model of Fig. 7: both tails too short.
 GAUSSIAN = (FIRST._replace(coupling=0.0), SECOND._replace(coupling=0.0))
@@ -64,7 +64,7 @@ WINDOWS: dict[str, tuple[float, float] | None] = {
 FIGURE_7 = {"Model probability": "0.56", "Source probability": "0.62", "Divergence probability": "0.90"}
 
 
-class Means(NamedTuple):
+class ScaleMeans(NamedTuple):
     """Decisiveness, accuracy and robustness, each of the model and of the source."""
 
     decisiveness: ScaleMean
@@ -79,17 +79,19 @@ class Means(NamedTuple):
         return rise / run if run else math.nan
 
 
-def average_model(models: tuple[Model, Model], window: tuple[float, float] | None = None) -> Means:
+def average_model(
+    models: tuple[ClassModel, ClassModel], window: tuple[float, float] | None = None
+) -> ScaleMeans:
     """Means over both sources, by their quantiles; `window` leaves out what lies beyond it."""
     classes = [true_probabilities(models, label, window) for label in (0, 1)]
     model, source = (np.concatenate(part) for part in zip(*classes, strict=True))
-    return Means(*(average(model, source, m) for m in EXPONENTS))
+    return ScaleMeans(*(average(model, source, m) for m in EXPONENTS))
 
 
-def average_class(models: tuple[Model, Model], label: int) -> Means:
+def average_class(models: tuple[ClassModel, ClassModel], label: int) -> ScaleMeans:
     """Means over the source of one class."""
     model, source = true_probabilities(models, label)
-    return Means(*(average(model, source, m) for m in EXPONENTS))
+    return ScaleMeans(*(average(model, source, m) for m in EXPONENTS))
 
 
 def average(model: FloatArray, source: FloatArray, m: float) -> ScaleMean:
@@ -100,16 +102,16 @@ def average(model: FloatArray, source: FloatArray, m: float) -> ScaleMean:
 
 
 def true_probabilities(
-    models: tuple[Model, Model], label: int, window: tuple[float, float] | None = None
+    models: tuple[ClassModel, ClassModel], label: int, window: tuple[float, float] | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """What model and source give to a class where it is the true one, at its quantiles."""
-    x = 2.0 * label + stdtrit(2, (np.arange(_QUANTILES) + 0.5) / _QUANTILES)
+    x = 2.0 * label + stdtrit(2, (np.arange(_GRID_QUANTILES) + 0.5) / _GRID_QUANTILES)
     x = x if window is None else x[(x >= window[0]) & (x <= window[1])]
     reported = np.clip(posterior(x, models, label), PRECISION, 1 - PRECISION)
     return reported, posterior(x, PERFECT, label)
 
 
-def posterior(x: FloatArray, models: tuple[Model, Model], label: int) -> FloatArray:
+def posterior(x: FloatArray, models: tuple[ClassModel, ClassModel], label: int) -> FloatArray:
     """Probability of a class where `x` is seen, by densities that `models` believe in and equal priors."""
     own, other = (
         scores.coupled_gaussian_logpdf(

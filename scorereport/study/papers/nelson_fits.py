@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit
 
 from scorereport import scores
-from scorereport.reliability.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, random_stream
 from scorereport.study.papers.citations import NELSON as PAPER
 from scorereport.study.papers.printed_numbers import compare_readings
 
@@ -35,7 +35,9 @@ def fitted_accuracies(
     coupling: float, d: int, *, with_covariance: bool = False, sizes: tuple[int, int] = (12, 13)
 ) -> FloatArray:
     """Accuracies of models fitted again and again to samples of sources at 0 and 1 in each dimension."""
-    fits = (_fit_once(coupling, stream(SEED, fit, d), d, with_covariance, sizes) for fit in range(_REPEATS))
+    fits = (
+        _fit_once(coupling, random_stream(SEED, fit, d), d, with_covariance, sizes) for fit in range(_REPEATS)
+    )
     return np.array([scores.generalized_mean(probabilities, 0) for probabilities in fits])
 
 

@@ -15,8 +15,8 @@ from scorereport.study.papers.nelson_figures import (
     GAUSSIAN,
     PERFECT,
     WINDOWS,
-    Means,
-    Model,
+    ClassModel,
+    ScaleMeans,
     average,
     average_class,
     average_model,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
 
-    Models = tuple[Model, Model]
+    Models = tuple[ClassModel, ClassModel]
 
 _UNIT = (0.0, 1.0)
 _CLASSES = ("class 1", "class 2")
@@ -48,7 +48,7 @@ _NO_CLASS = 3
 _CLOSE_SOURCE, _CLOSE_MODEL = (0.605, 0.635), (0.54, 0.57)
 
 
-def scale_panel(title: str, models: Models, *, by_class: bool = False) -> StudyPanel:
+def scale_diagram_panel(title: str, models: Models, *, by_class: bool = False) -> StudyPanel:
     """Model against source: bubbles of both classes, their means if wanted, and the three marks."""
     means = average_model(models)
     slope, angle = format_number(means.slope, 2), format_number(math.degrees(math.atan(means.slope)), 0)
@@ -210,7 +210,7 @@ def _class_marks(models: Models, label: int) -> StudySeries:
     return _marks(f"means of {_CLASSES[label]}", *_places(average_class(models, label)), colour=label)
 
 
-def _places(means: Means) -> tuple[list[float], list[float]]:
+def _places(means: ScaleMeans) -> tuple[list[float], list[float]]:
     return [mean.source for mean in means], [mean.model for mean in means]
 
 

@@ -8,14 +8,14 @@ from scorereport._utils.formatting import format_count
 from scorereport.reference.reference_documents import StudyFigure
 from scorereport.reliability.sampling import SEED
 from scorereport.study.papers.citations import NELSON as PAPER
-from scorereport.study.papers.nelson_figures import FIRST, PERFECT, WRONG_MODELS, Model
+from scorereport.study.papers.nelson_figures import FIRST, PERFECT, WRONG_MODELS, ClassModel
 from scorereport.study.papers.nelson_panels import (
     density_panel,
     posterior_panel,
     projection_panel,
     readings_panel,
     roc_panel,
-    scale_panel,
+    scale_diagram_panel,
     spectrum_panel,
 )
 from scorereport.study.papers.nelson_simulations import BINS, CASES, CLOSER
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _SPECTRA = ("Fig. 5a, mean 1 for 2", "Fig. 5b, mean 3 for 2", "Fig. 6c, coupling 0 for .5")
 
 
-def picture_nelson() -> Iterator[StudyFigure]:
+def illustrate_nelson() -> Iterator[StudyFigure]:
     """Each figure with all that is drawn in it, in the order of their numbers."""
     yield _picture_right_model()
     yield _picture_densities_of_right_model()
@@ -42,7 +42,7 @@ def picture_nelson() -> Iterator[StudyFigure]:
 
 
 def _picture_right_model() -> StudyFigure:
-    return _picture(
+    return _study_figure(
         "nelson-2",
         "Fig. 2: a model that is right",
         f"{format_count(CASES)} simulated cases (seed {SEED}) are sorted by what the model gives to a class"
@@ -52,12 +52,12 @@ def _picture_right_model() -> StudyFigure:
         " true class, over the known densities: arithmetic (decisiveness), geometric (accuracy) and with"
         " exponent −2/3 (robustness). Divergence is the accuracy of the model over that of the source. For a"
         " right model all lie on the diagonal, the bubbles but for chance.",
-        [scale_panel("Model against source", PERFECT)],
+        [scale_diagram_panel("Model against source", PERFECT)],
     )
 
 
 def _picture_densities_of_right_model() -> StudyFigure:
-    return _picture(
+    return _study_figure(
         "nelson-3",
         "Fig. 3b to d: the same model, by its densities",
         "Two classes at 0 and 2 with heavy tails (coupling κ = 0.5) as they are (the source, broad lines) and"
@@ -69,7 +69,7 @@ def _picture_densities_of_right_model() -> StudyFigure:
 
 
 def _picture_densities_of_closer_model() -> StudyFigure:
-    return _picture(
+    return _study_figure(
         "nelson-4",
         "Fig. 4b to d: a model that takes 1 for the mean 2",
         "With class 2 too near to class 1 the model is less sure than it could be, decides at 0.5 instead of"
@@ -79,42 +79,48 @@ def _picture_densities_of_closer_model() -> StudyFigure:
 
 
 def _picture_wrong_mean() -> StudyFigure:
-    return _picture(
+    return _study_figure(
         "nelson-5",
         "Fig. 5: a wrong mean",
         "As Fig. 2 of the paper, with the three means of each class in its colour. Any error costs accuracy,"
         " whose mark lies below the diagonal. The line through the marks is flatter than the diagonal (slope"
         " below 1, less than 45°) for a model that is not sure enough, and steeper for one that is too sure.",
         [
-            scale_panel(": ".join(_name(name)), models, by_class=True)
+            scale_diagram_panel(": ".join(_name(name)), models, by_class=True)
             for name, models in _wrong_models("Fig. 5")
         ],
     )
 
 
 def _picture_wrong_variance() -> StudyFigure:
-    return _picture(
+    return _study_figure(
         "nelson-6-variance",
         "Fig. 6a and b: a wrong variance",
         "As Fig. 2 of the paper. The paper's caption calls the model of (b) over-confident; with a slope"
         " below 1 it is under-confident.",
-        [scale_panel(": ".join(_name(name)), models) for name, models in _wrong_models("Fig. 6a", "Fig. 6b")],
+        [
+            scale_diagram_panel(": ".join(_name(name)), models)
+            for name, models in _wrong_models("Fig. 6a", "Fig. 6b")
+        ],
     )
 
 
 def _picture_wrong_tails() -> StudyFigure:
-    return _picture(
+    return _study_figure(
         "nelson-6-tails",
         "Fig. 6c and d: wrong tails",
         "As Fig. 2 of the paper. Tails that are too short (c) leave the middle right and cost robustness: far"
         " out the model is nearly certain of what is nearly open. Tails that are too long (d) keep it from"
         " being sure, at little cost.",
-        [scale_panel(": ".join(_name(name)), models) for name, models in _wrong_models("Fig. 6c", "Fig. 6d")],
+        [
+            scale_diagram_panel(": ".join(_name(name)), models)
+            for name, models in _wrong_models("Fig. 6c", "Fig. 6d")
+        ],
     )
 
 
 def _picture_divergence_without_tails() -> StudyFigure:
-    return _picture(
+    return _study_figure(
         "nelson-7",
         "Fig. 7: the divergence probability of a model without heavy tails",
         "Both classes of the model are Gaussian, those of the source have κ = 0.5. The ray through the"
@@ -126,7 +132,7 @@ def _picture_divergence_without_tails() -> StudyFigure:
 
 
 def _picture_all_exponents() -> StudyFigure:
-    return _picture(
+    return _study_figure(
         "nelson-spectrum",
         "sect. 5: all exponents, which the paper leaves for later",
         "The mean with exponent m of the probabilities of the true class, for the model and for the source."
@@ -136,15 +142,15 @@ def _picture_all_exponents() -> StudyFigure:
     )
 
 
-def _picture(key: str, title: str, caption: str, panels: Iterable[StudyPanel]) -> StudyFigure:
+def _study_figure(key: str, title: str, caption: str, panels: Iterable[StudyPanel]) -> StudyFigure:
     return StudyFigure(key=key, subject=PAPER, title=title, caption=caption, panels=tuple(panels))
 
 
-def _density_panels(models: tuple[Model, Model]) -> list[StudyPanel]:
+def _density_panels(models: tuple[ClassModel, ClassModel]) -> list[StudyPanel]:
     return [density_panel(models), posterior_panel(models), roc_panel(models)]
 
 
-def _wrong_models(*places: str) -> Iterator[tuple[str, tuple[Model, Model]]]:
+def _wrong_models(*places: str) -> Iterator[tuple[str, tuple[ClassModel, ClassModel]]]:
     for name, (second, _) in WRONG_MODELS.items():
         if name.startswith(places):
             yield name, (FIRST, second)

@@ -8,14 +8,14 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from scorereport import scores
-from scorereport.reliability.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, random_stream
 from scorereport.study.papers.citations import NELSON as PAPER
 from scorereport.study.papers.nelson_figures import (
     FIRST,
     PERFECT,
     PRECISION,
     WRONG_MODELS,
-    Model,
+    ClassModel,
     average_model,
     posterior,
 )
@@ -35,7 +35,7 @@ _QUANTILES, _POINTS = 2_000, 60
 CLOSER = (FIRST, WRONG_MODELS["Fig. 5a, mean 1 for 2"][0])
 
 
-class Bins(NamedTuple):
+class ClassBins(NamedTuple):
     """Cases binned by what a model gives to one class: its frequency, the model's mean, its events."""
 
     source: FloatArray
@@ -43,7 +43,7 @@ class Bins(NamedTuple):
     events: FloatArray
 
 
-class Roc(NamedTuple):
+class SimulatedRoc(NamedTuple):
     """A ROC curve and the area under it."""
 
     fpr: FloatArray
@@ -54,10 +54,10 @@ class Roc(NamedTuple):
 def draw_two_classes() -> tuple[IntArray, FloatArray]:
     """Seeded cases of both sources in turn: their classes, and where they are seen."""
     label = np.arange(CASES) % 2
-    return label, 2.0 * label + stdtrit(2, stream(SEED, 2).random(CASES))
+    return label, 2.0 * label + stdtrit(2, random_stream(SEED, 2).random(CASES))
 
 
-def bin_class(models: tuple[Model, Model], label: int) -> Bins:
+def bin_class(models: tuple[ClassModel, ClassModel], label: int) -> ClassBins:
     """Sort all cases by the probability of one class and cut them into bins of equal count.
 
     The limits of the model come after the sorting: values pulled to a limit would be ties, and their order
@@ -68,7 +68,7 @@ def bin_class(models: tuple[Model, Model], label: int) -> Bins:
     order = np.argsort(probability, kind="stable")
     came = np.split((drawn == label)[order], BINS)
     reported = np.split(np.clip(probability[order], PRECISION, 1 - PRECISION), BINS)
-    return Bins(
+    return ClassBins(
         source=np.array([part.mean() for part in came]),
         model=np.array(
             [scores.generalized_mean(q[is_true], 0) for q, is_true in zip(reported, came, strict=True)]
@@ -77,17 +77,17 @@ def bin_class(models: tuple[Model, Model], label: int) -> Bins:
     )
 
 
-def trace_roc(models: tuple[Model, Model], cases: tuple[Model, Model]) -> Roc:
+def trace_roc(models: tuple[ClassModel, ClassModel], cases: tuple[ClassModel, ClassModel]) -> SimulatedRoc:
     """ROC curve of the second class if `models` classify and cases come from other densities."""
     first, second = (posterior(_quantiles(of_class), models, 1) for of_class in cases)
     together = np.concatenate([first, second])
     threshold = np.quantile(together, np.linspace(1, 0, _POINTS + 1))
     fpr, tpr = ((found[:, None] >= threshold).mean(axis=0) for found in (first, second))
     area = scores.roc_auc(np.repeat([0, 1], _QUANTILES), together)
-    return Roc(np.append(0.0, fpr), np.append(0.0, tpr), area)
+    return SimulatedRoc(np.append(0.0, fpr), np.append(0.0, tpr), area)
 
 
-def _quantiles(model: Model) -> FloatArray:
+def _quantiles(model: ClassModel) -> FloatArray:
     chances = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
     standard = stdtrit(1 / model.coupling, chances) if model.coupling else ndtri(chances)
     return np.asarray(model.mean + np.sqrt(model.variance) * standard)

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 #: What the printed claim comes to, what is correct, and whether the computation bears that out.
-Finding = tuple[Fraction | float | str, Fraction | float | str, bool]
+ErratumResult = tuple[Fraction | float | str, Fraction | float | str, bool]
 #: What is wrong in a paper, the computation that shows it, and why it is so.
-Erratum = tuple[str, Callable[[], Finding], str]
+Erratum = tuple[str, Callable[[], ErratumResult], str]
 
 
 def half_unit(printed: str) -> float:
@@ -156,7 +156,7 @@ def _describe_readings(readings: Mapping[str, float], value: float) -> str:
     return f"{low:.6g} to {high:.6g}, nearest {readings[nearest]:.6g} ({nearest})"
 
 
-def leave_open(
+def report_irreproducible(
     subject: str,
     quantity: str,
     printed: str | None,

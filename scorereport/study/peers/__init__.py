@@ -1,1 +1,1 @@
-"""Other Python implementations, held against the engine wherever they define the same number."""
+"""Other Python implementations, compared with the engine wherever they define the same number."""

@@ -1,4 +1,4 @@
-"""What the forecasters' package scores and the decision curves of dcurves say."""
+"""Comparisons with the package scores and with the decision curves of dcurves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scorereport.study.peers.peer_samples import FEWER_CASES
 
 if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
-    from scorereport.study.peers.peer_samples import Sample
+    from scorereport.study.peers.peer_samples import PeerSample
 
 #: As many cases are enough where tables of rows times thresholds or loops over thresholds make a peer slow.
 _SLOW_CASES = 44
@@ -35,7 +35,7 @@ def _mean_checks() -> tuple[Check, ...]:
     from scores.probability import brier_score, roc_auc
     from scores.stats.statistical_tests import diebold_mariano
 
-    def statistic(sample: Sample) -> float:
+    def statistic(sample: PeerSample) -> float:
         table = _series(sample.loss_differences)
         return float(diebold_mariano(table, "series", "h", method="HLN")["dm_test_stat"].item())
 
@@ -73,10 +73,10 @@ def _curve_checks() -> tuple[Check, ...]:
     from scores.continuous import murphy_score
     from scores.processing import isotonic_fit
 
-    def recalibrated(sample: Sample, weight: FloatArray | None = None) -> Any:
+    def recalibrated(sample: PeerSample, weight: FloatArray | None = None) -> Any:
         return isotonic_fit(sample.p, sample.y, weight=weight)["regression_values"]
 
-    def murphy(sample: Sample) -> Any:
+    def murphy(sample: PeerSample) -> Any:
         forecasts, outcomes = _array(sample.p), _array(sample.y)
         table = murphy_score(forecasts, outcomes, sample.thresholds, functional="expectile", alpha=0.5)
         return 4 * table["total"].to_numpy()

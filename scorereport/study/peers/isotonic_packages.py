@@ -1,4 +1,4 @@
-"""What packages say that recalibrate by the isotonic regression of scikit-learn.
+"""Comparisons with model-diagnostics and briertools, which use scikit-learn's isotonic regression.
 
 They are model-diagnostics, with decompositions, and briertools, with bounded scores.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport.reliability.decomposition import Decomposition
-    from scorereport.study.peers.peer_samples import Sample
+    from scorereport.study.peers.peer_samples import PeerSample
 
 LOWER, UPPER = INTERVAL
 _BUILT_ON = "Its isotonic regression is that of scikit-learn."
@@ -40,7 +40,7 @@ def model_diagnostics_checks() -> tuple[Check, ...]:
     """Decompositions, and the elementary score, which is the regret of decisions p >= θ."""
     from model_diagnostics import scoring
 
-    def decomposed(sample: Sample, function: Any, forecasts: Any, weight: Any = None) -> Any:
+    def decomposed(sample: PeerSample, function: Any, forecasts: Any, weight: Any = None) -> Any:
         table = scoring.decompose(sample.y, forecasts, weight, scoring_function=function)
         return table.select("miscalibration", "discrimination", "uncertainty", "score").row(0)
 
@@ -108,7 +108,7 @@ def _parts(d: Decomposition) -> tuple[float, ...]:
     return d.miscalibration, d.discrimination, d.uncertainty, d.score
 
 
-def _parts_of_merged(sample: Sample, forecasts: NDArray[Any], score: str) -> tuple[float, ...]:
+def _parts_of_merged(sample: PeerSample, forecasts: NDArray[Any], score: str) -> tuple[float, ...]:
     """The decomposition whose recalibrated forecasts come from the merged ones."""
     plain, recalibrated = sample.fit.decompose(score), recalibrate_merged(sample, forecasts)
     function = {"brier": scores.brier, "log": scores.log_loss}[score]

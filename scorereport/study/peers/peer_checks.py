@@ -1,4 +1,4 @@
-"""One number of our engine held against that of a peer on all cases.
+"""One number of our engine compared with that of a peer on all cases.
 
 A known deviation is never excused by its size: the cases in which it shows are chosen by a rule stated
 beforehand, and there the peer must agree with our number after its convention has been imitated.
@@ -13,29 +13,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport._utils.formatting import counted
+from scorereport._utils.formatting import format_counted
 from scorereport.reference.comparison_records import TOLERANCE, Comparison, Verdict, compare_numbers
-from scorereport.study.defect_demonstrations import silence
-from scorereport.study.peers.peer_samples import Rule
+from scorereport.study.defect_demonstrations import suppress_warnings
+from scorereport.study.peers.peer_samples import CaseRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from scorereport.study.peers.peer_samples import Sample
+    from scorereport.study.peers.peer_samples import PeerSample
 
 #: For a statistic, a difference over its error, where the difference may cancel.
 RATIO_TOLERANCE = 1e-10
 RATIO_NOTE = "Tolerance 1e-10: a difference that cancels, over its error."
 
-Number = Callable[["Sample"], Any]
+PeerComputation = Callable[["PeerSample"], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation:
     """What a peer does otherwise: in which cases, how our number is made to do the same, and why."""
 
-    only: Rule
-    imitate: Number
+    only: CaseRule
+    imitate: PeerComputation
     reason: str
 
 
@@ -44,9 +44,9 @@ class Check:
     """A number (or an array of them) by our engine and by a peer, on all cases but those left out."""
 
     quantity: str
-    ours: Number
-    theirs: Number
-    unless: tuple[Rule, ...] = ()
+    ours: PeerComputation
+    theirs: PeerComputation
+    unless: tuple[CaseRule, ...] = ()
     tolerance: float = TOLERANCE
     note: str = ""
     deviation: Deviation | None = None
@@ -71,7 +71,7 @@ class _Worst:
         return replace(line, difference=None, verdict=self.verdict)
 
 
-def run_check(check: Check, subject: str, samples: Sequence[Sample]) -> list[Comparison]:
+def run_check(check: Check, subject: str, samples: Sequence[PeerSample]) -> list[Comparison]:
     """Hold one number against that of a peer: one comparison, and another for its known deviation."""
     chosen, left_out = _choose(check, samples)
     lines = [_compare_all(check, subject, chosen, left_out)] if chosen else []
@@ -85,10 +85,10 @@ def run_check(check: Check, subject: str, samples: Sequence[Sample]) -> list[Com
 # Which cases
 
 
-def _choose(check: Check, samples: Sequence[Sample]) -> tuple[list[Sample], dict[str, int]]:
+def _choose(check: Check, samples: Sequence[PeerSample]) -> tuple[list[PeerSample], dict[str, int]]:
     """The cases to be compared, and how many are left out by which rule."""
     rules = check.unless if check.deviation is None else (*check.unless, check.deviation.only)
-    chosen: list[Sample] = []
+    chosen: list[PeerSample] = []
     left_out: dict[str, int] = {}
     for sample in samples[: check.most_cases]:
         rule = next((rule.text for rule in rules if rule.holds(sample)), None)
@@ -99,14 +99,14 @@ def _choose(check: Check, samples: Sequence[Sample]) -> tuple[list[Sample], dict
     return chosen, left_out
 
 
-def _is_left_out(check: Check, sample: Sample) -> bool:
+def _is_left_out(check: Check, sample: PeerSample) -> bool:
     return any(rule.holds(sample) for rule in check.unless)
 
 
 def _describe_cases(check: Check, number: int, left_out: dict[str, int]) -> str:
     first = "" if check.most_cases is None else f" of the first {check.most_cases}, to save time"
     others = ", ".join(f"{count} with {text}" for text, count in left_out.items())
-    text = f"{counted(number, 'case')}{first}" + (f"; left out {others}" if others else "") + "."
+    text = f"{format_counted(number, 'case')}{first}" + (f"; left out {others}" if others else "") + "."
     return f"{text} {check.note}".strip()
 
 
@@ -114,7 +114,7 @@ def _describe_cases(check: Check, number: int, left_out: dict[str, int]) -> str:
 
 
 def _compare_all(
-    check: Check, subject: str, chosen: Sequence[Sample], left_out: dict[str, int]
+    check: Check, subject: str, chosen: Sequence[PeerSample], left_out: dict[str, int]
 ) -> Comparison:
     worst = _find_worst(check.ours, check.theirs, chosen)
     line = worst.compare(subject, check.quantity, check.tolerance)
@@ -123,10 +123,10 @@ def _compare_all(
 
 
 def _compare_deviation(
-    check: Check, deviation: Deviation, subject: str, apart: Sequence[Sample]
+    check: Check, deviation: Deviation, subject: str, apart: Sequence[PeerSample]
 ) -> Comparison:
     """Expected if the imitation agrees; agreement if the peer no longer deviates; else a difference."""
-    cases, quantity = counted(len(apart), "case"), f"{check.quantity}, {deviation.only.text}"
+    cases, quantity = format_counted(len(apart), "case"), f"{check.quantity}, {deviation.only.text}"
     plain, imitated = (_find_worst(ours, check.theirs, apart) for ours in (check.ours, deviation.imitate))
     line, imitation = (worst.compare(subject, quantity, check.tolerance) for worst in (plain, imitated))
     if plain.failure or imitated.failure:
@@ -152,11 +152,11 @@ def _not_compared(check: Check, subject: str, left_out: dict[str, int]) -> Compa
     )
 
 
-def _find_worst(ours: Number, theirs: Number, samples: Sequence[Sample]) -> _Worst:
+def _find_worst(ours: PeerComputation, theirs: PeerComputation, samples: Sequence[PeerSample]) -> _Worst:
     """The worst pair of all cases; whatever is raised is a finding, not the end of the study."""
     worst = _Worst()
     for sample in samples:
-        with silence():
+        with suppress_warnings():
             found = _compare_case(ours, theirs, sample)
         if found.failure:
             is_lacking = found.verdict is Verdict.NOT_COMPARED and sample is samples[0]
@@ -166,7 +166,7 @@ def _find_worst(ours: Number, theirs: Number, samples: Sequence[Sample]) -> _Wor
     return worst
 
 
-def _compare_case(ours: Number, theirs: Number, sample: Sample) -> _Worst:
+def _compare_case(ours: PeerComputation, theirs: PeerComputation, sample: PeerSample) -> _Worst:
     """The worst pair of one case; what a version of the peer does not offer yet is not compared."""
     try:
         engine = _numbers(ours(sample))

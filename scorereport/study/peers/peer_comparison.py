@@ -1,4 +1,4 @@
-"""Our engine held against other Python implementations, wherever they define the same number."""
+"""The engine compared with other Python packages, wherever they define the same number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.progress import steps
 from scorereport.reference.comparison_records import Comparison, Verdict
-from scorereport.study.defect_demonstrations import Demonstration, run_demonstration, silence
+from scorereport.study.defect_demonstrations import Demonstration, run_demonstration, suppress_warnings
 from scorereport.study.peers.forecast_packages import dcurves_checks, dcurves_demonstrations, scores_checks
 from scorereport.study.peers.isotonic_packages import (
     briertools_checks,
@@ -19,7 +19,7 @@ from scorereport.study.peers.isotonic_packages import (
     model_diagnostics_demonstrations,
 )
 from scorereport.study.peers.peer_checks import Check, run_check
-from scorereport.study.peers.peer_samples import Sample
+from scorereport.study.peers.peer_samples import PeerSample
 from scorereport.study.peers.scikit_learn import scikit_learn_checks, scikit_learn_demonstrations
 from scorereport.study.peers.scipy_statsmodels import scipy_checks, statsmodels_checks
 
@@ -61,14 +61,14 @@ def compare_with_peers(cases: Iterable[Case]) -> Iterator[Comparison]:
     Where a peer is known to deviate, its cases make a comparison of their own. A peer that is not installed,
     or cannot be imported, is reported as absent.
     """
-    samples = [Sample(case=case, number=number) for number, case in enumerate(cases)]
+    samples = [PeerSample(case=case, number=number) for number, case in enumerate(cases)]
     for peer in steps(_PEERS, len(_PEERS), "comparing with other packages"):
         yield from _compare_with(peer, samples)
 
 
-def _compare_with(peer: _Peer, samples: Sequence[Sample]) -> Iterator[Comparison]:
+def _compare_with(peer: _Peer, samples: Sequence[PeerSample]) -> Iterator[Comparison]:
     try:
-        with silence():
+        with suppress_warnings():
             import_module(peer.module)
             checks, demonstrations = peer.checks(), peer.demonstrations()
     except Exception as error:  # also what an installation that does not fit raises

@@ -1,4 +1,4 @@
-"""A case as the peers are given it, with what is derived from it, and the rules by which cases are chosen."""
+"""A case in the form that peers take, what is derived from it, and the rules that choose cases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import logit
 
 from scorereport.reliability.fit import Corp, corp
-from scorereport.reliability.sampling import SEED, stream
+from scorereport.reliability.sampling import SEED, random_stream
 from scorereport.study.seeded_cases import Case
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ MANY_ROWS = 100_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Sample:
+class PeerSample:
     """A case with forecasts in double precision, and all that the comparisons derive from it."""
 
     case: Case
@@ -59,7 +59,7 @@ class Sample:
     @cached_property
     def drawn(self) -> tuple[FloatArray, FloatArray]:
         """Whole weights from 1 to 4, and the forecasts of a second model, which adds noise to the first."""
-        rng = stream(SEED, self.number)
+        rng = random_stream(SEED, self.number)
         weight = rng.integers(1, 5, self.n).astype(np.float64)
         return weight, 0.8 * self.p + 0.2 * rng.random(self.n)
 
@@ -133,11 +133,11 @@ def merge_like_scikit_learn(forecasts: NDArray[Any]) -> FloatArray:
     return merged[position].astype(np.float64)
 
 
-class Rule(NamedTuple):
+class CaseRule(NamedTuple):
     """Cases with a property that is known before anything is compared."""
 
     text: str
-    holds: Callable[[Sample], bool]
+    holds: Callable[[PeerSample], bool]
 
 
 def _has_close_forecasts(forecasts: NDArray[Any]) -> bool:
@@ -149,32 +149,34 @@ def _has_clipped(probability: FloatArray) -> bool:
     return bool(((probability < CLIP) | (probability > 1 - CLIP)).any())
 
 
-def _separates(sample: Sample) -> bool:
+def _separates(sample: PeerSample) -> bool:
     """Whether a threshold separates the outcomes, so that a logistic fit runs away."""
     events, others = sample.p[sample.y == 1], sample.p[sample.y == 0]
     return bool(events.min() >= others.max() or events.max() <= others.min())
 
 
-def _lacks_spread(sample: Sample) -> bool:
+def _lacks_spread(sample: PeerSample) -> bool:
     """Whether the placements of both classes are the same throughout, or a class has one row."""
     events, others = sample.p[sample.y == 1], sample.p[sample.y == 0]
     return min(len(events), len(others)) < 2 or _separates(sample)
 
 
-ONE_CLASS = Rule("outcomes of one class", lambda s: bool(s.y.min() == s.y.max()))
-CLIPPED = Rule("forecasts within 2.2e-16 of 0 or 1", lambda s: _has_clipped(s.p))
-CLIPPED_CLASSES = Rule("probabilities within 2.2e-16 of 0 or 1", lambda s: _has_clipped(s.three_classes[1]))
-CERTAIN = Rule("forecasts of 0 or 1", lambda s: bool(((s.p == 0) | (s.p == 1)).any()))
-ZERO = Rule("forecasts of 0", lambda s: bool((s.p == 0).any()))
-CONSTANT = Rule("constant forecasts", lambda s: bool(s.p.min() == s.p.max()))
-SEPARATED = Rule("separated outcomes", _separates)
-NO_SPREAD = Rule("separated outcomes or one row of a class", _lacks_spread)
-LARGE = Rule(f"more than {MANY_ROWS:,} rows", lambda s: s.n > MANY_ROWS)
-CLOSE = Rule("forecasts within 1e-15 of each other", lambda s: _has_close_forecasts(s.p))
-SINGLE = Rule("single precision", lambda s: s.case.y_prob.dtype == np.float32)
-DOUBLE = Rule("double precision", lambda s: s.case.y_prob.dtype != np.float32)
-NOT_CORRELATED = Rule(
+ONE_CLASS = CaseRule("outcomes of one class", lambda s: bool(s.y.min() == s.y.max()))
+CLIPPED = CaseRule("forecasts within 2.2e-16 of 0 or 1", lambda s: _has_clipped(s.p))
+CLIPPED_CLASSES = CaseRule(
+    "probabilities within 2.2e-16 of 0 or 1", lambda s: _has_clipped(s.three_classes[1])
+)
+CERTAIN = CaseRule("forecasts of 0 or 1", lambda s: bool(((s.p == 0) | (s.p == 1)).any()))
+ZERO = CaseRule("forecasts of 0", lambda s: bool((s.p == 0).any()))
+CONSTANT = CaseRule("constant forecasts", lambda s: bool(s.p.min() == s.p.max()))
+SEPARATED = CaseRule("separated outcomes", _separates)
+NO_SPREAD = CaseRule("separated outcomes or one row of a class", _lacks_spread)
+LARGE = CaseRule(f"more than {MANY_ROWS:,} rows", lambda s: s.n > MANY_ROWS)
+CLOSE = CaseRule("forecasts within 1e-15 of each other", lambda s: _has_close_forecasts(s.p))
+SINGLE = CaseRule("single precision", lambda s: s.case.y_prob.dtype == np.float32)
+DOUBLE = CaseRule("double precision", lambda s: s.case.y_prob.dtype != np.float32)
+NOT_CORRELATED = CaseRule(
     "forecasts not positively correlated", lambda s: not np.cov(s.p, s.y)[0, 1] > 0 or CONSTANT.holds(s)
 )
-UNLIKELY_EVENTS = Rule("events forecast below 0.001", lambda s: bool((s.p[s.y == 1] < 1e-3).any()))
-SAME_LABELS = Rule("one and the same label throughout", lambda s: len(np.unique(s.grades)) == 1)
+UNLIKELY_EVENTS = CaseRule("events forecast below 0.001", lambda s: bool((s.p[s.y == 1] < 1e-3).any()))
+SAME_LABELS = CaseRule("one and the same label throughout", lambda s: len(np.unique(s.grades)) == 1)

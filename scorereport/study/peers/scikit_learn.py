@@ -1,4 +1,4 @@
-"""What scikit-learn says."""
+"""Comparisons with scikit-learn."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.reliability.fit import Corp
-    from scorereport.study.peers.peer_checks import Number
-    from scorereport.study.peers.peer_samples import Rule, Sample
+    from scorereport.study.peers.peer_checks import PeerComputation
+    from scorereport.study.peers.peer_samples import CaseRule, PeerSample
 
 _CLIPS = "It clips forecasts at 2.2e-16, so that an infinite score becomes a number (scikit-learn #20354)."
 _MERGES = "It takes forecasts less than 1e-15 apart for equal; we never merge."
@@ -68,7 +68,7 @@ def scikit_learn_demonstrations() -> tuple[Demonstration, ...]:
 def _score_checks() -> tuple[Check, ...]:
     from sklearn import metrics
 
-    def log_loss(sample: Sample, weight: FloatArray | None = None) -> Any:
+    def log_loss(sample: PeerSample, weight: FloatArray | None = None) -> Any:
         return metrics.log_loss(sample.y, _both(sample), sample_weight=weight, labels=[0, 1])
 
     return (
@@ -143,7 +143,7 @@ def _skill_checks() -> tuple[Check, ...]:
 def _ranking_checks() -> tuple[Check, ...]:
     from sklearn import metrics
 
-    def roc(sample: Sample, weight: FloatArray | None = None) -> Any:
+    def roc(sample: PeerSample, weight: FloatArray | None = None) -> Any:
         points = metrics.roc_curve(sample.y, sample.p, sample_weight=weight, drop_intermediate=False)
         return np.concatenate(points)
 
@@ -175,10 +175,10 @@ def _ranking_checks() -> tuple[Check, ...]:
 def _isotonic_checks() -> tuple[Check, ...]:
     from sklearn.isotonic import IsotonicRegression
 
-    def recalibrated(sample: Sample, weight: FloatArray | None = None) -> Any:
+    def recalibrated(sample: PeerSample, weight: FloatArray | None = None) -> Any:
         return IsotonicRegression().fit(sample.p, sample.y, sample_weight=weight).predict(sample.p)
 
-    def in_single_precision(sample: Sample) -> Any:
+    def in_single_precision(sample: PeerSample) -> Any:
         return IsotonicRegression().fit(sample.case.y_prob, sample.y).predict(sample.case.y_prob)
 
     return (
@@ -250,16 +250,16 @@ def _label_checks() -> tuple[Check, ...]:
     )
 
 
-def _clipped(imitate: Number, only: Rule = rules.CLIPPED) -> Deviation:
+def _clipped(imitate: PeerComputation, only: CaseRule = rules.CLIPPED) -> Deviation:
     return Deviation(only=only, imitate=imitate, reason=_CLIPS)
 
 
-def merged(imitate: Number) -> Deviation:
+def merged(imitate: PeerComputation) -> Deviation:
     """The deviation that forecasts less than 1e-15 apart are taken for equal."""
     return Deviation(only=rules.CLOSE, imitate=imitate, reason=_MERGES)
 
 
-def _both(sample: Sample) -> FloatArray:
+def _both(sample: PeerSample) -> FloatArray:
     """Probabilities of both outcomes."""
     return np.column_stack([1 - sample.p, sample.p])
 
@@ -269,7 +269,7 @@ def _roc_points(fit: Corp) -> FloatArray:
     return np.concatenate([curve.fpr, curve.tpr, curve.threshold])
 
 
-def recalibrate_merged(sample: Sample, forecasts: NDArray[Any]) -> FloatArray:
+def recalibrate_merged(sample: PeerSample, forecasts: NDArray[Any]) -> FloatArray:
     """Our fit to the forecasts that scikit-learn tells apart; beyond the highest of them it gives NaN."""
     merged = merge_like_scikit_learn(forecasts)
     recalibrated = corp(sample.y, merged).recalibrate(sample.p)

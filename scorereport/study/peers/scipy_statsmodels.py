@@ -1,4 +1,4 @@
-"""What scipy and statsmodels say, as far as our engine does not call them for the same number."""
+"""Comparisons with SciPy and statsmodels, for numbers that our engine does not take from them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scorereport import inference, scores
 from scorereport.inference.estimates import holm
 from scorereport.inference.rates import rate_interval
 from scorereport.reliability.clusters import sums_of_mean
-from scorereport.reliability.sampling import Units
+from scorereport.reliability.sampling import SamplingUnits
 from scorereport.study.peers import peer_samples as rules
 from scorereport.study.peers.peer_checks import RATIO_NOTE, RATIO_TOLERANCE, Check
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.inference.estimates import Estimate
-    from scorereport.study.peers.peer_samples import Rule, Sample
+    from scorereport.study.peers.peer_samples import CaseRule, PeerSample
 
 LEVEL = 0.95
 #: Lags of HAC errors, and rows of a cluster.
@@ -30,7 +30,7 @@ _FIT_TOLERANCE = 1e-8
 _FIT_NOTE = "Tolerance 1e-08: both stop where a step no longer raises the likelihood."
 #: As many cases are enough where a peer collects garbage at every call.
 _SLOW_CASES = 22
-_NO_LINE: tuple[Rule, ...] = (
+_NO_LINE: tuple[CaseRule, ...] = (
     rules.ONE_CLASS,
     rules.CERTAIN,
     rules.CONSTANT,
@@ -51,12 +51,12 @@ def _scipy_fit_checks() -> tuple[Check, ...]:
     from scipy.optimize import isotonic_regression
     from scipy.stats import norm
 
-    def recalibrated(sample: Sample, weight: FloatArray) -> Any:
+    def recalibrated(sample: PeerSample, weight: FloatArray) -> Any:
         _, position = np.unique(sample.p, return_inverse=True)
         n, events = np.bincount(position, weight), np.bincount(position, weight * sample.y)
         return isotonic_regression(events / n, weights=n).x[position]
 
-    def band(sample: Sample) -> Any:
+    def band(sample: PeerSample) -> Any:
         level, n = np.unique(sample.p, return_counts=True)
         error = np.sqrt(level * (1 - level) / n)
         return np.clip([norm.ppf(0.05, level, error), norm.ppf(0.95, level, error)], 0, 1)
@@ -88,7 +88,7 @@ def _scipy_fit_checks() -> tuple[Check, ...]:
 def _scipy_test_checks() -> tuple[Check, ...]:
     from scipy import stats
 
-    def auc(sample: Sample) -> float:
+    def auc(sample: PeerSample) -> float:
         events, others = sample.p[sample.y == 1], sample.p[sample.y == 0]
         u = stats.mannwhitneyu(events, others, method="asymptotic").statistic
         return float(u) / len(events) / len(others)
@@ -116,15 +116,15 @@ def _scipy_test_checks() -> tuple[Check, ...]:
 def _scipy_rate_checks() -> tuple[Check, ...]:
     from scipy import stats
 
-    def jeffreys(sample: Sample) -> Any:
+    def jeffreys(sample: PeerSample) -> Any:
         n, events = sample.counts
         return stats.beta.cdf(sample.p.mean(), events + 0.5, n - events + 0.5)
 
-    def binomial(sample: Sample) -> Any:
+    def binomial(sample: PeerSample) -> Any:
         n, events = sample.counts
         return stats.binomtest(events, n, sample.p.mean(), alternative="greater").pvalue
 
-    def wilson(sample: Sample) -> Any:
+    def wilson(sample: PeerSample) -> Any:
         n, events = sample.counts
         return stats.binomtest(events, n).proportion_ci(LEVEL, method="wilson")
 
@@ -133,24 +133,24 @@ def _scipy_rate_checks() -> tuple[Check, ...]:
         Check("binomial p-value of a grade", lambda s: _grade_test(s).binomial_p_value, binomial),
         Check(
             "Wilson interval of a rate",
-            lambda s: _bounds(rate_interval("events", s.y, Units(rows=s.n), LEVEL)),
+            lambda s: _bounds(rate_interval("events", s.y, SamplingUnits(rows=s.n), LEVEL)),
             wilson,
             note="Our engine calls statsmodels for it.",
         ),
     )
 
 
-def _discrete_band(sample: Sample) -> FloatArray:
+def _discrete_band(sample: PeerSample) -> FloatArray:
     band = sample.fit.band(method="discrete", level=0.9)
     return np.concatenate([band.lower, band.upper])
 
 
-def _delong_statistic(sample: Sample) -> float:
+def _delong_statistic(sample: PeerSample) -> float:
     auc = inference.auc_interval(sample.y, sample.p)
     return (auc.value - 0.5) / auc.standard_error
 
 
-def _grade_test(sample: Sample) -> inference.GradeTest:
+def _grade_test(sample: PeerSample) -> inference.GradeTest:
     return inference.grade_test(*sample.counts, float(sample.p.mean()))
 
 
@@ -169,18 +169,18 @@ def statsmodels_checks() -> tuple[Check, ...]:
 def _line_checks() -> tuple[Check, ...]:
     import statsmodels.api as sm
 
-    def fit(sample: Sample, *, slope: bool, weight: FloatArray | None = None) -> Any:
+    def fit(sample: PeerSample, *, slope: bool, weight: FloatArray | None = None) -> Any:
         x = sample.log_odds
         columns, offset = (sm.add_constant(x), None) if slope else (np.ones_like(x), x)
         model = sm.GLM(sample.y, columns, family=sm.families.Binomial(), offset=offset, freq_weights=weight)
         near = model.fit(tol=1e-12, maxiter=100)
         return model.fit(start_params=near.params, tol=1e-12)  # its errors lag behind its estimates
 
-    def line(sample: Sample, weight: FloatArray | None = None) -> Any:
+    def line(sample: PeerSample, weight: FloatArray | None = None) -> Any:
         joint, offset = fit(sample, slope=True, weight=weight), fit(sample, slope=False, weight=weight)
         return [*joint.params[::-1], *offset.params, *joint.bse[::-1], *offset.bse]
 
-    def unreliability(sample: Sample) -> Any:
+    def unreliability(sample: PeerSample) -> Any:
         model = sm.Logit(sample.y, sm.add_constant(sample.log_odds))
         best = model.fit(disp=0, method="newton", maxiter=100, tol=1e-12)
         return 2 * (best.llf - model.loglike([0.0, 1.0]))
@@ -267,18 +267,18 @@ def _line(line: inference.CalibrationLine) -> list[float]:
     return [e.value for e in estimates] + [e.standard_error for e in estimates]
 
 
-def _lags(sample: Sample) -> int:
+def _lags(sample: PeerSample) -> int:
     return min(LAGS, sample.n - 1)
 
 
-def _clusters(sample: Sample) -> Any:
+def _clusters(sample: PeerSample) -> Any:
     return np.arange(sample.n) // ROWS_OF_A_CLUSTER
 
 
-_ONE_CLUSTER = rules.Rule("one cluster", lambda s: s.n <= ROWS_OF_A_CLUSTER)
+_ONE_CLUSTER = rules.CaseRule("one cluster", lambda s: s.n <= ROWS_OF_A_CLUSTER)
 
 
-def _cluster_error(sample: Sample) -> float:
+def _cluster_error(sample: PeerSample) -> float:
     values, cluster = sample.loss_differences, _clusters(sample)
     sums = sums_of_mean(
         np.bincount(cluster).astype(np.float64),
@@ -288,5 +288,5 @@ def _cluster_error(sample: Sample) -> float:
     return float(np.sqrt(sums.sandwich[0, 0]))
 
 
-def _difference_error(sample: Sample, **options: Any) -> float:
+def _difference_error(sample: PeerSample, **options: Any) -> float:
     return inference.score_difference(sample.y, sample.p, sample.other, **options).standard_error

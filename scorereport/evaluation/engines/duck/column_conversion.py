@@ -1,4 +1,4 @@
-"""Lots of raw columns as clean ones: numbers, dates, and labels as text; what is neither is remembered."""
+"""Batches of raw columns converted to clean ones, and the values that cannot be converted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport._utils.checks import LONGEST_TEXT, ROWS_SOUGHT
+from scorereport._utils.checks import LONGEST_TEXT, ROWS_TO_FIND
 from scorereport.data.columns import has_decimal_comma, label_text, read_dates, read_number, text_length
 from scorereport.data.csv_files import MISSING_WORDS
 from scorereport.data.size_limits import refuse_long_text
@@ -26,7 +26,7 @@ _MOST_SHOWN = 1000
 
 
 @dataclass(slots=True, kw_only=True)
-class Bad:
+class InvalidValues:
     """Values that break a rule: the first, its row and a few more, and how many there are."""
 
     first: object
@@ -36,7 +36,7 @@ class Bad:
 
     def add(self, rows: Iterable[int], values: Sequence[object]) -> None:
         """Take in more of them, from rows further down."""
-        self.rows = [*self.rows, *rows][:ROWS_SOUGHT]
+        self.rows = [*self.rows, *rows][:ROWS_TO_FIND]
         self.count += len(values)
         self.has_comma = self.has_comma or any(map(has_decimal_comma, values))
 
@@ -47,7 +47,7 @@ class Converter:
     def __init__(self, roles: Roles) -> None:
         self._roles = roles
         self.rows = 0
-        self.bad: dict[str, Bad] = {}
+        self.bad: dict[str, InvalidValues] = {}
         self.shown: dict[str, object] = {}
         self._zeros: dict[str, str] = {}
 
@@ -111,8 +111,8 @@ class Converter:
         places = np.flatnonzero(is_bad).tolist()
         if places:
             found = [items[place] for place in places]
-            bad = self.bad.setdefault(name, Bad(first=found[0]))
-            bad.add([place + self.rows for place in places[:ROWS_SOUGHT]], found)
+            bad = self.bad.setdefault(name, InvalidValues(first=found[0]))
+            bad.add([place + self.rows for place in places[:ROWS_TO_FIND]], found)
 
 
 def columns_in_order(roles: Roles) -> list[str]:

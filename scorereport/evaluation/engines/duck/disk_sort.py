@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport.errors import DataError, UsageError
-from scorereport.evaluation.engines.duck.working import in_order
-from scorereport.evaluation.engines.protocol import Stretch
-from scorereport.evaluation.engines.stretches import STRETCH_ROWS
+from scorereport.evaluation.engines.duck.working import map_in_order
+from scorereport.evaluation.engines.protocol import Chunk
+from scorereport.evaluation.engines.stretches import ROWS_PER_CHUNK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from scorereport.evaluation.engines.duck.ranges import Ranges
+    from scorereport.evaluation.engines.duck.ranges import ForecastRanges
 
 #: Bytes of a key, and of a weight.
 _BYTES = 8
 
 
 def sort_by_ranges(
-    batches: Iterable[pa.RecordBatch], ranges: Ranges, folder: Path
-) -> Iterator[tuple[int, Stretch]]:
+    batches: Iterable[pa.RecordBatch], ranges: ForecastRanges, folder: Path
+) -> Iterator[tuple[int, Chunk]]:
     """Labels with stretches of their rows in ascending order, from batches of rows in any order.
 
     Batches have columns named x, packed, and perhaps weight and code.
@@ -39,14 +39,18 @@ def sort_by_ranges(
     paths = [folder / "keys", folder / "weights"]
     try:
         with ExitStack() as files:
-            _deal_out(batches, ranges, [files.enter_context(path.open("wb", buffering=0)) for path in paths])
+            _distribute_rows(
+                batches, ranges, [files.enter_context(path.open("wb", buffering=0)) for path in paths]
+            )
         yield from _read_sorted(ranges, paths)
     finally:
         for path in paths:
             path.unlink(missing_ok=True)
 
 
-def _deal_out(batches: Iterable[pa.RecordBatch], ranges: Ranges, files: list[BinaryIO]) -> None:
+def _distribute_rows(
+    batches: Iterable[pa.RecordBatch], ranges: ForecastRanges, files: list[BinaryIO]
+) -> None:
     """Write the keys of each range, and their weights, to its place in the files."""
 
     def prepare(batch: pa.RecordBatch) -> tuple[list[NDArray[Any]], NDArray[np.int64]]:
@@ -58,7 +62,7 @@ def _deal_out(batches: Iterable[pa.RecordBatch], ranges: Ranges, files: list[Bin
         return parts, np.bincount(of_row, minlength=len(ranges.rows))
 
     place = _starts(ranges)
-    for parts, counts in in_order(prepare, batches):
+    for parts, counts in map_in_order(prepare, batches):
         ends = np.cumsum(counts)
         for at in np.flatnonzero(counts).tolist():
             for file, part in zip(files, parts, strict=False):
@@ -80,11 +84,11 @@ def _write(file: BinaryIO, values: NDArray[Any], place: int) -> None:
         raise UsageError(f"`temporary_folder` cannot hold what does not fit into memory: {told}.") from error
 
 
-def _starts(ranges: Ranges) -> NDArray[np.int64]:
+def _starts(ranges: ForecastRanges) -> NDArray[np.int64]:
     return np.cumsum(ranges.rows) - ranges.rows
 
 
-def _read_sorted(ranges: Ranges, paths: list[Path]) -> Iterator[tuple[int, Stretch]]:
+def _read_sorted(ranges: ForecastRanges, paths: list[Path]) -> Iterator[tuple[int, Chunk]]:
     """The sorted rows of each range; the next ones are sorted while one is worked on."""
     starts = _starts(ranges)
     weighted = paths[1].stat().st_size > 0
@@ -99,15 +103,15 @@ def _read_sorted(ranges: Ranges, paths: list[Path]) -> Iterator[tuple[int, Stret
         order = np.lexsort((weight, keys))
         return place, keys[order], weight[order]
 
-    for place, keys, weight in in_order(sort, range(len(starts))):
-        for first in range(0, len(keys), STRETCH_ROWS):
-            rows = slice(first, first + STRETCH_ROWS)
+    for place, keys, weight in map_in_order(sort, range(len(starts))):
+        for first in range(0, len(keys), ROWS_PER_CHUNK):
+            rows = slice(first, first + ROWS_PER_CHUNK)
             x, packed = ranges.read_keys(keys[rows], place)
-            stretch = unpack(x, packed, None if weight is None else weight[rows])
+            stretch = unpack_chunk(x, packed, None if weight is None else weight[rows])
             yield int(ranges.label[place]), stretch
 
 
-def unpack(x: NDArray[np.float64], packed: NDArray[np.uint16], weight: NDArray[Any] | None) -> Stretch:
+def unpack_chunk(x: NDArray[np.float64], packed: NDArray[np.uint16], weight: NDArray[Any] | None) -> Chunk:
     """A stretch of forecasts, with outcomes and buckets that are in the same number."""
     is_event = (packed & np.uint16(1)).astype(bool)
-    return Stretch(x=x, y=is_event, bucket=packed >> np.uint16(1), weight=weight)
+    return Chunk(x=x, y=is_event, bucket=packed >> np.uint16(1), weight=weight)

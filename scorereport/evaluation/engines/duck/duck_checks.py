@@ -20,13 +20,13 @@ from scorereport.data.predictions import DroppedRows, MissingValues, RowFlow
 from scorereport.errors import DataError
 from scorereport.evaluation.engines.duck import sql
 from scorereport.evaluation.engines.duck.column_conversion import columns_in_order
-from scorereport.evaluation.engines.duck.refusing import find_bad, refuse
+from scorereport.evaluation.engines.duck.refusing import find_invalid_rows, refuse_invalid_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scorereport.data.roles import Roles
-    from scorereport.evaluation.engines.duck.duck_tables import Rows
+    from scorereport.evaluation.engines.duck.duck_tables import ScannableRows
     from scorereport.evaluation.engines.duck.workspace import Workspace
 
 #: With more labels of outcomes the first of them tell enough.
@@ -34,7 +34,7 @@ _MOST_LABELS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class KeptRows:
     """Which rows are complete, as conditions for SQL, none if all are; the outcome in SQL; the row flow."""
 
     outcome: str
@@ -42,7 +42,9 @@ class Kept:
     row_flow: RowFlow
 
 
-def check_rows(workspace: Workspace, rows: Rows, roles: Roles, *, positive: object, drop: bool) -> Kept:
+def check_rows(
+    workspace: Workspace, rows: ScannableRows, roles: Roles, *, positive: object, drop: bool
+) -> KeptRows:
     """Refuse what `read_predictions` refuses, in the same order; say which rows it keeps."""
     values = _distinct_outcomes(workspace, rows, roles.outcome)
     outcome = _check_outcome(workspace, rows, roles.outcome, values, positive)
@@ -58,14 +60,14 @@ def check_rows(workspace: Workspace, rows: Rows, roles: Roles, *, positive: obje
     if roles.weight is not None:
         _check_weight(workspace, rows, roles)
     if roles.time is not None and roles.time in rows.bad:
-        refuse(rows, rows.bad[roles.time], f"`{roles.time}` {DATE_RULE}")
+        refuse_invalid_rows(rows, rows.bad[roles.time], f"`{roles.time}` {DATE_RULE}")
     missing = {name: int(found[f"missing{at}"]) for at, name in enumerate(columns_in_order(roles))}
     conditions = tuple(f"NOT ({is_missing[name]})" for name, count in missing.items() if count)
     flow = _flow(workspace, rows, is_missing, missing, drop=drop)
-    return Kept(outcome=outcome, conditions=conditions, row_flow=flow)
+    return KeptRows(outcome=outcome, conditions=conditions, row_flow=flow)
 
 
-def _distinct_outcomes(workspace: Workspace, rows: Rows, name: str) -> list[tuple[Any, int]]:
+def _distinct_outcomes(workspace: Workspace, rows: ScannableRows, name: str) -> list[tuple[Any, int]]:
     """Values of the outcome with the rows that they have, in the order in which they came first."""
     found = workspace.table(
         f"SELECT {rows.columns[name]} AS raw, count(*) AS n FROM {rows.relation} GROUP BY raw LIMIT 4"
@@ -83,13 +85,13 @@ def _distinct_outcomes(workspace: Workspace, rows: Rows, name: str) -> list[tupl
     ]
 
 
-def _is_missing_outcome(rows: Rows, name: str, values: list[tuple[Any, int]]) -> str:
+def _is_missing_outcome(rows: ScannableRows, name: str, values: list[tuple[Any, int]]) -> str:
     words = [value for value, _ in values if label_text(value) in MISSING_WORDS]
     return f"({sql.is_missing_number(rows, name)} OR {sql.is_one_of(rows, name, words)})"
 
 
 def _check_outcome(
-    workspace: Workspace, rows: Rows, name: str, values: list[tuple[Any, int]], positive: object
+    workspace: Workspace, rows: ScannableRows, name: str, values: list[tuple[Any, int]], positive: object
 ) -> str:
     """SQL for the outcome, 1 for events and else 0; refuse other labels than two."""
     texts = [(value, label_text(value)) for value, _ in values]
@@ -115,16 +117,18 @@ def _check_outcome(
 
 
 def _refuse_outcomes(
-    workspace: Workspace, rows: Rows, name: str, fine: list[Any], rule: str, way_out: str
+    workspace: Workspace, rows: ScannableRows, name: str, fine: list[Any], rule: str, way_out: str
 ) -> None:
     missing = sql.is_missing_number(rows, name)
     condition = f"NOT ({missing}) AND NOT ({sql.is_one_of(rows, name, fine)})"
-    bad = find_bad(workspace, rows, condition, rows.columns[name])
+    bad = find_invalid_rows(workspace, rows, condition, rows.columns[name])
     bad.first = rows.shown.get(str(bad.first), bad.first)
-    refuse(rows, bad, rule, way_out)
+    refuse_invalid_rows(rows, bad, rule, way_out)
 
 
-def _scan(workspace: Workspace, rows: Rows, roles: Roles, is_missing: Mapping[str, str]) -> dict[str, Any]:
+def _scan(
+    workspace: Workspace, rows: ScannableRows, roles: Roles, is_missing: Mapping[str, str]
+) -> dict[str, Any]:
     """Extremes of numbers, and how many values each column lacks."""
     sums = [
         f"count(*) FILTER ({condition}) AS missing{at}" for at, condition in enumerate(is_missing.values())
@@ -136,12 +140,18 @@ def _scan(workspace: Workspace, rows: Rows, roles: Roles, is_missing: Mapping[st
 
 
 def _check_number(
-    workspace: Workspace, rows: Rows, name: str, found: Mapping[str, Any], place: int, *, is_weight: bool
+    workspace: Workspace,
+    rows: ScannableRows,
+    name: str,
+    found: Mapping[str, Any],
+    place: int,
+    *,
+    is_weight: bool,
 ) -> None:
     """Numbers that are finite and inside their bounds; extremes tell, NaN being the largest."""
     if name in rows.bad:
         bad = rows.bad[name]
-        refuse(rows, bad, f"`{name}` must be numeric", COMMA_HINT if bad.has_comma else "")
+        refuse_invalid_rows(rows, bad, f"`{name}` must be numeric", COMMA_HINT if bad.has_comma else "")
     lowest, highest = found[f"min{place}"], found[f"max{place}"]
     if lowest is None or (lowest >= 0 and highest <= 1) or (is_weight and lowest >= 0 and isfinite(highest)):
         return
@@ -153,7 +163,7 @@ def _check_number(
     _refuse_any(workspace, rows, is_outside, value, f"`{name}` {rule}")
 
 
-def _check_weight(workspace: Workspace, rows: Rows, roles: Roles) -> None:
+def _check_weight(workspace: Workspace, rows: ScannableRows, roles: Roles) -> None:
     """Weights whose squares can be summed, and whole numbers if they are frequencies."""
     name, value = str(roles.weight), sql.number(rows, str(roles.weight))
     smallest, largest = WEIGHT_RANGE
@@ -165,15 +175,15 @@ def _check_weight(workspace: Workspace, rows: Rows, roles: Roles) -> None:
 
 
 def _refuse_any(
-    workspace: Workspace, rows: Rows, condition: str, value: str, rule: str, way_out: str = ""
+    workspace: Workspace, rows: ScannableRows, condition: str, value: str, rule: str, way_out: str = ""
 ) -> None:
     if workspace.row(f"SELECT count(*) AS n FROM {rows.relation} WHERE {condition}")["n"]:
-        refuse(rows, find_bad(workspace, rows, condition, value), rule, way_out)
+        refuse_invalid_rows(rows, find_invalid_rows(workspace, rows, condition, value), rule, way_out)
 
 
 def _flow(
     workspace: Workspace,
-    rows: Rows,
+    rows: ScannableRows,
     is_missing: Mapping[str, str],
     missing: Mapping[str, int],
     *,
@@ -184,9 +194,9 @@ def _flow(
     if not lacking:
         return RowFlow(read=rows.count, kept=rows.count)
     if not drop:
-        bad = find_bad(workspace, rows, is_missing[lacking[0]], "'nan'::DOUBLE")
+        bad = find_invalid_rows(workspace, rows, is_missing[lacking[0]], "'nan'::DOUBLE")
         way_out = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
-        refuse(rows, bad, f"`{lacking[0]}` must not be missing", way_out)
+        refuse_invalid_rows(rows, bad, f"`{lacking[0]}` must not be missing", way_out)
     choices = " ".join(f"WHEN {is_missing[name]} THEN {at}" for at, name in enumerate(lacking))
     found = workspace.table(
         f"SELECT CASE {choices} END AS place, count(*) AS n FROM {rows.relation} GROUP BY place"

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport._utils.checks import ROWS_SOUGHT
-from scorereport._utils.progress import announce
+from scorereport._utils.checks import ROWS_TO_FIND
+from scorereport._utils.progress import report_start
 from scorereport.data.columns import label_text
 from scorereport.errors import DataError
 from scorereport.evaluation.engines.duck import sql
 from scorereport.evaluation.engines.duck.duck_checks import check_rows
 from scorereport.evaluation.engines.duck.hashing import hash_columns
-from scorereport.evaluation.engines.duck.layout import Coding, Layout
+from scorereport.evaluation.engines.duck.layout import Coding, SqlLayout
 from scorereport.evaluation.engines.duck.row_layout import code_labels, code_windows, sums_of_weights
 from scorereport.evaluation.engines.duck.row_scans import reduce_rows
 from scorereport.evaluation.engines.protocol import Survey
@@ -22,7 +22,7 @@ from scorereport.evaluation.engines.protocol import Survey
 if TYPE_CHECKING:
     from scorereport.data.predictions import RowFlow
     from scorereport.data.roles import Roles
-    from scorereport.evaluation.engines.duck.duck_tables import Rows
+    from scorereport.evaluation.engines.duck.duck_tables import ScannableRows
     from scorereport.evaluation.engines.duck.workspace import Workspace
     from scorereport.evaluation.engines.protocol import Batch, LabelCount, Sums
 
@@ -34,17 +34,17 @@ _SUMMED = ("total", "events", "event_squares", "other_squares")
 
 def survey_rows(
     workspace: Workspace,
-    rows: Rows,
+    rows: ScannableRows,
     roles: Roles,
     *,
     positive: object,
     drop: bool,
     window: str | None,
-) -> tuple[Layout, Survey]:
+) -> tuple[SqlLayout, Survey]:
     """Check all rows, and count what there is to count."""
-    announce(f"surveying {rows.name}")
+    report_start(f"surveying {rows.name}")
     kept = check_rows(workspace, rows, roles, positive=positive, drop=drop)
-    layout = Layout(rows=rows, roles=roles, outcome=kept.outcome, kept=kept.conditions)
+    layout = SqlLayout(rows=rows, roles=roles, outcome=kept.outcome, kept=kept.conditions)
     layout = _weigh(workspace, layout, kept.row_flow)
     codings = {name: code_labels(workspace, layout, name) for name in roles.groups}
     if roles.time is not None:
@@ -57,7 +57,7 @@ def survey_rows(
     return replace(layout, bins=bins), replace(survey, positive=event, sha256=sha256)
 
 
-def _weigh(workspace: Workspace, layout: Layout, flow: RowFlow) -> Layout:
+def _weigh(workspace: Workspace, layout: SqlLayout, flow: RowFlow) -> SqlLayout:
     """Find out whether weights are whole, and whether some are 0."""
     if layout.roles.weight is None:
         return layout
@@ -74,7 +74,7 @@ def _weigh(workspace: Workspace, layout: Layout, flow: RowFlow) -> Layout:
     return replace(layout, has_zeros=found["zeros"] > 0, counted=counted)
 
 
-def _make_survey(workspace: Workspace, layout: Layout, flow: RowFlow) -> Survey:
+def _make_survey(workspace: Workspace, layout: SqlLayout, flow: RowFlow) -> Survey:
     roles = layout.roles
     found = workspace.row(f"SELECT {_sums(layout)} FROM {layout.rows.relation}{layout.counts}")
     names = list(enumerate(roles.forecasts))
@@ -110,7 +110,7 @@ def _make_survey(workspace: Workspace, layout: Layout, flow: RowFlow) -> Survey:
     )
 
 
-def _sums(layout: Layout) -> str:
+def _sums(layout: SqlLayout) -> str:
     w = layout.whole_weight if layout.counted else "0"
     sums = ["count(*) AS n", *sums_of_weights(w, layout.outcome)]
     for at, name in enumerate(layout.roles.forecasts):
@@ -125,21 +125,21 @@ def _sums(layout: Layout) -> str:
     return ", ".join(sums)
 
 
-def _is_refuted(layout: Layout, model: str) -> str:
+def _is_refuted(layout: SqlLayout, model: str) -> str:
     return f"{layout.forecast(model)} = 1 - {layout.outcome}"
 
 
-def _find_refuted(workspace: Workspace, layout: Layout, model: str) -> tuple[int, ...]:
+def _find_refuted(workspace: Workspace, layout: SqlLayout, model: str) -> tuple[int, ...]:
     """The first few rows whose forecast was certain and wrong."""
     clause = f"{layout.counts} AND" if layout.counts else " WHERE"
     found = workspace.table(
         f"SELECT {layout.rows.number} AS number FROM {layout.rows.relation}{clause} "
-        f"{_is_refuted(layout, model)} ORDER BY number LIMIT {ROWS_SOUGHT}"
+        f"{_is_refuted(layout, model)} ORDER BY number LIMIT {ROWS_TO_FIND}"
     )
     return tuple(found.column("number").to_pylist())
 
 
-def _with_fractions(workspace: Workspace, layout: Layout, survey: Survey) -> Survey:
+def _with_fractions(workspace: Workspace, layout: SqlLayout, survey: Survey) -> Survey:
     """The survey with sums of fractional weights, which are added in the order of the rows."""
     sizes = {column: len(coding.labels) for column, coding in layout.codings.items()}
 

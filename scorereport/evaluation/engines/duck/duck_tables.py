@@ -1,4 +1,4 @@
-"""Sources as tables that DuckDB can scan again and again: Parquet where it lies, all else copied once."""
+"""Sources as tables that DuckDB can scan repeatedly: Parquet in place, all else copied once."""
 
 from __future__ import annotations
 
@@ -10,25 +10,30 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.checks import refuse_longdouble
-from scorereport._utils.progress import report
+from scorereport._utils.progress import report_progress
 from scorereport.data.column_names import check_columns
 from scorereport.data.csv_files import stream_csv
 from scorereport.data.database_sessions import connect_duckdb
 from scorereport.data.database_tables import (
     columns_of,
+    explain_read_errors,
     open_duckdb_table,
     open_sql,
     quote_name,
-    reading,
     scannable,
     sql_columns,
     stream_sql,
 )
-from scorereport.data.parquet_files import check_footers, check_parquet_files, check_parquet_texts, parsing
+from scorereport.data.parquet_files import (
+    check_footers,
+    check_parquet_files,
+    check_parquet_texts,
+    explain_parquet_errors,
+)
 from scorereport.data.reading_columns import as_pandas
 from scorereport.data.size_limits import check_relation, check_texts
 from scorereport.errors import DataError
-from scorereport.evaluation.engines.duck.column_conversion import Bad, Converter, columns_in_order
+from scorereport.evaluation.engines.duck.column_conversion import Converter, InvalidValues, columns_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +42,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from scorereport.data.roles import Roles
-    from scorereport.data.sources import Place
+    from scorereport.data.sources import SourceLocation
     from scorereport.evaluation.engines.duck.workspace import Workspace
 
     Lots = Iterator[Mapping[str, Any]]
@@ -51,11 +56,11 @@ _TIMES = {"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "T
 #: What DuckDB calls its own columns of a file; a source's columns of these names would hide them.
 _OWN_NAMES = {"file_row_number", "file_index", "filename"}
 #: Rows that are written at a time.
-_LOT = 1 << 17
+_ROWS_PER_BATCH = 1 << 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
+class ScannableRows:
     """Rows that can be scanned: what to select from, how SQL names and types columns, and the row's number.
 
     Of what was copied, `bad` tells what was no number or date, and `shown` what outcomes were before they
@@ -68,11 +73,13 @@ class Rows:
     count: int
     columns: Mapping[str, str]
     types: Mapping[str, str]
-    bad: Mapping[str, Bad] = field(default_factory=dict)
+    bad: Mapping[str, InvalidValues] = field(default_factory=dict)
     shown: Mapping[str, object] = field(default_factory=dict)
 
 
-def open_rows(workspace: Workspace, place: Place, source: Any, table: str | None, roles: Roles) -> Rows:
+def open_rows(
+    workspace: Workspace, place: SourceLocation, source: Any, table: str | None, roles: Roles
+) -> ScannableRows:
     """The rows of a source, where they are if they can be scanned there."""
     if place.kind in ("Parquet", "folder"):
         types = _parquet_types(place, [*roles.numbers, *roles.labels])
@@ -85,7 +92,7 @@ def open_rows(workspace: Workspace, place: Place, source: Any, table: str | None
     return rows
 
 
-def _parquet_types(place: Place, columns: Sequence[str]) -> dict[str, str]:
+def _parquet_types(place: SourceLocation, columns: Sequence[str]) -> dict[str, str]:
     if place.kind == "Parquet":
         check_columns(columns, _schema(place.files[0]).names, place.name)
     return check_parquet_files(place, columns if place.kind == "folder" else [])
@@ -94,7 +101,7 @@ def _parquet_types(place: Place, columns: Sequence[str]) -> dict[str, str]:
 def _schema(path: Path) -> pa.Schema:
     import pyarrow.parquet as pq
 
-    with parsing(path):
+    with explain_parquet_errors(path):
         return pq.read_schema(path)
 
 
@@ -110,12 +117,14 @@ def _can_be_scanned(types: Mapping[str, str], roles: Roles) -> bool:
     )
 
 
-def _scan(workspace: Workspace, place: Place, types: Mapping[str, str], roles: Roles) -> Rows:
+def _scan(
+    workspace: Workspace, place: SourceLocation, types: Mapping[str, str], roles: Roles
+) -> ScannableRows:
     import pyarrow.parquet as pq
 
     counts = []
     for file in place.files:
-        with parsing(file):
+        with explain_parquet_errors(file):
             counts.append(pq.read_metadata(file).num_rows)
     if sum(counts) == 0:
         raise DataError(f"{place.name} holds no rows.")
@@ -129,7 +138,7 @@ def _scan(workspace: Workspace, place: Place, types: Mapping[str, str], roles: R
     renamed = ", ".join(f"{values.get(name, quote_name(name))} AS {short}" for name, short in columns.items())
     relation = f"(SELECT {renamed}, {number} AS row_number FROM {place.scan})"
     check_texts(partial(_few_rows, workspace), relation, columns, types)
-    return Rows(
+    return ScannableRows(
         name=place.name,
         relation=relation,
         number="row_number",
@@ -158,7 +167,9 @@ def _short_names(roles: Roles) -> dict[str, str]:
     return {name: f"c{place}" for place, name in enumerate(columns_in_order(roles))}
 
 
-def _copy(workspace: Workspace, place: Place, source: Any, table: str, roles: Roles) -> Rows:
+def _copy(
+    workspace: Workspace, place: SourceLocation, source: Any, table: str, roles: Roles
+) -> ScannableRows:
     """Copy the columns, clean, into a table of the workspace; its row identifiers count rows from 0."""
     converter, columns = Converter(roles), _short_names(roles)
     kinds = dict.fromkeys(columns, "VARCHAR") | dict.fromkeys(roles.numbers, "DOUBLE")
@@ -166,9 +177,9 @@ def _copy(workspace: Workspace, place: Place, source: Any, table: str, roles: Ro
     fields = ", ".join(f"{short} {types[name]}" for name, short in columns.items())
     workspace.execute(f"CREATE TABLE source_rows ({fields})")
     wanted, settings = [*roles.numbers, *roles.labels], workspace.settings("source")
-    with _open_lots(place, source, table, wanted, settings) as lots:
-        workspace.fill("source_rows", _gather(lots, converter, place.name))
-    return Rows(
+    with _open_batches(place, source, table, wanted, settings) as lots:
+        workspace.fill("source_rows", _join_batches(lots, converter, place.name))
+    return ScannableRows(
         name=place.name,
         relation="source_rows",
         number="rowid",
@@ -180,15 +191,15 @@ def _copy(workspace: Workspace, place: Place, source: Any, table: str, roles: Ro
     )
 
 
-def _gather(lots: Lots, converter: Converter, name: str) -> Iterator[pa.Table]:
+def _join_batches(lots: Lots, converter: Converter, name: str) -> Iterator[pa.Table]:
     """Converted lots, joined until they are worth writing."""
     import pyarrow as pa
 
     waiting: list[pa.Table] = []
     for lot in lots:
         waiting.append(converter.convert(lot))
-        if sum(map(len, waiting)) >= _LOT:
-            report(f"reading {name}", converter.rows, 0, unit="rows")
+        if sum(map(len, waiting)) >= _ROWS_PER_BATCH:
+            report_progress(f"reading {name}", converter.rows, 0, unit="rows")
             yield pa.concat_tables(waiting)
             waiting = []
     if waiting:
@@ -196,8 +207,8 @@ def _gather(lots: Lots, converter: Converter, name: str) -> Iterator[pa.Table]:
 
 
 @contextmanager
-def _open_lots(
-    place: Place, source: Any, table: str, columns: list[str], settings: Mapping[str, str | int]
+def _open_batches(
+    place: SourceLocation, source: Any, table: str, columns: list[str], settings: Mapping[str, str | int]
 ) -> Iterator[Lots]:
     """The rows of a source in lots of raw columns; DuckDB sorts there, if a view does, by our settings."""
     if place.kind == "sql":
@@ -206,52 +217,52 @@ def _open_lots(
             yield stream_sql(engine, table, columns)
     elif place.kind == "duckdb":
         with open_duckdb_table(place.files[0], table, place.name, settings) as (connection, relation):
-            with reading(place.name, "a table"):
+            with explain_read_errors(place.name, "a table"):
                 there = list(columns_of(connection, relation))
             check_columns(columns, there, place.name)
-            with reading(place.name, "a table"):
+            with explain_read_errors(place.name, "a table"):
                 check_relation(connection, relation, columns)
-            yield _select_lots(connection, relation, columns, place.name, "a table")
+            yield _select_batches(connection, relation, columns, place.name, "a table")
     elif place.kind == "folder":
         with connect_duckdb(files=scannable(place.files), settings=settings) as connection:
-            with reading(place.name, "Parquet"):
+            with explain_read_errors(place.name, "Parquet"):
                 check_relation(connection, place.scan, columns)
-            yield _select_lots(connection, place.scan, columns, place.name, "Parquet")
+            yield _select_batches(connection, place.scan, columns, place.name, "Parquet")
     else:
         read: dict[str, Callable[[], Lots]] = {
-            "CSV": partial(_csv_lots, place.files[:1], columns),
-            "Parquet": partial(_parquet_lots, place.files[:1], columns),
-            "frame": partial(_frame_lots, source, columns),
+            "CSV": partial(_csv_batches, place.files[:1], columns),
+            "Parquet": partial(_parquet_batches, place.files[:1], columns),
+            "frame": partial(_frame_batches, source, columns),
         }
         yield read[place.kind]()
 
 
-def _select_lots(connection: Any, relation: str, columns: list[str], name: str, what: str) -> Lots:
+def _select_batches(connection: Any, relation: str, columns: list[str], name: str, what: str) -> Lots:
     names = ", ".join(map(quote_name, columns))
-    with reading(name, what):
-        for batch in connection.sql(f"SELECT {names} FROM {relation}").to_arrow_reader(_LOT):
+    with explain_read_errors(name, what):
+        for batch in connection.sql(f"SELECT {names} FROM {relation}").to_arrow_reader(_ROWS_PER_BATCH):
             yield dict(zip(columns, batch.columns, strict=True))
 
 
-def _csv_lots(files: Sequence[Path], columns: list[str]) -> Lots:
+def _csv_batches(files: Sequence[Path], columns: list[str]) -> Lots:
     return (dict(zip(columns, batch.columns, strict=True)) for batch in stream_csv(files[0], columns))
 
 
-def _parquet_lots(files: Sequence[Path], columns: list[str]) -> Lots:
+def _parquet_batches(files: Sequence[Path], columns: list[str]) -> Lots:
     import pyarrow.parquet as pq
 
     check_parquet_texts(files[0], columns)
-    with parsing(files[0]), pq.ParquetFile(files[0]) as file:
-        for batch in file.iter_batches(_LOT, columns=columns):
+    with explain_parquet_errors(files[0]), pq.ParquetFile(files[0]) as file:
+        for batch in file.iter_batches(_ROWS_PER_BATCH, columns=columns):
             yield {name: batch.column(name) for name in columns}
 
 
-def _frame_lots(source: Any, columns: list[str]) -> Lots:
+def _frame_batches(source: Any, columns: list[str]) -> Lots:
     """Slices of a frame: as Arrow arrays where these can hold the values, else as lists."""
     frame = as_pandas(source)
     check_columns(columns, list(frame.columns), "The frame")
-    for start in range(0, len(frame), _LOT):
-        part = frame.iloc[start : start + _LOT]
+    for start in range(0, len(frame), _ROWS_PER_BATCH):
+        part = frame.iloc[start : start + _ROWS_PER_BATCH]
         yield {name: _as_arrow(part[name], name) for name in columns}
 
 

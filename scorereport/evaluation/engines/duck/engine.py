@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scorereport._utils.checks import check_option
 from scorereport.data.hashing import hash_file
 from scorereport.data.roles import Roles, check_forecasts
-from scorereport.data.sources import locate
+from scorereport.data.sources import locate_source
 from scorereport.evaluation.engines.duck.duck_engine import survey_rows
 from scorereport.evaluation.engines.duck.duck_tables import open_rows
 from scorereport.evaluation.engines.duck.row_scans import reduce_rows
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scorereport.evaluation.engines.digest import Digest
-    from scorereport.evaluation.engines.duck.layout import Layout
-    from scorereport.evaluation.engines.protocol import Batch, Marks, Sums, Survey
+    from scorereport.evaluation.engines.duck.layout import SqlLayout
+    from scorereport.evaluation.engines.protocol import Batch, DigestPlan, Sums, Survey
 
 
 class DuckEngine:
@@ -31,7 +31,7 @@ class DuckEngine:
 
     name = "duckdb"
 
-    def __init__(self, workspace: Workspace, layout: Layout, survey: Survey) -> None:
+    def __init__(self, workspace: Workspace, layout: SqlLayout, survey: Survey) -> None:
         self._workspace = workspace
         self._layout = layout
         self.survey = survey
@@ -41,11 +41,11 @@ class DuckEngine:
         """Where everything temporary is, until the engine is closed."""
         return self._workspace.folder
 
-    def digest(self, model: str, marks: Marks) -> Digest:
+    def digest(self, model: str, marks: DigestPlan) -> Digest:
         """The digest of all rows of a model."""
         return digest_model(self._workspace, self._layout, model, marks, self.survey.rows)
 
-    def digest_groups(self, model: str, column: str, marks_of: Mapping[int, Marks]) -> dict[int, Digest]:
+    def digest_groups(self, model: str, column: str, marks_of: Mapping[int, DigestPlan]) -> dict[int, Digest]:
         """A digest for each of some labels, by their codes, of a group column or of the time column."""
         return digest_labels(self._workspace, self._layout, model, column, marks_of)
 
@@ -101,7 +101,7 @@ def open_duckdb(  # noqa: PLR0913  # each part that a column may play has its na
     columns_of = {str(name): (str(name),) for name in forecasts}
     roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time, weight_kind)
     check_window(window, roles)
-    place = locate(source, table)
+    place = locate_source(source, table)
     workspace, is_over = Workspace(memory_limit, temporary_folder, place.parquet), Event()
     try:
         rows = open_rows(workspace, place, source, table, roles)

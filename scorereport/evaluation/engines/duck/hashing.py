@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from scorereport._utils.arrays import FloatArray, IntArray
-    from scorereport.evaluation.engines.duck.layout import Layout
+    from scorereport.evaluation.engines.duck.layout import SqlLayout
     from scorereport.evaluation.engines.duck.workspace import Workspace
 
     Bytes = Callable[[pa.Array], memoryview | bytes | pa.Buffer]
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _BATCH_ROWS = 1 << 19
 
 
-def hash_columns(workspace: Workspace, layout: Layout) -> tuple[str, dict[str, IntArray]]:
+def hash_columns(workspace: Workspace, layout: SqlLayout) -> tuple[str, dict[str, IntArray]]:
     """What `Cases.sha256` is of the rows that are kept; on the way, each model's forecasts by bins."""
     digest = hashlib.sha256()
     clause = sql.where(layout.kept)
@@ -44,7 +44,7 @@ def hash_columns(workspace: Workspace, layout: Layout) -> tuple[str, dict[str, I
     return digest.hexdigest(), bins
 
 
-def _check_bounds(x: FloatArray, name: str, layout: Layout) -> None:
+def _check_bounds(x: FloatArray, name: str, layout: SqlLayout) -> None:
     """What was inside its bounds by the statistics of a file must be so row by row."""
     highest = np.finfo(np.float64).max if name == layout.roles.weight else 1
     if not (x.min() >= 0 and x.max() <= highest):
@@ -53,7 +53,7 @@ def _check_bounds(x: FloatArray, name: str, layout: Layout) -> None:
         )
 
 
-def _columns(layout: Layout) -> Iterator[tuple[str, str, Bytes]]:
+def _columns(layout: SqlLayout) -> Iterator[tuple[str, str, Bytes]]:
     """The columns in the order of the hash: name, SQL, and how values become bytes."""
     rows, roles = layout.rows, layout.roles
     yield roles.outcome, layout.outcome, _bytes_of_numbers

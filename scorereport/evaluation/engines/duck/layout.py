@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from scorereport._utils.arrays import IntArray
 from scorereport.data.roles import Roles
 from scorereport.evaluation.engines.duck import sql
-from scorereport.evaluation.engines.duck.duck_tables import Rows
+from scorereport.evaluation.engines.duck.duck_tables import ScannableRows
 from scorereport.evaluation.engines.protocol import LabelCount
 
 
@@ -27,10 +27,10 @@ class Coding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Layout:
+class SqlLayout:
     """Columns and conditions in SQL; `kept` rows are complete, and those that count have a weight as well."""
 
-    rows: Rows
+    rows: ScannableRows
     roles: Roles
     outcome: str
     kept: tuple[str, ...] = ()

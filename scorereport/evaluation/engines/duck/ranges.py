@@ -36,7 +36,7 @@ def _bits(x: FloatArray) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cells:
+class LabelBins:
     """Pairs of a label and one of the bins that are not empty, numbered label after label."""
 
     bins: NDArray[np.intp]
@@ -44,7 +44,7 @@ class Cells:
     labels: int = 1
 
     @classmethod
-    def of(cls, counts: IntArray, labels: int = 1) -> Cells:
+    def of(cls, counts: IntArray, labels: int = 1) -> LabelBins:
         """Cells for forecasts that are counted by bins."""
         bins = np.flatnonzero(counts)
         place = np.zeros(BINS, dtype=np.int32)
@@ -65,10 +65,10 @@ class Cells:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ranges:
+class ForecastRanges:
     """The range of each cell, and of each range its label, its rows and the bits at which it starts."""
 
-    cells: Cells
+    cells: LabelBins
     of_cell: NDArray[np.uint16]
     label: NDArray[np.int64]
     rows: NDArray[np.int64]
@@ -88,7 +88,7 @@ class Ranges:
         return bits.view(np.float64), (keys & np.uint64((1 << PACKED_BITS) - 1)).astype(np.uint16)
 
 
-def plan_ranges(cells: Cells, counts: IntArray, most: int) -> Ranges | None:
+def plan_ranges(cells: LabelBins, counts: IntArray, most: int) -> ForecastRanges | None:
     """Ranges of at most so many rows, from the rows of each cell; None if a single cell has more."""
     if counts.max() > most:
         return None
@@ -106,4 +106,6 @@ def plan_ranges(cells: Cells, counts: IntArray, most: int) -> Ranges | None:
     if len(rows) > _MOST_RANGES:
         return None
     labels, bits = np.array(first, dtype=np.int64).T
-    return Ranges(cells=cells, of_cell=of_cell, label=labels, rows=np.array(rows), start=bits << _SHIFT)
+    return ForecastRanges(
+        cells=cells, of_cell=of_cell, label=labels, rows=np.array(rows), start=bits << _SHIFT
+    )

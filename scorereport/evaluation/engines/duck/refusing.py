@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from scorereport._utils.checks import ROWS_SOUGHT, describe_places
+from scorereport._utils.checks import ROWS_TO_FIND, describe_places
 from scorereport.errors import DataError
-from scorereport.evaluation.engines.duck.column_conversion import Bad
+from scorereport.evaluation.engines.duck.column_conversion import InvalidValues
 
 if TYPE_CHECKING:
-    from scorereport.evaluation.engines.duck.duck_tables import Rows
+    from scorereport.evaluation.engines.duck.duck_tables import ScannableRows
     from scorereport.evaluation.engines.duck.workspace import Workspace
 
 
-def refuse(rows: Rows, bad: Bad, rule: str, way_out: str = "") -> NoReturn:
+def refuse_invalid_rows(rows: ScannableRows, bad: InvalidValues, rule: str, way_out: str = "") -> NoReturn:
     """Refuse some rows, in one sentence."""
     places = describe_places(bad.first, bad.rows, bad.count, rows.count)
     raise DataError(f"{rule}; got {places}.{way_out}")
 
 
-def find_bad(workspace: Workspace, rows: Rows, condition: str, value: str) -> Bad:
+def find_invalid_rows(workspace: Workspace, rows: ScannableRows, condition: str, value: str) -> InvalidValues:
     """The rows that fulfil a condition, with the value of the first."""
     count = workspace.row(f"SELECT count(*) AS n FROM {rows.relation} WHERE {condition}")["n"]
     found = workspace.table(
         f"SELECT {rows.number} AS number, {value} AS value FROM {rows.relation} WHERE {condition} "
-        f"ORDER BY number LIMIT {ROWS_SOUGHT}"
+        f"ORDER BY number LIMIT {ROWS_TO_FIND}"
     )
     first = found.column("value").slice(0, 1).to_pandas().iloc[0]
-    return Bad(first=first, rows=found.column("number").to_pylist(), count=count)
+    return InvalidValues(first=first, rows=found.column("number").to_pylist(), count=count)

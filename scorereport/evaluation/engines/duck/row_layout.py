@@ -10,7 +10,7 @@ import numpy as np
 
 from scorereport.data.columns import label_text
 from scorereport.evaluation.engines.duck import sql
-from scorereport.evaluation.engines.duck.layout import Coding, Layout
+from scorereport.evaluation.engines.duck.layout import Coding, SqlLayout
 from scorereport.evaluation.engines.protocol import LabelCount
 from scorereport.evaluation.subgroups import label_windows
 
@@ -42,7 +42,7 @@ class _Sums:
         self.other_squares += int(row["other_squares"])
 
 
-def code_labels(workspace: Workspace, layout: Layout, column: str) -> Coding:
+def code_labels(workspace: Workspace, layout: SqlLayout, column: str) -> Coding:
     """Codes of the labels of a group column."""
     raw = layout.rows.columns[column]
     found = _count_by(workspace, layout, raw)
@@ -52,7 +52,7 @@ def code_labels(workspace: Workspace, layout: Layout, column: str) -> Coding:
     return _make(workspace, found.to_pylist(), texts, f"group{place}", f"CAST({raw} AS VARCHAR)")
 
 
-def code_windows(workspace: Workspace, layout: Layout, column: str, window: str | None) -> Coding:
+def code_windows(workspace: Workspace, layout: SqlLayout, column: str, window: str | None) -> Coding:
     """Codes of the periods of the time column: all of a day lies in the same one."""
     day = f"CAST({sql.time(layout.rows, column)} AS DATE)"
     found = _count_by(workspace, layout, day)
@@ -61,7 +61,7 @@ def code_windows(workspace: Workspace, layout: Layout, column: str, window: str 
     return _make(workspace, found.to_pylist(), texts, "days", f"CAST({day} AS VARCHAR)")
 
 
-def _count_by(workspace: Workspace, layout: Layout, raw: str) -> Any:
+def _count_by(workspace: Workspace, layout: SqlLayout, raw: str) -> Any:
     """Rows and whole weights by raw value; sums of fractions are made elsewhere, in the order of rows."""
     weight = layout.whole_weight if layout.counted else "0"
     counts = f"FILTER ({layout.weight} > 0)" if layout.has_zeros else ""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport._utils.progress import report
-from scorereport.evaluation.engines.duck.working import in_order
+from scorereport._utils.progress import report_progress
+from scorereport.evaluation.engines.duck.working import map_in_order
 from scorereport.evaluation.engines.protocol import Batch
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from scorereport.evaluation.engines.duck.layout import Layout
+    from scorereport.evaluation.engines.duck.layout import SqlLayout
     from scorereport.evaluation.engines.duck.workspace import Workspace
     from scorereport.evaluation.engines.protocol import Sums
 
@@ -43,7 +43,7 @@ class _CodesAreAskedForError(Exception):
 
 
 def reduce_rows(
-    workspace: Workspace, layout: Layout, rows: int, function: Callable[[Batch], Sums], what: str
+    workspace: Workspace, layout: SqlLayout, rows: int, function: Callable[[Batch], Sums], what: str
 ) -> Sums:
     """Sums of what a function gives for each batch of the rows that count.
 
@@ -57,7 +57,7 @@ def reduce_rows(
 
 def _reduce(
     workspace: Workspace,
-    layout: Layout,
+    layout: SqlLayout,
     rows: int,
     function: Callable[[Batch], Sums],
     what: str,
@@ -77,10 +77,10 @@ def _reduce(
         return len(batch), function(_make_batch(batch, layout, groups))
 
     done, sums = 0, None
-    for n, found in in_order(work, workspace.lots(query, BATCH_ROWS)):
+    for n, found in map_in_order(work, workspace.lots(query, BATCH_ROWS)):
         sums = found if sums is None else tuple(a + b for a, b in zip(sums, found, strict=True))
         done += n
-        report(what, done, rows, unit="rows")
+        report_progress(what, done, rows, unit="rows")
     return sums or ()
 
 
@@ -88,7 +88,7 @@ def _name(columns: list[str]) -> str:
     return ", ".join(f"{column} AS a{at}" for at, column in enumerate(columns))
 
 
-def _make_batch(batch: pa.RecordBatch, layout: Layout, groups: Mapping[str, Any] | None) -> Batch:
+def _make_batch(batch: pa.RecordBatch, layout: SqlLayout, groups: Mapping[str, Any] | None) -> Batch:
     y, *others = (column.to_numpy(zero_copy_only=False) for column in batch.columns)
     models = layout.roles.forecasts
     forecasts = {model: x + 0.0 for model, x in zip(models, others, strict=False)}  # -0.0 is 0

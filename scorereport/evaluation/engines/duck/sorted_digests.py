@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport._utils.progress import announce, report
-from scorereport.evaluation.engines.chunk_digest import digest_stretch
-from scorereport.evaluation.engines.duck.disk_sort import sort_by_ranges, unpack
-from scorereport.evaluation.engines.duck.ranges import Cells, plan_ranges
-from scorereport.evaluation.engines.duck.working import in_order
-from scorereport.evaluation.engines.protocol import Before, Stretch
-from scorereport.evaluation.engines.stretches import STRETCH_ROWS, cut_at_ties, join
+from scorereport._utils.progress import report_progress, report_start
+from scorereport.evaluation.engines.chunk_digest import digest_chunk
+from scorereport.evaluation.engines.duck.disk_sort import sort_by_ranges, unpack_chunk
+from scorereport.evaluation.engines.duck.ranges import LabelBins, plan_ranges
+from scorereport.evaluation.engines.duck.working import map_in_order
+from scorereport.evaluation.engines.protocol import Chunk, CountsBelow
+from scorereport.evaluation.engines.stretches import ROWS_PER_CHUNK, cut_at_ties, join_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import IntArray
     from scorereport.evaluation.engines.digest import Digest
-    from scorereport.evaluation.engines.duck.layout import Layout
-    from scorereport.evaluation.engines.duck.ranges import Ranges
+    from scorereport.evaluation.engines.duck.layout import SqlLayout
+    from scorereport.evaluation.engines.duck.ranges import ForecastRanges
     from scorereport.evaluation.engines.duck.workspace import Workspace
-    from scorereport.evaluation.engines.protocol import Marks
+    from scorereport.evaluation.engines.protocol import DigestPlan
 
 #: The limit on memory over this is how many rows a range may have: 8 bytes for each, in several copies.
 _LIMIT_OVER_ROWS = 128
@@ -37,11 +37,11 @@ _LIMIT_OVER_WEIGHTED_ROWS = 512
 _MOST_CELLS, _MOST_LABELS = 1 << 22, 1000
 
 
-def digest_model(workspace: Workspace, layout: Layout, model: str, marks: Marks, rows: int) -> Digest:
+def digest_model(workspace: Workspace, layout: SqlLayout, model: str, marks: DigestPlan, rows: int) -> Digest:
     """The digest of all rows of a model."""
     columns = _columns(layout, model, has_buckets=marks.buckets > 1)
     query = f"SELECT {_select(columns)} FROM {layout.rows.relation}{layout.counts}"
-    cells, counts = Cells.of(layout.bins[model]), layout.bins[model]
+    cells, counts = LabelBins.of(layout.bins[model]), layout.bins[model]
     of_cells = _count(workspace, cells, query) if layout.has_zeros else counts[cells.bins]
     ranges = plan_ranges(cells, of_cells, _most_rows(workspace, layout))
     stream = _sort(workspace, query, columns, ranges, f"sorting {model}", rows)
@@ -49,7 +49,7 @@ def digest_model(workspace: Workspace, layout: Layout, model: str, marks: Marks,
 
 
 def digest_labels(
-    workspace: Workspace, layout: Layout, model: str, column: str, marks_of: Mapping[int, Marks]
+    workspace: Workspace, layout: SqlLayout, model: str, column: str, marks_of: Mapping[int, DigestPlan]
 ) -> dict[int, Digest]:
     """A digest for each of some labels, from one sort by label and forecast."""
     if not marks_of:
@@ -67,38 +67,38 @@ def digest_labels(
     return {code: _fold(map(itemgetter(1), of_label), marks_of[code], layout) for code, of_label in parts}
 
 
-def _among(layout: Layout, code: str, wanted: Iterable[int]) -> str:
+def _among(layout: SqlLayout, code: str, wanted: Iterable[int]) -> str:
     listed = ", ".join(map(str, wanted))
     return f"{' AND' if layout.counts else ' WHERE'} {code} IN ({listed})"
 
 
 def _plan_label_ranges(
-    workspace: Workspace, layout: Layout, model: str, column: str, source: str
-) -> Ranges | None:
+    workspace: Workspace, layout: SqlLayout, model: str, column: str, source: str
+) -> ForecastRanges | None:
     """Ranges of each label by themselves, by a scan that counts; None where there are too many labels."""
     coding = layout.codings[column]
-    cells = Cells.of(layout.bins[model], len(coding.labels))
+    cells = LabelBins.of(layout.bins[model], len(coding.labels))
     if len(cells) > _MOST_CELLS or len(coding.labels) > _MOST_LABELS:
         return None
     query = f"SELECT {layout.forecast(model)} AS x, {coding.code} AS code {source}"
     return plan_ranges(cells, _count(workspace, cells, query), _most_rows(workspace, layout))
 
 
-def _count(workspace: Workspace, cells: Cells, query: str) -> IntArray:
+def _count(workspace: Workspace, cells: LabelBins, query: str) -> IntArray:
     """How many rows of a query lie in each cell."""
     counts = np.zeros(len(cells), dtype=np.int64)
-    for batch in workspace.batches(query, STRETCH_ROWS):
+    for batch in workspace.batches(query, ROWS_PER_CHUNK):
         code = batch.column("code").to_numpy() if "code" in batch.schema.names else None
         counts += cells.count(batch.column("x").to_numpy(), code)
     return counts
 
 
-def _most_rows(workspace: Workspace, layout: Layout) -> int:
+def _most_rows(workspace: Workspace, layout: SqlLayout) -> int:
     over = _LIMIT_OVER_ROWS if layout.roles.weight is None else _LIMIT_OVER_WEIGHTED_ROWS
     return workspace.limit // over
 
 
-def _columns(layout: Layout, model: str, *, has_buckets: bool) -> dict[str, str]:
+def _columns(layout: SqlLayout, model: str, *, has_buckets: bool) -> dict[str, str]:
     """Forecast; outcome, with the bucket in the same column, for fewer columns sort faster; weight."""
     outcome = f"CAST({layout.outcome} AS USMALLINT)"
     packed = f"CAST({layout.bucket} * 2 + {outcome} AS USMALLINT)" if has_buckets else outcome
@@ -114,16 +114,16 @@ def _sort(
     workspace: Workspace,
     query: str,
     columns: Mapping[str, str],
-    ranges: Ranges | None,
+    ranges: ForecastRanges | None,
     what: str,
     rows: int,
-) -> Iterator[tuple[int, Stretch]]:
+) -> Iterator[tuple[int, Chunk]]:
     """Labels with their rows in ascending order: by ranges that fit into memory, or else by DuckDB.
 
     Either way rows are sorted by all columns. Those that tie in all of them are the same, so the stream is
     the same every time.
     """
-    announce(what)
+    report_start(what)
     if ranges is not None:
         return sort_by_ranges(_watch(workspace, query, what, rows), ranges, workspace.folder)
     batches = _watch(workspace, f"{query} ORDER BY {', '.join(columns)}", what, rows)
@@ -133,61 +133,61 @@ def _sort(
 def _watch(workspace: Workspace, query: str, what: str, rows: int) -> Iterator[pa.RecordBatch]:
     """Batches of a result, with progress."""
     done = 0
-    for batch in workspace.batches(query, STRETCH_ROWS):
+    for batch in workspace.batches(query, ROWS_PER_CHUNK):
         yield batch
         done += len(batch)
-        report(what, done, rows, unit="rows")
+        report_progress(what, done, rows, unit="rows")
 
 
-def _split(batch: pa.RecordBatch) -> Iterator[tuple[int, Stretch]]:
+def _split(batch: pa.RecordBatch) -> Iterator[tuple[int, Chunk]]:
     """The parts of a batch that have the same label, with its code."""
     columns = {name: batch.column(name).to_numpy() for name in batch.schema.names}
     codes = columns.pop("code", np.zeros(len(batch), dtype=np.int32))
     x = columns["x"] + 0.0  # -0.0 is 0
-    stretch = unpack(x, columns["packed"], columns.get("weight"))
+    stretch = unpack_chunk(x, columns["packed"], columns.get("weight"))
     cuts = [0, *(np.flatnonzero(codes[1:] != codes[:-1]) + 1).tolist(), len(codes)]
     for start, end in pairwise(cuts):
         yield int(codes[start]), stretch.select(slice(start, end))
 
 
-def _fold(stretches: Iterable[Stretch], marks: Marks, layout: Layout) -> Digest:
+def _fold(stretches: Iterable[Chunk], marks: DigestPlan, layout: SqlLayout) -> Digest:
     """Digests of a sorted stream, each made with what lies before it, added in order."""
     whole = (_with_counts(s) for s in stretches) if layout.counted else stretches
-    pieces = cut_at_ties(_in_lots(whole), STRETCH_ROWS)
-    digests = in_order(lambda item: digest_stretch(item[0], marks, item[1]), _with_before(pieces))
+    pieces = cut_at_ties(_in_equal_chunks(whole), ROWS_PER_CHUNK)
+    digests = map_in_order(lambda item: digest_chunk(item[0], marks, item[1]), _with_before(pieces))
     total = next(digests)
     for digest in digests:
         total = total + digest
     return total
 
 
-def _with_counts(stretch: Stretch) -> Stretch:
+def _with_counts(stretch: Chunk) -> Chunk:
     weight: Any = stretch.weight
     return stretch if weight is None else replace(stretch, weight=weight.astype(np.int64))
 
 
-def _in_lots(stretches: Iterable[Stretch]) -> Iterator[Stretch]:
+def _in_equal_chunks(stretches: Iterable[Chunk]) -> Iterator[Chunk]:
     """Stretches of the same number of rows, save the last: how the stream was cut leaves no trace."""
-    waiting: list[Stretch] = []
+    waiting: list[Chunk] = []
     for stretch in stretches:
         waiting.append(stretch)
-        while sum(map(len, waiting)) >= STRETCH_ROWS:
-            joined = join(waiting)
-            yield joined.select(slice(STRETCH_ROWS))
-            waiting = [joined.select(slice(STRETCH_ROWS, None))] if len(joined) > STRETCH_ROWS else []
+        while sum(map(len, waiting)) >= ROWS_PER_CHUNK:
+            joined = join_chunks(waiting)
+            yield joined.select(slice(ROWS_PER_CHUNK))
+            waiting = [joined.select(slice(ROWS_PER_CHUNK, None))] if len(joined) > ROWS_PER_CHUNK else []
     if waiting:
-        yield join(waiting)
+        yield join_chunks(waiting)
 
 
-def _with_before(stretches: Iterable[Stretch]) -> Iterator[tuple[Stretch, Before]]:
-    before = Before()
+def _with_before(stretches: Iterable[Chunk]) -> Iterator[tuple[Chunk, CountsBelow]]:
+    before = CountsBelow()
     for stretch in stretches:
         yield stretch, before
         n, events = _weigh(stretch)
-        before = Before(n=before.n + n, events=before.events + events)
+        before = CountsBelow(n=before.n + n, events=before.events + events)
 
 
-def _weigh(stretch: Stretch) -> tuple[int | float, int | float]:
+def _weigh(stretch: Chunk) -> tuple[int | float, int | float]:
     if stretch.weight is None:
         return len(stretch), int(np.count_nonzero(stretch.y))
     return stretch.weight.sum().item(), stretch.weight[stretch.y].sum().item()

@@ -1,4 +1,4 @@
-"""How SQL says what columns.py says of pandas columns: numbers, what is missing, labels, buckets."""
+"""SQL expressions for cleaned columns: numbers, missing values, labels, buckets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scorereport.evaluation.engines.protocol import BUCKETS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from scorereport.evaluation.engines.duck.duck_tables import Rows
+    from scorereport.evaluation.engines.duck.duck_tables import ScannableRows
 
 #: All that Python's `str.strip` takes off.
 _SPACES = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B)))
@@ -20,13 +20,13 @@ _SPACES += "\u2028\u2029\u202f\u205f\u3000"
 _FLOATS = ("FLOAT", "DOUBLE")
 
 
-def number(rows: Rows, name: str) -> str:
+def number(rows: ScannableRows, name: str) -> str:
     """A column of numbers as float64, which holds float32 exactly."""
     column = rows.columns[name]
     return column if rows.types[name] == "DOUBLE" else f"CAST({column} AS DOUBLE)"
 
 
-def time(rows: Rows, name: str) -> str:
+def time(rows: ScannableRows, name: str) -> str:
     """A column of times in UTC, to the microsecond."""
     column, kind = rows.columns[name], rows.types[name]
     if kind == "TIMESTAMP":
@@ -34,13 +34,13 @@ def time(rows: Rows, name: str) -> str:
     return f"make_timestamp(epoch_us({column}))" if "ZONE" in kind else f"CAST({column} AS TIMESTAMP)"
 
 
-def is_missing_number(rows: Rows, name: str) -> str:
+def is_missing_number(rows: ScannableRows, name: str) -> str:
     """Whether a number is missing."""
     column, kind = rows.columns[name], rows.types[name]
     return f"({column} IS NULL OR isnan({column}))" if kind in _FLOATS else f"{column} IS NULL"
 
 
-def is_missing_label(rows: Rows, name: str) -> str:
+def is_missing_label(rows: ScannableRows, name: str) -> str:
     """Whether a label is missing or empty."""
     if rows.types[name] != "VARCHAR":
         return is_missing_number(rows, name)
@@ -48,7 +48,7 @@ def is_missing_label(rows: Rows, name: str) -> str:
     return f"({column} IS NULL OR trim({column}, {quote_text(_SPACES)}) = '')"
 
 
-def is_one_of(rows: Rows, name: str, values: Iterable[Any]) -> str:
+def is_one_of(rows: ScannableRows, name: str, values: Iterable[Any]) -> str:
     """Whether a column holds one of some values."""
     listed = ", ".join(map(literal, values))
     return f"{rows.columns[name]} IN ({listed})" if listed else "false"
@@ -62,7 +62,7 @@ def literal(value: Any) -> str:
     return f"'{plain!r}'::DOUBLE" if isinstance(plain, float) else str(plain)
 
 
-def label(rows: Rows, name: str) -> str:
+def label(rows: ScannableRows, name: str) -> str:
     """A label as `label_text` writes it; of fractional numbers any text that tells them apart."""
     column, kind = rows.columns[name], rows.types[name]
     if kind in _FLOATS:
@@ -89,7 +89,7 @@ def _mix(row: str) -> str:
     return f"xor({twice}, {twice} >> 13)"
 
 
-def bucket_of_cluster(rows: Rows, name: str) -> str:
+def bucket_of_cluster(rows: ScannableRows, name: str) -> str:
     """Deal clusters out to buckets by their label."""
     return f"(md5_number_lower({label(rows, name)}) % {BUCKETS})"
 

@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 _R = TypeVar("_R")
 
 
-def in_order(function: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
+def map_in_order(function: Callable[[_T], _R], items: Iterable[_T]) -> Iterator[_R]:
     """What a function gives for each item, in order; no more items are in memory than there are threads."""
     threads = count_threads()
     executor = ThreadPoolExecutor(threads)

@@ -1,4 +1,4 @@
-"""A database of our own in a temporary folder, gone when it is closed, at an interrupt and at exit."""
+"""A DuckDB database in a temporary folder, removed when it is closed, at an interrupt and at exit."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The engine for data larger than a machine: Spark cuts rows into ranges, and digests each where it lies."""
+"""The engine for data larger than a machine: Spark partitions rows by forecast and digests each partition."""

@@ -39,27 +39,27 @@ _SIMPLE = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clean:
+class CleanColumn:
     """A column's value, null where missing, and whether it breaks the rule of its type."""
 
     value: Column
     is_bad: Column
 
 
-def clean_number(raw: Column, kind: DataType) -> Clean:
+def clean_number(raw: Column, kind: DataType) -> CleanColumn:
     """A number as float64; of text only what is numeric."""
     from pyspark.sql import functions as F  # noqa: N812
 
     name = kind.typeName()
     if name in _SIMPLE or name == "decimal":
         number = raw.cast("double")
-        return Clean(value=_without_nan(number), is_bad=F.lit(False))
+        return CleanColumn(value=_without_nan(number), is_bad=F.lit(False))
     if not is_text(kind):
-        return Clean(value=F.lit(None).cast("double"), is_bad=raw.isNotNull())
+        return CleanColumn(value=F.lit(None).cast("double"), is_bad=raw.isNotNull())
     text = _strip(raw)
     is_missing, is_number = text.isin(*MISSING_WORDS), text.rlike(_NUMBER)
     value = F.when(~is_missing & is_number, text.try_cast("double"))
-    return Clean(value=value + F.lit(0.0), is_bad=F.coalesce(~is_missing & ~is_number, F.lit(False)))
+    return CleanColumn(value=value + F.lit(0.0), is_bad=F.coalesce(~is_missing & ~is_number, F.lit(False)))
 
 
 def _without_nan(number: Column) -> Column:
@@ -88,7 +88,7 @@ def clean_label(raw: Column, kind: DataType, name: str) -> Column:
     return raw.cast("string")
 
 
-def clean_day(raw: Column, kind: DataType) -> Clean:
+def clean_day(raw: Column, kind: DataType) -> CleanColumn:
     """The day of a date or time, in UTC where a zone is given, as days since 1970."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -104,7 +104,7 @@ def clean_day(raw: Column, kind: DataType) -> Clean:
         moment = _day_of_moment(text.try_cast("timestamp"))
         plain = F.unix_date(text.try_cast("timestamp_ntz").cast("date"))
         day = F.when(text.rlike(_ZONED), moment).otherwise(plain)
-    return Clean(value=day.cast("int"), is_bad=day.isNull() & raw.isNotNull())
+    return CleanColumn(value=day.cast("int"), is_bad=day.isNull() & raw.isNotNull())
 
 
 def _day_of_moment(moment: Column) -> Column:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport.evaluation.engines.protocol import Stretch
+from scorereport.evaluation.engines.protocol import Chunk
 from scorereport.evaluation.engines.spark.spark_partitions import weight_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ CHUNK_ROWS = 1 << 20
 PACKET = "part int, source long, n {0}, events {0}, x binary, key binary, weight binary"
 
 
-def gather(batches: Iterable[pa.RecordBatch], rows: int = CHUNK_ROWS) -> Iterator[pa.Table]:
+def join_batches(batches: Iterable[pa.RecordBatch], rows: int = CHUNK_ROWS) -> Iterator[pa.Table]:
     """Batches as tables of at least so many rows, but the last."""
     import pyarrow as pa
 
@@ -37,11 +37,11 @@ def gather(batches: Iterable[pa.RecordBatch], rows: int = CHUNK_ROWS) -> Iterato
         yield pa.Table.from_batches(waiting)
 
 
-def read_stretch(table: pa.Table, *, counted: bool, with_buckets: bool) -> Stretch:
+def read_chunk(table: pa.Table, *, counted: bool, with_buckets: bool) -> Chunk:
     """Rows of a table as they stand, not sorted."""
     key = table["key"].to_numpy().astype(np.uint16)
     weight = table["w"].to_numpy() if "w" in table.column_names else None
-    return Stretch(
+    return Chunk(
         x=table["x"].to_numpy(),
         y=(key & 1).astype(bool),
         bucket=key >> 1 if with_buckets else np.zeros(len(key), dtype=np.uint16),
@@ -49,7 +49,7 @@ def read_stretch(table: pa.Table, *, counted: bool, with_buckets: bool) -> Stret
     )
 
 
-def pack(part: int, source: int, stretch: Stretch) -> dict[str, Any]:
+def pack_chunk(part: int, source: int, stretch: Chunk) -> dict[str, Any]:
     """A packet, with how much it weighs."""
     n, events = weight_of(stretch)
     key = stretch.bucket * np.uint16(2) + stretch.y
@@ -65,14 +65,14 @@ def pack(part: int, source: int, stretch: Stretch) -> dict[str, Any]:
     }
 
 
-def unpack(packets: pa.Table, *, counted: bool) -> Iterator[Stretch]:
+def unpack_packets(packets: pa.Table, *, counted: bool) -> Iterator[Chunk]:
     """The rows of packets, in the order in which their source has them."""
     for packet in packets.sort_by("source").select(["x", "key", "weight"]).to_batches(max_chunksize=1):
         x, key, weight = (column[0].as_buffer() for column in packet.columns)
         keys: NDArray[np.uint16] = np.frombuffer(key, dtype=np.uint16)
         bucket: NDArray[np.uint16] = keys >> np.uint16(1)
         kind: Any = np.int64 if counted else np.float64
-        yield Stretch(
+        yield Chunk(
             x=np.frombuffer(x, dtype=np.float64),
             y=(keys & 1).astype(bool),
             bucket=bucket,

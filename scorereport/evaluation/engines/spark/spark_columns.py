@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.checks import LONGEST_TEXT
 from scorereport.data.roles import Roles
 from scorereport.evaluation.engines.protocol import BUCKETS
-from scorereport.evaluation.engines.spark.cleaning import Clean, clean_day, clean_label, clean_number, is_text
+from scorereport.evaluation.engines.spark.cleaning import (
+    CleanColumn,
+    clean_day,
+    clean_label,
+    clean_number,
+    is_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,14 +23,14 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
     from scorereport.evaluation.engines.spark.spark_outcomes import OutcomeKeys
-    from scorereport.evaluation.engines.spark.tables import Table
+    from scorereport.evaluation.engines.spark.tables import SparkTable
 
 #: Where a row stands in its file, if that is known.
 _PLACE = "place"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class ColumnLayout:
     """Short names, which no source can upset, for the columns by the parts that they play."""
 
     roles: Roles
@@ -65,7 +71,7 @@ class Layout:
         return F.col("w") > 0 if self.weighted else F.lit(True)
 
 
-def select_raw(table: Table, layout: Layout) -> DataFrame:
+def select_raw(table: SparkTable, layout: ColumnLayout) -> DataFrame:
     """The columns as they came, each under its short name; with the place of each row if it has one."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -97,7 +103,7 @@ def _quote(name: str) -> Column:
     return F.col("`" + name.replace("`", "``") + "`")
 
 
-def clean(raw: DataFrame, layout: Layout, outcome: OutcomeKeys) -> DataFrame:
+def clean(raw: DataFrame, layout: ColumnLayout, outcome: OutcomeKeys) -> DataFrame:
     """All columns cleaned, null where missing.
 
     Beside each stands, as `bad_`, whether it breaks the rule of its type, and as `raw_`, how it came.
@@ -111,11 +117,11 @@ def clean(raw: DataFrame, layout: Layout, outcome: OutcomeKeys) -> DataFrame:
     return raw.select(*chosen, *places)
 
 
-def _clean_columns(raw: DataFrame, layout: Layout) -> Mapping[str, Clean]:
+def _clean_columns(raw: DataFrame, layout: ColumnLayout) -> Mapping[str, CleanColumn]:
     from pyspark.sql import functions as F  # noqa: N812
 
     kinds, roles = {field.name: field.dataType for field in raw.schema}, layout.roles
-    found: dict[str, Clean] = {}
+    found: dict[str, CleanColumn] = {}
     for column, short in list(layout.names.items())[1:]:
         if column in roles.numbers:
             found[short] = clean_number(raw[short], kinds[short])
@@ -123,11 +129,11 @@ def _clean_columns(raw: DataFrame, layout: Layout) -> Mapping[str, Clean]:
             found[short] = clean_day(raw[short], kinds[short])
         else:
             value = clean_label(raw[short], kinds[short], column)
-            found[short] = Clean(value=value, is_bad=F.lit(False))
+            found[short] = CleanColumn(value=value, is_bad=F.lit(False))
     return found
 
 
-def complete_rows(cleaned: DataFrame, layout: Layout, *, lack_nothing: bool) -> DataFrame:
+def complete_rows(cleaned: DataFrame, layout: ColumnLayout, *, lack_nothing: bool) -> DataFrame:
     """Rows that lack nothing, with their buckets; where none does, columns need not be read to know it.
 
     `key` is twice the bucket, and one more for an event. A row is dealt to a bucket by its cluster; else by

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from scorereport._utils.checks import check_option
-from scorereport._utils.progress import announce
+from scorereport._utils.progress import report_start
 from scorereport.data.roles import Roles, check_forecasts
 from scorereport.errors import DataError
-from scorereport.evaluation.engines.chunk_digest import digest_stretch
-from scorereport.evaluation.engines.spark.spark_columns import Layout
+from scorereport.evaluation.engines.chunk_digest import digest_chunk
+from scorereport.evaluation.engines.spark.spark_columns import ColumnLayout
 from scorereport.evaluation.engines.spark.spark_jobs import (
-    Sorting,
+    SortPlan,
     digest_packets,
     find_before,
     make_packets,
@@ -26,7 +26,7 @@ from scorereport.evaluation.engines.spark.spark_partitions import (
     SAMPLED_PER_PART,
     plan_parts,
 )
-from scorereport.evaluation.engines.spark.spark_session import link_to, quiet
+from scorereport.evaluation.engines.spark.spark_session import connect_spark, quiet
 from scorereport.evaluation.engines.spark.summing import sum_batches
 from scorereport.evaluation.engines.spark.survey import survey_table
 from scorereport.evaluation.engines.spark.tables import open_table
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from scorereport.evaluation.engines.digest import Digest
-    from scorereport.evaluation.engines.protocol import Batch, Marks, Sums
+    from scorereport.evaluation.engines.protocol import Batch, DigestPlan, Sums
     from scorereport.evaluation.engines.spark.spark_jobs import DigestStretch
     from scorereport.evaluation.engines.spark.spark_labels import Labels
     from scorereport.evaluation.engines.spark.spark_partitions import Parts
-    from scorereport.evaluation.engines.spark.spark_session import Link
-    from scorereport.evaluation.engines.spark.survey import Surveyed
+    from scorereport.evaluation.engines.spark.spark_session import SparkConnection
+    from scorereport.evaluation.engines.spark.survey import SurveyedRows
 
 #: Sums of fractional weights that differ by more than this are of different rows.
 _SAME_ROWS = 1e-9
@@ -76,11 +76,11 @@ def open_spark(  # noqa: PLR0913  # each part that a column may play has its nam
     columns_of = {str(name): (str(name),) for name in forecasts}
     roles = Roles.of(outcome, columns_of, weight, group, cluster, grade, time, weight_kind)
     check_window(window, roles)
-    layout = Layout(roles=roles)
-    link = link_to(source, temporary_folder)
+    layout = ColumnLayout(roles=roles)
+    link = connect_spark(source, temporary_folder)
     try:
         with link.working():
-            announce("surveying")
+            report_start("surveying")
             table = open_table(link.session, source, layout.columns)
             surveyed = survey_table(table, layout, positive=positive, drop=missing == "drop", window=window)
     except BaseException:
@@ -96,12 +96,12 @@ class SparkEngine:
 
     def __init__(
         self,
-        link: Link,
-        layout: Layout,
-        surveyed: Surveyed,
+        link: SparkConnection,
+        layout: ColumnLayout,
+        surveyed: SurveyedRows,
         *,
         rows_per_part: int = ROWS_PER_PART,
-        digest_rows: DigestStretch = digest_stretch,
+        digest_rows: DigestStretch = digest_chunk,
     ) -> None:
         self.survey = surveyed.survey
         self.rows_per_part = rows_per_part
@@ -114,23 +114,23 @@ class SparkEngine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def digest(self, model: str, marks: Marks) -> Digest:
+    def digest(self, model: str, marks: DigestPlan) -> Digest:
         """The digest of all rows of a model."""
-        announce(f"sorting by {model}")
+        report_start(f"sorting by {model}")
         return self._digest(model, None, {ALL: marks}, {ALL: self.survey.rows})[ALL]
 
-    def digest_groups(self, model: str, column: str, marks_of: Mapping[int, Marks]) -> dict[int, Digest]:
+    def digest_groups(self, model: str, column: str, marks_of: Mapping[int, DigestPlan]) -> dict[int, Digest]:
         """A digest for each of some labels, by their codes, of a group column or of the time column."""
         if not marks_of:
             return {}
-        announce(f"sorting by {model} within {column}")
+        report_start(f"sorting by {model} within {column}")
         labels = self._surveyed.labels[column]
         rows_of = {count.code: count.rows for count in labels.counts if count.code in marks_of}
         return self._digest(model, labels, marks_of, rows_of)
 
     def reduce(self, function: Callable[[Batch], Sums], what: str) -> Sums:
         """Sums of what a function gives for each batch of rows, added in the order of the partitions."""
-        announce(what)
+        report_start(what)
         with self._link.working():
             return sum_batches(self._rows, self._layout.models, self._surveyed.labels, function)
 
@@ -147,11 +147,15 @@ class SparkEngine:
         return self._surveyed.kept.where(self._layout.counts)
 
     def _digest(
-        self, model: str, labels: Labels | None, marks_of: Mapping[int, Marks], rows_of: Mapping[int, int]
+        self,
+        model: str,
+        labels: Labels | None,
+        marks_of: Mapping[int, DigestPlan],
+        rows_of: Mapping[int, int],
     ) -> dict[int, Digest]:
         with self._link.working():
             rows = self._select(model, labels)
-            sorting = Sorting(
+            sorting = SortPlan(
                 parts=self._plan(rows.drop("key", "w"), labels, rows_of),
                 marks_of=marks_of,
                 labels=labels,
@@ -185,7 +189,7 @@ class SparkEngine:
         codes = np.full(len(x), ALL, dtype=np.int32) if labels is None else labels.find(table["label"])
         return plan_parts(rows_of, codes, x, self.rows_per_part)
 
-    def _check_same_rows(self, digest: Digest, marks: Marks) -> None:
+    def _check_same_rows(self, digest: Digest, marks: DigestPlan) -> None:
         """Refuse a source that gives other rows each time it is asked."""
         total, events = digest.blocks.n.sum(), digest.blocks.events.sum()
         if not np.allclose([total, events], [marks.total, marks.events], rtol=_SAME_ROWS, atol=0):
@@ -195,7 +199,7 @@ class SparkEngine:
             )
 
 
-def _sort(rows: DataFrame, sorting: Sorting) -> dict[int, Digest]:
+def _sort(rows: DataFrame, sorting: SortPlan) -> dict[int, Digest]:
     """Sort the rows; those of several parts are packed once, first weighed and then digested."""
     from pyspark import StorageLevel
 

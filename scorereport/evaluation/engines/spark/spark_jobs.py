@@ -10,18 +10,23 @@ from itertools import accumulate
 from operator import add
 from typing import TYPE_CHECKING, Any
 
-from scorereport.evaluation.engines.protocol import Before, Marks
+from scorereport.evaluation.engines.protocol import CountsBelow, DigestPlan
 from scorereport.evaluation.engines.spark.packing import (
     PACKET,
-    gather,
-    pack,
+    join_batches,
+    pack_chunk,
     partition_number,
-    read_stretch,
-    unpack,
+    read_chunk,
+    unpack_packets,
 )
 from scorereport.evaluation.engines.spark.spark_columns import add_ascending
 from scorereport.evaluation.engines.spark.spark_labels import Labels
-from scorereport.evaluation.engines.spark.spark_partitions import Parts, merge, split_rows, weight_of
+from scorereport.evaluation.engines.spark.spark_partitions import (
+    Parts,
+    merge_chunks,
+    split_by_part,
+    weight_of,
+)
 from scorereport.evaluation.engines.spark.spark_session import collect, quiet
 from scorereport.evaluation.engines.stretches import cut_at_ties
 
@@ -32,21 +37,21 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from scorereport.evaluation.engines.digest import Digest
-    from scorereport.evaluation.engines.protocol import Stretch
+    from scorereport.evaluation.engines.protocol import Chunk
 
     #: Makes the digest of a stretch.
-    DigestStretch = Callable[[Stretch, Marks, Before], Digest]
+    DigestStretch = Callable[[Chunk, DigestPlan, CountsBelow], Digest]
 
 #: So many neighbours are added on a worker before the driver adds what is left.
 NEIGHBOURS = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Sorting:
+class SortPlan:
     """How the rows of a model are sorted: sent to every worker."""
 
     parts: Parts
-    marks_of: Mapping[int, Marks]
+    marks_of: Mapping[int, DigestPlan]
     labels: Labels | None
     counted: bool
     digest_stretch: DigestStretch
@@ -57,7 +62,7 @@ class Sorting:
         return any(marks.buckets > 1 for marks in self.marks_of.values())
 
 
-def make_packets(rows: DataFrame, sorting: Sorting) -> DataFrame:
+def make_packets(rows: DataFrame, sorting: SortPlan) -> DataFrame:
     """Rows with forecasts `x`, keys, and any weights and labels, in packets of sorted rows of one part."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -67,18 +72,20 @@ def make_packets(rows: DataFrame, sorting: Sorting) -> DataFrame:
         return rows.mapInArrow(work, PACKET.format("long" if sorting.counted else "double"))
 
 
-def _pack_rows(batches: Iterator[pa.RecordBatch], sorting: Sorting) -> Iterator[pa.RecordBatch]:
+def _pack_rows(batches: Iterator[pa.RecordBatch], sorting: SortPlan) -> Iterator[pa.RecordBatch]:
     import numpy as np
     import pyarrow as pa
 
     number = "int64" if sorting.counted else "float64"
     names = {"part": "int32", "source": "int64", "n": number, "events": number}
     schema = pa.schema([*names.items(), ("x", pa.binary()), ("key", pa.binary()), ("weight", pa.binary())])
-    for at, table in enumerate(gather(batches)):
-        stretch = read_stretch(table, counted=sorting.counted, with_buckets=sorting.with_buckets)
+    for at, table in enumerate(join_batches(batches)):
+        stretch = read_chunk(table, counted=sorting.counted, with_buckets=sorting.with_buckets)
         codes = np.empty(0, dtype=np.int32) if sorting.labels is None else sorting.labels.find(table["label"])
         source = (partition_number() << 32) + at
-        packets = [pack(part, source, rows) for part, rows in split_rows(stretch, codes, sorting.parts)]
+        packets = [
+            pack_chunk(part, source, rows) for part, rows in split_by_part(stretch, codes, sorting.parts)
+        ]
         yield pa.RecordBatch.from_pylist(packets, schema=schema)
 
 
@@ -91,33 +98,35 @@ def weigh_parts(packets: DataFrame, *, counted: bool) -> dict[int, tuple[Any, An
     return {row["part"]: (row["n"], row["events"]) for row in collect(sums)}
 
 
-def find_before(parts: Parts, weights: Mapping[int, tuple[Any, Any]]) -> dict[int, Before]:
+def find_before(parts: Parts, weights: Mapping[int, tuple[Any, Any]]) -> dict[int, CountsBelow]:
     """What lies below each part, among the rows of its label."""
-    before: dict[int, Before] = {}
+    before: dict[int, CountsBelow] = {}
     for of_label in parts.by_label.values():
         counts = [weights.get(part, (0, 0)) for part in of_label]
         below = accumulate(
             counts, lambda so_far, next_: (so_far[0] + next_[0], so_far[1] + next_[1]), initial=(0, 0)
         )
         before |= {
-            part: Before(n=n, events=events) for part, (n, events) in zip(of_label, below, strict=False)
+            part: CountsBelow(n=n, events=events) for part, (n, events) in zip(of_label, below, strict=False)
         }
     return before
 
 
-def digest_packets(packets: DataFrame, sorting: Sorting, before: Mapping[int, Before]) -> dict[int, Digest]:
+def digest_packets(
+    packets: DataFrame, sorting: SortPlan, before: Mapping[int, CountsBelow]
+) -> dict[int, Digest]:
     """The digest of each label, from packets of its parts."""
     label_of = sorting.parts.label
 
     def work(table: pa.Table) -> pa.Table:
         part = table["part"][0].as_py()
         label = int(label_of[part])
-        rows = merge(unpack(table, counted=sorting.counted))
-        digest = fold(rows, sorting.marks_of[label], before.get(part, Before()), sorting.digest_stretch)
-        return _as_table(label, part, digest)
+        rows = merge_chunks(unpack_packets(table, counted=sorting.counted))
+        digest = fold(rows, sorting.marks_of[label], before.get(part, CountsBelow()), sorting.digest_stretch)
+        return _digests_as_table(label, part, digest)
 
     with quiet():
-        together = _bring_together(packets, len(sorting.parts)).groupBy("part")
+        together = _repartition_packets(packets, len(sorting.parts)).groupBy("part")
         digests = together.applyInArrow(work, "label int, part int, digest binary")
         if len(sorting.parts) > NEIGHBOURS:
             digests = _add_neighbours(digests)
@@ -128,18 +137,18 @@ def digest_packets(packets: DataFrame, sorting: Sorting, before: Mapping[int, Be
     return found
 
 
-def _bring_together(packets: DataFrame, parts: int) -> DataFrame:
+def _repartition_packets(packets: DataFrame, parts: int) -> DataFrame:
     """The packets of each part in a partition of its own; in old Spark one may get several parts."""
     if hasattr(packets, "repartitionById"):
         return packets.repartitionById(parts, "part")
     return packets.repartition(parts, "part")
 
 
-def fold(rows: Stretch, marks: Marks, before: Before, digest_stretch: DigestStretch) -> Digest:
+def fold(rows: Chunk, marks: DigestPlan, before: CountsBelow, digest_stretch: DigestStretch) -> Digest:
     """The digest of sorted rows, stretch by stretch."""
     digests, n, events = [], before.n, before.events
     for stretch in cut_at_ties([rows]):
-        digests.append(digest_stretch(stretch, marks, Before(n=n, events=events)))
+        digests.append(digest_stretch(stretch, marks, CountsBelow(n=n, events=events)))
         weight, of_events = weight_of(stretch)
         n, events = n + weight, events + of_events
     return reduce(add, digests)
@@ -152,14 +161,16 @@ def _add_neighbours(digests: DataFrame) -> DataFrame:
     def work(table: pa.Table) -> pa.Table:
         in_order = table.sort_by("part")
         found = [pickle.loads(digest.as_py()) for digest in in_order["digest"]]
-        return _as_table(in_order["label"][0].as_py(), in_order["part"][0].as_py(), reduce(add, found))
+        return _digests_as_table(
+            in_order["label"][0].as_py(), in_order["part"][0].as_py(), reduce(add, found)
+        )
 
     with quiet():
         by = digests.groupBy("label", F.floor(F.col("part") / NEIGHBOURS))
         return by.applyInArrow(work, "label int, part int, digest binary")
 
 
-def _as_table(label: int, part: int, digest: Any) -> pa.Table:
+def _digests_as_table(label: int, part: int, digest: Any) -> pa.Table:
     import pyarrow as pa
 
     schema = pa.schema([("label", "int32"), ("part", "int32"), ("digest", pa.binary())])

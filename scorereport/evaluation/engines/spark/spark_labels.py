@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-    from scorereport.evaluation.engines.spark.spark_columns import Layout
+    from scorereport.evaluation.engines.spark.spark_columns import ColumnLayout
 
 #: More labels than these no driver should have to hold, and no report could show.
 _MOST_LABELS = 65_536
@@ -54,21 +54,21 @@ class Labels:
         return np.append(self.codes, np.int32(-1))[pc.fill_null(place, -1).to_numpy()]
 
 
-def find_labels(kept: DataFrame, layout: Layout, column: str, kind: str, *, counted: bool) -> Labels:
+def find_labels(kept: DataFrame, layout: ColumnLayout, column: str, kind: str, *, counted: bool) -> Labels:
     """The labels of a group column; numbers, which Spark writes in its own way, as Python writes them."""
     short = layout.names[column]
     rows = _count_keys(kept, layout, short)
     if len(rows) > _MOST_LABELS:
         raise DataError(f"`{column}` has more than {_MOST_LABELS:,} labels; groups must be fewer.")
     texts = [label_text(_as_python(row["key"], kind)) for row in rows]
-    return _gather(rows, texts, short, counted=counted)
+    return _merge_keys(rows, texts, short, counted=counted)
 
 
-def find_windows(kept: DataFrame, layout: Layout, window: str | None, *, counted: bool) -> Labels:
+def find_windows(kept: DataFrame, layout: ColumnLayout, window: str | None, *, counted: bool) -> Labels:
     """The periods of time, by the days there are."""
     rows = _count_keys(kept, layout, "day")
     days = np.array([row["key"] for row in rows], dtype="datetime64[D]").astype("datetime64[us]")
-    return _gather(rows, label_windows(days, window).tolist(), "day", counted=counted)
+    return _merge_keys(rows, label_windows(days, window).tolist(), "day", counted=counted)
 
 
 def _as_python(key: str, kind: str) -> object:
@@ -77,7 +77,7 @@ def _as_python(key: str, kind: str) -> object:
     return float(key) if kind in {"float", "double"} else key
 
 
-def _count_keys(kept: DataFrame, layout: Layout, short: str) -> list[Any]:
+def _count_keys(kept: DataFrame, layout: ColumnLayout, short: str) -> list[Any]:
     """Rows, rows that count, weight and events of each key.
 
     Weights are added by partition and then in ascending order, so that every run rounds alike.
@@ -103,7 +103,7 @@ def _count_keys(kept: DataFrame, layout: Layout, short: str) -> list[Any]:
     return collect(counted.limit(_MOST_LABELS + 1))
 
 
-def _gather(rows: Sequence[Any], texts: Sequence[str], short: str, *, counted: bool) -> Labels:
+def _merge_keys(rows: Sequence[Any], texts: Sequence[str], short: str, *, counted: bool) -> Labels:
     """Keys that make the same label, as one."""
     members: dict[str, list[Any]] = defaultdict(list)
     for row, text in sorted(zip(rows, texts, strict=True), key=lambda pair: (pair[1], pair[0]["key"])):

@@ -44,7 +44,7 @@ def find_outcomes(raw: DataFrame, name: str, positive: object) -> OutcomeKeys:
         raise DataError(f"`{name}` must hold two labels; it has more than {_MOST_VALUES:,} different values.")
     rows = sum(row["rows"] for row in found)
     known = sorted((label_text(r["y"]), r["y"], r["rows"]) for r in found if not _is_missing(r["y"]))
-    is_event = _sort_out(known, name, None if positive is None else label_text(positive), rows)
+    is_event = _classify_labels(known, name, None if positive is None else label_text(positive), rows)
     return OutcomeKeys(
         events=tuple(value for text, value, _ in known if is_event[text]),
         non_events=tuple(value for text, value, _ in known if not is_event[text]),
@@ -55,7 +55,7 @@ def _is_missing(value: object) -> bool:
     return value is None or label_text(value) in MISSING_WORDS
 
 
-def _sort_out(
+def _classify_labels(
     known: list[tuple[str, Any, int]], name: str, positive: str | None, rows: int
 ) -> dict[str, bool]:
     """Whether each label is the event."""

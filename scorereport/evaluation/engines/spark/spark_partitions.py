@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorereport._utils.arrays import FloatArray
-from scorereport.evaluation.engines.protocol import BUCKETS, Stretch
-from scorereport.evaluation.engines.stretches import compress, join
+from scorereport.evaluation.engines.protocol import BUCKETS, Chunk
+from scorereport.evaluation.engines.stretches import compress_chunk, join_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -87,7 +87,7 @@ def _edges(sample: FloatArray, parts: int) -> FloatArray:
     return np.unique(sample[np.arange(1, parts) * len(sample) // parts]) if len(sample) else np.empty(0)
 
 
-def split_rows(rows: Stretch, codes: NDArray[np.int32], parts: Parts) -> Iterator[tuple[int, Stretch]]:
+def split_by_part(rows: Chunk, codes: NDArray[np.int32], parts: Parts) -> Iterator[tuple[int, Chunk]]:
     """Rows in any order, sorted, by their parts; where many are tied they are summed up."""
     part = parts.number(codes, rows.x)
     order = np.argsort(rows.x) if parts.is_whole else np.lexsort((rows.x, part))
@@ -98,7 +98,7 @@ def split_rows(rows: Stretch, codes: NDArray[np.int32], parts: Parts) -> Iterato
             yield int(part[start]), sum_ties(rows.select(slice(start, end)))
 
 
-def sum_ties(stretch: Stretch) -> Stretch:
+def sum_ties(stretch: Chunk) -> Chunk:
     """Sorted rows with those of a tie summed up by outcome and bucket if they are many, else put in order.
 
     Equal counts thus make equal sums to the last bit, in whatever order rows came.
@@ -107,11 +107,11 @@ def sum_ties(stretch: Stretch) -> Stretch:
     tied = int(is_tied.sum())
     if tied == 0:
         return stretch
-    settled = _settle_ties(stretch, is_tied)
-    return compress(settled) if tied > _WORTH_SUMMING * len(stretch) else settled
+    settled = _order_ties(stretch, is_tied)
+    return compress_chunk(settled) if tied > _WORTH_SUMMING * len(stretch) else settled
 
 
-def _settle_ties(stretch: Stretch, is_tied: NDArray[np.bool_]) -> Stretch:
+def _order_ties(stretch: Chunk, is_tied: NDArray[np.bool_]) -> Chunk:
     """Rows of a tie by outcome, bucket and weight."""
     rows = np.flatnonzero(np.append(is_tied, False) | np.append(False, is_tied))
     key = stretch.y[rows].astype(np.int32) * BUCKETS + stretch.bucket[rows]
@@ -121,25 +121,25 @@ def _settle_ties(stretch: Stretch, is_tied: NDArray[np.bool_]) -> Stretch:
     return stretch.select(order)
 
 
-def merge(stretches: Iterable[Stretch], rows: int = ROWS_PER_PART) -> Stretch:
+def merge_chunks(stretches: Iterable[Chunk], rows: int = ROWS_PER_PART) -> Chunk:
     """One sorted stretch of many; ties are summed up on the way once there is more than so many rows."""
-    waiting: list[Stretch] = []
+    waiting: list[Chunk] = []
     length, limit = 0, 2 * rows
     for stretch in stretches:
         waiting.append(stretch)
         length += len(stretch)
         if length > limit:
-            waiting = [_sort(join(waiting))]
+            waiting = [_sort(join_chunks(waiting))]
             length = len(waiting[0])
             limit = max(limit, 2 * length)
-    return _sort(join(waiting))
+    return _sort(join_chunks(waiting))
 
 
-def _sort(stretch: Stretch) -> Stretch:
+def _sort(stretch: Chunk) -> Chunk:
     return sum_ties(stretch.select(np.argsort(stretch.x, kind="stable")))
 
 
-def weight_of(stretch: Stretch) -> tuple[int | float, int | float]:
+def weight_of(stretch: Chunk) -> tuple[int | float, int | float]:
     """The weight of all rows and of the events."""
     if stretch.weight is None:
         return len(stretch), int(stretch.y.sum())

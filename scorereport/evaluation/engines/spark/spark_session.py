@@ -29,7 +29,7 @@ _LONG_TEXT = re.compile(r"`.*` must hold texts of at most [\d,]+ characters; got
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class SparkConnection:
     """A session and the name of our jobs; if we started it, its folder, and whether we started Java, too."""
 
     session: SparkSession
@@ -64,7 +64,7 @@ class Link:
             self.folder.close()
 
 
-def link_to(source: Any, temporary_folder: str | Path | None) -> Link:
+def connect_spark(source: Any, temporary_folder: str | Path | None) -> SparkConnection:
     """The session of a frame, else the active one, else a new one on this machine."""
     _check_installed()
     from pyspark.sql import SparkSession
@@ -72,11 +72,11 @@ def link_to(source: Any, temporary_folder: str | Path | None) -> Link:
     tag = f"scorereport-{os.getpid()}-{next(_numbers)}"
     session = source.sparkSession if is_frame(source) else SparkSession.getActiveSession()
     if session is not None:
-        return Link(session=session, tag=tag)
+        return SparkConnection(session=session, tag=tag)
     folder = TemporaryFolder("spark-", temporary_folder)
     owns_machine = not _java_runs()
     try:
-        return Link(session=_start(folder.path), tag=tag, folder=folder, owns_machine=owns_machine)
+        return SparkConnection(session=_start(folder.path), tag=tag, folder=folder, owns_machine=owns_machine)
     except BaseException:
         folder.close()
         raise

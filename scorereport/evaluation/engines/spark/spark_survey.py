@@ -20,7 +20,7 @@ from scorereport.evaluation.engines.spark.spark_session import collect
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-    from scorereport.evaluation.engines.spark.spark_columns import Layout
+    from scorereport.evaluation.engines.spark.spark_columns import ColumnLayout
 
 #: Up to this total, sums of whole weights are exact in floating point.
 _FLOATS_ARE_EXACT = 2**53
@@ -48,7 +48,7 @@ class Totals:
         return int(self.sums[name]) if self.counted else float(self.sums[name])
 
 
-def add_up(cleaned: DataFrame, layout: Layout) -> Totals:
+def add_up(cleaned: DataFrame, layout: ColumnLayout) -> Totals:
     """Everything that one scan of all rows can count; what is wrong with rows takes another, if any is."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -69,14 +69,14 @@ def _sum(rows: DataFrame, aggregates: Mapping[str, Column], *, weighted: bool) -
     return {name: fsum(row[name] for row in found) for name in aggregates}
 
 
-def _is_complete(layout: Layout) -> Column:
+def _is_complete(layout: ColumnLayout) -> Column:
     """Whether a row lacks nothing."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return reduce(and_, (F.col(short).isNotNull() for short in layout.names.values()))
 
 
-def _is_fine(layout: Layout) -> Column:
+def _is_fine(layout: ColumnLayout) -> Column:
     """Whether a row lacks nothing and breaks no rule; what is infinite is outside of any bounds."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -85,7 +85,7 @@ def _is_fine(layout: Layout) -> Column:
     return reduce(and_, (F.coalesce(one, F.lit(False)) for one in inside), _is_complete(layout))
 
 
-def _count_odd(layout: Layout) -> dict[str, Column]:
+def _count_odd(layout: ColumnLayout) -> dict[str, Column]:
     """Values that are no numbers or days, not finite, or out of bounds."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -115,7 +115,7 @@ def _is_outside(short: str) -> Column:
     return (value < 0) | (value > largest) | ((value > 0) & (value < smallest))
 
 
-def _count_missing(layout: Layout) -> dict[str, Column]:
+def _count_missing(layout: ColumnLayout) -> dict[str, Column]:
     """Rows that lack each column, and those that lack it first."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -129,7 +129,7 @@ def _count_missing(layout: Layout) -> dict[str, Column]:
     return counts
 
 
-def _sum_complete(layout: Layout) -> dict[str, Column]:
+def _sum_complete(layout: ColumnLayout) -> dict[str, Column]:
     """Sums over the complete rows that have a weight."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -152,7 +152,7 @@ def _sum_complete(layout: Layout) -> dict[str, Column]:
     return sums
 
 
-def check_values(cleaned: DataFrame, layout: Layout, totals: Totals) -> None:
+def check_values(cleaned: DataFrame, layout: ColumnLayout, totals: Totals) -> None:
     """Refuse what is no number or date, is infinite, or lies outside of its bounds."""
     for column, short in layout.names.items():
         if column in layout.roles.numbers:
@@ -192,7 +192,7 @@ def _examples(cleaned: DataFrame, is_odd: Column | str, short: str) -> list[tupl
     return [(row[0], row[1]) for row in collect(came.orderBy(f"raw_{short}").limit(_EXAMPLES))]
 
 
-def flow_of_rows(layout: Layout, totals: Totals, source: str, *, drop: bool) -> RowFlow:
+def flow_of_rows(layout: ColumnLayout, totals: Totals, source: str, *, drop: bool) -> RowFlow:
     """How many rows were read, dropped and why, and kept; unless rows may be dropped, none lacks a value."""
     read, kept = totals.count("read"), totals.count("kept")
     if read == 0:
@@ -209,7 +209,7 @@ def flow_of_rows(layout: Layout, totals: Totals, source: str, *, drop: bool) -> 
     return RowFlow(read=read, kept=kept, dropped=dropped, missing=counts if dropped else ())
 
 
-def check_weights(layout: Layout, totals: Totals) -> None:
+def check_weights(layout: ColumnLayout, totals: Totals) -> None:
     """Refuse weights that are all zero."""
     if layout.roles.weight is not None and totals.count("rows") == 0:
         raise DataError(
@@ -217,13 +217,13 @@ def check_weights(layout: Layout, totals: Totals) -> None:
         )
 
 
-def count_clusters(kept: DataFrame, layout: Layout) -> int | None:
+def count_clusters(kept: DataFrame, layout: ColumnLayout) -> int | None:
     """How many clusters have rows that count."""
     if layout.roles.cluster is None:
         return None
     return kept.where(layout.counts).select("cluster").distinct().count()
 
 
-def totals_by_model(layout: Layout, totals: Totals, name: str) -> dict[str, int]:
+def totals_by_model(layout: ColumnLayout, totals: Totals, name: str) -> dict[str, int]:
     """One of the counts for each model."""
     return {model: totals.count(f"{name}_{at}") for at, model in enumerate(layout.roles.forecasts)}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport.evaluation.engines.protocol import Batch
-from scorereport.evaluation.engines.spark.packing import gather, partition_number
+from scorereport.evaluation.engines.spark.packing import join_batches, partition_number
 from scorereport.evaluation.engines.spark.spark_session import collect, quiet
 
 if TYPE_CHECKING:
@@ -39,16 +39,16 @@ def sum_batches(
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         so_far: list[Sums] = []
-        for table in gather(batches, _BATCH_ROWS):
+        for table in join_batches(batches, _BATCH_ROWS):
             found = function(_read_batch(table, models, labels))
             so_far.append(found if not so_far else add_sums([so_far.pop(), found]))
         for sums in so_far:
-            yield _as_table(partition_number(), sums).to_batches()[0]
+            yield _sums_as_table(partition_number(), sums).to_batches()[0]
 
     def add(table: pa.Table) -> pa.Table:
         in_order = table.sort_by("partition")
         found = (pickle.loads(sums.as_py()) for sums in in_order["sums"])
-        return _as_table(in_order["partition"][0].as_py(), add_sums(found))
+        return _sums_as_table(in_order["partition"][0].as_py(), add_sums(found))
 
     with quiet():
         by_partition = rows.mapInArrow(work, _SUMS)
@@ -74,7 +74,7 @@ def _read_batch(table: pa.Table, models: Mapping[str, str], labels: Mapping[str,
     )
 
 
-def _as_table(partition: int, sums: Any) -> pa.Table:
+def _sums_as_table(partition: int, sums: Any) -> pa.Table:
     import pyarrow as pa
 
     schema = pa.schema([("partition", "int32"), ("sums", pa.binary())])

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame  # noqa: TC004  # of fields, and loaded by who works with Spark
 
     from scorereport.data.predictions import RowFlow
-    from scorereport.evaluation.engines.spark.spark_columns import Layout
+    from scorereport.evaluation.engines.spark.spark_columns import ColumnLayout
     from scorereport.evaluation.engines.spark.spark_survey import Totals
-    from scorereport.evaluation.engines.spark.tables import Table
+    from scorereport.evaluation.engines.spark.tables import SparkTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Surveyed:
+class SurveyedRows:
     """The complete rows, what is known of them, and the labels of group columns and of the time column."""
 
     kept: DataFrame
@@ -40,8 +40,8 @@ class Surveyed:
 
 
 def survey_table(
-    table: Table, layout: Layout, *, positive: object, drop: bool, window: str | None
-) -> Surveyed:
+    table: SparkTable, layout: ColumnLayout, *, positive: object, drop: bool, window: str | None
+) -> SurveyedRows:
     """Check every rule on every row, and count what can be counted without sorting."""
     raw = select_raw(table, layout)
     cleaned = clean(raw, layout, find_outcomes(raw, layout.roles.outcome, positive))
@@ -61,11 +61,11 @@ def survey_table(
         raise
     event = "1" if positive is None else label_text(positive)
     survey = _describe(table.name, layout, totals, row_flow, labels, event, clusters)
-    return Surveyed(kept=kept, survey=survey, labels=labels, is_stored=is_stored)
+    return SurveyedRows(kept=kept, survey=survey, labels=labels, is_stored=is_stored)
 
 
 def _find_labels(
-    kept: DataFrame, raw: DataFrame, layout: Layout, window: str | None, *, counted: bool
+    kept: DataFrame, raw: DataFrame, layout: ColumnLayout, window: str | None, *, counted: bool
 ) -> dict[str, Labels]:
     roles = layout.roles
     kinds = {field.name: field.dataType.typeName() for field in raw.schema}
@@ -80,7 +80,7 @@ def _find_labels(
 
 def _describe(
     source: str,
-    layout: Layout,
+    layout: ColumnLayout,
     totals: Totals,
     row_flow: RowFlow,
     labels: Mapping[str, Labels],

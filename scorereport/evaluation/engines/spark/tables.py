@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scorereport.data.column_names import check_columns
-from scorereport.data.sources import describe
+from scorereport.data.sources import describe_source
 from scorereport.errors import DataError, UsageError
 from scorereport.evaluation.engines.spark.spark_session import collect, first_line, is_frame, quiet
 
@@ -20,7 +20,7 @@ _CSV_ENDINGS = (".csv", ".csv.gz", ".csv.bz2", ".csv.zst")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class SparkTable:
     """A frame with the name of its source and of its columns, as they are called there.
 
     Rows of Parquet files know their file and their place in it.
@@ -36,10 +36,10 @@ class Table:
         return list(self.columns).index(column)
 
 
-def open_table(session: SparkSession, source: Any, columns: Sequence[str]) -> Table:
+def open_table(session: SparkSession, source: Any, columns: Sequence[str]) -> SparkTable:
     """The frame of a source, with the named columns among its own."""
     if is_frame(source):
-        table = Table(frame=source, name="The frame", columns=source.columns)
+        table = SparkTable(frame=source, name="The frame", columns=source.columns)
     elif isinstance(source, (str, Path)):
         table = _open_path(session, str(source))
     else:
@@ -48,19 +48,19 @@ def open_table(session: SparkSession, source: Any, columns: Sequence[str]) -> Ta
     return table
 
 
-def _open_path(session: SparkSession, path: str) -> Table:
+def _open_path(session: SparkSession, path: str) -> SparkTable:
     from pyspark.errors import PySparkException
 
-    name = describe(path.rstrip("/"))
+    name = describe_source(path.rstrip("/"))
     try:
         with quiet():
             if "://" not in path and not Path(path).exists():
                 frame = _open_by_name(session, path)
-                return Table(frame=frame, name=path, columns=frame.columns)
+                return SparkTable(frame=frame, name=path, columns=frame.columns)
             if _is_csv(path):
                 return _open_csv(session, path, name)
             frame = session.read.parquet(path)
-            return Table(frame=frame, name=name, columns=frame.columns, has_places=True)
+            return SparkTable(frame=frame, name=name, columns=frame.columns, has_places=True)
     except PySparkException as error:
         raise DataError(f"{name} cannot be read by Spark: {first_line(error)}") from error
 
@@ -83,7 +83,7 @@ def _is_csv(path: str) -> bool:
     return folder.is_dir() and any(file.name.lower().endswith(_CSV_ENDINGS) for file in folder.iterdir())
 
 
-def _open_csv(session: SparkSession, path: str, name: str) -> Table:
+def _open_csv(session: SparkSession, path: str, name: str) -> SparkTable:
     """All columns as text, so that numbers are read to the last bit and labels stay as they are."""
     from pyspark.sql.types import StringType, StructField, StructType
 
@@ -96,4 +96,4 @@ def _open_csv(session: SparkSession, path: str, name: str) -> Table:
     schema = StructType([StructField(f"c{at}", StringType()) for at in range(len(header))])
     reader = session.read.option("mode", "FAILFAST").option("columnPruning", value=False)
     frame = reader.csv(path, schema=schema, sep=separator, header=True, escape='"')
-    return Table(frame=frame, name=name, columns=header)
+    return SparkTable(frame=frame, name=name, columns=header)
