@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from scorereport import curves as curves
     from scorereport import inference as inference
     from scorereport import scores as scores
+    from scorereport.data.predictions import ClassPredictions as ClassPredictions
+    from scorereport.data.predictions import Predictions as Predictions
     from scorereport.data.reader import read_predictions as read_predictions
-    from scorereport.data.scorereport_predictions import ClassPredictions as ClassPredictions
-    from scorereport.data.scorereport_predictions import Predictions as Predictions
     from scorereport.errors import DataError as DataError
     from scorereport.errors import ScoreReportError as ScoreReportError
     from scorereport.errors import UsageError as UsageError
     from scorereport.evaluation.dispatch import evaluate as evaluate
-    from scorereport.evaluation.selection.selecting import select as select
+    from scorereport.evaluation.selection.choice import select as select
     from scorereport.evaluation.selection.selection_records import Selection as Selection
-    from scorereport.reference.certificate import Certificate as Certificate
     from scorereport.reference.certification import certify as certify
+    from scorereport.reference.reference_documents import Certificate as Certificate
     from scorereport.reliability.fit import Corp as Corp
     from scorereport.reliability.fit import corp as corp
     from scorereport.report.report_output import write_report as write_report

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.evaluation.engines.chunk_digest import digest_chunk
+from scorereport.evaluation.engines.chunks import cut_at_ties
 from scorereport.evaluation.engines.protocol import (
     BUCKETS,
     Batch,
@@ -17,14 +18,13 @@ from scorereport.evaluation.engines.protocol import (
     Sums,
     Survey,
 )
-from scorereport.evaluation.engines.stretches import cut_at_ties
 from scorereport.evaluation.subgroups import label_windows, rows_by_label
 from scorereport.reliability.sampling import are_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from scorereport.data.scorereport_predictions import Predictions
+    from scorereport.data.predictions import Predictions
     from scorereport.evaluation.engines.digest import Digest
 
 

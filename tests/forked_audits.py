@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 from audit_tools import BRIEF, make_scored, write_audit
 
-from scorereport.audit.inspecting import verify_audit_history
+from scorereport.audit.integrity import verify_audit_history
 from scorereport.audit.plan import read_plan
 from scorereport.audit.run import run_audit
 

@@ -16,10 +16,10 @@ import pypdfium2
 
 import scorereport as sr
 from scorereport.configuration import SECTION_NAMES, parse_configuration, read_configuration
-from scorereport.reference.certificate import Certificate
 from scorereport.reference.comparison_records import Comparison, Verdict, compare_numbers
-from scorereport.report.choosing import select_checkpoint
+from scorereport.reference.reference_documents import Certificate
 from scorereport.report.provenance import Provenance, Revision
+from scorereport.report.report_output import select_checkpoint
 from scorereport.report.report_record import Report, build_report, reconfigure_report
 from scorereport.report.templates import hash_templates
 

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from scorereport.configuration import Bounds
-from scorereport.configuration.judging import Judgement, LimitVerdict, find_verdict, find_worst_verdict
+from scorereport.configuration.limit_verdicts import Judgement, LimitVerdict, find_verdict, find_worst_verdict
 from scorereport.configuration.measure_limits import MEASURES
 from scorereport.configuration.periods import Period
 from scorereport.history.audit_record import CHAIN_START, AuditStatus, Record, RecordedFile

@@ -14,7 +14,7 @@ import pytest
 from audit_tools import BRIEF, make_scored, run_command, write_audit
 
 from scorereport._utils.clock import fixed_time
-from scorereport.audit.inspecting import verify_audit_history
+from scorereport.audit.integrity import verify_audit_history
 from scorereport.audit.plan import read_plan
 from scorereport.audit.run import run_audit
 from scorereport.errors import ExitCode
@@ -72,7 +72,7 @@ def test_thirty_runs_killed_at_random_moments_harm_nothing(tmp_path):
 #: Right before which function a run is killed, and whether it has a record then.
 STEPS = {
     "scorereport.audit.run:load_rows": False,
-    "scorereport._utils.scorereport_files:_fill": False,
+    "scorereport._utils.files:_fill": False,
     "pathlib:Path.replace": False,
     "scorereport.history.store:History.append": False,
     "scorereport.history.store:insert_record": False,

@@ -19,8 +19,8 @@ from audit_tools import BRIEF, make_scored, write_audit
 from scorereport._utils.clock import fixed_time
 from scorereport._utils.json_documents import encode
 from scorereport.audit import after_run, audit_report
-from scorereport.audit.channels import limits
-from scorereport.audit.inspecting import verify_audit_history
+from scorereport.audit.channels import notification
+from scorereport.audit.integrity import verify_audit_history
 from scorereport.audit.plan import read_plan
 from scorereport.audit.report_folder import ReportFolder
 from scorereport.audit.run import AuditRun, run_audit
@@ -262,7 +262,7 @@ def test_full_disk_leaves_a_record_and_nothing_else(folder, monkeypatch):
     def fill(*_arguments):
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr("scorereport._utils.scorereport_files._fill", fill)
+    monkeypatch.setattr("scorereport._utils.files._fill", fill)
     record = run_audit(config, as_of=OCTOBER).record
     monkeypatch.undo()
     assert record.status is AuditStatus.FAILED
@@ -398,7 +398,7 @@ def test_a_configuration_that_is_wrong_makes_no_record(folder):
 
 
 def test_secrets_are_nowhere(folder, call, monkeypatch):
-    monkeypatch.setattr(limits, "RETRY_PAUSES", ())
+    monkeypatch.setattr(notification, "RETRY_PAUSES", ())
     secret = "correct-horse-battery"
     config = write_audit(
         folder,
@@ -416,7 +416,7 @@ def test_secrets_are_nowhere(folder, call, monkeypatch):
 
 
 def test_secrets_are_in_no_report_either(folder, monkeypatch):
-    monkeypatch.setattr(limits, "RETRY_PAUSES", ())
+    monkeypatch.setattr(notification, "RETRY_PAUSES", ())
     secret = "correct-horse-battery"
     monkeypatch.setenv("HOOK", secret)
     config = write_audit(

@@ -20,9 +20,8 @@ import scorereport as sr
 from scorereport._utils.progress import watched_by
 from scorereport.reference.band_distributions import is_likely_quantile
 from scorereport.reliability import asymptotic_bands, band_bounds
-from scorereport.reliability.band_bounds import fewest_resamples, redraw_curves
+from scorereport.reliability.band_bounds import choose_cells, fewest_resamples, redraw_curves
 from scorereport.reliability.bands import POINTWISE_NOTE, BandRequest, choose_method
-from scorereport.reliability.honest import choose_cells
 from scorereport.reliability.sampling import SEED, random_stream
 
 CASES = recorded("reliabilitydiag")["cases"]

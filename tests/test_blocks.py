@@ -13,9 +13,9 @@ from sklearn.isotonic import IsotonicRegression
 
 import scorereport as sr
 from scorereport.reliability import blocks as blocks_module
-from scorereport.reliability import ordering
+from scorereport.reliability import fitted_sample
 from scorereport.reliability.blocks import Blocks, pool
-from scorereport.reliability.ordering import CACHED
+from scorereport.reliability.fitted_sample import CACHED
 from scorereport.scores import REGISTRY, Direction, Kind, Propriety
 
 # Lists of blocks
@@ -661,7 +661,7 @@ def test_the_least_forecasts_are_in_order_too():
     np.testing.assert_array_equal(cases.y_true, y[order])
     np.testing.assert_array_equal(cases.y_prob, np.abs(x[order]))
     keys = np.array([7, 3, 5, 0, 2**60, 2**61])  # as such a processor would leave them
-    ordering._sort_keys(keys)
+    fitted_sample._sort_keys(keys)
     np.testing.assert_array_equal(keys, [0, 3, 5, 7, 2**60, 2**61])
 
 

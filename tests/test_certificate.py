@@ -57,7 +57,7 @@ from scorereport.reference.recorded_answers import (
 )
 from scorereport.reliability import bands
 from scorereport.reliability.band_bounds import redraw_curves
-from scorereport.study.live import compare_live
+from scorereport.study.r_comparison import compare_live
 from scorereport.study.seeded_cases import CASE_SHAPES, draw_cases
 
 RECORD = {case["name"]: case for case in recorded("reliabilitydiag")["cases"]}

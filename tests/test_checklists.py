@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scorereport._utils.resources import find_package_folder
+from scorereport._utils.files import find_package_folder
 from scorereport.configuration import (
     CHECKLISTS,
     SECTION_NAMES,

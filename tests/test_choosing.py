@@ -10,7 +10,7 @@ import pytest
 import scorereport as sr
 from scorereport.configuration import parse_configuration
 from scorereport.evaluation.selection.choice import check_selection
-from scorereport.report.choosing import select_checkpoint
+from scorereport.report.report_output import select_checkpoint
 
 SCORES = pd.DataFrame(
     {"epoch": [1, 2, 3], "penalized_brier": [0.9, 0.7, 0.8], "macro_f1": [0.3, 0.4, 0.5], "loss": [3, 2, 1]}

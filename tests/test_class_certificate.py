@@ -16,7 +16,7 @@ from reference_tools import give_up
 
 import scorereport as sr
 from scorereport._utils.progress import watched_by
-from scorereport.reference import asking, band_comparison, certification
+from scorereport.reference import band_comparison, certification, live_references
 from scorereport.reference.band_distributions import band_of
 from scorereport.reference.binary_views import DRAWN_VIEWS, count_views, find_views, make_views
 from scorereport.reference.comparison_records import Comparison, Verdict
@@ -348,7 +348,7 @@ def test_whole_weights_are_repeated_rows(frame, use):
 
 
 def test_weights_that_are_too_many_rows_are_for_base_r(frame, use, monkeypatch):
-    monkeypatch.setattr(asking, "_MOST_REPEATED", frame["count"].sum() - 1)
+    monkeypatch.setattr(live_references, "_MOST_REPEATED", frame["count"].sum() - 1)
     package, base = StandIn(PACKAGE), StandIn()
     use(package, base)
     c = certify(evaluate(frame, LABELS, weight="count"))

@@ -26,21 +26,21 @@ from scorereport.plots.class_reliability import MOST_VIEWS, choose_views, descri
 from scorereport.report.assembly import describe_report
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import build_report
-from scorereport.report.sections.class_calibration import describe_class_calibration_section
+from scorereport.report.sections.calibration_section import describe_class_calibration_section
 from scorereport.report.sections.data_section import describe_class_data_section
 from scorereport.report.sections.decomposition_section import describe_class_decomposition_section
 from scorereport.report.sections.discrimination_section import describe_class_discrimination_section
 from scorereport.report.sections.performance_section import describe_class_performance_section
-from scorereport.report.tables.class_scoring import (
+from scorereport.report.tables.data_tables import class_forecast_table, class_table, label_table
+from scorereport.report.tables.decision_tables import (
     cost_matrix_table,
     cost_table,
     find_decision_costs,
     penalty_table,
 )
-from scorereport.report.tables.data_tables import class_forecast_table, class_table, label_table
 from scorereport.report.tables.decomposition_tables import sum_views, view_decomposition_table
+from scorereport.report.tables.overview import evaluation_tables
 from scorereport.report.tables.score_tables import score_table
-from scorereport.report.tables.tables_overview import evaluation_tables
 from scorereport.report.templates import render_html
 from scorereport.results.class_records import CLASS, THRESHOLD, Confusion
 from scorereport.scores import naive_expected_cost

@@ -17,14 +17,13 @@ from statsmodels.stats.multitest import multipletests
 
 import scorereport as sr
 from scorereport._utils.arrays import bits_equal
-from scorereport.inference import murphy_bands, murphy_limits, murphy_sentences
+from scorereport.inference import dominance, murphy_bands
 from scorereport.inference.delong import auc_influence, auc_interval, placement_error, placements
 from scorereport.inference.differences import compare_models, delong_test, score_difference
 from scorereport.inference.dominance import murphy_difference
-from scorereport.inference.estimates import adjust_by_holm
+from scorereport.inference.estimates import adjust_by_holm, rank_models
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
 from scorereport.inference.panel import make_panel
-from scorereport.inference.ranks import rank_models
 from scorereport.reliability.sampling import SamplingUnits, random_stream
 
 TOLERANCE = 1e-10
@@ -701,7 +700,7 @@ def test_limits_at_all_knots_are_those_of_the_curves():
     panel = make_panel(Y, {"first": P, "second": Q})
     theta = np.unique(np.concatenate([[0, 1], P, Q]))
     limits = [sr.curves.murphy_curves(sr.corp(Y, p)).score.limits(theta)[1:] for p in (P, Q)]
-    for found, first, second in zip(murphy_limits._limits(panel, theta), *limits, strict=True):
+    for found, first, second in zip(murphy_bands._limits(panel, theta), *limits, strict=True):
         np.testing.assert_allclose(found, first - second, rtol=0, atol=1e-14)
 
 
@@ -765,7 +764,7 @@ def test_both_models_may_be_told_to_be_better():
 
 def test_ranges_of_costs_in_words():
     theta = np.array([0.0, 0.25, 0.5, 1.0])
-    say = lambda *chosen: murphy_sentences._range(theta, np.array(chosen, dtype=bool))  # noqa: E731
+    say = lambda *chosen: dominance._range(theta, np.array(chosen, dtype=bool))  # noqa: E731
     assert say(0, 0, 0, 0) == ""
     assert say(0, 1, 0, 0) == "cost 0.25"
     assert say(0, 1, 1, 0) == "costs between 0.25 and 0.5"

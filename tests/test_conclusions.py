@@ -12,20 +12,19 @@ import pytest
 from scipy.special import expit, logit
 
 import scorereport as sr
-from scorereport._utils.scorereport_files import write_together
+from scorereport._utils.files import write_together
 from scorereport.configuration import parse_configuration
-from scorereport.configuration.judging import LimitVerdict
+from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.errors import UsageError
 from scorereport.report.conclusions import draw_conclusions
-from scorereport.report.miscalibration_patterns import describe_miscalibration
+from scorereport.report.miscalibration_patterns import describe_miscalibration, describe_segments
 from scorereport.report.page_policy import check_self_contained
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import build_report
-from scorereport.report.sections.cards import describe_cards
-from scorereport.report.sections.checklist import describe_checklists_section
-from scorereport.report.sections.class_calibration import describe_class_calibration_section
+from scorereport.report.sections.calibration_section import describe_class_calibration_section
+from scorereport.report.sections.closing_sections import describe_checklists_section
 from scorereport.report.sections.methods_section import describe_families
-from scorereport.report.shapes import describe_segments
+from scorereport.report.sections.summary_section import describe_cards
 
 TIME = "2026-11-15T07:30:12+00:00"
 
@@ -288,7 +287,7 @@ def test_files_are_written_together_or_not_at_all(tmp_path, monkeypatch):
         if len(calls) == 2:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("scorereport._utils.scorereport_files.os.fsync", full_at_the_second)
+    monkeypatch.setattr("scorereport._utils.files.os.fsync", full_at_the_second)
     with pytest.raises(OSError, match="No space left"):
         write_together({first: b"new", second: b"new"})
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("a", b"before")]

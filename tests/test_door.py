@@ -18,7 +18,7 @@ from scorereport._utils import exits
 from scorereport._utils.formatting import visible, visible_lines
 from scorereport.audit import after_run, audit_report
 from scorereport.audit import run as running
-from scorereport.audit.channels import limits
+from scorereport.audit.channels import notification
 from scorereport.audit.channels.delivery import summarize_outcome
 from scorereport.audit.run import run_audit
 from scorereport.errors import DataError, ExitCode, InternalError, ScoreReportError
@@ -248,7 +248,7 @@ def test_results_that_are_nested_too_deeply_are_refused(tmp_path, call):
 
 def test_a_configuration_that_is_nested_too_deeply_is_refused_everywhere(tmp_path, call):
     from scorereport.audit.server.configuration_folder import ConfigurationFolder
-    from scorereport.history.retention import read_expiry_terms
+    from scorereport.history.expiry import read_expiry_terms
 
     (tmp_path / "deep.toml").write_text(f"a = {DEEP}")
     code, _, stderr = call("audit", "run", tmp_path / "deep.toml")
@@ -334,7 +334,7 @@ def test_rows_are_released_before_a_failure_is_recorded(heard, monkeypatch):
 def test_an_unforeseen_error_outside_of_the_run_is_notified_too(heard, monkeypatch, call, place):
     config, read = heard
     monkeypatch.setenv("TOKEN", "hunter22")
-    monkeypatch.setattr(limits, "RETRY_PAUSES", ())
+    monkeypatch.setattr(notification, "RETRY_PAUSES", ())
     config.write_text(config.read_text() + '[audit.notify.webhook]\nurl = "http://127.0.0.1:9/${TOKEN}"\n')
     monkeypatch.setattr(running, place, stumble_with(ZeroDivisionError("by hunter22")))
     code, _, stderr = call("--debug", "audit", "run", config, "--as-of", AS_OF)
@@ -371,7 +371,7 @@ def test_an_unforeseen_error_of_verify_does_not_mean_changed(heard, monkeypatch,
     config, _ = heard
     run_audit(config, as_of=AS_OF)
     monkeypatch.setattr("scorereport.history.store.open_history", stumble_with(KeyError("sha256")))
-    monkeypatch.setattr("scorereport.audit.inspecting.open_unchecked", stumble_with(KeyError("sha256")))
+    monkeypatch.setattr("scorereport.audit.integrity.open_unchecked", stumble_with(KeyError("sha256")))
     code, _, stderr = call("audit", command, config)
     assert code == ExitCode.INTERNAL
     assert stderr.startswith("scorereport: internal error, please report it: KeyError: 'sha256'")
@@ -379,8 +379,7 @@ def test_an_unforeseen_error_of_verify_does_not_mean_changed(heard, monkeypatch,
 
 def test_an_email_about_a_failure_without_a_record_can_be_written():
     from scorereport.audit.channels.mail import compose_email
-    from scorereport.audit.channels.news import Notification
-    from scorereport.audit.channels.notification import SecretReader
+    from scorereport.audit.channels.notification import Notification, SecretReader
     from scorereport.configuration.audit_tables import EmailTable
     from scorereport.configuration.periods import Period
     from scorereport.history.audit_record import Record

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 import scorereport as sr
 from scorereport.reliability import draws as drawing
 from scorereport.reliability.blocks import Blocks
-from scorereport.reliability.redraws import Redraw
+from scorereport.reliability.draws import Redraw
 from scorereport.reliability.sampling import random_stream
 from scorereport.reliability.simulation import make_simulation
 

@@ -14,9 +14,9 @@ from scorereport._utils.progress import progress_callback
 from scorereport.errors import DataError, UsageError
 from scorereport.evaluation.engines.chunk_digest import digest_chunk
 from scorereport.evaluation.engines.digest import Knots
-from scorereport.evaluation.engines.duck import disk_sort, ranges, row_scans, sorted_digests
-from scorereport.evaluation.engines.duck.engine import open_duckdb
-from scorereport.evaluation.engines.duck.ranges import LabelBins, count_bins, plan_ranges
+from scorereport.evaluation.engines.duck import disk_sort, row_scans, sorted_digests
+from scorereport.evaluation.engines.duck.disk_sort import LabelBins, count_bins, plan_ranges
+from scorereport.evaluation.engines.duck.duck_engine import open_duckdb
 from scorereport.evaluation.engines.protocol import BUCKETS, Chunk, CountsBelow, DigestPlan
 from scorereport.reliability.blocks import Blocks
 
@@ -210,7 +210,7 @@ def test_keys_bring_back_forecasts_and_what_is_packed():
     assert np.concatenate([x for x, _ in pairs]).tobytes() == x[order].tobytes()
     assert np.concatenate([p for _, p in pairs]).tolist() == packed[order].tolist()
     assert plan(x, 10) is None
-    assert 2 * BUCKETS <= 1 << ranges.PACKED_BITS
+    assert 2 * BUCKETS <= 1 << disk_sort.PACKED_BITS
 
 
 # ---- groups ----

@@ -14,9 +14,8 @@ import sqlalchemy as sa
 from postgres_tools import as_reader
 
 import scorereport as sr
-from scorereport.data.hashing import hash_file
-from scorereport.data.sources import describe_source
-from scorereport.evaluation.engines.duck.engine import open_duckdb
+from scorereport.data.sources import describe_source, hash_file
+from scorereport.evaluation.engines.duck.duck_engine import open_duckdb
 from scorereport.evaluation.engines.engine_choice import estimate_rows
 
 COLUMNS = {

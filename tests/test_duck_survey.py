@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
-from scorereport.evaluation.engines.duck.engine import open_duckdb
+from scorereport.evaluation.engines.duck.duck_engine import open_duckdb
 from scorereport.evaluation.subgroups import label_windows, rows_by_label
 
 FRAME = pd.DataFrame(

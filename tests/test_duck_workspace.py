@@ -17,12 +17,12 @@ import pyarrow as pa
 import pytest
 
 import scorereport as sr
-from scorereport._utils.memory import physical_memory
-from scorereport.data.hashing import hash_file
-from scorereport.evaluation.engines.duck.engine import open_duckdb
+from scorereport._utils.machine import physical_memory
+from scorereport.data.sources import hash_file
+from scorereport.evaluation.engines.duck.duck_engine import open_duckdb
 from scorereport.evaluation.engines.duck.workspace import Workspace
 from scorereport.evaluation.engines.engine_choice import choose_engine, estimate_rows
-from scorereport.evaluation.limits import check_memory_limit
+from scorereport.evaluation.setting_checks import check_memory_limit
 
 NAMED = {"outcome": "y", "forecasts": ["x"]}
 
@@ -79,7 +79,7 @@ def test_nothing_is_left_when_work_on_a_batch_fails(predictions, place):
 SORTING = """
 import sys
 from scorereport.evaluation.engines.duck import sorting
-from scorereport.evaluation.engines.duck.engine import open_duckdb
+from scorereport.evaluation.engines.duck.duck_engine import open_duckdb
 from scorereport.evaluation.engines.protocol import Marks
 from scorereport._utils.processes import stopped_by_signals
 
@@ -110,7 +110,7 @@ def test_a_signal_ends_the_sort_and_leaves_nothing(predictions, place, number, p
 
 def test_a_program_that_forgets_to_close_leaves_nothing(predictions, place):
     script = (
-        "import sys; from scorereport.evaluation.engines.duck.engine import open_duckdb; "
+        "import sys; from scorereport.evaluation.engines.duck.duck_engine import open_duckdb; "
         "engine = open_duckdb(sys.argv[1], outcome='y', forecasts=['x'], temporary_folder=sys.argv[2]); "
         "print(engine.survey.rows)"
     )
@@ -151,7 +151,7 @@ def test_limits_are_read_with_their_units():
 def test_a_container_may_have_less_memory_than_its_machine(tmp_path, monkeypatch):
     machine = physical_memory()
     files = [tmp_path / "memory.max", tmp_path / "limit_in_bytes"]
-    monkeypatch.setattr("scorereport._utils.memory._CONTAINER_LIMITS", tuple(map(str, files)))
+    monkeypatch.setattr("scorereport._utils.machine._CONTAINER_LIMITS", tuple(map(str, files)))
     for texts, memory in ((("max\n", "300000000\n"), 300_000_000), (("200000000\n", "1" * 20), 200_000_000)):
         for file, text in zip(files, texts, strict=True):
             file.write_text(text)

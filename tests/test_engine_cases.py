@@ -13,7 +13,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 import scorereport as sr
 from scorereport.configuration import parse_configuration
-from scorereport.configuration.judging import LimitVerdict, judge
+from scorereport.configuration.judgement import judge
+from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.evaluation.engines import rare_case_intervals
 from scorereport.evaluation.engines.digest import CASE_KINDS, SCORED_AS
 from scorereport.evaluation.engines.engine_evaluation import digest_models, evaluate_with_engine

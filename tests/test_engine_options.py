@@ -10,9 +10,9 @@ import duckdb
 import pandas as pd
 import pytest
 
-from scorereport.cli.invocation import describe_command
+from scorereport.cli.report_commands import describe_command
 from scorereport.configuration import configuration_schema, parse_configuration
-from scorereport.data.addresses import is_command_address, open_command_source
+from scorereport.data.sources import is_command_address, open_command_source
 from scorereport.errors import DataError, ExitCode, ScoreReportError, UsageError
 from scorereport.evaluation import dispatch
 

@@ -15,13 +15,14 @@ from scipy.special import expit, logit
 import scorereport as sr
 from scorereport.cli.terminal import print_evaluation
 from scorereport.configuration import SECTION_NAMES, parse_configuration
-from scorereport.configuration.judging import LimitVerdict, judge
+from scorereport.configuration.judgement import judge
+from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.configuration.periods import Period
 from scorereport.errors import UsageError
 from scorereport.evaluation.engines.digest_scores import score_digest
 from scorereport.evaluation.engines.engine_evaluation import digest_models, evaluate_with_engine
 from scorereport.evaluation.engines.protocol import MOST_DISTINCT
-from scorereport.evaluation.engines.tallies import tally_forecasts
+from scorereport.evaluation.engines.scans import tally_forecasts
 from scorereport.history.trend.drift import find_drift
 from scorereport.history.trend.snapshot import take_snapshot
 from scorereport.inference.mean_errors import ErrorDistribution
@@ -29,20 +30,21 @@ from scorereport.plots.fonts import covers
 from scorereport.reference.certification import decline
 from scorereport.report.assembly import describe_report
 from scorereport.report.conclusions import describe_method_line, draw_conclusions
-from scorereport.report.methods.engines import ENGINE_CATALOGUE, SYMBOLS_OF_BUCKETS
-from scorereport.report.methods.methods_engines import list_engine_methods
+from scorereport.report.methods.class_formulas import ENGINE_CATALOGUE, SYMBOLS_OF_BUCKETS
+from scorereport.report.methods.inference_methods import list_engine_methods
 from scorereport.report.methods.sample_precision import describe_size
 from scorereport.report.notebook import render_notebook
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import build_report
 from scorereport.report.sections.calibration_section import describe_calibration_section
-from scorereport.report.sections.checklist import describe_checklists_section
-from scorereport.report.sections.closing_sections import describe_provenance_section
+from scorereport.report.sections.closing_sections import (
+    describe_checklists_section,
+    describe_provenance_section,
+)
 from scorereport.report.sections.methods_section import describe_methods_section
 from scorereport.report.tables.group_tables import group_table
-from scorereport.report.tables.overview import describe_uncertainty
+from scorereport.report.tables.overview import describe_uncertainty, evaluation_tables
 from scorereport.report.tables.table import percent_interval_text
-from scorereport.report.tables.tables_overview import evaluation_tables
 from scorereport.report.templates import render_html
 from scorereport.results.evaluation import Evaluation
 from scorereport.results.model_records import EvaluationSettings

@@ -18,11 +18,11 @@ import scorereport as sr
 from scorereport.evaluation.engines import digest as digests
 from scorereport.evaluation.engines import engine_evaluation
 from scorereport.evaluation.engines.chunk_digest import digest_chunk
+from scorereport.evaluation.engines.chunks import compress_chunk, cut_at_ties, join_chunks
 from scorereport.evaluation.engines.digest import SUMS
 from scorereport.evaluation.engines.digest_plan import cell_starts, plan_model_digest
 from scorereport.evaluation.engines.jackknife import spread_of_auc, sum_by_bucket
 from scorereport.evaluation.engines.protocol import BUCKETS, Chunk, CountsBelow, DigestPlan
-from scorereport.evaluation.engines.stretches import compress_chunk, cut_at_ties, join_chunks
 from scorereport.inference.losses import resolve_measure
 from scorereport.reliability.blocks import Blocks
 from scorereport.results.evaluation import Evaluation

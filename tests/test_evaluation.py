@@ -406,7 +406,7 @@ def test_a_document_is_written_whole_or_not_at_all(evaluation, tmp_path, monkeyp
     def full_disk(_):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr("scorereport._utils.scorereport_files.os.fsync", full_disk)
+    monkeypatch.setattr("scorereport._utils.files.os.fsync", full_disk)
     with pytest.raises(OSError, match="No space left"):
         evaluation.to_json(path)
     assert path.read_text(encoding="utf-8") == "before"

@@ -15,8 +15,9 @@ from scipy.stats import beta, binom, chi2, ncx2
 import scorereport as sr
 from scorereport.configuration import MEASURES, parse_configuration
 from scorereport.configuration.consistency import RequestedEvaluation, check_request
-from scorereport.configuration.judging import LimitVerdict, judge
+from scorereport.configuration.judgement import judge
 from scorereport.configuration.limit_evidence import FEWEST_CASES, exact_bounds, find_evidence
+from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.configuration.measure_limits import ModelKind
 from scorereport.errors import UsageError
 from scorereport.evaluation.engines.engine_evaluation import evaluate_with_engine

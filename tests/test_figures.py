@@ -18,10 +18,17 @@ from matplotlib.figure import Figure
 
 import scorereport as sr
 from scorereport import plots
-from scorereport.plots.geometry import PATH_TOLERANCE, cut_line, flat_runs, simplify
+from scorereport.plots.geometry import (
+    PATH_TOLERANCE,
+    UNIT,
+    choose_window,
+    cut_line,
+    flat_runs,
+    simplify,
+    window_ticks,
+)
 from scorereport.plots.style import model_style, report_style
 from scorereport.plots.text import clean_text, shorten_text, text_width, wrap
-from scorereport.plots.zoom import UNIT, choose_window, window_ticks
 from scorereport.results.model_records import GroupResult
 
 LONG = (

@@ -24,10 +24,9 @@ import pytest
 import sqlalchemy as sa
 from postgres_tools import as_reader
 
-from scorereport.audit.databases import settings
-from scorereport.audit.databases.database_connection import explain_database_error
+from scorereport.audit.databases import database_connection
+from scorereport.audit.databases.database_connection import TimeLimit, explain_database_error
 from scorereport.audit.databases.database_rows import find_source_database
-from scorereport.audit.databases.time_limits import TimeLimit
 from scorereport.audit.rows import loaded_rows, source_rows
 from scorereport.audit.rows.loaded_rows import load_rows
 from scorereport.audit.rows.source_files import find_source_file
@@ -820,7 +819,7 @@ def test_a_server_may_end_a_query_earlier(postgres_url):
 
 
 def test_a_server_that_cannot_be_reached_gives_nothing_away(postgres_url, monkeypatch):
-    monkeypatch.setattr(settings, "TIMEOUT_SECONDS", 2)
+    monkeypatch.setattr(database_connection, "TIMEOUT_SECONDS", 2)
     good = sa.make_url(postgres_url)
     with socket.socket() as free, socket.socket() as mute:
         free.bind(("127.0.0.1", 0))
@@ -878,7 +877,7 @@ def test_a_file_of_sqlite_is_not_touched(tmp_path):
 
 
 def test_files_that_sqlite_cannot_read_are_refused(tmp_path, sqlite_url, monkeypatch):
-    monkeypatch.setattr(settings, "TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(database_connection, "TIMEOUT_SECONDS", 0.1)
     (tmp_path / "p.db").write_bytes(b"y,m,t\n" * 1000)
     prefix = "The table scores on sqlite cannot be read:"
     told = f"{prefix} the file that `audit.source.database` names is none of SQLite."

@@ -22,17 +22,19 @@ from sqlalchemy import text
 
 from scorereport._utils.clock import fixed_time
 from scorereport._utils.json_documents import dump
-from scorereport.configuration.judging import Judgement, LimitVerdict
+from scorereport.configuration.limit_verdicts import Judgement, LimitVerdict
 from scorereport.configuration.periods import Period
 from scorereport.errors import DataError, ScoreReportError, UsageError
 from scorereport.history import database, database_schema
 from scorereport.history.audit_record import CHAIN_START, AuditStatus, Record, RecordedFile
 from scorereport.history.chain_head import ChainHead, advance_chain_head, check_chain_head, read_chain_head
-from scorereport.history.checking_anchors import find_anchor
+from scorereport.history.document_check import find_anchor
 from scorereport.history.export import export_history
-from scorereport.history.store import AlreadyRecorded, open_history, open_unchecked
+from scorereport.history.record_rows import AlreadyRecorded
+from scorereport.history.store import open_history, open_unchecked
 from scorereport.history.trend.drift_records import Number, Snapshot, Trend
-from scorereport.history.verification import FindingKind, verify_history
+from scorereport.history.verification import verify_history
+from scorereport.history.verification_findings import FindingKind
 from scorereport.report.report_record import Report
 
 HOSTILE = "x'; drop table audits; --"

@@ -17,7 +17,7 @@ import pytest
 import sqlalchemy as sa
 
 import scorereport as sr
-from scorereport._utils import memory
+from scorereport._utils import machine
 from scorereport.configuration import parse_configuration
 from scorereport.data import csv_files, size_limits
 from scorereport.evaluation.engines.engine_choice import choose_engine, estimate_rows
@@ -165,7 +165,7 @@ def test_a_footer_that_contradicts_itself_is_refused(tmp_path, engine):
 @pytest.mark.parametrize("kind", ["parquet", "csv", "csv.gz", "folder", "duckdb"])
 def test_rows_that_cannot_fit_into_memory_are_refused_there(tmp_path, kind, monkeypatch):
     source, table = write_as(tmp_path, kind, FRAME)
-    monkeypatch.setattr(memory, "physical_memory", lambda: 500)
+    monkeypatch.setattr(machine, "physical_memory", lambda: 500)
     name = f"{source.name}: t" if table else source.name
     with pytest.raises(sr.DataError) as caught:
         evaluate(source, table=table)

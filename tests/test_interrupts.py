@@ -16,10 +16,10 @@ import pandas as pd
 import pytest
 from audit_tools import make_scored, write_audit
 
-from scorereport._utils import scorereport_files
+from scorereport._utils import files
+from scorereport._utils.files import write_together
 from scorereport._utils.processes import Stopped, check_not_stopped, signals_deferred, stopped_by_signals
 from scorereport._utils.progress import report_progress, steps
-from scorereport._utils.scorereport_files import write_together
 from scorereport.audit import audit_report
 from scorereport.audit.run import run_audit
 from scorereport.errors import UsageError
@@ -160,7 +160,7 @@ def test_a_swallowed_signal_ends_the_work_with_the_next_step(tmp_path, what):
 def test_files_are_written_together_or_not_at_all_whenever_a_signal_comes(tmp_path, monkeypatch, moment):
     old = {tmp_path / name: name.encode() for name in ("a", "b")}
     write_together(old)
-    fill, rename = scorereport_files._fill, Path.replace
+    fill, rename = files._fill, Path.replace
 
     def filling(file, content):
         is_second = Path(file.name).name.startswith(".b")
@@ -176,7 +176,7 @@ def test_files_are_written_together_or_not_at_all_whenever_a_signal_comes(tmp_pa
             raise_signals(INTERRUPT)
         return rename(path, target)
 
-    monkeypatch.setattr(scorereport_files, "_fill", filling)
+    monkeypatch.setattr(files, "_fill", filling)
     monkeypatch.setattr(Path, "replace", renaming)
     with pytest.raises(Stopped, match="130"), stopped_by_signals():
         write_together(dict.fromkeys(old, b"new"))

@@ -13,14 +13,12 @@ from hypothesis import strategies as st
 
 import scorereport as sr
 from scorereport.configuration import MEASURES, Bounds, ModelKind, parse_configuration
-from scorereport.configuration.judging import (
+from scorereport.configuration.judgement import describe_unjudged, format_judgement, judge
+from scorereport.configuration.limit_verdicts import (
     LimitVerdict,
     count_limit_verdicts,
-    describe_unjudged,
     find_verdict,
     find_worst_verdict,
-    format_judgement,
-    judge,
     verdict_exit_code,
 )
 from scorereport.errors import ExitCode

@@ -15,18 +15,18 @@ import pandas as pd
 import pytest
 from audit_tools import BRIEF, make_scored, write_audit
 
-from scorereport.audit.rows import lots, source_reference
+from scorereport.audit.rows import source_reference, source_rows
 from scorereport.audit.rows.loaded_rows import load_rows
-from scorereport.audit.rows.referring import SourceReference
 from scorereport.audit.rows.source_files import find_source_file
+from scorereport.audit.rows.source_reference import SourceReference
 from scorereport.audit.run import run_audit
 from scorereport.configuration.audit_tables import SourceTable, WindowTable
 from scorereport.configuration.periods import Period
-from scorereport.data.hashing import hash_file
+from scorereport.data.sources import hash_file
 from scorereport.errors import DataError, ExitCode
 from scorereport.evaluation.dispatch import evaluate
-from scorereport.evaluation.engines.duck.engine import open_duckdb
-from scorereport.evaluation.engines.tallies import tally_forecasts
+from scorereport.evaluation.engines.duck.duck_engine import open_duckdb
+from scorereport.evaluation.engines.scans import tally_forecasts
 from scorereport.history.audit_record import AuditStatus
 from scorereport.history.trend.snapshot import take_snapshot
 from scorereport.reference.certification import decline
@@ -97,7 +97,7 @@ SOURCES = {
 
 @pytest.mark.parametrize("kind", SOURCES)
 def test_the_rows_of_a_period_are_those_that_memory_holds(tmp_path, frame, kind, monkeypatch):
-    monkeypatch.setattr(lots, "BATCH_ROWS", 64)
+    monkeypatch.setattr(source_rows, "BATCH_ROWS", 64)
     write_all(tmp_path, frame)
     gathered = take(tmp_path, **SOURCES[kind])
     referred = take(tmp_path, work=LARGE, **SOURCES[kind])
@@ -147,7 +147,7 @@ def test_a_period_that_fits_into_memory_is_evaluated_there(tmp_path, frame, monk
 )
 @pytest.mark.parametrize("kind", ["csv", "folder", "query"])
 def test_refusals_are_those_of_memory(tmp_path, frame, monkeypatch, kind, spoil, period):
-    monkeypatch.setattr(lots, "BATCH_ROWS", 64)
+    monkeypatch.setattr(source_rows, "BATCH_ROWS", 64)
     write_all(tmp_path, spoil(frame))
     told = []
     for work in ({"engine": "memory"}, LARGE):

@@ -21,24 +21,28 @@ from scipy.special import expit, logit
 import scorereport as sr
 from scorereport._utils import machine
 from scorereport._utils.arrays import bits_equal
-from scorereport._utils.memory import release_memory
-from scorereport.inference import fits, large_panels, overfit, scale_groups
+from scorereport._utils.machine import release_memory
+from scorereport.inference import large_panels, overfit, scale_groups
+from scorereport.inference import large_panels as fits
 from scorereport.inference.bootstrap_resamples import bootstrap, bootstrap_panel
 from scorereport.inference.components import FittedLosses, case_losses
-from scorereport.inference.dominance import murphy_difference
-from scorereport.inference.fits import PanelFits
-from scorereport.inference.folds import _assign_in_order, assign_folds
-from scorereport.inference.inference_murphy_bands import CountedSample, RowSample
-from scorereport.inference.large_panels import are_many_alike, resample_sums, row_chunks
+from scorereport.inference.dominance import _places, choose_costs, murphy_difference
+from scorereport.inference.large_panels import PanelFits, are_many_alike, resample_sums, row_chunks
 from scorereport.inference.likelihood import information
 from scorereport.inference.logistic import fit_line, fit_offset
 from scorereport.inference.losses import resolve_measure
-from scorereport.inference.murphy_bands import average_differences
-from scorereport.inference.murphy_costs import _places, choose_costs
-from scorereport.inference.murphy_limits import _extreme_limits, _sort_together, find_dominant
+from scorereport.inference.murphy_bands import (
+    CountedSample,
+    RowSample,
+    _extreme_limits,
+    _sort_together,
+    average_differences,
+    find_dominant,
+)
 from scorereport.inference.nelson_scale import _of_event, scale_forecast
 from scorereport.inference.overfit import estimate_overfit
 from scorereport.inference.panel import are_ordered, make_panel, order_by
+from scorereport.inference.recalibration_gains import _assign_in_order, assign_folds
 from scorereport.inference.scale_draws import ScaleTarget
 from scorereport.inference.scale_groups import group_forecast, is_groupable
 from scorereport.reliability import draws

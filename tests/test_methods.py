@@ -40,18 +40,16 @@ from scorereport.inference.grades import grade_test
 from scorereport.inference.heterogeneity import cochran_q, group_calibration_test
 from scorereport.inference.rates import rate_interval
 from scorereport.plots.fonts import covers
-from scorereport.reference.certificate import Certificate
 from scorereport.reference.comparison_records import Comparison, Verdict
+from scorereport.reference.reference_documents import Certificate
 from scorereport.reliability.asymptotic_bands import chernoff_quantile
 from scorereport.reliability.sampling import SamplingUnits
-from scorereport.report.methods.citing import cite, list_works
-from scorereport.report.methods.formula_catalogue import BINARY_CATALOGUE
-from scorereport.report.methods.scores import SCORE_FORMULAS
-from scorereport.report.methods.symbols import SYMBOLS, SYMBOLS_OF_INFERENCE
+from scorereport.report.methods.formula_catalogue import BINARY_CATALOGUE, SCORE_FORMULAS
+from scorereport.report.methods.notation import SYMBOLS, SYMBOLS_OF_INFERENCE, cite, list_works
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_record import build_report
 from scorereport.report.sections.methods_section import describe_methods_section
-from scorereport.report.tables.tables_overview import evaluation_tables
+from scorereport.report.tables.overview import evaluation_tables
 from scorereport.report.templates import render_html
 
 HOSTILE = "<script>alert(1)</script>"

@@ -12,14 +12,8 @@ from site_tools import make_records, write_reports
 from test_serving import HEALTH
 
 import scorereport as sr
-from scorereport._utils import scorereport_files
-from scorereport._utils.scorereport_files import (
-    make_folder,
-    only_owner,
-    write_bytes,
-    write_text,
-    write_together,
-)
+from scorereport._utils import files
+from scorereport._utils.files import make_folder, only_owner, write_bytes, write_text, write_together
 from scorereport.audit.run import run_audit
 from scorereport.audit.server.health import write_health
 from scorereport.audit.site.publication import write_site
@@ -51,9 +45,9 @@ def modes_below(folder):
 
 def test_a_new_file_is_for_its_owner_before_it_has_any_content(tmp_path, monkeypatch):
     seen = []
-    fill = scorereport_files._fill
+    fill = files._fill
     monkeypatch.setattr(
-        scorereport_files,
+        files,
         "_fill",
         lambda file, content: (seen.extend(modes_below(tmp_path).values()), fill(file, content)),
     )
@@ -89,7 +83,7 @@ def test_a_group_that_cannot_be_kept_gets_nothing(tmp_path, monkeypatch):
     path = write_bytes(tmp_path / "a", b"old")
     path.chmod(0o664)
     group = path.stat().st_gid
-    kept = scorereport_files._keep_permissions
+    kept = files._keep_permissions
 
     def of_another_group(new, old):
         values = list(old)
@@ -99,7 +93,7 @@ def test_a_group_that_cannot_be_kept_gets_nothing(tmp_path, monkeypatch):
     def refuse(*_):
         raise PermissionError
 
-    monkeypatch.setattr(scorereport_files, "_keep_permissions", of_another_group)
+    monkeypatch.setattr(files, "_keep_permissions", of_another_group)
     monkeypatch.setattr(os, "fchown", refuse)
     assert mode_of(write_bytes(path, b"new")) == 0o604
 

@@ -18,8 +18,8 @@ from scorereport.inference.class_panel import make_class_panel
 from scorereport.inference.nelson_scale import scale_forecast, scale_panel
 from scorereport.inference.panel import make_panel
 from scorereport.inference.scale_draws import ScaleForecast, ScaleMarks, ScaleTarget, source_marks
-from scorereport.inference.scale_overfit import _mean_without_chance, draw_overfit
-from scorereport.plots.scale_drawing import choose_scale_window, share_in_window
+from scorereport.inference.scale_intervals import _mean_without_chance, draw_overfit
+from scorereport.plots.scale_diagram import choose_scale_window, share_in_window
 from scorereport.plots.style import report_style
 from scorereport.reliability.sampling import SEED, random_stream
 from scorereport.report.sections.scale_section import describe_scale_section

@@ -20,19 +20,17 @@ import sqlalchemy as sa
 from postgres_tools import USER, find_programs
 
 import scorereport as sr
-from scorereport.audit.databases import connections
-from scorereport.audit.databases.addresses import read_database_address
-from scorereport.audit.databases.connections import connect_read_only
-from scorereport.audit.databases.database_rows import find_source_database
-from scorereport.audit.databases.fetching import fetch_rows
+from scorereport.audit.databases import database_connection
+from scorereport.audit.databases.database_connection import connect_read_only, read_database_address
+from scorereport.audit.databases.database_rows import fetch_rows, find_source_database
 from scorereport.audit.databases.query import bind_period
-from scorereport.audit.rows.lots import open_batches
+from scorereport.audit.rows.source_rows import open_batches
 from scorereport.configuration.audit_tables import SourceTable
 from scorereport.configuration.periods import Period
 from scorereport.data.database_sessions import connect_duckdb
 from scorereport.data.database_tables import open_sql
 from scorereport.errors import DataError, UsageError
-from scorereport.evaluation.engines.duck.engine import open_duckdb
+from scorereport.evaluation.engines.duck.duck_engine import open_duckdb
 
 PACKAGE = Path(sr.__file__).parent
 SCRIPT = Path(__file__).resolve().parents[1] / "docs" / "postgresql-reader.sql"
@@ -223,7 +221,7 @@ def test_no_query_changes_a_postgresql_database(loans, server_folder, read):
 @pytest.mark.parametrize("name", ["nested comment", "nested comment, program", "odd dollar tag"])
 def test_not_even_a_superuser_can_leave_the_session(loans, server_folder, monkeypatch, name):
     """The role is refused before; here it is let in to show that a text still is one SELECT."""
-    monkeypatch.setattr(connections, "may_leave_session", lambda _: False)
+    monkeypatch.setattr(database_connection, "may_leave_session", lambda _: False)
     url, look = loans
     before, marker = look(), server_folder / "marker"
     query = POSTGRESQL[name].replace("{marker}", str(marker))

@@ -16,7 +16,7 @@ import pikepdf
 import pytest
 
 from scorereport import __version__
-from scorereport._utils.resources import find_package_folder
+from scorereport._utils.files import find_package_folder
 from scorereport.errors import UsageError
 from scorereport.report.pdf import Attachment, render_pdf
 from scorereport.report.templates import embed_fonts, hash_templates, render_html

@@ -19,9 +19,10 @@ import pytest
 import scorereport as sr
 from scorereport._utils import json_documents
 from scorereport.errors import UsageError
-from scorereport.reference.certificate import Attempt, Certificate
 from scorereport.reference.comparison_records import Comparison, Verdict, compare_numbers
 from scorereport.reference.reference_documents import (
+    Attempt,
+    Certificate,
     Study,
     StudyFigure,
     StudyPanel,
@@ -34,8 +35,7 @@ from scorereport.report.pdf import render_pdf
 from scorereport.report.provenance import Provenance
 from scorereport.report.report_output import write_report, write_study
 from scorereport.report.report_record import Report, build_report
-from scorereport.report.tables.results import describe_table
-from scorereport.report.tables.table import Table
+from scorereport.report.tables.table import Table, describe_table
 from scorereport.report.templates import render_html
 
 TIME = "2026-11-15T07:30:12+00:00"
@@ -558,7 +558,7 @@ def test_an_earlier_report_survives_a_full_disk(evaluation, tmp_path, monkeypatc
 
     path = tmp_path / "report.html"
     path.write_text("before", encoding="utf-8")
-    monkeypatch.setattr("scorereport._utils.scorereport_files.os.fsync", full_disk)
+    monkeypatch.setattr("scorereport._utils.files.os.fsync", full_disk)
     with pytest.raises(OSError, match="No space left"):
         write_report(evaluation, path)
     assert path.read_text(encoding="utf-8") == "before"

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import scorereport as sr
-from scorereport.report import repository
+from scorereport.report import provenance
 from scorereport.report.provenance import Provenance, Revision, read_revision
 from scorereport.report.report_record import build_report
 from scorereport.report.sections.closing_sections import describe_provenance_section
@@ -437,7 +437,7 @@ def test_changes_in_a_submodule_are_found(folder, trap):
 def test_git_that_takes_too_long_leaves_changes_open(folder, monkeypatch):
     (folder / ".git" / "index").unlink()
     os.mkfifo(folder / ".git" / "index")
-    monkeypatch.setattr(repository, "_SECONDS_FOR_GIT", 0.3)
+    monkeypatch.setattr(provenance, "_SECONDS_FOR_GIT", 0.3)
     assert read_revision(folder).is_changed is None
 
 

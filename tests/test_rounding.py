@@ -11,11 +11,10 @@ import pytest
 import scorereport as sr
 from scorereport._utils.rounding import are_equal, documents_agree, exceeds, first_lowest, rank_ties
 from scorereport.configuration import Bounds
-from scorereport.configuration.judging import find_verdict
+from scorereport.configuration.limit_verdicts import find_verdict
 from scorereport.curves.retention import order_for_retention
-from scorereport.evaluation.selection.choice import _choose, _stop_early, check_selection
+from scorereport.evaluation.selection.choice import _choose, _stop_early, check_selection, select
 from scorereport.evaluation.selection.score_tracks import Checkpoints, ScoreTrack
-from scorereport.evaluation.selection.selecting import select
 from scorereport.inference.binned_errors import expected_calibration_error
 from scorereport.inference.bootstrap_results import _bounds
 from scorereport.inference.calibration_tests import hosmer_lemeshow_test

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from scorereport._utils.clock import fixed_time
-from scorereport.audit.calendars import render_calendar
-from scorereport.audit.units import render_timers
+from scorereport.audit.timer_calendar import render_calendar
+from scorereport.audit.timers import render_timers
 from scorereport.configuration.schedules import Schedule, check_schedule, check_zone
 from scorereport.errors import UsageError
 

@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 
 from scorereport._utils.redaction import Redactor
 from scorereport.audit.plan import read_plan
-from scorereport.audit.server import alarms
+from scorereport.audit.server import due_times
+from scorereport.audit.server.announcements import Notifier
 from scorereport.audit.server.audit_process import AuditProcess, ProcessEnd
 from scorereport.audit.server.audit_server import AuditServer, ServerSettings
 from scorereport.audit.server.configuration_folder import ConfigurationFolder, find_stable_changes
@@ -36,9 +37,15 @@ from scorereport.audit.server.due_times import (
     start_position,
 )
 from scorereport.audit.server.event_log import CombinedRedactor, EventLog
-from scorereport.audit.server.health import HEALTH_FILE, AuditHealth, Health, read_health, write_health
-from scorereport.audit.server.notifying import Notifier
-from scorereport.audit.server.recalling import read_completed_times, read_recorded_times
+from scorereport.audit.server.health import (
+    HEALTH_FILE,
+    AuditHealth,
+    Health,
+    read_completed_times,
+    read_health,
+    read_recorded_times,
+    write_health,
+)
 from scorereport.audit.server.scheduled_audit import ScheduledAudit
 from scorereport.audit.server.startup import LOCK_NAME, serve_audits
 from scorereport.configuration.periods import Period
@@ -643,7 +650,7 @@ class Soon:
 
 def test_alarms_ring_until_they_are_dropped() -> None:
     rung = threading.Semaphore(0)
-    clock = alarms.ScheduleAlarms(rung.release)
+    clock = due_times.ScheduleAlarms(rung.release)
     clock.start()
     clock.set("churn", Soon())
     clock.set("churn", Soon())
@@ -655,7 +662,7 @@ def test_alarms_ring_until_they_are_dropped() -> None:
 
 
 def test_an_alarm_follows_the_schedule_and_not_the_last_alarm_alone() -> None:
-    trigger = alarms.ScheduleTrigger(Schedule("0 3 * * 0", BERLIN))  # Sundays, as cron counts them
+    trigger = due_times.ScheduleTrigger(Schedule("0 3 * * 0", BERLIN))  # Sundays, as cron counts them
     assert trigger.get_next_fire_time(None, at("2026-11-11 12:00")) == at("2026-11-15 02:00")
     assert trigger.get_next_fire_time(at("2026-11-15 02:00"), at("2026-11-14 02:00")) == at(
         "2026-11-22 02:00"

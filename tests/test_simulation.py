@@ -15,11 +15,11 @@ from scipy.stats import ks_2samp
 import scorereport as sr
 from scorereport._utils import machine
 from scorereport._utils.progress import watched_by
-from scorereport.reliability import redraws as redraws_module
+from scorereport.reliability import draws as redraws_module
 from scorereport.reliability import simulation as simulation_module
 from scorereport.reliability.blocks import Blocks
+from scorereport.reliability.draws import Redraw
 from scorereport.reliability.outcome_weights import OutcomeWeights
-from scorereport.reliability.redraws import Redraw
 from scorereport.reliability.sampling import random_stream
 from scorereport.reliability.simulation import (
     _CaseSimulation,

@@ -21,17 +21,22 @@ import pytest
 from site_tools import NAMES, chain, content_of, make_records, write_reports
 from test_browser import PALE_TEXTS
 
-from scorereport.audit.site.audit_runs import RecordedRun, group_runs, hash_records
+from scorereport.audit.site.audit_runs import (
+    RecordedRun,
+    group_runs,
+    hash_records,
+    link_to_file,
+    safe_file_name,
+    safe_name,
+)
 from scorereport.audit.site.chart_axes import CHART_WIDTH, list_day_ticks, scale_of_days, scale_of_numbers
 from scorereport.audit.site.chart_lanes import spread_labels
-from scorereport.audit.site.manifest import MANIFEST_FILE
 from scorereport.audit.site.measure_series import choose_format, collect_series
-from scorereport.audit.site.names import link_to_file, safe_file_name, safe_name
 from scorereport.audit.site.publication import write_site
-from scorereport.audit.site.site_files import FileState, plan_copies
+from scorereport.audit.site.site_files import MANIFEST_FILE, FileState, plan_copies
 from scorereport.audit.site.status_board import build_board
 from scorereport.audit.site.trend_charts import MAX_DOTS, build_charts, build_sparkline
-from scorereport.configuration.judging import LimitVerdict
+from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.configuration.periods import Period
 from scorereport.errors import UsageError
 from scorereport.history.audit_record import AuditStatus, Record, RecordedFile

@@ -14,15 +14,17 @@ from spark_tools import assert_same_digest, mark
 from scorereport.errors import UsageError
 from scorereport.evaluation.engines.chunk_digest import digest_chunk
 from scorereport.evaluation.engines.protocol import BUCKETS, Chunk, CountsBelow
-from scorereport.evaluation.engines.spark.packing import join_batches, pack_chunk, unpack_packets
 from scorereport.evaluation.engines.spark.spark_engine import open_spark
 from scorereport.evaluation.engines.spark.spark_jobs import find_before, fold
 from scorereport.evaluation.engines.spark.spark_partitions import (
     ALL,
     Parts,
+    join_batches,
     merge_chunks,
+    pack_chunk,
     plan_parts,
     split_by_part,
+    unpack_packets,
     weight_of,
 )
 

@@ -20,7 +20,7 @@ from scorereport.reference.live_references import PACKAGE, open_reference
 from scorereport.reference.model_comparison import _without_flat_corners
 from scorereport.reference.reference_documents import Study, StudyFigure
 from scorereport.study.installation_checks import check_installation, software_versions
-from scorereport.study.live import compare_live
+from scorereport.study.r_comparison import compare_live
 from scorereport.study.seeded_cases import CASE_SHAPES, MILLION, draw_cases
 from scorereport.study.validation_study import _section
 from validation.schemas import FOLDER, schemas

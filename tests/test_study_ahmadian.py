@@ -10,7 +10,7 @@ import pytest
 
 from scorereport import scores
 from scorereport.reference.comparison_records import Verdict
-from scorereport.study.papers import ahmadian_tables
+from scorereport.study.papers import ahmadian
 from scorereport.study.papers.ahmadian import reproduce_ahmadian
 from scorereport.study.papers.ahmadian_errata import errata_ahmadian
 
@@ -100,8 +100,8 @@ def test_a_lenient_penalty_is_noticed(monkeypatch):
 
 
 def test_a_misread_table_is_noticed(monkeypatch):
-    first, *others = ahmadian_tables.TABLE_3
+    first, *others = ahmadian.TABLE_3
     rows = (first._replace(brier_gain=Fraction("6.85")), *others)
-    monkeypatch.setattr(ahmadian_tables, "_TABLES", (("Table 3", rows, Fraction(1, 100)),))
-    differing = found(ahmadian_tables.compare_tables(), Verdict.DIFFERS)
+    monkeypatch.setattr(ahmadian, "_TABLES", (("Table 3", rows, Fraction(1, 100)),))
+    differing = found(ahmadian.compare_tables(), Verdict.DIFFERS)
     assert [line.quantity for line in differing] == ["Gains that agree with their entries", "Entries"]

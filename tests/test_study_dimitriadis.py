@@ -12,12 +12,8 @@ import pytest
 import scorereport as sr
 from scorereport.reference.comparison_records import Verdict
 from scorereport.reliability.decomposition import Decomposition
-from scorereport.study.papers import (
-    dimitriadis,
-    dimitriadis_errata,
-    dimitriadis_simulations,
-    dimitriadis_theorems,
-)
+from scorereport.study.papers import dimitriadis, dimitriadis_errata, dimitriadis_theorems
+from scorereport.study.papers import dimitriadis_theorems as dimitriadis_simulations
 from scorereport.study.papers.dimitriadis import figure_3, reproduce_dimitriadis
 from scorereport.study.papers.dimitriadis_errata import errata_dimitriadis
 

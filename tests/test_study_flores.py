@@ -10,9 +10,9 @@ import pytest
 import scorereport as sr
 from scorereport.reference.comparison_records import Verdict
 from scorereport.study.papers import flores
-from scorereport.study.papers.counts import smallest_sample
 from scorereport.study.papers.flores import fits_treating_nobody, reproduce_flores
 from scorereport.study.papers.flores_errata import errata_flores
+from scorereport.study.papers.printed_numbers import smallest_sample
 
 PAPER = "Flores et al. (2025)"
 #: All lines that are not plainly reproduced.

@@ -17,16 +17,20 @@ from scorereport.reference.reference_documents import StudyFigure
 from scorereport.study.papers.nelson import reproduce_nelson
 from scorereport.study.papers.nelson_errata import errata_nelson
 from scorereport.study.papers.nelson_figures import (
+    BINS,
+    CASES,
     FIRST,
     GAUSSIAN,
     PERFECT,
     WRONG_MODELS,
     average_model,
+    bin_class,
     compare_figure_7,
+    draw_two_classes,
     posterior,
+    trace_roc,
 )
 from scorereport.study.papers.nelson_plots import illustrate_nelson
-from scorereport.study.papers.nelson_simulations import BINS, CASES, bin_class, draw_two_classes, trace_roc
 
 PICTURES = ["nelson-2", "nelson-3", "nelson-4", "nelson-5", "nelson-6-variance", "nelson-6-tails"]
 PICTURES += ["nelson-7", "nelson-spectrum"]

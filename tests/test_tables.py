@@ -8,8 +8,11 @@ import pytest
 
 import scorereport as sr
 from scorereport._utils.formatting import format_number, format_percent
-from scorereport.report.tables.decision_tables import threshold_decision_table
-from scorereport.report.tables.discriminating import discrimination_table, kolmogorov_smirnov
+from scorereport.report.tables.decision_tables import (
+    discrimination_table,
+    kolmogorov_smirnov,
+    threshold_decision_table,
+)
 
 
 @pytest.fixture(scope="module")

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from scorereport._utils.redaction import Redactor, expand_variables
-from scorereport.audit.channels import limits
+from scorereport.audit.channels import notification
 from scorereport.audit.channels.delivery import send_notifications, summarize_outcome
 from scorereport.audit.channels.webhook import is_same_server
 from scorereport.configuration.audit_tables import EmailTable, NotifyTable, WebhookTable
-from scorereport.configuration.judging import Judgement, LimitVerdict
+from scorereport.configuration.limit_verdicts import Judgement, LimitVerdict
 from scorereport.configuration.periods import Period
 from scorereport.history.audit_record import AuditStatus, Record
 from scorereport.history.trend.drift_records import Drift
@@ -46,8 +46,8 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No proxies between us and our servers, short waits, one secret."""
     monkeypatch.setenv("no_proxy", "*")
     monkeypatch.setenv("TOKEN", SECRET)
-    monkeypatch.setattr(limits, "RETRY_PAUSES", (0.01, 0.02))
-    monkeypatch.setattr(limits, "SILENCE_LIMIT", 5.0)
+    monkeypatch.setattr(notification, "RETRY_PAUSES", (0.01, 0.02))
+    monkeypatch.setattr(notification, "SILENCE_LIMIT", 5.0)
     monkeypatch.setattr("socket.getfqdn", lambda *_: "localhost")
 
 
@@ -229,7 +229,7 @@ def test_a_command_that_is_not_there_is_a_problem() -> None:
 def test_a_command_that_hangs_is_stopped_with_all_it_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "COMMAND_LIMIT", 0.2)
+    monkeypatch.setattr(notification, "COMMAND_LIMIT", 0.2)
     started = time.monotonic()
     command = ("sh", "-c", "(sleep 0.6; touch late) & sleep 60")
     assert send(NotifyTable(command=command), folder=tmp_path) == [
@@ -393,7 +393,7 @@ def test_a_server_that_is_down_is_a_problem() -> None:
 
 
 def test_a_server_that_says_nothing_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "SILENCE_LIMIT", 0.1)
+    monkeypatch.setattr(notification, "SILENCE_LIMIT", 0.1)
     with listen() as server:
         started = time.monotonic()
         (problem,) = send(call(f"http://{HOST}:{server.getsockname()[1]}/", Key="${TOKEN}"))
@@ -403,7 +403,7 @@ def test_a_server_that_says_nothing_is_a_problem(monkeypatch: pytest.MonkeyPatch
 
 def test_a_server_that_never_comes_to_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of its bytes comes in time, all of them together never."""
-    monkeypatch.setattr(limits, "TOTAL_LIMIT", 0.5)
+    monkeypatch.setattr(notification, "TOTAL_LIMIT", 0.5)
     stop = threading.Event()
 
     def drip(server: socket.socket) -> None:
@@ -504,7 +504,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
 def test_certificates_of_webhooks_are_checked(
     certificate: Certificate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "RETRY_PAUSES", (30.0,))  # for there is nothing to wait for
+    monkeypatch.setattr(notification, "RETRY_PAUSES", (30.0,))  # for there is nothing to wait for
     with run_hook(Hook(), certificate.context) as hook:
         started = time.monotonic()
         table = call(hook.url.replace("http:", "https:"), Key="${TOKEN}")
@@ -761,7 +761,7 @@ def test_letters_that_cannot_be_sent_are_not_shown(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_mail_server_that_says_nothing_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "SILENCE_LIMIT", 0.1)
+    monkeypatch.setattr(notification, "SILENCE_LIMIT", 0.1)
     with listen() as server:
         (problem,) = send(mail(Post(port=server.getsockname()[1]), user="me", password="${TOKEN}"))
     assert problem.startswith("`audit.notify.email`: SMTPServerDisconnected: ")

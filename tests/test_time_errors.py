@@ -15,7 +15,7 @@ from statsmodels.stats.diagnostic import acorr_ljungbox
 
 import scorereport as sr
 from scorereport.configuration import parse_configuration
-from scorereport.configuration.judging import DEPENDENCE_CAUTION, judge
+from scorereport.configuration.judgement import DEPENDENCE_CAUTION, judge
 from scorereport.evaluation.notes import CLUSTERS_INDEPENDENT_IN_TIME
 from scorereport.inference.calibration_in_time import INDEPENDENT, allow_for_time
 from scorereport.inference.calibration_tests import mean_calibration_test, spiegelhalter_test

@@ -21,7 +21,6 @@ from scorereport._utils.clock import fixed_time, read_time
 from scorereport.configuration import SECTION_NAMES, parse_configuration
 from scorereport.configuration.periods import Period
 from scorereport.errors import UsageError
-from scorereport.history.trend.bins import EDGES, find_bins, group_bins
 from scorereport.history.trend.drift import find_drift
 from scorereport.history.trend.drift_records import Number, Snapshot, Trend
 from scorereport.history.trend.drift_tests import (
@@ -29,23 +28,24 @@ from scorereport.history.trend.drift_tests import (
     MeanEstimate,
     compare_means,
     compare_shares,
+    group_bins,
     homogeneity_test,
     stability_index,
 )
 from scorereport.history.trend.reference_audits import allow_for_audits, allow_for_shifts, find_audit_spread
-from scorereport.history.trend.sizes import effective_size
-from scorereport.history.trend.snapshot import count_forecasts, take_snapshot
+from scorereport.history.trend.snapshot import count_forecasts, effective_size, take_snapshot
 from scorereport.inference.losses import resolve_measure
 from scorereport.inference.mean_errors import ErrorDistribution
 from scorereport.inference.overfit import estimate_overfit
 from scorereport.plots import describe_trend, plot_trend, render_svg
-from scorereport.plots.dates import date_ticks
+from scorereport.plots.geometry import date_ticks
 from scorereport.reliability.sampling import SamplingUnits
 from scorereport.report.conclusions import draw_conclusions
 from scorereport.report.report_output import prepare_report, render_report
 from scorereport.report.report_record import read_report, reconfigure_report
 from scorereport.report.sections.trend_section import describe_trend_section
-from scorereport.report.tables.trend import forecast_drift_table, measure_drift_table
+from scorereport.report.tables.history_tables import forecast_drift_table, measure_drift_table
+from scorereport.results.tallies import EDGES, find_bins
 
 BRIER = resolve_measure("brier", {})
 NORMAL = ErrorDistribution()

@@ -20,15 +20,14 @@ from audit_tools import BRIEF, make_scored, write_audit
 
 from scorereport._utils.clock import fixed_time
 from scorereport.audit import run
-from scorereport.audit.carried import check_attached_results
-from scorereport.audit.channels.reminders import open_pending_notification
-from scorereport.audit.inspecting import verify_audit_history
-from scorereport.audit.integrity import RecordExaminer
+from scorereport.audit.channels.delivery import open_pending_notification
+from scorereport.audit.integrity import RecordExaminer, verify_audit_history
 from scorereport.audit.plan import read_plan
 from scorereport.audit.record_agreement import check_agreement, read_results
-from scorereport.audit.requests import AuditRequest
+from scorereport.audit.record_rules import AuditRequest, check_attached_results
 from scorereport.audit.run import run_audit
-from scorereport.configuration.judging import Judgement, judge
+from scorereport.configuration.judgement import judge
+from scorereport.configuration.limit_verdicts import Judgement
 from scorereport.configuration.periods import Period, find_period, read_as_of
 from scorereport.errors import ExitCode, UsageError
 from scorereport.history.audit_record import AuditStatus, Record, RecordedFile

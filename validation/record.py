@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from scorereport._utils import json_documents
-from scorereport._utils.scorereport_files import write_text
+from scorereport._utils.files import write_text
 from scorereport.reference.live_references import PACKAGE, Reference, open_reference
 from scorereport.reference.questions import Answer, Question, read_answer
 from scorereport.study.seeded_cases import Case, draw_cases

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import scorereport
-from scorereport._utils.scorereport_files import write_text
+from scorereport._utils.files import write_text
 from scorereport.configuration import configuration_schema
-from scorereport.reference.certificate import Certificate
-from scorereport.reference.reference_documents import Study
+from scorereport.reference.reference_documents import Certificate, Study
 from scorereport.report.report_record import Report
 from scorereport.results.evaluation import Evaluation
 

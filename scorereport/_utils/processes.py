@@ -1,16 +1,19 @@
-"""Signals that ask a program to stop, as exceptions: it tidies up on its way out."""
+"""Signals that stop this process, raised as exceptions, and the ending of process groups."""
 
 from __future__ import annotations
 
+import os
 import signal
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import current_thread, main_thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
     from types import FrameType
+
 
 #: From the keyboard, from a scheduler, from a terminal that closes; Windows does not have the last.
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -110,3 +113,12 @@ def check_not_stopped() -> None:
     """Raise `Stopped` if a signal came and somebody swallowed it: what is made since may be broken."""
     if _listener is not None and _listener.first is not None and not _listener.depth:
         raise _listener.first
+
+
+def kill_process_group(process: subprocess.Popen[bytes]) -> None:
+    """End a process that leads a group of its own, and all that it started, at once."""
+    with suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()

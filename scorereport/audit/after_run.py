@@ -1,28 +1,83 @@
-"""What follows a record: its files go into their place, others expire, and people are told.
+"""Record of a run and the steps after it: files are put in place, expired files removed, people notified.
 
 None of it undoes the record; what goes wrong comes back as sentences.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import read_clock
-from scorereport.audit.channels.delivery import send_notifications
-from scorereport.audit.channels.reminders import open_pending_notification
-from scorereport.audit.drafting import begin_record
-from scorereport.audit.shelves import find_report_files, open_report_folder
-from scorereport.errors import ScoreReportError
-from scorereport.history.audit_record import AuditStatus
-from scorereport.history.retention import ExpiryTerms, find_expired
+from scorereport.audit.channels.delivery import open_pending_notification, send_notifications
+from scorereport.audit.record_rules import find_exit_code
+from scorereport.audit.report_folder import find_report_files, open_report_folder
+from scorereport.errors import ExitCode, ScoreReportError
+from scorereport.history.audit_record import AuditStatus, Record
+from scorereport.history.expiry import ExpiryTerms, find_expired
+from scorereport.report.provenance import trace_provenance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
+    from scorereport.audit.audit_report import RenderedReport
     from scorereport.audit.plan import Plan
-    from scorereport.history.audit_record import Record
+    from scorereport.audit.rows.loaded_rows import LoadedRows
+    from scorereport.audit.rows.source_reference import SourceReference
+    from scorereport.configuration.periods import Period
+    from scorereport.history.audit_record import RecordedFile
     from scorereport.history.store import History
+
+
+def begin_record(plan: Plan, period: Period, moment: datetime, *, started: str, command: str) -> Record:
+    """What is known of any run from its beginning; as it stands, a failure whose reason is not known yet."""
+    provenance = trace_provenance(command=command)
+    return Record(
+        audit=plan.name,
+        period=period,
+        attempt=0,  # the next that is free
+        as_of=moment.isoformat(timespec="seconds"),
+        status=AuditStatus.FAILED,
+        exit_code=ExitCode.USAGE,
+        started=started,
+        finished="",  # when it is appended
+        configuration=plan.configuration.name,
+        configuration_sha256=plan.configuration.sha256,
+        folder=plan.reports_folder,
+        home=plan.mark,
+        command=plan.redactor.redact(command),
+        machine=provenance.machine,
+        software=provenance.software,
+    )
+
+
+def complete_record(
+    draft: Record,
+    gathered: LoadedRows | SourceReference,
+    made: RenderedReport,
+    files: tuple[RecordedFile, ...],
+) -> Record:
+    """The record of an audit whose report is made."""
+    certificate, trend = made.report.certificate, made.report.trend
+    return replace(
+        draft,
+        status=made.status,
+        exit_code=find_exit_code(made.status),
+        source=gathered.source,
+        rows=made.report.evaluation.data.row_flow.kept,
+        data_sha256=made.report.evaluation.data.sha256,
+        source_sha256=gathered.source_sha256,
+        templates_sha256=made.report.provenance.templates_sha256,
+        results_sha256=hashlib.sha256(made.results).hexdigest(),
+        certificate="" if certificate is None else certificate.verdict,
+        files=files,
+        judgements=made.report.judgements,
+        snapshot=made.snapshot,
+        drifts=() if trend is None else trend.drifts,
+    )
+
 
 #: For so many seconds it is tried again to tell people whom nothing has reached.
 _RETRY_SECONDS = 2 * 86_400.0

@@ -7,16 +7,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import fixed_time
+from scorereport.audit.record_rules import find_status
 from scorereport.audit.rows.loaded_rows import MEMORY, LoadedRows
-from scorereport.audit.rows.referring import SourceReference
-from scorereport.audit.statuses import find_status
+from scorereport.audit.rows.source_reference import SourceReference
 from scorereport.errors import ExitCode, ScoreReportError
 from scorereport.evaluation.dispatch import evaluate
 from scorereport.history.trend.drift import find_drift
 from scorereport.history.trend.drift_records import Snapshot
 from scorereport.history.trend.snapshot import take_snapshot
-from scorereport.report.choosing import select_checkpoint
-from scorereport.report.report_output import find_templates, prepare_report, render_report
+from scorereport.report.report_output import find_templates, prepare_report, render_report, select_checkpoint
 from scorereport.report.report_record import Report
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from scorereport.history.audit_record import AuditStatus
     from scorereport.history.chain_head import ChainHead
     from scorereport.history.trend.drift_records import Trend
-    from scorereport.reference.certificate import Certificate
+    from scorereport.reference.reference_documents import Certificate
     from scorereport.results.evaluation import Evaluation
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from scorereport._utils.clock import read_clock
+from scorereport._utils.files import make_folder, write_text
 from scorereport._utils.redaction import Redactor, expand_address, expand_variables, find_variables
-from scorereport._utils.scorereport_files import make_folder, write_text
 from scorereport.configuration import Configuration, check_arguments, read_configuration
 from scorereport.configuration.audit_rules import check_audit_name
 from scorereport.configuration.messages import raise_problems

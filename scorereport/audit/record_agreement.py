@@ -16,15 +16,14 @@ from importlib.metadata import PackageNotFoundError, version
 from math import isclose, isnan
 from typing import TYPE_CHECKING, Any
 
-from scorereport.audit.sequence import CLOCK_SKEW, read_run_times
-from scorereport.audit.statuses import find_status
+from scorereport.audit.record_rules import CLOCK_SKEW, find_status, read_run_times
 from scorereport.configuration.periods import Period
 from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from scorereport.configuration.judging import Judgement
+    from scorereport.configuration.limit_verdicts import Judgement
     from scorereport.history.audit_record import Record
     from scorereport.history.trend.drift_records import Number, Snapshot, Trend
     from scorereport.report.report_record import Report
@@ -226,7 +225,7 @@ def _is_same_numbers(ours: Sequence[Number], theirs: Sequence[Number], *, is_sam
 
 def _check_verdicts(record: Record, report: Report, found: Agreement) -> None:
     """The verdicts follow from the numbers and the limits."""
-    from scorereport.configuration.judging import judge
+    from scorereport.configuration.judgement import judge
 
     try:
         expected = judge(report.evaluation, report.configuration.limits)

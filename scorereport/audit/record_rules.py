@@ -1,20 +1,86 @@
-"""Whether a run can have made a record, by what it says and by its configuration."""
+"""Rules that the records of runs follow: status, contents, configuration, attached results, order in time.
+
+Only these values are read: the rest may be of a version with other rules.
+
+The end of a run is read from the clock while nobody else can append, so that these times are in order by one
+clock. Clocks of several machines, and one that is set, may differ a little.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from datetime import datetime
-from typing import TYPE_CHECKING
+import re
+import tomllib
+import zlib
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
 
-from scorereport.audit.statuses import find_exit_code
-from scorereport.configuration.periods import find_period
-from scorereport.errors import UsageError
+from scorereport.configuration.audit_tables import OutputTable, WindowTable
+from scorereport.configuration.limit_verdicts import LimitVerdict, verdict_exit_code
+from scorereport.configuration.periods import find_period, is_ahead
+from scorereport.errors import ExitCode, UsageError
 from scorereport.history.audit_record import AuditStatus, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
-    from scorereport.audit.requests import AuditRequest
+    from scorereport.report.report_record import Report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRequest:
+    """The name of the audit, its window, the forms of its reports, and whether they state their hashes."""
+
+    name: str
+    window: str
+    formats: tuple[str, ...]
+    states_hashes: bool
+
+
+def read_audit_request(content: bytes, file_name: str) -> AuditRequest:
+    """Read a configuration, which is TOML; a ValueError if these values cannot be read."""
+    tables = tomllib.loads(content.decode("utf-8-sig"))
+    audit, report = _find_table(tables, "audit"), _find_table(tables, "report")
+    formats = _find_table(audit, "output").get("formats", OutputTable().formats)
+    if not isinstance(formats, list | tuple):
+        raise ValueError("`audit.output.formats` is not a list")
+    return AuditRequest(
+        name=str(audit.get("name") or PurePath(file_name).stem),
+        window=str(_find_table(audit, "window").get("period", WindowTable().period)),
+        formats=tuple(map(str, formats)),
+        states_hashes=not report.get("templates") and "provenance" not in report.get("omit", ()),
+    )
+
+
+def _find_table(table: dict[str, Any], name: str) -> dict[str, Any]:
+    found = table.get(name, {})
+    if not isinstance(found, dict):
+        raise ValueError(f"`{name}` is not a table")
+    return found
+
+
+def find_status(report: Report) -> AuditStatus:
+    """What the audit came to: a drift that is not small is a warning where limits say nothing worse."""
+    certificate, trend = report.certificate, report.trend
+    if certificate is not None and certificate.verdict == "failed":
+        return AuditStatus.UNCERTIFIED
+    verdict = report.verdict
+    if verdict in (None, LimitVerdict.PASS) and trend is not None and trend.is_alarming:
+        return AuditStatus.WARN
+    return AuditStatus.DONE if verdict is None else AuditStatus(verdict)
+
+
+def find_exit_code(status: AuditStatus) -> ExitCode:
+    """What the command line answers to this status, if it is not asked to be strict."""
+    if status is AuditStatus.UNCERTIFIED:
+        return ExitCode.CERTIFICATE_FAILED
+    return verdict_exit_code(LimitVerdict.FAIL if status is AuditStatus.FAIL else None, strict=False)
+
 
 #: What a run leaves in a record once it has a report.
 _RESULTS = ("rows", "data_sha256", "results_sha256", "templates_sha256", "files", "snapshot")
@@ -121,3 +187,99 @@ def _check_files(record: Record, formats: tuple[str, ...]) -> Iterator[str]:
 
 def _join_names(names: list[str]) -> str:
     return ", ".join(names)
+
+
+#: By how much clocks may differ. Runs of earlier versions read the time before they waited for each other.
+CLOCK_SKEW = timedelta(minutes=5)
+
+
+def check_attempts(records: Sequence[Record]) -> Iterator[tuple[Record, str]]:
+    """Records whose attempt is not the next of their audit and period; all records must be there."""
+    counts: dict[tuple[str, str, str], int] = defaultdict(int)
+    for record in records:
+        key = (record.audit, record.period.label, record.kind)
+        if record.attempt != counts[key] + 1:
+            yield record, f"is attempt {record.attempt} of its period, and the next one is {counts[key] + 1}"
+        counts[key] = max(counts[key], record.attempt)
+
+
+def check_run_times(records: Sequence[Record], now: str) -> Iterator[tuple[Record, str]]:
+    """Records whose times cannot be: unreadable, ended before the start, or in the future of now."""
+    latest = datetime.fromisoformat(now) + CLOCK_SKEW
+    for record in records:
+        times = read_run_times(record)
+        if times is None:
+            yield record, f"has times that cannot be read, {record.started!a:.40} and {record.finished!a:.40}"
+            continue
+        started, finished = times
+        if started > finished + CLOCK_SKEW:
+            yield record, f"ended at {record.finished}, before it started at {record.started}"
+        if finished > latest:
+            yield record, f"ended at {record.finished}, and it is {now} now"
+
+
+def find_times_backwards(records: Sequence[Record], *, by_one_clock: bool) -> Iterator[tuple[Record, Record]]:
+    """Records that ended before an earlier record did, each with that one.
+
+    By one clock a record is compared with the last one that was made in the same folder on a machine of the
+    same kind, else with the one right before it if that was made elsewhere.
+    """
+    last: dict[tuple[str, str], tuple[Record, datetime]] = {}
+    previous: tuple[Record, datetime] | None = None
+    for record in records:
+        times, clock = read_run_times(record), (record.home, record.machine)
+        if times is None:
+            continue
+        is_other = previous is not None and clock != (previous[0].home, previous[0].machine)
+        before = last.get(clock) if by_one_clock else previous if is_other else None
+        if before is not None and times[1] < before[1] - CLOCK_SKEW:
+            yield before[0], record
+        last[clock] = previous = (record, times[1])
+
+
+def find_future_periods(records: Sequence[Record]) -> Iterator[Record]:
+    """Records of a period that lay in the future when they were made, which earlier versions accepted."""
+    return (record for record in records if record.kind == "audit" and is_ahead(record.as_of, record.started))
+
+
+def read_run_times(record: Record) -> tuple[datetime, datetime] | None:
+    """When a run started and ended; None if that cannot be read."""
+    try:
+        started, finished = map(datetime.fromisoformat, (record.started, record.finished))
+    except ValueError:
+        return None
+    return None if started.tzinfo is None or finished.tzinfo is None else (started, finished)
+
+
+#: Where an attachment of a PDF begins; our PDFs are neither encrypted nor packed otherwise.
+_ATTACHMENT = re.compile(rb"/Type\s*/EmbeddedFile\b[^\x00]{0,400}?>>\s*stream\r?\n")
+#: How many bytes are unpacked at a time.
+_CHUNK_BYTES = 1 << 22
+
+
+def check_attached_results(record: Record, path: Path, request: AuditRequest | None) -> Iterator[str]:
+    """What is wrong with a file that has the hash its record says, as ends of sentences about the record."""
+    if not record.results_sha256 or path.suffix not in (".pdf", ".html"):
+        return
+    try:
+        content = path.read_bytes()
+    except OSError:  # it was there a moment ago
+        return
+    if path.suffix == ".pdf" and record.results_sha256 not in _hash_attachments(content):
+        yield f"has the file {path.name}, to which other results are attached"
+    states_hashes = request is not None and request.states_hashes
+    if path.suffix == ".html" and states_hashes and record.results_sha256.encode() not in content:
+        yield f"has the file {path.name}, which states the hash of other results"
+
+
+def _hash_attachments(pdf: bytes) -> Iterator[str]:
+    """The SHA-256 of each file inside a PDF."""
+    for found in _ATTACHMENT.finditer(pdf):
+        engine, digest, rest = zlib.decompressobj(), hashlib.sha256(), pdf[found.end() :]
+        try:
+            while rest and not engine.eof:  # in pieces, for a small file may hold a very large one
+                digest.update(engine.decompress(rest, _CHUNK_BYTES))
+                rest = engine.unconsumed_tail
+        except zlib.error:
+            continue
+        yield digest.hexdigest()

@@ -1,4 +1,4 @@
-"""The files of reports: put beside their place first, and into it once the history has their record.
+"""Report folder of an audit: files are staged first and put in place once the history has their record.
 
 A run may be killed at any moment. Whatever it has staged is moved by the next run if a record names it,
 and deleted if none does; so a file under its final name is whole and recorded.
@@ -12,14 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorereport._utils.scorereport_files import make_folder, write_together
-from scorereport.data.hashing import hash_file
+from scorereport._utils.files import make_folder, write_together
+from scorereport.data.sources import hash_file
 from scorereport.errors import UsageError
 from scorereport.history.audit_record import RecordedFile
 from scorereport.history.filed_reports import STAGING_FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from scorereport.audit.plan import Plan
+    from scorereport.history.audit_record import Record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,3 +105,14 @@ class ReportFolder:
         """Give up what is staged: somebody else has made the record."""
         for file in files:
             (self.staging / self.find(file).name).unlink(missing_ok=True)
+
+
+def open_report_folder(plan: Plan, folder: str | None = None) -> ReportFolder:
+    """The shelf of an audit, in the folder of reports of now unless a record names another."""
+    reports = plan.resolve(plan.reports_folder if folder is None else folder)
+    return ReportFolder(reports=reports, audit=plan.name)
+
+
+def find_report_files(plan: Plan, record: Record) -> tuple[Path, ...]:
+    """Where the files of a record lie."""
+    return tuple(plan.resolve(record.folder) / file.name for file in record.files)

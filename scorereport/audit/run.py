@@ -1,8 +1,8 @@
-"""`audit run`: read, evaluate, certify, judge, render, record; a run that fails is recorded too."""
+"""Run of an audit: read, evaluate, certify, judge, render, record; a failed run is recorded too."""
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -17,28 +17,71 @@ from scorereport._utils.exits import (
     redact_error,
     release_frames,
 )
-from scorereport._utils.files import remove_abandoned
+from scorereport._utils.files import make_folder, remove_abandoned
 from scorereport._utils.processes import signals_deferred
-from scorereport.audit.after_run import complete_earlier_run, complete_run, finalize_files, notify_by_plan
+from scorereport.audit.after_run import (
+    begin_record,
+    complete_earlier_run,
+    complete_record,
+    complete_run,
+    finalize_files,
+    notify_by_plan,
+)
 from scorereport.audit.audit_report import RenderedReport, render_audit_report
-from scorereport.audit.channels.reminders import open_pending_notification
-from scorereport.audit.drafting import begin_record, complete_record
-from scorereport.audit.head_checks import update_chain_head
-from scorereport.audit.locking import DEFAULT_WAIT_SECONDS, hold_audit_lock
+from scorereport.audit.channels.delivery import open_pending_notification
+from scorereport.audit.integrity import update_chain_head
 from scorereport.audit.plan import Plan, read_plan
+from scorereport.audit.report_folder import find_report_files, open_report_folder
 from scorereport.audit.rows.loaded_rows import LoadedRows, load_rows
-from scorereport.audit.shelves import find_report_files, open_report_folder
 from scorereport.configuration.audit_rules import check_portable_name
 from scorereport.configuration.periods import Period, check_not_ahead, find_period, is_ahead, read_as_of
 from scorereport.errors import ExitCode, ScoreReportError, UsageError
-from scorereport.history.appending import AlreadyRecorded
 from scorereport.history.audit_record import Record
 from scorereport.history.chain_head import check_chain_head
+from scorereport.history.record_rows import AlreadyRecorded
 from scorereport.history.store import History, open_history
 
 if TYPE_CHECKING:
-    from scorereport.audit.rows.referring import SourceReference
+    from collections.abc import Iterator
+
+    from filelock import BaseFileLock
+
+    from scorereport.audit.rows.source_reference import SourceReference
     from scorereport.history.trend.drift_records import Snapshot
+
+
+#: How long a run waits for another of the same audit, in seconds.
+DEFAULT_WAIT_SECONDS = 3600.0
+
+
+@contextmanager
+def hold_audit_lock(plan: Plan, *, wait: float = DEFAULT_WAIT_SECONDS) -> Iterator[None]:
+    """Keep all others from running this audit inside the block; wait for them first.
+
+    The system lets go of the lock of a process that dies, so none is ever left behind.
+    """
+    lock = _acquire_lock(plan, wait)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _acquire_lock(plan: Plan, wait: float) -> BaseFileLock:
+    from filelock import FileLock, Timeout
+
+    path = plan.locks / f"{plan.name}.lock"
+    lock = FileLock(path, mode=0o600)
+    try:
+        make_folder(path.parent)
+        lock.acquire(timeout=wait)
+    except Timeout as error:
+        raise UsageError(
+            f"Another run of the audit {plan.name} did not end within {wait:g} seconds; its lock is {path}."
+        ) from error
+    except OSError as error:
+        raise UsageError(f"The folder {plan.folder} cannot be written: {error.strerror}.") from error
+    return lock
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

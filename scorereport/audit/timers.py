@@ -1,19 +1,58 @@
-"""A service of systemd that runs an audit, and the timer that starts it."""
+"""Timers that run an audit on its schedule: a systemd service with its timer, or lines of a crontab."""
 
 from __future__ import annotations
 
+import hashlib
+import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from scorereport._utils.formatting import one_line
-from scorereport.audit.calendars import find_shifted_runs, render_calendar
-from scorereport.audit.quoting import escape_path_end, escape_percents, name_unit, quote_command, quote_word
+from scorereport.audit.timer_calendar import find_shifted_runs, parse_schedule_fields, render_calendar
+from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from scorereport.configuration.schedules import Schedule
+
+
+_MAX_NAME_LENGTH = 200
+
+
+def name_unit(name: str) -> str:
+    """A name of a unit that no other audit has: what systemd does not allow is written as its bytes."""
+    allowed = re.compile(rb"[A-Za-z0-9_.-]")
+    data = name.encode()
+    bytewise = (data[place : place + 1] for place in range(len(data)))
+    escaped = "".join(byte.decode() if allowed.match(byte) else f"\\x{byte.hex()}" for byte in bytewise)
+    if len(escaped) > _MAX_NAME_LENGTH:
+        escaped = hashlib.sha256(data).hexdigest()[:16]
+    return f"scorereport-{escaped}"
+
+
+def escape_percents(text: str) -> str:
+    """A text in which a percent sign means nothing else."""
+    return text.replace("%", "%%")
+
+
+def escape_path_end(path: str) -> str:
+    """A backslash at the end would join the next line, a blank would get lost."""
+    return "/" if path.endswith(("\\", " ")) else ""
+
+
+def quote_word(text: str) -> str:
+    """A text as one word, whatever it holds."""
+    escaped = escape_percents(text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def quote_command(parts: Sequence[str]) -> str:
+    """A command; in the path of its program systemd allows no quotes and looks for no variables."""
+    program, *rest = ["/usr/bin/env", *parts] if re.search(r"[\"'\\]", parts[0]) else parts
+    return " ".join([quote_word(program), *(quote_word(part.replace("$", "$$")) for part in rest)])
+
 
 #: Where the units of a system belong, and the variables that hold secrets.
 UNIT_FOLDER = Path("/etc/systemd/system")
@@ -93,3 +132,86 @@ def _list_timer(name: str, schedule: Schedule) -> Iterator[str]:
     yield ""
     yield "[Install]"
     yield "WantedBy=timers.target"
+
+
+def render_cron(name: str, parts: Sequence[str], schedule: Schedule) -> str:
+    """The lines, with words on what to do with them."""
+    folder = str(Path(parts[-1]).parent)
+    line = f"cd {shlex.quote(folder)} && {shlex.join(parts)}".replace("%", r"\%")
+    return "\n".join(
+        [
+            f"# Audit {one_line(name)}: {schedule.describe()}",
+            "# Add these lines at the end of your crontab (`crontab -e`): CRON_TZ holds for all below it.",
+            "# The cron of Debian and Ubuntu does not know CRON_TZ and goes by the time zone of the machine.",
+            "# The variables that the configuration takes secrets from go above, as lines NAME=value.",
+            f"CRON_TZ={schedule.time_zone}",
+            f"{' '.join(_list_cron_fields(schedule))} {line}",
+            "",
+        ]
+    )
+
+
+def _list_cron_fields(schedule: Schedule) -> Iterator[str]:
+    """The fields in numbers alone, which every cron knows; a star in front stays, as it has a meaning."""
+    fields = parse_schedule_fields(schedule)
+    numbers: list[Collection[Any]] = [
+        fields.minutes,
+        fields.hours,
+        fields.days,
+        fields.months,
+        fields.weekdays,
+    ]
+    for text, items in zip(schedule.cron.split(), numbers, strict=True):
+        if any(not isinstance(item, int) or item < 0 for item in items):
+            raise UsageError(
+                f"cron does not know `{text}`; ask for a systemd timer, or use `scorereport audit serve`."
+            )
+        yield text if re.fullmatch(r"\*[0-9*,/-]*", text) else ",".join(map(str, sorted(items)))
+
+
+def render_timers(
+    *,
+    name: str,
+    config: Path,
+    schedule: Schedule,
+    kind: Literal["systemd", "cron"],
+    command: Sequence[str],
+    folders: Sequence[Path] = (),
+) -> str:
+    """The text of a systemd service and its timer, or of lines for a crontab, with words on what to do.
+
+    Parameters
+    ----------
+    name
+        The name of the audit.
+    config
+        Its configuration; the run takes place in its folder.
+    schedule
+        When it runs.
+    kind
+        What the text is for.
+    command
+        How scorereport is called, with the whole path of the program; `audit run` and the path of the
+        configuration are added.
+    folders
+        Where the run has to write besides the folder of the configuration.
+    """
+    parts = [*_check_command(command), "audit", "run", str(config.absolute())]
+    _check_characters([*parts, *map(str, folders)])
+    if kind == "cron":
+        return render_cron(name, parts, schedule)
+    return render_systemd(name, parts, schedule, folders)
+
+
+def _check_command(command: Sequence[str]) -> Sequence[str]:
+    if not command or not Path(command[0]).is_absolute():
+        raise UsageError(f"`command` must begin with the whole path of a program; got {list(command)}.")
+    return command
+
+
+def _check_characters(parts: Iterable[str]) -> None:
+    for part in parts:
+        if re.search(r"[\x00-\x1f\x7f]", part):
+            raise UsageError(
+                f"Neither systemd nor cron can run {part!r}: it has a line break or a like character."
+            )

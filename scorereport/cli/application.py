@@ -1,21 +1,111 @@
-"""The commands: arguments to functions, exit codes; nothing else.
+"""The application with all its commands; `demo`, `validate` and `r-setup` are defined here.
 
 Everything heavy is imported inside them, so that `--help` answers at once.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from io import StringIO
-from typing import Annotated, Any
+from pathlib import Path  # typer reads annotations
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scorereport.cli.audit_commands import app as audit_app
-from scorereport.cli.demonstration import demo
-from scorereport.cli.output import echo
-from scorereport.cli.report_commands import report, score
-from scorereport.cli.software import set_up_r, validate
+from scorereport.cli.command_output import (
+    Strict,  # typer reads annotations
+    echo,
+)
+from scorereport.cli.report_commands import describe_command, report, score
 from scorereport.errors import ExitCode
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from scorereport.results.evaluation import Evaluation
+
+
+def demo(
+    ordinal: Annotated[bool, typer.Option("--ordinal", help="The example of seven ordered classes.")] = False,
+    save: Annotated[Path | None, typer.Option(help="Also write the predictions to this .csv file.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Also write a report as .pdf, .html and .json into this folder."),
+    ] = None,
+) -> None:
+    """Fit models to real data, hold out rows, print their tables, and report on them."""
+    from scorereport._utils.files import write_text
+    from scorereport.cli.progress_display import show_progress
+    from scorereport.cli.terminal import print_evaluation
+    from scorereport.evaluation.dispatch import evaluate
+
+    example = import_module(f"scorereport.examples.{'party_identification' if ordinal else 'doctor_visits'}")
+    frame = example.make_demo_predictions()
+    if save is not None:
+        write_text(save, frame.to_csv(index=False))
+    with show_progress():
+        evaluation = evaluate(example.read_demo_predictions(frame), **example.SETTINGS)
+    print_evaluation(evaluation)
+    if output is not None:
+        with show_progress():
+            written = _report_demo(example, evaluation, output)
+        echo(f"Written: {', '.join(map(str, written))}")
+
+
+def _report_demo(example: ModuleType, evaluation: Evaluation, folder: Path) -> list[Path]:
+    from scorereport.configuration import read_configuration
+    from scorereport.reference.certification import FEWEST_DRAWS, certify
+    from scorereport.report.report_output import prepare_report, write_pages
+
+    folder.mkdir(parents=True, exist_ok=True)
+    made = prepare_report(
+        evaluation,
+        certify(evaluation, draws=FEWEST_DRAWS),  # R draws slowly, and a demonstration is short
+        read_configuration(example.CONFIGURATION),
+        command=describe_command(),
+        selection=example.choose_checkpoint(),
+    )
+    return write_pages(made, [folder / f"{example.REPORT_NAME}{end}" for end in (".pdf", ".html", ".json")])
+
+
+def validate(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")] = Path(),
+    cases: Annotated[int, typer.Option(min=1, help="Random cases that R is asked about.")] = 300,
+    seed: Annotated[int | None, typer.Option(min=0, help="Where random numbers start.")] = None,
+    strict: Strict = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+) -> None:
+    """Check this software on this machine against R, its peers and the papers; write validation-report.*."""
+    from scorereport.cli.progress_display import show_progress
+    from scorereport.cli.terminal import print_study
+    from scorereport.reference.comparison_records import Verdict
+    from scorereport.reliability.sampling import SEED
+    from scorereport.report.report_output import write_study
+    from scorereport.study.validation_study import run_study
+
+    with show_progress(quiet=quiet):
+        study = run_study(cases=cases, seed=SEED if seed is None else seed)
+        written = write_study(study, output)
+    print_study(study)
+    echo(f"Written: {', '.join(map(str, written))}")
+    if not study.passed:
+        raise typer.Exit(ExitCode.CERTIFICATE_FAILED)
+    is_partial = any(line.verdict is Verdict.ABSENT for s in study.sections for line in s.comparisons)
+    if strict and is_partial:
+        raise typer.Exit(ExitCode.WARNINGS)
+
+
+def set_up_r(
+    repository: Annotated[str, typer.Option(help="Address of another repository than CRAN.")] = "",
+    again: Annotated[bool, typer.Option("--again", help="Install even if it is there.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Do not show what R says.")] = False,
+) -> None:
+    """Install the R package reliabilitydiag from CRAN into your own library, and say what was done."""
+    from scorereport.reference.r_installation import install_package
+
+    echo(install_package(repository=repository, again=again, quiet=quiet))
+
 
 #: What typer, as shells expect, ends with after an interrupt.
 _INTERRUPTED = 130

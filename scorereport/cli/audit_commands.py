@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from scorereport._utils.exits import format_exit_message, redact_error
-from scorereport.cli.output import echo, print_problem
+from scorereport.cli.command_output import echo, print_problem
 from scorereport.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def units(
 ) -> None:
     """Print a systemd timer, or a cron line, for those who have a scheduler of their own."""
     from scorereport.audit.plan import read_plan
-    from scorereport.audit.units import render_timers
+    from scorereport.audit.timers import render_timers
 
     plan = read_plan(config)
     if plan.schedule is None:
@@ -209,7 +209,7 @@ def verify(
     """
     from scorereport._utils import json_documents
     from scorereport._utils.formatting import format_counted
-    from scorereport.audit.inspecting import verify_audit_history
+    from scorereport.audit.integrity import verify_audit_history
     from scorereport.audit.plan import read_plan
 
     plan = read_plan(config)
@@ -262,7 +262,7 @@ def site(
 ) -> None:
     """Write web pages of all audits of the history: status board, trends, and every report."""
     from scorereport.audit.plan import read_plan
-    from scorereport.audit.site.publishing import publish_site
+    from scorereport.audit.site.publication import publish_site
 
     plan = read_plan(config)
     with _open_existing(plan) as opened:
@@ -287,7 +287,7 @@ def serve(
     """Run all audits of a folder on their schedules, until SIGTERM."""
     from contextlib import nullcontext
 
-    from scorereport._utils.scorereport_files import only_owner
+    from scorereport._utils.files import only_owner
     from scorereport.audit.server.startup import serve_audits as serve_folder
 
     with nullcontext() if log is None else open(log, "a", encoding="utf-8", opener=only_owner) as stream:

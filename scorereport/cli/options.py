@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from scorereport.data.addresses import open_command_source
+from scorereport.data.sources import open_command_source
 from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from scorereport.configuration import Configuration
-    from scorereport.reference.certificate import Certificate
+    from scorereport.reference.reference_documents import Certificate
     from scorereport.results.evaluation import Evaluation
 
 #: Without these there is nothing to evaluate.

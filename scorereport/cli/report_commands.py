@@ -1,16 +1,17 @@
-"""`scorereport score` and `scorereport report`: tables of predictions, and reports on them."""
+"""Commands `scorereport score` and `scorereport report`, and the command line as reports state it."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from scorereport.cli.command_output import Strict, conclude_report
-from scorereport.cli.invocation import describe_command
+from scorereport._utils.redaction import Redactor, find_literal_secret, find_passwords
+from scorereport.cli.command_output import Strict, conclude_report, echo
 from scorereport.cli.options import EvaluationRequest, with_prediction_options
-from scorereport.cli.output import echo
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,6 +19,36 @@ if TYPE_CHECKING:
 
     from scorereport.configuration import Configuration
     from scorereport.report.report_record import Report
+
+
+_PROGRAM_NAME = "scorereport"
+#: Options that say where and how to write, not what; with those that take a value.
+_OUTPUT_OPTIONS = {
+    "--output": 1,
+    "-o": 1,
+    "--quiet": 0,
+    "--debug": 0,
+    "--sign": 1,
+    "--date": 1,
+    "--strict": 0,
+    "--temporary-folder": 1,
+}
+
+
+def describe_command() -> str:
+    """The command that was given, without what does not change the results, and without passwords."""
+    words, kept = iter(sys.argv[1:]), [_PROGRAM_NAME]
+    for word in words:
+        is_short = word.startswith("-o")  # which may have its value glued on
+        name = word[:2] if is_short else word.partition("=")[0]
+        if name not in _OUTPUT_OPTIONS:
+            kept.append(word)
+        elif _OUTPUT_OPTIONS[name] and word == name:
+            next(words, None)
+    return shlex.join(
+        Redactor(find_passwords(word)).redact(word) if find_literal_secret(word) else word for word in kept
+    )
+
 
 Config = Annotated[
     Path | None, typer.Option("--config", help="What data cannot tell, and the limits: a .toml file.")
@@ -136,8 +167,7 @@ def _report_on(
     templates: Path | None,
     checkpoints: Path | None,
 ) -> Report:
-    from scorereport.report.choosing import select_checkpoint
-    from scorereport.report.report_output import prepare_report
+    from scorereport.report.report_output import prepare_report, select_checkpoint
     from scorereport.report.templates import hash_templates
 
     hash_templates(templates)  # a folder that is not there is refused before the work

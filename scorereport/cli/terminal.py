@@ -11,24 +11,27 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from scorereport._utils.formatting import visible
-from scorereport.configuration.judging import LimitVerdict, count_limit_verdicts
+from scorereport.configuration.limit_verdicts import LimitVerdict, count_limit_verdicts
 from scorereport.report.tables.history_tables import (
     describe_audit_record,
     history_table,
     number_table,
     record_drift_table,
 )
-from scorereport.report.tables.overview import describe_all_bands, describe_data, describe_uncertainty
-from scorereport.report.tables.tables_overview import evaluation_tables
+from scorereport.report.tables.overview import (
+    describe_all_bands,
+    describe_data,
+    describe_uncertainty,
+    evaluation_tables,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scorereport.configuration.judging import Judgement
+    from scorereport.configuration.limit_verdicts import Judgement
     from scorereport.history.audit_record import Record
-    from scorereport.reference.certificate import Certificate
     from scorereport.reference.comparison_records import Comparison
-    from scorereport.reference.reference_documents import Study
+    from scorereport.reference.reference_documents import Certificate, Study
     from scorereport.report.tables.table import Table
     from scorereport.results.evaluation import Evaluation
 

@@ -1,11 +1,13 @@
-"""The table `[audit]` and those below it: what is audited, over which days, when, and who is told."""
+"""The table `[audit]` and those below it: source, window, schedule, output and notifications of an audit."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from scorereport.configuration.strict import STRICT
+#: Keys that nobody knows are refused, and values of another kind.
+STRICT: dict[str, Any] = {"extra": "forbid", "strict": True}
+
 
 CERTIFY = ("required", "optional", "off")
 NEWEST = ("modified", "name")

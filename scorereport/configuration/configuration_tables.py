@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scorereport.configuration.audit_tables import AuditTable
+from scorereport.configuration.audit_tables import STRICT, AuditTable
 from scorereport.configuration.measure_limits import MEASURES, LimitMeasure
-from scorereport.configuration.strict import STRICT
 from scorereport.scores import Direction
 
 if TYPE_CHECKING:

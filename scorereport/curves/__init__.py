@@ -6,12 +6,25 @@
 1.0
 """
 
-from scorereport.curves.decision import DecisionCurve, NetBenefitBand, decision_curve
-from scorereport.curves.fitted import Histogram, ReliabilityCurve, forecast_histogram, reliability_curve
+from scorereport.curves.decision import (
+    DecisionCurve,
+    NetBenefitBand,
+    ThresholdInterval,
+    ThresholdResult,
+    decision_curve,
+    threshold_table,
+)
+from scorereport.curves.fitted import (
+    Histogram,
+    ReliabilityCurve,
+    RocCurve,
+    forecast_histogram,
+    reliability_curve,
+    roc_curve,
+    roc_hull,
+)
 from scorereport.curves.murphy import MurphyCurve, MurphyCurves, RegretCurve, murphy_curves, regret_curve
 from scorereport.curves.retention import RetentionCurve, retention_curve
-from scorereport.curves.roc import RocCurve, roc_curve, roc_hull
-from scorereport.curves.thresholds import ThresholdInterval, ThresholdResult, threshold_table
 
 __all__ = [
     "DecisionCurve",

@@ -17,7 +17,7 @@ from scorereport._utils.checks import check_probability
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from scorereport.curves.curves_fitted import IsotonicFit
+    from scorereport.curves.fitted import IsotonicFit
 
 _NO_KINKS: FloatArray = np.empty(0)
 

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.curves.curves_fitted import IsotonicFit
-    from scorereport.curves.roc import RocCurve
+    from scorereport.curves.fitted import IsotonicFit, RocCurve
     from scorereport.reliability.blocks import Blocks
 
 

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from itertools import count, takewhile
 from typing import IO, TYPE_CHECKING
 
-from scorereport.data.column_names import check_columns
-from scorereport.data.file_kinds import unreadable_file
+from scorereport.data.roles import check_columns
 from scorereport.data.size_limits import LONGEST_LINE, check_memory, check_unpacked
+from scorereport.data.sources import unreadable_file
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:

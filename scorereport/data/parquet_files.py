@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from scorereport.data.column_names import check_columns
 from scorereport.data.database_sessions import connect_duckdb
 from scorereport.data.database_tables import (
     columns_of,
@@ -14,8 +13,9 @@ from scorereport.data.database_tables import (
     scan_parquet,
     scannable,
 )
-from scorereport.data.file_kinds import unreadable_file
+from scorereport.data.roles import check_columns
 from scorereport.data.size_limits import check_memory, check_parquet_size, check_relation, check_texts
+from scorereport.data.sources import unreadable_file
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:

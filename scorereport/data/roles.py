@@ -1,4 +1,4 @@
-"""Which column of a table plays which part, and what may be asked of it."""
+"""The roles of columns in a table, and the check that a table has the columns named."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from scorereport._utils.checks import WEIGHT_KINDS, check_option
-from scorereport.errors import UsageError
+from scorereport._utils.suggestions import suggest_name
+from scorereport.errors import DataError, UsageError
 
 #: A column for each model or, of K classes, the columns of each model.
 Forecasts = Sequence[str] | Mapping[str, Sequence[str]]
@@ -117,3 +118,31 @@ def columns_of_models(forecasts: Forecasts, classes: tuple[str, ...] | None) -> 
             )
         named[str(model)] = tuple(map(str, columns))
     return named
+
+
+_COLUMNS_NAMED = 12
+
+
+def check_columns(wanted: Sequence[str], present: Sequence[str], where: str) -> None:
+    """Columns that are there, once each, and asked for once each."""
+    asked, there = Counter(wanted), Counter(present)
+    for name in wanted:
+        if asked[name] > 1:
+            raise UsageError(f"`{name}` is asked for {asked[name]} times; a column has one role.")
+        if there[name] == 0:
+            raise DataError(
+                f"{where} has no column `{name}`; it has {_name_some(present)}.{_hint(name, present)}"
+            )
+        if there[name] > 1:
+            raise DataError(f"{where} has {there[name]} columns named `{name}`; names must differ.")
+
+
+def _name_some(columns: Sequence[str]) -> str:
+    shown = ", ".join(f"`{column}`" for column in columns[:_COLUMNS_NAMED])
+    more = len(columns) - _COLUMNS_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _hint(name: str, columns: Sequence[str]) -> str:
+    meant = suggest_name(name, [str(column) for column in columns])
+    return f" Did you mean `{meant}`?" if meant else ""

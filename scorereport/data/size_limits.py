@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from scorereport._utils import memory
+from scorereport._utils import machine
 from scorereport._utils.checks import LONGEST_TEXT
 from scorereport.data.database_tables import columns_of, quote_name
 from scorereport.errors import DataError
@@ -64,7 +64,7 @@ def check_parquet_size(name: str, packed: int, rows: int, columns: int, uncompre
 
 def check_memory(name: str, rows: int, columns: int, text_bytes: int = 0) -> None:
     """Refuse rows that cannot fit into the memory of this machine, even if nothing else is in it."""
-    needed, there = (rows * columns * _CELL + text_bytes) * _COPIES, memory.physical_memory()
+    needed, there = (rows * columns * _CELL + text_bytes) * _COPIES, machine.physical_memory()
     if needed > there:
         raise DataError(
             f"{name} must fit into memory, of which there are {_format_bytes(there)}; got {rows:,} rows, "

@@ -1,18 +1,71 @@
-"""What a source is: a frame, a file, a folder or pattern of files, or a table of a database."""
+"""Sources of tables: frames, files, folders and databases; their kind, location, address and SHA-256."""
 
 from __future__ import annotations
 
+import hashlib
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from scorereport._utils.redaction import Redactor, expand_address, expand_variables, find_literal_secret
 from scorereport.data.database_tables import scan_parquet
-from scorereport.data.file_kinds import check_table_file
-from scorereport.errors import UsageError
+from scorereport.errors import DataError, ScoreReportError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from threading import Event
+
+
+if TYPE_CHECKING:
+    TableKind = Literal["CSV", "Parquet"]
+
+_ENDINGS: dict[str, TableKind] = {".csv": "CSV", ".csv.gz": "CSV", ".parquet": "Parquet"}
+#: How files of other kinds begin, so that a wrong ending can be told by name.
+_GZIP = b"\x1f\x8b"
+_SIGNATURES = {
+    b"PAR1": "Parquet",
+    b"PK\x03\x04": "a zip archive or spreadsheet",
+    _GZIP: "gzip",
+    b"\xff\xfe": "UTF-16 text; save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text; save it as UTF-8",
+}
+
+
+def check_table_file(path: Path) -> TableKind:
+    """The kind of a file that exists, holds something, and is what its ending says."""
+    if not path.is_file():
+        raise UsageError(f"{path} is not a file.")
+    if path.stat().st_size == 0:
+        raise DataError(f"{path.name} is empty.")
+    kind, found = _kind_by_ending(path), _kind_by_content(path)
+    if kind != found:
+        raise DataError(f"{path.name} is named like {kind} but holds {found}.")
+    return kind
+
+
+def _kind_by_ending(path: Path) -> TableKind:
+    kind = next((kind for ending, kind in _ENDINGS.items() if path.name.lower().endswith(ending)), None)
+    if kind is None:
+        raise UsageError(f"{path.name} must end in {', '.join(_ENDINGS)}.")
+    return kind
+
+
+def _kind_by_content(path: Path) -> str:
+    with path.open("rb") as file:
+        head = file.read(4096)
+    if path.name.lower().endswith(".gz"):
+        return "CSV" if head.startswith(_GZIP) else "no gzip data"
+    known = next((kind for start, kind in _SIGNATURES.items() if head.startswith(start)), None)
+    return known or ("binary data" if b"\0" in head else "CSV")
+
+
+def unreadable_file(path: Path, kind: TableKind, error: Exception) -> DataError:
+    """The refusal of a file that only looked like its kind, with what its reader says first."""
+    told = str(error).splitlines()[0].removeprefix("CSV parse error: ").rstrip(".")
+    return DataError(f"{path.name} cannot be read as {kind}: {told}.")
+
 
 #: Files of these endings are databases, of which a table is read.
 _DATABASES = (".duckdb", ".ddb")
@@ -115,3 +168,77 @@ def _locate_several(name: str, files: list[Path], folder: Path, if_none: str) ->
         if check_table_file(file) != "Parquet":
             raise UsageError(f"Several files must all be Parquet; got {file.name}.")
     return SourceLocation(kind="folder", name=name, files=tuple(files), folder=folder)
+
+
+#: What begins like an address, or comes from the environment as a whole.
+_COMMAND_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|\$\{")
+_ARGUMENT = "FILE"
+
+
+def is_command_address(text: str) -> bool:
+    """Whether a text is the address of a database rather than a path.
+
+    >>> is_address("postgresql://me@host/loans"), is_address("scores/2026-10.parquet")
+    (True, False)
+    """
+    return _COMMAND_ADDRESS.match(text) is not None
+
+
+@contextmanager
+def open_command_source(text: str) -> Iterator[str]:
+    """A source for the block: a path as it is, an address with its variables put in.
+
+    What goes wrong in the block is told without the values of these variables.
+    """
+    if not is_command_address(text):
+        yield text
+        return
+    if find_literal_secret(text):
+        raise UsageError(
+            f"`{_ARGUMENT}` must not hold a password, because reports carry the command that made them: write "
+            "${NAME} in its place, in single quotes, and set the environment variable NAME."
+        )
+    secrets = expand_variables(text, key=_ARGUMENT)[1]
+    with _redacted_errors(Redactor(secrets)):
+        yield expand_address(text, key=_ARGUMENT)
+
+
+@contextmanager
+def _redacted_errors(redactor: Redactor) -> Iterator[None]:
+    try:
+        yield
+    except ScoreReportError as error:
+        error.args = (redactor.redact(str(error)),)
+        error.__cause__ = error.__context__ = None
+        raise
+    except Exception as error:  # a driver may raise anything, with the address in it
+        told = redactor.redact(f"{type(error).__name__}: {error}")
+        raise ScoreReportError(f"The source cannot be read. {told}") from None
+
+
+#: Bytes that are hashed at a time.
+_CHUNK = 1 << 20
+
+
+def hash_file(source: Any, table: str | None = None, *, is_over: Event | None = None) -> str:
+    """SHA-256 of a file, as `sha256sum` prints it; empty for what is none.
+
+    Of several files it is that of the lines that `sha256sum` prints for them, with their paths below the
+    folder, or below the part of a pattern without wildcards, in ascending order. Once `is_over` is set
+    nobody waits for the result, and the rest is not read.
+    """
+    if not isinstance(source, (str, Path)):
+        return ""
+    if Path(source).is_file():
+        return _hash(Path(source), is_over)
+    place = locate_source(source, table)
+    lines = (f"{_hash(file, is_over)}  {file.relative_to(place.folder).as_posix()}\n" for file in place.files)
+    return hashlib.sha256("".join(lines).encode()).hexdigest() if place.files else ""
+
+
+def _hash(path: Path, is_over: Event | None) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while (chunk := file.read(_CHUNK)) and not (is_over and is_over.is_set()):
+            digest.update(chunk)
+    return digest.hexdigest()

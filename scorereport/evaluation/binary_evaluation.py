@@ -31,8 +31,8 @@ from scorereport.evaluation.uncertainty import (
     recalibrate,
 )
 from scorereport.inference.decisions import tally_rows
-from scorereport.inference.fits import PanelFits
 from scorereport.inference.grades import grade_tests
+from scorereport.inference.large_panels import PanelFits
 from scorereport.inference.nelson_scale import scale_forecast
 from scorereport.results.model_records import (
     Comparisons,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scorereport._utils.arrays import IntArray
-    from scorereport.data.scorereport_predictions import Predictions
+    from scorereport.data.predictions import Predictions
     from scorereport.inference.losses import Measure
     from scorereport.inference.panel import ForecastPanel
     from scorereport.reliability.fit import Corp

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.inference.bootstrap_resamples import bootstrap_parts
+from scorereport.inference.bootstrap_results import make_statistic
 from scorereport.inference.rare_cases import FEW_CASES, bound_mean, has_few, split_rows
-from scorereport.inference.replicates import make_statistic
 from scorereport.scores.registry import REGISTRY
 from scorereport.scores.skills import relative_skill
 
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.evaluation.class_measures import MeanMeasure, TableMeasure
-    from scorereport.inference.bootstrap_results import Bootstrap
+    from scorereport.inference.bootstrap_results import Bootstrap, ResampledStatistics, Statistic
     from scorereport.inference.class_panel import ClassPanel
-    from scorereport.inference.replicates import ResampledStatistics, Statistic
 
 SKILL = " skill"
 

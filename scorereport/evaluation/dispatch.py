@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from scorereport._utils.checks import check_inside, check_option, check_whole
 from scorereport.curves.retention import DEFAULT_FRACTIONS
+from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.data.reader import read_predictions
-from scorereport.data.scorereport_predictions import ClassPredictions, Predictions
 from scorereport.errors import UsageError
 from scorereport.evaluation.binary_evaluation import evaluate_binary
 from scorereport.evaluation.class_evaluation import evaluate_classes
-from scorereport.evaluation.engines.engine_choice import choose_engine
+from scorereport.evaluation.engines.engine_choice import choose_engine, open_engine
 from scorereport.evaluation.engines.engine_evaluation import evaluate_with_engine
-from scorereport.evaluation.engines.opening import open_engine
-from scorereport.evaluation.engines.tallies import tally_forecasts
-from scorereport.evaluation.limits import check_temporary_folder
+from scorereport.evaluation.engines.scans import tally_forecasts
 from scorereport.evaluation.setting_checks import (
     check_cost_matrix,
     check_costs,
@@ -26,6 +24,7 @@ from scorereport.evaluation.setting_checks import (
     check_fractions,
     check_model_kind,
     check_resamples,
+    check_temporary_folder,
     check_thresholds,
 )
 from scorereport.evaluation.subgroups import check_window

@@ -1,4 +1,4 @@
-"""What a reader of an evaluation must be told beside its numbers, in plain sentences."""
+"""Notes that accompany the numbers of an evaluation, in plain sentences."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport._utils.checks import name_some
-from scorereport.data.scorereport_predictions import ClassPredictions
+from scorereport._utils.checks import SUM_TOLERANCE, name_some
+from scorereport._utils.formatting import format_count, format_counted
+from scorereport.data.predictions import ClassPredictions
 from scorereport.evaluation.subgroups import (
     MOST_GROUPS_WITH_INTERVALS,
     has_weight,
@@ -18,14 +19,15 @@ from scorereport.inference.components import warn_of_few_events
 from scorereport.inference.mean_errors import describe_few_draws
 from scorereport.inference.recalibration import FEWEST_EVENTS
 from scorereport.reliability.sampling import SamplingUnits
+from scorereport.scores.multiclass import true_class_probability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from scorereport._utils.arrays import IntArray
-    from scorereport.data.predictions import Cases
-    from scorereport.data.scorereport_predictions import Predictions
+    from scorereport.data.predictions import Cases, Predictions, RescaledRows
     from scorereport.results.model_records import EvaluationSettings, GroupResult, ModelResult, SampleSummary
+
 
 #: What an evaluation says whose numbers all take rows as independent though they have times.
 INDEPENDENT_IN_TIME = "Rows are taken as independent, in time as well."
@@ -174,3 +176,53 @@ def describe_groups_without_weight(predictions: Cases, settings: EvaluationSetti
 def describe_weightless(column: str, label: str, rows: int) -> str:
     """Why a group is left out."""
     return f"{column} = {label} is left out: its {rows} rows have no weight."
+
+
+def describe_classes_and_models(predictions: ClassPredictions) -> Iterator[str]:
+    """Notes on classes that never came, rows that were rescaled, ties and forecasts that were refuted."""
+    yield from _describe_absent(predictions)
+    for rescaled in predictions.rescaled:
+        yield _describe_rescaled(rescaled, len(predictions))
+    counts = slice(None) if predictions.weight is None else np.flatnonzero(predictions.weight)
+    rows = np.arange(len(predictions)) if predictions.rows is None else predictions.rows
+    outcome = predictions.outcome[counts]
+    for name, forecast in predictions.forecasts.items():
+        table = forecast[counts]
+        is_refuted = true_class_probability(outcome, table) == 0
+        if is_refuted.any():
+            yield _describe_refuted(name, rows[counts][is_refuted].tolist())
+        tied = int(((table == table.max(axis=1, keepdims=True)).sum(axis=1) > 1).sum())
+        if tied:
+            yield (
+                f"{name}: in {format_counted(tied, 'case')} several classes are equally likely and no other is "
+                "likelier; the first of them counts as the one decided for."
+            )
+
+
+def _describe_rescaled(rescaled: RescaledRows, rows: int) -> str:
+    told = f"{rescaled.model}: the probabilities of each row were divided by their sum, as asked for; "
+    if not rescaled.rows:
+        return f"{told}all of them summed to 1 within {SUM_TOLERANCE:g} before."
+    return (
+        f"{told}{format_count(rescaled.rows)} of {format_counted(rows, 'row')} did not sum to 1 within "
+        f"{SUM_TOLERANCE:g}, the furthest to {rescaled.furthest_sum:.10g}."
+    )
+
+
+def _describe_absent(predictions: ClassPredictions) -> Iterator[str]:
+    came = np.bincount(predictions.outcome, weights=predictions.weight, minlength=len(predictions.classes))
+    absent = [label for label, weight in zip(predictions.classes, came, strict=True) if weight == 0]
+    if len(absent) == len(predictions.classes) - 1:
+        yield "All cases are of one class: skill is not defined."
+    elif absent:
+        never = "This class never came" if len(absent) == 1 else f"{len(absent)} classes never came"
+        them = "it" if len(absent) == 1 else "them"
+        yield f"{never} ({name_some(absent)}); forecasts of {them} are scored."
+
+
+def _describe_refuted(model: str, rows: list[int]) -> str:
+    cases = "1 case" if len(rows) == 1 else f"{len(rows)} cases"
+    return (
+        f"{model}: the log score is infinite, because in {cases} a class came that was called impossible "
+        f"({'row' if len(rows) == 1 else 'rows'} {name_some(rows)})."
+    )

@@ -1,14 +1,19 @@
-"""What `evaluate` refuses: settings out of range, or not for data of this kind, or not where they are."""
+"""Checks of the settings of `evaluate()`: their ranges, kinds of models, memory and folders."""
 
 from __future__ import annotations
 
+import re
+import tempfile
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scorereport._utils.checks import check_inside, check_interval, check_whole, shortest
-from scorereport.data.scorereport_predictions import ClassPredictions, Predictions
+from scorereport._utils.machine import physical_memory
+from scorereport._utils.processes import signals_deferred
+from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.errors import UsageError
 from scorereport.reliability.band_bounds import fewest_resamples
 from scorereport.scores.hard_labels import check_cost
@@ -86,3 +91,38 @@ def check_engine_support(
         raise UsageError(f'`engine` must be "memory" for several classes; got {engine!r}.')
     if cost_matrix is not None:
         raise UsageError("`cost_matrix` is for models of several classes; for an event use `cost_interval`.")
+
+
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)\s*", re.IGNORECASE)
+_POWERS = {"b": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+#: With less DuckDB cannot sort.
+_LEAST = 100_000_000
+
+
+def check_memory_limit(limit: str | None) -> int:
+    """A limit in bytes; a quarter of the machine's memory unless given.
+
+    >>> check_memory_limit("1GB"), check_memory_limit("512 MiB")
+    (1000000000, 536870912)
+    """
+    if limit is None:
+        return max(physical_memory() // 4, _LEAST)
+    found = _SIZE.fullmatch(limit) if isinstance(limit, str) else None
+    if found is None:
+        raise UsageError(f'`memory_limit` must be a size such as "1GB" or "512MB"; got {limit!r}.')
+    unit = found[2].lower()
+    size = int(float(found[1]) * (1024 if unit.endswith("ib") else 1000) ** _POWERS[unit[0]])
+    if size < _LEAST:
+        raise UsageError(f'`memory_limit` must be at least "100MB"; got {limit!r}.')
+    return size
+
+
+def check_temporary_folder(folder: str | Path | None) -> Path:
+    """A folder that exists; that of the system unless given."""
+    with (
+        signals_deferred()
+    ):  # Python tries the folder of the system with a file, which a signal would leave there
+        place = Path(tempfile.gettempdir() if folder is None else folder)
+    if not place.is_dir():
+        raise UsageError(f"`temporary_folder` must be a folder that exists; got {str(folder)!r}.")
+    return place

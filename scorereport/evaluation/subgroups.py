@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.checks import check_option
-from scorereport.data.scorereport_predictions import Predictions
+from scorereport.data.predictions import Predictions
 from scorereport.errors import UsageError
 from scorereport.inference.components import FEW_EVENTS
 from scorereport.inference.delong import errors_at_common_auc

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.curves import ThresholdResult
-    from scorereport.curves.curves_fitted import IsotonicFit
-    from scorereport.data.scorereport_predictions import Predictions
+    from scorereport.curves.fitted import IsotonicFit
+    from scorereport.data.predictions import Predictions
     from scorereport.inference.decisions import DecisionTally
     from scorereport.inference.losses import Measure
     from scorereport.inference.panel import ForecastPanel

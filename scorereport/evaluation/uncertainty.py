@@ -17,19 +17,22 @@ from scorereport.inference.calibration_tests import (
     mean_calibration_test,
     spiegelhalter_test,
 )
-from scorereport.inference.component_tests import is_miscalibrated, judge_miscalibration
+from scorereport.inference.component_tests import (
+    ScoredModel,
+    contrast_component,
+    is_miscalibrated,
+    judge_miscalibration,
+)
 from scorereport.inference.components import COMPONENTS, FittedLosses, component_interval, warn_of_few_events
-from scorereport.inference.contrasts import ScoredModel, contrast_component
 from scorereport.inference.delong import estimate_auc
 from scorereport.inference.differences import AUC, compare_panel
 from scorereport.inference.dominance import murphy_difference
-from scorereport.inference.estimates import adjust_by_holm
+from scorereport.inference.estimates import adjust_by_holm, rank_models
 from scorereport.inference.few_values import allow_for_few_values, find_few_values
 from scorereport.inference.flexible_curves import fit_flexible
 from scorereport.inference.losses import image_of_prevalence, uncertainty_slope
 from scorereport.inference.mean_errors import choose_errors
 from scorereport.inference.overfit import Overfit, estimate_overfit
-from scorereport.inference.ranks import rank_models
 from scorereport.inference.rare_cases import FEW_CASES
 from scorereport.inference.rates import rate_interval
 from scorereport.inference.recalibration import try_recalibration

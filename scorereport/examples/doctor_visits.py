@@ -18,7 +18,7 @@ from scorereport.data.reader import read_predictions
 if TYPE_CHECKING:
     import pandas as pd
 
-    from scorereport.data.scorereport_predictions import ClassPredictions, Predictions
+    from scorereport.data.predictions import ClassPredictions, Predictions
 
 #: What the data cannot tell, as a configuration for reports.
 CONFIGURATION = Path(__file__).with_name("doctor_visits.toml")

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from scorereport.data.reader import read_predictions
-from scorereport.evaluation.selection.selecting import select
+from scorereport.evaluation.selection.choice import select
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from scorereport._utils.arrays import FloatArray, IntArray
-    from scorereport.data.scorereport_predictions import ClassPredictions, Predictions
+    from scorereport.data.predictions import ClassPredictions, Predictions
     from scorereport.evaluation.selection.selection_records import Selection
 
 #: What the data cannot tell, as a configuration for reports.

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Literal
 
 from scorereport._utils import json_documents
-from scorereport.configuration.judging import Judgement
+from scorereport.configuration.limit_verdicts import Judgement
 from scorereport.configuration.periods import Period
 from scorereport.history.trend.drift_records import Drift, Snapshot
 

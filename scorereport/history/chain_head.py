@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from scorereport._utils.scorereport_files import write_text
+from scorereport._utils.files import write_text
 from scorereport.errors import UsageError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Connections to the database of a history: SQLite or PostgreSQL, one writer at a time."""
+"""Database of a history, SQLite or PostgreSQL: connections and transactions, one writer at a time."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from scorereport.errors import UsageError
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
+    from types import TracebackType
+    from typing import Self
 
     from sqlalchemy import URL, Connection, Engine
+
 
 #: Seconds to wait for another process that writes.
 LOCK_SECONDS = 60
@@ -184,3 +187,37 @@ def write_transaction(engine: Engine) -> Iterator[Connection]:
             connection.execute(select(func.set_config("lock_timeout", f"{LOCK_SECONDS}s", True)))
             connection.execute(select(func.pg_advisory_xact_lock(LOCK_KEY)))
         yield connection
+
+
+class HistoryDatabase:
+    """Where a history is kept: `name` is for people, `file` is None if it is on a server."""
+
+    def __init__(self, address: URL) -> None:
+        self.address = address
+        self.name = describe_url(address)
+        self.file = find_database_file(address)
+        self.engine: Engine = open_history_engine(address)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the history."""
+        with translate_errors(self.address), read_transaction(self.engine) as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that nobody else writes beside."""
+        with translate_errors(self.address), write_transaction(self.engine) as connection:
+            yield connection

@@ -12,7 +12,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.scorereport_files import open_beside, write_text
+from scorereport._utils.files import open_beside, write_text
 from scorereport.errors import UsageError
 from scorereport.history.audit_record import read_audit_record
 from scorereport.history.filed_reports import find_filed_path, is_below, list_filed_reports

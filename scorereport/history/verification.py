@@ -14,8 +14,8 @@ from scorereport.errors import ScoreReportError, UsageError
 from scorereport.history.audit_record import CHAIN_START
 from scorereport.history.chain_check import ChainLink, check_chain, read_chain_link
 from scorereport.history.chain_head import read_chain_head
-from scorereport.history.checking_anchors import check_anchors
 from scorereport.history.database import UnreachableError
+from scorereport.history.document_check import check_anchors
 from scorereport.history.expiry import Removal, check_removals
 from scorereport.history.filed_reports import (
     check_files,
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
     from scorereport.history.audit_record import Record
     from scorereport.history.chain_head import ChainHead
+    from scorereport.history.database_check import StoredRows
     from scorereport.history.store import History
-    from scorereport.history.stored import StoredRows
 
 #: So many records are looked for one by one if the database is damaged.
 _MANY_RECORDS = 100_000
@@ -57,9 +57,6 @@ class Examiner(Protocol):
 
     def look(self, record: Record, path: Path) -> None:
         """Look at a file of a record."""
-
-
-__all__ = ["FindingKind", "IntegrityFinding", "Verification", "verify_history"]
 
 
 def verify_history(
@@ -211,9 +208,8 @@ def _check_stored(
     examiner: Examiner | None,
 ) -> _StoredState:
     """The records as they are stored, and all that is wrong in the database, of one state of it."""
-    from scorereport.history.database_check import check_database
+    from scorereport.history.database_check import check_database, read_stored_rows
     from scorereport.history.database_schema import AUDITS, DOCUMENTS
-    from scorereport.history.stored import read_stored_rows
 
     expected = range(1, min(head.id, _MANY_RECORDS) + 1) if head is not None else ()
     audits = read_stored_rows(history, connection, AUDITS, expected)

@@ -1,4 +1,4 @@
-"""The bootstrap: one pass of resampling for all statistics of all models, on the same resamples.
+"""The bootstrap: scores, calibration lines and AUCs of all models on the same resamples.
 
 Resamples only change how much each row weighs. Mean scores are then sums of products, and skill and
 uncertainty follow from them and from the prevalence of the resample; ranks and regressions are
@@ -7,31 +7,179 @@ computed anew.
 
 from __future__ import annotations
 
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import logit
 
 from scorereport._utils.checks import check_whole
 from scorereport._utils.machine import repeat
 from scorereport.errors import UsageError
-from scorereport.inference.bootstrap_results import Bootstrap
+from scorereport.inference.bootstrap_results import Bootstrap, make_statistic
+from scorereport.inference.delong import auc_influence
 from scorereport.inference.large_panels import are_many_alike, resample_sums
-from scorereport.inference.losses import resolve_measure
+from scorereport.inference.logistic import fit_line, fit_offset, line_influence
+from scorereport.inference.losses import PREVALENCE, UNCERTAINTY, expected_score, resolve_measure
 from scorereport.inference.panel import make_panel
-from scorereport.inference.resampled_areas import ResampledAreas
-from scorereport.inference.resampled_lines import ResampledLines
-from scorereport.inference.resampled_scores import ResampledScores
+from scorereport.inference.rare_cases import RareOutcomes, exact_rate
 from scorereport.reliability.sampling import SEED, random_stream
+from scorereport.scores.ranking import area_under_roc
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from scorereport._utils.arrays import FloatArray
+    from scorereport.inference.bootstrap_results import ResampledStatistics, Statistic
     from scorereport.inference.losses import Measure
     from scorereport.inference.panel import ForecastPanel, PanelRows
-    from scorereport.inference.replicates import ResampledStatistics
+
+
+class ResampledScores:
+    """Mean scores, and the skill and uncertainty that follow from them and from the prevalence."""
+
+    def __init__(self, panel: ForecastPanel, measures: Sequence[Measure]) -> None:
+        self.panel, self.measures = panel, measures
+        self.keys = [(model, measure) for model in panel.forecasts for measure in measures]
+
+    def score(self, rows: slice) -> FloatArray:
+        """What is summed, for some rows: 1, outcomes, and each score of each model."""
+        y = self.panel.outcome[rows]
+        columns = np.ones((2 + len(self.keys), len(y)))
+        columns[1] = y
+        for column, (model, measure) in zip(columns[2:], self.keys, strict=True):
+            column[:] = measure.score(y, self.panel.forecasts[model][rows])
+        return columns
+
+    @cached_property
+    def _columns(self) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """All of it, with 0 for scores that are infinite somewhere, and which are not."""
+        columns = self.score(slice(None))
+        are_finite = np.array([np.isfinite(column).all() for column in columns])
+        columns[~are_finite] = 0.0
+        return columns, are_finite
+
+    def values(self, weight: FloatArray) -> FloatArray:
+        """Weighted sums: of nothing but the weight, of outcomes, of each score."""
+        return np.einsum("ji,i->j", self._columns[0], weight)  # no BLAS: its sums depend on its threads
+
+    def finish(self, sums: FloatArray, observed: FloatArray | None = None) -> Iterator[Statistic]:
+        """Prevalence, and for each measure uncertainty and every model's score and skill.
+
+        Those of the sample may have been summed elsewhere.
+        """
+        if observed is None:
+            observed = np.where(self._columns[1], self.values(self.panel.units.row_weight.copy()), np.inf)
+        totals = np.vstack([observed, sums])
+        means = totals[:, 1:] / totals[:, :1]
+        means[:, ~np.isfinite(observed[1:])] = np.inf
+        prevalence = means[:, 0]
+        exact = partial(exact_rate, self.panel.outcome, self.panel.units)
+        yield make_statistic("", PREVALENCE, prevalence, lambda: self.panel.outcome, exact)
+        for measure in self.measures:
+            reference = expected_score(measure, prevalence, prevalence)
+            at_constant = partial(self._score_of_constant, measure, prevalence[0])
+            yield make_statistic("", f"{measure.label}{UNCERTAINTY}", reference, at_constant)
+        for column, (model, measure) in enumerate(self.keys, start=1):
+            yield from self._of_model(model, measure, prevalence, means[:, column])
+
+    def _of_model(
+        self, model: str, measure: Measure, prevalence: FloatArray, mean: FloatArray
+    ) -> Iterator[Statistic]:
+        scores = partial(self._scores_of, model, measure)
+        reference = expected_score(measure, prevalence, prevalence)
+        way = reference - expected_score(measure, prevalence, None)
+        skill = np.divide(reference - mean, way, out=np.full(len(way), np.nan), where=way != 0)
+
+        def skill_influence() -> FloatArray:
+            y = self.panel.outcome
+            constant = self._score_of_constant(measure, prevalence[0])
+            return ((constant - scores()) - skill[0] * (constant - measure.score(y, y))) / way[0]
+
+        rare = RareOutcomes(self.panel, model, measure)
+        of_skill = partial(rare.bound_skill, float(skill[0]))
+        yield make_statistic(model, measure.label, mean, scores, rare.bound_score)
+        yield make_statistic(model, f"{measure.label} skill", skill, skill_influence, of_skill)
+
+    def _scores_of(self, model: str, measure: Measure) -> FloatArray:
+        return measure.score(self.panel.outcome, self.panel.forecasts[model])
+
+    def _score_of_constant(self, measure: Measure, constant: float) -> FloatArray:
+        y = self.panel.outcome
+        return measure.score(y, np.full(len(y), constant))
+
+
+LINE = ("slope", "intercept", "intercept_at_slope_one")
+
+
+class ResampledLines:
+    """Slope and intercepts of the calibration line of each model."""
+
+    def __init__(self, panel: ForecastPanel) -> None:
+        self.panel = panel
+        with np.errstate(divide="ignore"):
+            self.log_odds = [logit(p) for p in panel.forecasts.values()]
+        self.starts = [((0.0, 1.0), 0.0)] * len(self.log_odds)
+        observed = self.values(panel.units.row_weight)
+        self.starts = [((line[1], line[0]), line[2]) for line in observed.reshape(-1, len(LINE)).tolist()]
+        self.observed = observed
+
+    def values(self, weight: FloatArray) -> FloatArray:
+        """Slope, intercept and intercept at slope 1 of each model under these weights."""
+        parts = zip(self.log_odds, self.starts, strict=True)
+        return np.concatenate([self._fit(x, weight, *start) for x, start in parts])
+
+    def _fit(self, x: FloatArray, weight: FloatArray, line: tuple[float, float], offset: float) -> FloatArray:
+        if not np.isfinite(x).all():
+            return np.full(len(LINE), np.nan)
+        drawn = weight > 0
+        x, y, weight = x[drawn], self.panel.outcome[drawn], weight[drawn]
+        intercept, slope = fit_line(x, y, weight, line)
+        return np.array([slope, intercept, fit_offset(x, y, weight, offset)])
+
+    def finish(self, replicates: FloatArray) -> Iterator[Statistic]:
+        """Three statistics for each model."""
+        y, weight = self.panel.outcome, self.panel.units.row_weight
+        for column, (model, x) in enumerate(zip(self.panel.forecasts, self.log_odds, strict=True)):
+            for place, name in enumerate(LINE):
+                at = len(LINE) * column + place
+                values = np.append(self.observed[at], replicates[:, at])
+                yield make_statistic(model, name, values, partial(_line_influence, place, x, y, weight))
+
+
+def _line_influence(place: int, x: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+    return line_influence(x, y, weight)[place]
+
+
+class ResampledAreas:
+    """The AUC of each model, from weights in the order of its forecasts."""
+
+    def __init__(self, panel: ForecastPanel) -> None:
+        self.panel = panel
+        self.orders = [np.argsort(p, kind="stable") for p in panel.forecasts.values()]
+        ordered = [p[order] for p, order in zip(panel.forecasts.values(), self.orders, strict=True)]
+        self.cuts = [np.flatnonzero(p[1:] != p[:-1]) + 1 for p in ordered]
+        self.outcomes = [panel.outcome[order] for order in self.orders]
+
+    def values(self, weight: FloatArray) -> FloatArray:
+        """The AUC of each model under these weights."""
+        parts = zip(self.orders, self.cuts, self.outcomes, strict=True)
+        return np.array([_weighted_auc(weight[order], y, cuts) for order, cuts, y in parts])
+
+    def finish(self, replicates: FloatArray) -> Iterator[Statistic]:
+        """A statistic for each model."""
+        y, weight = self.panel.outcome, self.panel.weight
+        observed = self.values(self.panel.units.row_weight)
+        for column, (model, p) in enumerate(self.panel.forecasts.items()):
+            values = np.append(observed[column], replicates[:, column])
+            yield make_statistic(model, "roc_auc", values, partial(auc_influence, y, p, weight))
+
+
+def _weighted_auc(weight: FloatArray, outcome: FloatArray, cuts: NDArray[np.intp]) -> float:
+    events = np.add.reduceat(weight * outcome, np.append(0, cuts))
+    return area_under_roc(events, np.add.reduceat(weight, np.append(0, cuts)) - events)
 
 
 def bootstrap(

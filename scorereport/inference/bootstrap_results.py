@@ -1,4 +1,4 @@
-"""What a bootstrap found: intervals of statistics, and of their differences between models.
+"""Results of a bootstrap: statistics with their replicates, their intervals, and intervals of differences.
 
 References
 ----------
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri
@@ -22,13 +22,50 @@ from scorereport.inference.losses import PREVALENCE, UNCERTAINTY, Measure, image
 from scorereport.inference.mean_errors import describe_few_draws
 from scorereport.inference.panel import PanelRows
 from scorereport.inference.rare_cases import WIDENED, clip_to_range, widen
-from scorereport.inference.replicates import Statistic
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas as pd
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.reliability.sampling import SamplingUnits
+
+
+class Statistic(NamedTuple):
+    """A number, its value in every resample, and how much each row moves it.
+
+    `rare` gives, for a level, the interval that cases ask for which resamples cannot hold.
+    """
+
+    model: str
+    measure: str
+    value: float
+    replicates: FloatArray
+    influence: Callable[[], FloatArray]
+    rare: Callable[[float], tuple[float, float]] | None = None
+
+
+def make_statistic(
+    model: str,
+    measure: str,
+    values: FloatArray,
+    influence: Callable[[], FloatArray],
+    rare: Callable[[float], tuple[float, float]] | None = None,
+) -> Statistic:
+    """A statistic from its value in the sample, first, and in the resamples."""
+    return Statistic(model, measure, float(values[0]), values[1:], influence, rare)
+
+
+class ResampledStatistics(Protocol):
+    """Some of the statistics: values under the weights of a resample, and what all resamples amount to."""
+
+    def values(self, weight: FloatArray) -> FloatArray:
+        """Values under these weights of the rows."""
+
+    def finish(self, drawn: FloatArray) -> Iterator[Statistic]:
+        """Statistics from the values of all resamples, a row for each."""
+
 
 #: Scales on which intervals are widened: the way there, the way back, and how steep the way there is.
 _SCALES: dict[str, tuple[Callable[..., Any], Callable[..., Any], Callable[[float], float]]] = {

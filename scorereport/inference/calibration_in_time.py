@@ -32,7 +32,7 @@ from scorereport.inference.time_errors import (
     sum_by_time,
 )
 from scorereport.reliability.blocks import pool_cases
-from scorereport.reliability.ordering import order_cases
+from scorereport.reliability.fitted_sample import order_cases
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,10 +1,10 @@
-"""Several models' probabilities of K classes for the same cases, in an order that leaves no trace."""
+"""Panels of class probabilities: several models' forecasts of the same cases, and classes drawn from them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,11 +19,13 @@ from scorereport._utils.checks import (
 )
 from scorereport.errors import UsageError
 from scorereport.inference.panel import PanelRows
+from scorereport.reliability.fit import corp
+from scorereport.reliability.sampling import SamplingUnits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -76,3 +78,65 @@ def make_class_panel(
         weight_kind=weight_kind,
     )
     return panel.in_canonical_order()
+
+
+class DrawnClasses(NamedTuple):
+    """Which class came in which row, and its weight; a row may stand here more than once."""
+
+    row: NDArray[np.intp]
+    label: NDArray[np.intp]
+    weight: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassDistribution:
+    """Probabilities of classes as the law that classes come by; what came tells how cases go together."""
+
+    given: FloatArray
+    outcome: IntArray
+    units: SamplingUnits
+
+    @cached_property
+    def rows(self) -> NDArray[np.intp]:
+        """The numbers of the rows."""
+        return np.arange(len(self.outcome))
+
+    def draw(self, rng: np.random.Generator) -> DrawnClasses:
+        """What might have come if the forecasts were right; repeated rows each have a class of their own.
+
+        Rows of a cluster depend on each other as much as they do in the sample: with probability √ρ a row
+        takes the random number of its cluster.
+        """
+        units = self.units
+        if units.cluster is None and units.weight is not None and units.are_repeated_rows:
+            times = rng.multinomial(units.weight.astype(np.int64), self.shares)
+            row, label = np.nonzero(times)
+            return DrawnClasses(row, label, times[row, label].astype(np.float64))
+        chance = rng.random(len(self.rows))
+        if units.cluster is not None and self._correlation > 0:
+            of_cluster = rng.random(int(units.size))[units.cluster]
+            chance = np.where(rng.random(len(chance)) < np.sqrt(self._correlation), of_cluster, chance)
+        label = (chance[:, None] >= self._inner_ends).sum(axis=1)
+        return DrawnClasses(self.rows, label, units.row_weight)
+
+    @cached_property
+    def _correlation(self) -> float:
+        """How much rows of a cluster go together: the mean over the classes."""
+        units = self.units
+        fits = (
+            corp(self.outcome == k, p, units.weight, weight_kind=units.weight_kind, cluster=units.cluster)
+            for k, p in enumerate(self.given.T)
+        )
+        return float(np.mean([fit.sample.correlation for fit in fits]))
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """The probabilities, over their sum."""
+        return self.given / self.given.sum(axis=1, keepdims=True)
+
+    @cached_property
+    def _inner_ends(self) -> FloatArray:
+        """Where in [0, 1) one class ends and the next begins; after the last possible one, nowhere."""
+        ends = np.cumsum(self.shares, axis=1)[:, :-1]
+        later = np.cumsum(self.given[:, :0:-1], axis=1)[:, ::-1]  # exactly 0 where no later class is possible
+        return np.where(later > 0, ends, 2.0)

@@ -15,8 +15,13 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import check_inside
-from scorereport.curves.decision import DecisionCurve, NetBenefitBand
-from scorereport.curves.thresholds import ThresholdInterval, ThresholdResult, threshold_table
+from scorereport.curves.decision import (
+    DecisionCurve,
+    NetBenefitBand,
+    ThresholdInterval,
+    ThresholdResult,
+    threshold_table,
+)
 from scorereport.inference.rates import log_odds_limits, wilson_limits
 
 if TYPE_CHECKING:
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import IntArray
     from scorereport._utils.checks import CheckedCases
-    from scorereport.curves.curves_fitted import IsotonicFit
+    from scorereport.curves.fitted import IsotonicFit
     from scorereport.reliability.fit import Corp
     from scorereport.reliability.sampling import SamplingUnits
 

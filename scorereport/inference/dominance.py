@@ -1,4 +1,4 @@
-"""Whether one model is better at every cost: the difference of two Murphy curves, with a band.
+"""Forecast dominance: whether one model is better at every cost, by the difference of two Murphy curves.
 
 At each cost-loss ratio θ the elementary score is twice the mean cost of deciding by a forecast, and
 every proper score is a mixture of these. A model whose curve is nowhere above another's is better
@@ -19,20 +19,80 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import check_inside, check_whole
+from scorereport._utils.formatting import format_level
 from scorereport.errors import UsageError
-from scorereport.inference.inference_murphy_bands import CountedSample, RowSample, half_widths
-from scorereport.inference.large_panels import are_many_alike
-from scorereport.inference.murphy_bands import average_differences
-from scorereport.inference.murphy_costs import choose_costs
-from scorereport.inference.murphy_limits import find_dominant
-from scorereport.inference.murphy_sentences import describe_dominance
+from scorereport.inference.large_panels import are_many_alike, row_chunks
+from scorereport.inference.murphy_bands import (
+    CountedSample,
+    RowSample,
+    average_differences,
+    find_dominant,
+    half_widths,
+)
 from scorereport.inference.panel import make_panel
 from scorereport.reliability.sampling import SEED
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from scorereport.inference.panel import ForecastPanel
+
+
+def describe_dominance(
+    names: tuple[str, str], dominant: str, theta: FloatArray, told: NDArray[np.int_], level: float
+) -> str:
+    """One sentence: what was measured, and what the simultaneous band can tell of it."""
+    first, second = names
+    measured = {
+        "first": f"{first} is at least as good as {second} at every cost",
+        "second": f"{second} is at least as good as {first} at every cost",
+        "neither": f"neither {first} nor {second} is best at every cost",
+        "both": f"{first} and {second} are equally good at every cost.",
+    }[dominant]
+    if dominant == "both":
+        return f"In these data {measured}"
+    better = [_range(theta, told == sign) for sign in (-1, 1)]
+    return f"In these data {measured}, {_describe_band(names, better, format_level(level))}."
+
+
+def _describe_band(names: tuple[str, str], better: list[str], level: str) -> str:
+    if not any(better):
+        return f"but the {level} simultaneous band cannot tell them apart at any cost"
+    told = [f"{name} is better at {where}" for name, where in zip(names, better, strict=True) if where]
+    return f"and the {level} simultaneous band tells that {' and that '.join(told)}; elsewhere it cannot tell"
+
+
+def _range(theta: FloatArray, chosen: NDArray[np.bool_]) -> str:
+    """The costs chosen, in words; empty if none."""
+    where = np.flatnonzero(chosen)
+    if len(where) == 0:
+        return ""
+    if len(where) == 1:
+        return f"cost {theta[where[0]]:.3g}"
+    some = "" if len(where) == where[-1] - where[0] + 1 else "some "
+    return f"{some}costs between {theta[where[0]]:.3g} and {theta[where[-1]]:.3g}"
+
+
+def choose_costs(panel: ForecastPanel, points: int) -> FloatArray:
+    """Half of the costs evenly on [0, 1], half evenly among the distinct forecasts."""
+    knots = np.concatenate(list(panel.forecasts.values()))
+    knots.sort()
+    is_first = np.append(True, knots[1:] != knots[:-1])
+    distinct = int(np.count_nonzero(is_first))
+    chosen = np.linspace(0, distinct - 1, min(points // 2, distinct)).round().astype(np.intp)
+    return np.unique(np.append(np.linspace(0, 1, points - points // 2), knots[_places(is_first, chosen)]))
+
+
+def _places(chosen: NDArray[np.bool_], numbers: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Where the places with these numbers, counted among those that are chosen, stand among all."""
+    parts = row_chunks(len(chosen))
+    before = np.cumsum([0, *(np.count_nonzero(chosen[part]) for part in parts)])
+    part = np.searchsorted(before, numbers, side="right") - 1
+    found = [
+        parts[at].start + np.flatnonzero(chosen[parts[at]])[numbers[part == at] - before[at]]
+        for at in np.unique(part).tolist()
+    ]
+    return np.concatenate(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -1,4 +1,4 @@
-"""Sums over resamples of many rows, a stretch of rows at a time: neither rows nor resamples are held whole.
+"""Panels of many rows: sums over resamples in chunks of rows, and fits that are made one at a time.
 
 How many of all draws fall on each stretch is drawn first, then which rows of it they hit: together that is
 the law of drawing rows with replacement.
@@ -6,19 +6,22 @@ the law of drawing rows with replacement.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scorereport._utils.machine import repeat
+from scorereport._utils.machine import release_memory, repeat
+from scorereport.reliability.fit import Corp, corp
 from scorereport.reliability.sampling import random_stream
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from scorereport._utils.arrays import FloatArray
-    from scorereport.inference.panel import PanelRows
+    from scorereport.inference.panel import ForecastPanel, PanelRows
+
 
 #: Up to this many rows each resample is drawn at once.
 MANY_ROWS = 100_000
@@ -66,3 +69,34 @@ def resample_sums(
 
     sums = reduce(np.add, repeat(add_up, len(parts), rows=n, what=what))
     return ResampledSums(sums[0], sums[1:])
+
+
+class PanelFits(Mapping[str, Corp]):
+    """A CORP fit for each forecast, made when it is asked for and kept if rows are not many."""
+
+    def __init__(self, panel: ForecastPanel) -> None:
+        self._panel = panel
+        self._kept: dict[str, Corp] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._panel.forecasts)
+
+    def __len__(self) -> int:
+        return len(self._panel.forecasts)
+
+    def __getitem__(self, name: str) -> Corp:
+        if name in self._kept:
+            return self._kept[name]
+        panel = self._panel
+        fit = corp(
+            panel.outcome,
+            panel.forecasts[name],
+            panel.weight,
+            weight_kind=panel.weight_kind,
+            cluster=panel.cluster,
+        )
+        if len(panel.outcome) <= MANY_ROWS:
+            self._kept[name] = fit
+        else:
+            release_memory()
+        return fit

@@ -1,4 +1,9 @@
-"""Differences of elementary scores at chosen costs: rows are counted by where their forecasts lie."""
+"""Differences of Murphy curves at chosen costs, with their extremes and pointwise and sup-t bands.
+
+References
+----------
+Montiel Olea, Plagborg-Møller (2019), J. Appl. Econom. 34, doi:10.1002/jae.2656
+"""
 
 from __future__ import annotations
 
@@ -7,12 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
-from scorereport._utils.arrays import FloatArray
+from scorereport._utils.arrays import FloatArray, IntArray
+from scorereport._utils.machine import repeat
 from scorereport.inference.large_panels import row_chunks
+from scorereport.reliability.sampling import SamplingUnits, random_stream
 
 if TYPE_CHECKING:
-    from scorereport._utils.arrays import IntArray
     from scorereport.inference.panel import ForecastPanel
 
 
@@ -115,3 +122,156 @@ def _sum_of_squares(t: FloatArray, lower: FloatArray, upper: FloatArray) -> Floa
     below_tie = upper[0, 1::2] * tie**2 + upper[1, 1::2] * (missed - tie) ** 2
     above_tie = lower[0, 1::2] * (false_alarm - tie) ** 2 + lower[1, 1::2] * tie**2
     return across_costs + below_tie + above_tie
+
+
+#: Elementary scores lie in [0, 2]; differences this small are rounding.
+ROUNDING = 1e-12
+_TWO = np.uint64(2)
+
+
+def find_dominant(panel: ForecastPanel) -> str:
+    """Who is nowhere worse: the curves are straight between forecasts, so their limits there decide."""
+    if panel.weight is None:
+        highest, lowest = _extreme_limits(panel)
+    else:
+        theta = np.unique(np.concatenate([[0.0, 1.0], *panel.forecasts.values()]))
+        limits = np.concatenate(_limits(panel, theta))
+        highest, lowest = limits.max(), limits.min()
+    first_is, second_is = bool(highest <= ROUNDING), bool(lowest >= -ROUNDING)
+    return {(True, False): "first", (False, True): "second", (True, True): "both"}.get(
+        (first_is, second_is), "neither"
+    )
+
+
+def _extreme_limits(panel: ForecastPanel) -> tuple[float, float]:
+    """The highest and the lowest limit of the difference, of rows without weights."""
+    keys, n = _sort_together(panel), len(panel.outcome)
+    highest = lowest = 0.0  # as at costs of 0 and 1
+    total = np.zeros((2, 1))  # others and events up to here, of the first model less of the second
+    for part in row_chunks(len(keys)):
+        theta, code = (keys[part] >> _TWO).view(np.float64), keys[part].astype(np.int64) & 3
+        moved = (1 - (code & 2)) * ((code & 1) == [[0], [1]])
+        upto = np.concatenate([total, total + np.cumsum(moved, axis=1)], axis=1)
+        others, events = upto / n
+        around = keys[max(part.start - 1, 0) : part.stop + 1] >> _TWO
+        changes = np.append(around[1:] != around[:-1], True)  # of forecasts, after each
+        is_last = changes[bool(part.start) :][: len(theta)]
+        is_first = changes[: len(theta)] if part.start else np.append(True, is_last[:-1])
+        for chosen, at in ((is_first, slice(None, -1)), (is_last, slice(1, None))):
+            t = theta[chosen]
+            limit = 2 * ((1 - t) * events[at][chosen] - t * others[at][chosen])
+            highest, lowest = max(highest, limit.max(initial=0.0)), min(lowest, limit.min(initial=0.0))
+        total = upto[:, -1:]
+    return highest, lowest
+
+
+def _sort_together(panel: ForecastPanel) -> NDArray[np.uint64]:
+    """The forecasts of both models in order, with whose they are and what happened in bits that are free."""
+    n, happened = len(panel.outcome), panel.outcome == 1
+    keys = np.empty(2 * n, dtype=np.uint64)
+    for model, p in enumerate(panel.forecasts.values()):
+        part = keys[model * n : (model + 1) * n]
+        np.left_shift(p.view(np.uint64), _TWO, out=part)
+        part |= happened
+        part |= np.uint64(2 * model)
+    keys.sort()
+    return keys
+
+
+def _limits(panel: ForecastPanel, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Limits of the difference from the left and from the right of costs that include all forecasts."""
+    position = [np.searchsorted(theta, p) for p in panel.forecasts.values()]
+    sums = []
+    for of_class in (panel.outcome, 1 - panel.outcome):
+        w = panel.units.row_weight * of_class
+        first, second = (np.bincount(where, w, len(theta)) for where in position)
+        sums.append(np.append(0.0, np.cumsum(first - second)))
+    events, others = (total / panel.units.total for total in sums)
+    left = 2 * ((1 - theta) * events[:-1] - theta * others[:-1])
+    return left, 2 * ((1 - theta) * events[1:] - theta * others[1:])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowSample:
+    """Rows in their cells, with their weights."""
+
+    cells: MurphyCells
+    units: SamplingUnits
+
+    @classmethod
+    def of(cls, panel: ForecastPanel, theta: FloatArray) -> RowSample:
+        """The rows of a panel at these costs."""
+        return cls(cells=MurphyCells.of(panel, theta), units=panel.units)
+
+    @property
+    def weight(self) -> FloatArray:
+        """The weight of each row."""
+        return self.units.row_weight
+
+    def draw(self, rng: np.random.Generator) -> FloatArray:
+        """Weights in a resample."""
+        return self.units.draw(rng)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CountedSample:
+    """Many rows, alike but for their cells: how many of each kind a resample has is all that counts."""
+
+    cells: MurphyCells
+    counts: IntArray
+
+    @classmethod
+    def of(cls, panel: ForecastPanel, theta: FloatArray) -> CountedSample:
+        """The rows of a panel at these costs, by kind."""
+        cells, counts = MurphyCells.count_rows(panel, theta)
+        return cls(cells=cells, counts=counts)
+
+    @property
+    def weight(self) -> FloatArray:
+        """The number of rows of each kind."""
+        return self.counts.astype(np.float64)
+
+    def draw(self, rng: np.random.Generator) -> FloatArray:
+        """Numbers in a resample, by their multinomial law."""
+        n = int(self.counts.sum())
+        return rng.multinomial(n, self.counts / n).astype(np.float64)
+
+
+def half_widths(
+    sample: RowSample | CountedSample, panel: ForecastPanel, level: float, resamples: int, seed: int
+) -> tuple[FloatArray, FloatArray]:
+    """Pointwise and simultaneous half widths of the band."""
+    cells, theta = sample.cells, sample.cells.theta
+    if panel.units.size <= 1:
+        return np.full(len(theta), np.nan), np.full(len(theta), np.nan)
+
+    def draw(number: int) -> tuple[FloatArray, FloatArray]:
+        return average_differences(cells, sample.draw(random_stream(seed, number)))
+
+    drawn = repeat(draw, resamples, rows=len(panel.outcome), what="drawing Murphy curves")
+    mean, square = np.moveaxis(np.array(list(drawn)), 1, 0)
+    measured, measured_square = average_differences(cells, sample.weight)
+    spread, row = mean.std(axis=0, ddof=1), _worth_of_one_row(panel, theta)
+    variance = np.maximum(measured_square - measured**2, ROUNDING)
+    own_spread = np.hypot(spread * np.sqrt(np.maximum(square - mean**2, 0) / variance), row)
+    away = np.abs(mean - measured)
+    ratio = np.divide(away, own_spread, out=np.zeros_like(away), where=own_spread > ROUNDING)
+    return _critical_values(ratio, level, np.hypot(spread, row))
+
+
+def _critical_values(ratio: FloatArray, level: float, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Quantiles at each cost, and of the largest ratio over all costs, times the spread."""
+    least = float(ndtri((1 + level) / 2))
+    pointwise = np.maximum(np.quantile(ratio, level, axis=0), least)
+    return pointwise * spread, max(float(np.quantile(ratio.max(axis=1), level)), least) * spread
+
+
+def _worth_of_one_row(panel: ForecastPanel, theta: FloatArray) -> FloatArray:
+    """By how much the difference can move if the models disagree on one more row.
+
+    Nothing moves at costs of 0 and 1, nor between models that agree on everything.
+    """
+    rows = panel.units.total if panel.units.are_repeated_rows else panel.units.rows
+    worth = np.where((theta == 0) | (theta == 1), 0.0, 2 * np.maximum(theta, 1 - theta) / rows)
+    first, second = panel.forecasts.values()
+    return worth * (not np.array_equal(first, second))

@@ -25,12 +25,13 @@ from scorereport.inference.scale_draws import (
 from scorereport.inference.scale_groups import group_forecast, is_groupable
 from scorereport.inference.scale_intervals import (
     EXPONENTS,
+    MOST_DRAWS,
     ScaleDraws,
     ScaleRequest,
+    draw_overfit,
     estimate_marks,
     judge_angle,
 )
-from scorereport.inference.scale_overfit import MOST_DRAWS, draw_overfit
 from scorereport.inference.scale_results import (
     CLASS_BIAS,
     CORP,
@@ -42,8 +43,7 @@ from scorereport.inference.scale_results import (
     ScaleResult,
 )
 from scorereport.reliability.sampling import SEED, random_stream
-from scorereport.scores.means import power_mean
-from scorereport.scores.probability import ROBUSTNESS
+from scorereport.scores.probability import ROBUSTNESS, power_mean
 from scorereport.scores.scale import event_shares
 
 __all__ = ["ScaleMark", "ScaleResult", "model_source", "scale_forecast", "scale_panel"]

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import betaln, xlog1py, xlogy
 
-from scorereport._utils.machine import repeat
-from scorereport._utils.memory import release_memory
+from scorereport._utils.machine import release_memory, repeat
 from scorereport.inference.large_panels import MANY_ROWS, row_chunks
 from scorereport.reliability.sampling import random_stream
 
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import CountArray, FloatArray
     from scorereport.inference.losses import Measure
     from scorereport.reliability.blocks import Blocks
+    from scorereport.reliability.draws import Redraw
     from scorereport.reliability.fitted_sample import FittedSample
-    from scorereport.reliability.redraws import Redraw
     from scorereport.reliability.simulation import Simulation
 
 #: Fewest events and non-events in the outer blocks of the smoothed curve.

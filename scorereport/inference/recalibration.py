@@ -22,14 +22,15 @@ from scorereport._utils.checks import CheckedCases, check_inside, check_whole
 from scorereport._utils.formatting import conjugate, format_counted
 from scorereport.inference.differences import compare_panel
 from scorereport.inference.estimates import Difference, adjust_by_holm
-from scorereport.inference.folds import FoldAssignment, assign_folds
 from scorereport.inference.logistic import fit_line, fit_offset
 from scorereport.inference.losses import resolve_measure
 from scorereport.inference.mean_errors import choose_errors, distribution_of_mean
 from scorereport.inference.panel import ForecastPanel, make_panel
 from scorereport.inference.recalibration_gains import (
     FittedMap,
+    FoldAssignment,
     allow_for_fit,
+    assign_folds,
     cost_of_blocks,
     cost_of_line,
     design_effect,
@@ -37,7 +38,7 @@ from scorereport.inference.recalibration_gains import (
 )
 from scorereport.reliability.blocks import pool_cases
 from scorereport.reliability.fit import corp
-from scorereport.reliability.ordering import order_cases
+from scorereport.reliability.fitted_sample import order_cases
 from scorereport.reliability.sampling import SEED, random_stream
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scorereport._utils.arrays import FloatArray
-from scorereport.inference.class_draws import ClassDistribution
+from scorereport.inference.class_panel import ClassDistribution
 from scorereport.reliability.blocks import edges_in_floats
 from scorereport.reliability.fit import corp
-from scorereport.scores.means import power_mean
-from scorereport.scores.probability import ROBUSTNESS
+from scorereport.scores.probability import ROBUSTNESS, power_mean
 from scorereport.scores.scale import ScaleBins, equal_count_bins
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import IntArray
-    from scorereport.inference.class_draws import DrawnClasses
+    from scorereport.inference.class_panel import DrawnClasses
 
 
 #: Drawn outcomes are fitted on at most this many groups of neighbouring probabilities. A block of an

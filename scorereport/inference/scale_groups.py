@@ -17,10 +17,9 @@ from scorereport._utils.checks import CheckedCases
 from scorereport._utils.machine import repeat
 from scorereport.inference.scale_draws import Powers, ScaleForecast
 from scorereport.reliability.blocks import pool_cases
-from scorereport.reliability.ordering import order_cases
+from scorereport.reliability.fitted_sample import order_cases
 from scorereport.reliability.sampling import SamplingUnits
-from scorereport.scores.means import power_mean
-from scorereport.scores.probability import ROBUSTNESS
+from scorereport.scores.probability import ROBUSTNESS, power_mean
 from scorereport.scores.scale import split_evenly
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from scorereport.plots.class_components import describe_view_components, plot_vi
 from scorereport.plots.class_reliability import describe_views, plot_views
 from scorereport.plots.confusion_matrix import describe_confusion, plot_confusion
 from scorereport.plots.decision_curves import describe_decision, describe_regret, plot_decision, plot_regret
-from scorereport.plots.flexible import describe_flexible, plot_flexible
 from scorereport.plots.forecast_distributions import describe_distributions, plot_distributions
 from scorereport.plots.forest_plots import describe_groups, describe_windows, plot_groups, plot_windows
 from scorereport.plots.mcb_dsc_plot import describe_components, plot_components
@@ -23,7 +22,12 @@ from scorereport.plots.murphy_diagram import (
     plot_murphy,
     plot_murphy_differences,
 )
-from scorereport.plots.reliability_diagram import describe_reliability, plot_reliability
+from scorereport.plots.reliability_diagram import (
+    describe_flexible,
+    describe_reliability,
+    plot_flexible,
+    plot_reliability,
+)
 from scorereport.plots.retention_curves import describe_retention, plot_retention
 from scorereport.plots.roc_curves import describe_roc, plot_roc
 from scorereport.plots.scale_diagram import describe_scale, plot_scale

@@ -8,8 +8,7 @@ import numpy as np
 
 from scorereport._utils.formatting import format_counted, format_number, join_words
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis, write_placeholder
-from scorereport.plots.describing import join_sentences
-from scorereport.plots.geometry import simplify
+from scorereport.plots.geometry import even_ticks, simplify
 from scorereport.plots.label_placement import SizedAxes
 from scorereport.plots.style import (
     HEADING,
@@ -23,8 +22,7 @@ from scorereport.plots.style import (
     model_style,
     report_style,
 )
-from scorereport.plots.text import drop_zero, format_short, shorten_text, text_width
-from scorereport.plots.zoom import even_ticks
+from scorereport.plots.text import drop_zero, format_short, join_sentences, shorten_text, text_width
 from scorereport.scores.registry import REGISTRY, Direction
 
 if TYPE_CHECKING:

@@ -8,13 +8,11 @@ import numpy as np
 
 from scorereport._utils.formatting import common_decimals, format_number, join_words
 from scorereport.errors import UsageError
-from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
+from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, draw_key, key_height, set_axis
 from scorereport.plots.class_reliability import label_view
-from scorereport.plots.describing import find_decomposition, join_sentences
-from scorereport.plots.key import draw_key, key_height
+from scorereport.plots.geometry import even_ticks
 from scorereport.plots.style import PAPER, QUIET, RULE, SMALL, model_style, report_style
-from scorereport.plots.text import text_width, wrap
-from scorereport.plots.zoom import even_ticks
+from scorereport.plots.text import find_decomposition, join_sentences, text_width, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,11 +10,10 @@ import numpy as np
 from scorereport._utils.formatting import common_decimals, format_number, format_percent
 from scorereport.errors import UsageError
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
-from scorereport.plots.describing import find_decomposition, format_probability, join_sentences
+from scorereport.plots.geometry import UNIT, window_ticks
 from scorereport.plots.reliability_panel import PanelSettings, ReliabilityPanel, bands_of, components_of
 from scorereport.plots.style import HEAVY, MUTED, SIZE, model_style, report_style
-from scorereport.plots.text import drop_zero, wrap
-from scorereport.plots.zoom import UNIT, window_ticks
+from scorereport.plots.text import drop_zero, find_decomposition, format_probability, join_sentences, wrap
 from scorereport.results.class_records import CLASS, THRESHOLD
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from scorereport.curves.fitted import Histogram, ReliabilityCurve
-    from scorereport.plots.zoom import Window
+    from scorereport.plots.geometry import Window
     from scorereport.reliability.bands import Band
     from scorereport.results.class_records import ClassModelResult, ViewFamily, ViewResult
     from scorereport.results.model_records import ModelScores

@@ -9,7 +9,6 @@ import numpy as np
 
 from scorereport._utils.formatting import format_level, format_number, format_percent, join_words
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas
-from scorereport.plots.describing import join_sentences
 from scorereport.plots.style import (
     HEADING,
     HEAVY,
@@ -23,7 +22,7 @@ from scorereport.plots.style import (
     model_style,
     report_style,
 )
-from scorereport.plots.text import shorten_text, text_width, wrap
+from scorereport.plots.text import join_sentences, shorten_text, text_width, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

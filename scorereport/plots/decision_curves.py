@@ -8,11 +8,10 @@ import numpy as np
 
 from scorereport._utils.formatting import format_number, join_words
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
-from scorereport.plots.describing import format_probability, join_sentences
-from scorereport.plots.geometry import knotted_line, simplify
+from scorereport.plots.geometry import UNIT, choose_window, even_ticks, knotted_line, simplify, window_ticks
 from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
 from scorereport.plots.style import MUTED, MUTED_STYLE, ModelStyle, model_style, report_style
-from scorereport.plots.zoom import UNIT, choose_window, even_ticks, window_ticks
+from scorereport.plots.text import format_probability, join_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

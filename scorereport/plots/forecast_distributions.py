@@ -8,11 +8,9 @@ import numpy as np
 
 from scorereport._utils.formatting import format_count, format_counted, join_words
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
-from scorereport.plots.describing import format_probability, join_sentences
-from scorereport.plots.geometry import step_outline
+from scorereport.plots.geometry import choose_window, step_outline, window_ticks
 from scorereport.plots.style import INK, MUTED, QUIET, ModelStyle, model_style, report_style
-from scorereport.plots.text import text_width, wrap
-from scorereport.plots.zoom import choose_window, window_ticks
+from scorereport.plots.text import format_probability, join_sentences, text_width, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

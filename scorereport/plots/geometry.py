@@ -1,17 +1,21 @@
-"""Lines with no more points than paper can show, and the lines that curves and bands are made of."""
+"""Geometry of plots: ranges and ticks of axes, and paths with no more points than paper can show."""
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.curves.murphy import MurphyCurve, RegretCurve
     from scorereport.reliability.bands import Band
+
 
 #: A line moves by less than this on paper when points are left out, in points.
 PATH_TOLERANCE = 0.12
@@ -95,3 +99,91 @@ def step_outline(lower: FloatArray, upper: FloatArray, height: FloatArray) -> tu
     x = np.column_stack([lower, upper]).ravel()
     y = np.repeat(height, 2)
     return np.concatenate([x[:1], x, x[-1:]]), np.concatenate([[0.0], y, [0.0]])
+
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from scorereport._utils.arrays import FloatArray
+    from scorereport.results.model_records import ModelResult
+
+    Window = tuple[float, float]
+
+UNIT = (0.0, 1.0)
+#: Widths of windows at the lower or the upper end of the unit interval.
+_WIDTHS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+#: A window holds at least this share of the cases of each model, with their part of the curve.
+_SHARE = 0.99
+
+
+def choose_window(models: Sequence[ModelResult]) -> Window:
+    """The unit interval, or a round part of it at 0 or at 1 where nearly all forecasts and events lie."""
+    for width in _WIDTHS:
+        for window in ((0.0, width), (1 - width, 1.0)):
+            if all(share_inside(model, window) >= _SHARE for model in models):
+                return window
+    return UNIT
+
+
+def share_inside(model: ModelResult, window: Window) -> float:
+    """The share of cases whose forecast and recalibrated forecast lie in a window."""
+    histogram, curve = model.curves.histogram, model.curves.reliability
+    cep = np.interp(histogram.upper, curve.forecast, curve.cep)
+    inside = (histogram.lower >= window[0]) & (histogram.upper <= window[1])
+    inside &= (cep >= window[0]) & (cep <= window[1])
+    return float(histogram.n[inside].sum() / histogram.n.sum())
+
+
+def window_ticks(window: Window) -> FloatArray:
+    """Quarters of the unit interval and of windows like 0.02, fifths of others."""
+    width = window[1] - window[0]
+    has_quarters = window == UNIT or f"{width:.6f}".strip("0.").startswith("2")
+    return np.round(np.linspace(*window, 5 if has_quarters else 6), 6)
+
+
+def even_ticks(lower: float, upper: float, most: int = 5) -> FloatArray:
+    """Round numbers between two ends."""
+    from matplotlib.ticker import MaxNLocator
+
+    ticks = np.asarray(MaxNLocator(nbins=most, steps=[1, 2, 2.5, 5, 10]).tick_values(lower, upper))
+    slack = 1e-9 * (upper - lower)
+    inside = (ticks >= lower - slack) & (ticks <= upper + slack)
+    return ticks[inside]
+
+
+#: Steps in days and in months, each with the number of characters of a date that such ticks need.
+_DAY_STEPS = (1, 2, 7, 14)
+_MONTH_STEPS = (1, 2, 3, 6, 12, 24, 60, 120)
+_WHOLE, _TO_THE_MONTH, _TO_THE_YEAR = 10, 7, 4
+_YEAR = 12
+
+
+def date_ticks(first: int, last: int, most: int) -> tuple[list[int], list[str]]:
+    """Round dates between two days, which are ordinals, at most so many: places and texts.
+
+    >>> date_ticks(date(2026, 1, 1).toordinal(), date(2026, 12, 1).toordinal(), 5)[1]
+    ['2026-01', '2026-04', '2026-07', '2026-10']
+    """
+    for step in _DAY_STEPS:
+        if (last - first) // step < most:
+            places = list(range(last, first - 1, -step))[::-1]
+            return places, [date.fromordinal(place).isoformat()[:_WHOLE] for place in places]
+    for step in _MONTH_STEPS:
+        places = list(_month_starts(first, last, step))
+        if len(places) <= most:
+            break
+    letters = _TO_THE_YEAR if step % _YEAR == 0 else _TO_THE_MONTH
+    return places, [date.fromordinal(place).isoformat()[:letters] for place in places]
+
+
+def _month_starts(first: int, last: int, step: int) -> Iterator[int]:
+    """First days of every so many months, counted from a January."""
+    start = date.fromordinal(first)
+    month = step * -(-(_YEAR * start.year + start.month - 1) // step)
+    while month < _YEAR * date.max.year:
+        day = date(month // _YEAR, month % _YEAR + 1, 1).toordinal()
+        if day > last:
+            return
+        if day >= first:
+            yield day
+        month += step

@@ -8,7 +8,7 @@ import numpy as np
 
 from scorereport._utils.formatting import common_decimals, format_number, join_words
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
-from scorereport.plots.describing import find_decomposition, join_sentences
+from scorereport.plots.geometry import even_ticks
 from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
 from scorereport.plots.style import (
     INK,
@@ -21,8 +21,7 @@ from scorereport.plots.style import (
     model_style,
     report_style,
 )
-from scorereport.plots.text import drop_zero, format_short, wrap
-from scorereport.plots.zoom import even_ticks
+from scorereport.plots.text import drop_zero, find_decomposition, format_short, join_sentences, wrap
 from scorereport.scores.registry import REGISTRY
 
 if TYPE_CHECKING:

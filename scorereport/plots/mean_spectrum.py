@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorereport._utils.formatting import join_words
-from scorereport.plots.canvas import POINTS_PER_MM, set_axis
-from scorereport.plots.describing import format_probability, join_sentences
+from scorereport.plots.canvas import POINTS_PER_MM, set_axis, wide_panels
+from scorereport.plots.geometry import even_ticks
 from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
-from scorereport.plots.panel_grid import wide_panels
 from scorereport.plots.style import MUTED, PAPER, QUIET, SMALL, ModelStyle, model_style, report_style
-from scorereport.plots.zoom import even_ticks
+from scorereport.plots.text import format_probability, join_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.inference.scale_results import ScaledModel, ScaleResult
+    from scorereport.plots.canvas import PanelGrid
     from scorereport.plots.label_placement import Line
-    from scorereport.plots.panel_grid import PanelGrid
 
 _DASHES = (3.0, 1.6)
 #: Height of the names of the marks, in points.

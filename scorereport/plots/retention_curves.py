@@ -9,10 +9,9 @@ import numpy as np
 
 from scorereport._utils.formatting import format_level, format_number, join_words
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis, write_placeholder
-from scorereport.plots.describing import join_sentences
+from scorereport.plots.geometry import even_ticks
 from scorereport.plots.style import HEAVY, MUTED, SIZE, SMALL, model_style, report_style
-from scorereport.plots.text import clean_text, shorten_text, text_width, wrap
-from scorereport.plots.zoom import even_ticks
+from scorereport.plots.text import clean_text, join_sentences, shorten_text, text_width, wrap
 from scorereport.scores.registry import REGISTRY
 
 if TYPE_CHECKING:

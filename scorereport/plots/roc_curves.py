@@ -8,12 +8,10 @@ import numpy as np
 
 from scorereport._utils.formatting import format_number, join_words
 from scorereport.plots.canvas import POINTS_PER_MM, Canvas, set_axis, write_placeholder
-from scorereport.plots.describing import find_score, join_sentences, score_interval_text
-from scorereport.plots.geometry import simplify
+from scorereport.plots.geometry import UNIT, simplify, window_ticks
 from scorereport.plots.label_placement import CurveLabel, SizedAxes, label_curves
 from scorereport.plots.style import MUTED, lighten, model_style, report_style
-from scorereport.plots.text import drop_zero
-from scorereport.plots.zoom import UNIT, window_ticks
+from scorereport.plots.text import drop_zero, find_score, join_sentences, score_interval_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

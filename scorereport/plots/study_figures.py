@@ -9,12 +9,10 @@ import numpy as np
 
 from scorereport._utils.formatting import format_counted, join_words
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
-from scorereport.plots.describing import join_sentences
-from scorereport.plots.geometry import simplify
+from scorereport.plots.geometry import UNIT, even_ticks, simplify, window_ticks
 from scorereport.plots.label_placement import SizedAxes
 from scorereport.plots.style import HEAVY, INK, MUTED, PAPER, SIZE, SMALL, lighten, model_style, report_style
-from scorereport.plots.text import clean_text, format_short, shorten_text, text_width
-from scorereport.plots.zoom import UNIT, even_ticks, window_ticks
+from scorereport.plots.text import clean_text, format_short, join_sentences, shorten_text, text_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

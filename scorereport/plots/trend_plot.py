@@ -18,8 +18,7 @@ from scorereport._utils.formatting import (
 )
 from scorereport.configuration.measure_limits import MEASURES, MeasurePart
 from scorereport.plots.canvas import POINTS_PER_MM, WIDTH, Canvas, set_axis
-from scorereport.plots.dates import date_ticks
-from scorereport.plots.describing import join_sentences
+from scorereport.plots.geometry import date_ticks, even_ticks
 from scorereport.plots.label_placement import SizedAxes
 from scorereport.plots.style import (
     HEADING,
@@ -33,8 +32,7 @@ from scorereport.plots.style import (
     model_style,
     report_style,
 )
-from scorereport.plots.text import drop_zero, format_short, shorten_text, text_width
-from scorereport.plots.zoom import even_ticks
+from scorereport.plots.text import drop_zero, format_short, join_sentences, shorten_text, text_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from scorereport.configuration.judging import Judgement
+    from scorereport.configuration.limit_verdicts import Judgement
     from scorereport.history.trend.drift_records import Number, Snapshot, Trend
 
 _LEFT, _LABELS, _HIGHEST = 13.0, 43.0, 205.0

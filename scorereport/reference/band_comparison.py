@@ -12,9 +12,8 @@ from scorereport.reference.band_distributions import band_of, count_unlikely, is
 from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.reference.model_comparison import BASE_SOURCE, ModelComparer
 from scorereport.reference.questions import RESAMPLED
-from scorereport.reliability.asymptotic import R_TABLE_ENDS
-from scorereport.reliability.band_bounds import redraw_curves
-from scorereport.reliability.certainty import widen_where_certain
+from scorereport.reliability.asymptotic_bands import R_TABLE_ENDS
+from scorereport.reliability.band_bounds import redraw_curves, widen_where_certain
 from scorereport.reliability.fit import corp
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from scorereport.results.class_records import CLASS, THRESHOLD
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from scorereport.data.scorereport_predictions import ClassPredictions
+    from scorereport.data.predictions import ClassPredictions
 
 #: Of how many views of each model R resamples bands, for which it takes seconds.
 DRAWN_VIEWS = 2

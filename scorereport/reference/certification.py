@@ -12,20 +12,26 @@ from scorereport._utils.checks import check_inside, check_option, check_whole
 from scorereport._utils.clock import timestamp
 from scorereport._utils.formatting import format_count, format_counted
 from scorereport._utils.progress import steps
-from scorereport.data.scorereport_predictions import ClassPredictions, Predictions
+from scorereport.data.predictions import ClassPredictions, Predictions
 from scorereport.errors import UsageError
-from scorereport.reference.asking import ReferenceClient, are_rows
 from scorereport.reference.band_comparison import compare_bands
 from scorereport.reference.binary_views import count_views, list_drawn, list_views, name_view
-from scorereport.reference.certificate import Attempt, Certificate
-from scorereport.reference.class_reported import compare_class_results
+from scorereport.reference.class_comparison import compare_class_results
 from scorereport.reference.comparison_records import Comparison, Verdict
-from scorereport.reference.live_references import BASE, NAMES, PACKAGE, Reference, open_reference
-from scorereport.reference.model_comparison import BASE_SOURCE, PACKAGE_SOURCE
+from scorereport.reference.live_references import (
+    BASE,
+    NAMES,
+    PACKAGE,
+    Reference,
+    ReferenceClient,
+    are_rows,
+    open_reference,
+)
+from scorereport.reference.model_comparison import BASE_SOURCE, PACKAGE_SOURCE, compare_reported
 from scorereport.reference.r_installation import Unavailable
 from scorereport.reference.r_session import ReferenceFailure
 from scorereport.reference.recorded_answers import compare_with_record, describe_recorded_answers
-from scorereport.reference.reported import compare_reported
+from scorereport.reference.reference_documents import Attempt, Certificate
 from scorereport.results.class_records import CLASS
 from scorereport.results.evaluation import Evaluation
 from scorereport.results.model_records import ClassSummary

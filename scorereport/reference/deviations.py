@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorereport.reliability.asymptotic import R_TABLE_ENDS
+from scorereport.reliability.asymptotic_bands import R_TABLE_ENDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

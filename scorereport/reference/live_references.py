@@ -1,4 +1,4 @@
-"""The two live references: the R package reliabilitydiag through rpy2, and base R by a script of our own."""
+"""The two live references, the R package reliabilitydiag and a script in base R, and the questions put to them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from pathlib import Path
 from platform import platform, python_version
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from scorereport._utils.arrays import FloatArray
+from scorereport.reference.model_comparison import ModelComparer
+from scorereport.reference.questions import Question, read_answer
 from scorereport.reference.r_installation import (
     RInstallation,
     Unavailable,
@@ -17,12 +22,14 @@ from scorereport.reference.r_installation import (
     rpy2_remedy,
 )
 from scorereport.reference.r_session import ReferenceFailure, Session, text_of
+from scorereport.reliability.sampling import are_whole
+from scorereport.results.model_records import EvaluationSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scorereport.reference.exchange import Vector
-    from scorereport.reference.questions import Question
+
 
 PACKAGE, BASE = "reliabilitydiag", "base"
 NAMES = {PACKAGE: "reliabilitydiag through rpy2", BASE: "base R (stats::isoreg)"}
@@ -112,3 +119,51 @@ def _require_package(told: dict[str, str]) -> None:
         raise Unavailable(
             f"The R package reliabilitydiag does not load: {told['problem']}", "scorereport r-setup --again"
         )
+
+
+#: Rows that whole weights may come to; beyond, base R takes the weights themselves.
+_MOST_REPEATED = 20_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReferenceClient:
+    """A reference, the weights of the cases, and what it is asked to compute.
+
+    `draws` is how often R resamples each band that is compared in distribution.
+    """
+
+    reference: Reference
+    settings: EvaluationSettings
+    weight: FloatArray | None
+    draws: int
+
+    def ask(
+        self, subject: str, y_true: FloatArray, y_prob: FloatArray, *, is_drawn: bool = True
+    ) -> ModelComparer:
+        """The answer beside its question, ready to be compared; bands by draws only if they are wanted."""
+        question = self._question(y_true, y_prob, self.draws if is_drawn else 0)
+        answer = read_answer(self.reference.ask(question), question)
+        return ModelComparer(
+            subject=subject, question=question, answer=answer, is_package=self.reference.is_package
+        )
+
+    def _question(self, y_true: FloatArray, y_prob: FloatArray, draws: int) -> Question:
+        """Whole weights are repeated rows; others are for base R only."""
+        weight = self.weight
+        if weight is not None and are_rows(weight):
+            counts = weight.astype(np.intp)
+            y_true, y_prob, weight = np.repeat(y_true, counts), np.repeat(y_prob, counts), None
+        return Question(
+            y_true=y_true,
+            y_prob=y_prob,
+            weight=weight,
+            level=self.settings.band_level,
+            costs=self.settings.cost_interval,
+            draws=draws,
+            seed=self.settings.seed,
+        )
+
+
+def are_rows(weight: FloatArray | None) -> bool:
+    """Whether weights can be told by repeating rows, which R packages take that have no weights."""
+    return weight is None or (are_whole(weight) and float(weight.sum()) <= _MOST_REPEATED)

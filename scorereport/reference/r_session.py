@@ -18,8 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, Self, cast
 
 from scorereport._utils.files import TemporaryFolder
 from scorereport._utils.formatting import one_line
-from scorereport._utils.processes import Stopped, signals_deferred
-from scorereport._utils.scorereport_processes import kill_process_group
+from scorereport._utils.processes import Stopped, kill_process_group, signals_deferred
 from scorereport.reference.exchange import ExchangeError, Vector, read_vectors, write_vectors
 
 if TYPE_CHECKING:

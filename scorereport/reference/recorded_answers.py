@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport._utils.resources import find_package_folder
-from scorereport.curves.roc import roc_curve
+from scorereport._utils.files import find_package_folder
+from scorereport.curves.fitted import roc_curve
 from scorereport.evaluation.summaries import choose_measures
 from scorereport.reference.band_comparison import compare_bands
 from scorereport.reference.comparison_records import Comparison, summarise

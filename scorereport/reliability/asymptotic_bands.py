@@ -1,10 +1,15 @@
-"""Quantiles of Chernoff's distribution, the limit law of isotonic regression.
+"""Pointwise bands by asymptotic theory: normal, or by quantiles of Chernoff's distribution.
 
 It is the law of argmax(W(t) - t²) for a two-sided Brownian motion W.
 
 References
 ----------
 Groeneboom, Wellner (2001), J. Comput. Graph. Stat. 10, doi:10.1198/10618600152627997
+
+References
+----------
+Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118
+Chen (1999), Comput. Stat. Data Anal. 31, doi:10.1016/S0167-9473(99)00010-9
 """
 
 from __future__ import annotations
@@ -14,12 +19,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import airy
+from scipy.special import airy, betaln, ndtri, xlog1py, xlogy
 
 from scorereport._utils.checks import check_inside
 
 if TYPE_CHECKING:
-    from scorereport._utils.arrays import FloatArray
+    from collections.abc import Callable
+
+    from scorereport._utils.arrays import CountArray, FloatArray
+    from scorereport.reliability.blocks import Blocks
+
 
 #: Levels and quantiles of the table that the R package reliabilitydiag interpolates linearly.
 _R_LEVELS = np.r_[np.arange(50, 100) / 100, np.arange(991, 1000) / 1000, 0.9999]
@@ -90,3 +99,42 @@ def _transform() -> tuple[FloatArray, FloatArray]:
 @cache
 def _gauss_legendre() -> tuple[FloatArray, FloatArray]:
     return np.polynomial.legendre.leggauss(80)
+
+
+#: Chernoff quantiles: exact, or interpolated in the table of the R package, for comparison with it.
+QUANTILES: dict[str, Callable[[float], float]] = {
+    "exact": chernoff_quantile,
+    "r": interpolated_chernoff_quantile,
+}
+#: The highest level whose quantile R's table has.
+R_TABLE_ENDS = 0.9998
+
+
+def discrete_half_width(centre: FloatArray, n: CountArray, level: float) -> FloatArray:
+    """Normal quantile times the standard error of a frequency of n cases, for each distinct forecast."""
+    return ndtri((1 + level) / 2) * np.sqrt(centre * (1 - centre) / n)
+
+
+def continuous_half_width(
+    centre: FloatArray, grid: FloatArray, distinct: Blocks, squares: CountArray, quantile: float
+) -> FloatArray:
+    """Chernoff quantile times (4 p(1 - p) / (n f))^(1/3), with slope 1 and n f cases per unit of forecast."""
+    variance, cases = centre * (1 - centre), _cases_per_unit(grid, distinct, squares)
+    spread = np.divide(4 * variance, cases, out=np.full(len(grid), np.inf), where=cases > 0)
+    return quantile * np.cbrt(np.where(variance == 0, 0.0, spread))
+
+
+def _cases_per_unit(grid: FloatArray, distinct: Blocks, squares: CountArray) -> FloatArray:
+    """Chen's beta-kernel density of the forecasts times n, with bandwidth n^(-2/5).
+
+    With kernel K and weights w it is (Σ w K)²/Σ w² K, which counts cases whatever their weights.
+    """
+    x, n = distinct.x_min, distinct.n
+    bandwidth = (float(n.sum()) ** 2 / float(squares.sum())) ** (-2 / 5)
+    cases = np.zeros(len(grid))
+    for position, (a, b) in enumerate(zip(grid / bandwidth, (1 - grid) / bandwidth, strict=True)):
+        kernel = np.exp(xlogy(a, x) + xlog1py(b, -x) - betaln(a + 1, b + 1))
+        spread = (squares * kernel).sum()
+        if spread > 0:  # far from all forecasts the kernel underflows
+            cases[position] = (n * kernel).sum() ** 2 / spread
+    return cases

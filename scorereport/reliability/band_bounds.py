@@ -1,8 +1,20 @@
-"""Bands from curves drawn under the hypothesis: pointwise by quantiles, simultaneous by a split.
+"""Bounds of bands: by resampling, by honest binomial bounds, and widened at estimates of 0 or 1.
 
 References
 ----------
 Dimitriadis, Gneiting, Jordan (2021), PNAS 118, doi:10.1073/pnas.2016191118
+
+If the event probability does not fall as forecasts rise, the events among any stretch of forecasts
+bound it at both ends of the stretch. All stretches together, with the error shared out among them,
+bound the whole curve for every sample size.
+
+References
+----------
+Dimitriadis, Duembgen, Henzi, Puke, Ziegel (2023), Biometrika 110, doi:10.1093/biomet/asac068
+
+R leaves none at the ends. Here as many cases from the end as isotonic regression averages over, n^(2/3),
+or the whole block, bound the curve, which does not fall, by an exact binomial interval. That is no
+wider than what the band itself says as far inside.
 """
 
 from __future__ import annotations
@@ -11,10 +23,12 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import betaincinv
 
 from scorereport._utils.checks import shortest
 from scorereport._utils.machine import repeat
 from scorereport.errors import UsageError
+from scorereport.reliability.blocks import Blocks, merge_between
 from scorereport.reliability.sampling import random_stream
 
 if TYPE_CHECKING:
@@ -23,7 +37,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import FloatArray
+    from scorereport.reliability.fitted_sample import FittedSample
     from scorereport.reliability.simulation import Simulation
+
 
 #: Quantiles that give a simultaneous band its shape, and the least share of its usual width.
 _SHAPE_QUANTILES = (0.005, 0.995)
@@ -110,3 +126,94 @@ def _quantile(curves: FloatArray, level: float) -> FloatArray:
     columns = np.arange(curves.shape[1])
     low, high = curves[below, columns], curves[above, columns]
     return low + (place - below) * (high - low)
+
+
+def choose_cells(distinct: Blocks) -> Blocks:
+    """Distinct forecasts, or 6 n^(1/3) cells of about equal count: fewer stretches, a narrower band.
+
+    Cells depend on the forecasts alone and never split a tie, so the band stays honest.
+    """
+    total = int(distinct.n.sum())
+    cells = ceil(6 * total ** (1 / 3))
+    if len(distinct) <= cells:
+        return distinct
+    before = np.cumsum(distinct.n) - distinct.n
+    cell = before * cells // total
+    return merge_between(distinct, np.flatnonzero(cell[1:] != cell[:-1]) + 1)
+
+
+def honest_bounds(cells: Blocks, level: float) -> tuple[FloatArray, FloatArray]:
+    """Lower bounds from each cell's `x_max` on, and upper bounds up to each cell's `x_min`."""
+    error = (1 - level) / (len(cells) * (len(cells) + 1))
+    lower = _lower_bounds(cells.n.tolist(), cells.events.tolist(), error)
+    non_events = (cells.n - cells.events)[::-1].tolist()
+    return lower, 1 - _lower_bounds(cells.n[::-1].tolist(), non_events, error)[::-1]
+
+
+def _lower_bounds(n: list[int], events: list[int], error: float) -> FloatArray:
+    """The best lower bound so far, cell by cell.
+
+    Of all stretches that end at a cell only those can be best that start where a block of the isotonic
+    regression so far starts, and only if the last cell has events. The stack holds these blocks.
+    """
+    bounds, best = np.zeros(len(n)), 0.0
+    stack_n: list[int] = []
+    stack_events: list[int] = []
+    for cell, (cases, happened) in enumerate(zip(n, events, strict=True)):
+        block_n, block_events = cases, happened
+        while stack_n and stack_events[-1] * block_n >= block_events * stack_n[-1]:
+            block_n, block_events = block_n + stack_n.pop(), block_events + stack_events.pop()
+        stack_n.append(block_n)
+        stack_events.append(block_events)
+        if happened:
+            s, m = np.cumsum(stack_events[::-1]), np.cumsum(stack_n[::-1])
+            best = max(best, float(betaincinv(s, m - s + 1, error).max()))
+        bounds[cell] = best
+    return bounds
+
+
+def widen_where_certain(
+    x: FloatArray, lower: FloatArray, upper: FloatArray, sample: FittedSample, level: float
+) -> tuple[FloatArray, FloatArray]:
+    """Raise the upper bounds next to an estimate of 0, and lower the lower ones next to one of 1."""
+    error, (low, high) = (1 - level) / 2, sample.blocks.mean[[0, -1]]
+    events, other = _counts(sample)
+    if low == 0:
+        upper = _raise_start(x, upper, sample.distinct.x_min, events, other, error)
+    if high == 1:  # the same seen from the other side, with events and non-events in each other's place
+        mirrored = -sample.distinct.x_min[::-1]
+        lower = 1 - _raise_start(-x[::-1], 1 - lower[::-1], mirrored, other[::-1], events[::-1], error)[::-1]
+    return lower, upper
+
+
+def _counts(sample: FittedSample) -> tuple[FloatArray, FloatArray]:
+    """Events and non-events at each distinct forecast, as so many independent cases."""
+    distinct, units = sample.distinct, sample.units
+    n, events = distinct.n.astype(np.float64), distinct.events.astype(np.float64)
+    if sample.cluster is not None:
+        return events * (units.effective_size / units.total), (n - events) * (
+            units.effective_size / units.total
+        )
+    of_event, of_other = sample.case_weights
+    return events / of_event, (n - events) / of_other
+
+
+def _raise_start(
+    x: FloatArray,
+    upper: FloatArray,
+    forecast: FloatArray,
+    events: FloatArray,
+    other: FloatArray,
+    error: float,
+) -> FloatArray:
+    """Upper bounds where there are no events yet, and for n^(2/3) cases more."""
+    cases, happened = np.cumsum(events + other), np.cumsum(events)
+    certain = cases[np.flatnonzero(events > 0)[0] - 1] if events.any() else cases[-1]
+    reach = cases[-1] ** (2 / 3)
+    last = min(int(np.searchsorted(cases, max(reach, certain))), len(cases) - 1)
+    bound = float(betaincinv(happened[last] + 1, cases[last] - happened[last], 1 - error))
+    inside = int(np.searchsorted(cases, certain + reach))
+    if inside >= len(cases):
+        return np.maximum(upper, bound)
+    bound = min(bound, float(np.interp(forecast[inside], x, upper)))
+    return np.where(x <= forecast[inside], np.maximum(upper, bound), upper)

@@ -17,10 +17,14 @@ from scorereport._utils.checks import check_finite
 from scorereport._utils.formatting import format_level
 from scorereport._utils.rounding import exceeds
 from scorereport.errors import UsageError
-from scorereport.reliability.asymptotic import QUANTILES, continuous_half_width, discrete_half_width
-from scorereport.reliability.band_bounds import pointwise_bounds, simultaneous_bounds
-from scorereport.reliability.certainty import widen_where_certain
-from scorereport.reliability.honest import choose_cells, honest_bounds
+from scorereport.reliability.asymptotic_bands import QUANTILES, continuous_half_width, discrete_half_width
+from scorereport.reliability.band_bounds import (
+    choose_cells,
+    honest_bounds,
+    pointwise_bounds,
+    simultaneous_bounds,
+    widen_where_certain,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -9,7 +9,7 @@ import numpy as np
 
 from scorereport._utils.checks import CheckedCases
 from scorereport.errors import UsageError
-from scorereport.reliability.ordering import CACHED
+from scorereport.reliability.fitted_sample import CACHED
 from scorereport.scores.registry import REGISTRY, Direction, Kind, Propriety, get_score
 from scorereport.scores.skills import relative_skill
 

@@ -20,7 +20,7 @@ from scorereport._utils.checks import (
     check_whole,
 )
 from scorereport.errors import UsageError
-from scorereport.reliability.asymptotic import QUANTILES, R_TABLE_ENDS
+from scorereport.reliability.asymptotic_bands import QUANTILES, R_TABLE_ENDS
 from scorereport.reliability.bands import (
     COVERAGES,
     KINDS,
@@ -33,8 +33,7 @@ from scorereport.reliability.bands import (
 )
 from scorereport.reliability.blocks import Blocks, distinct_forecasts, pool_cases
 from scorereport.reliability.decomposition import decompose_by_value, decompose_cases, decompose_real
-from scorereport.reliability.fitted_sample import FittedSample
-from scorereport.reliability.ordering import order_cases, order_clustered
+from scorereport.reliability.fitted_sample import FittedSample, order_cases, order_clustered
 from scorereport.reliability.sampling import SEED
 
 if TYPE_CHECKING:

@@ -15,9 +15,8 @@ import numpy as np
 
 from scorereport._utils.arrays import FloatArray, IntArray
 from scorereport.reliability.blocks import Blocks
-from scorereport.reliability.draws import EventChances, ForecastPiece, ForecastTies, cut_into_pieces
+from scorereport.reliability.draws import EventChances, ForecastPiece, ForecastTies, Redraw, cut_into_pieces
 from scorereport.reliability.outcome_weights import OutcomeWeights, weigh_outcomes
-from scorereport.reliability.redraws import Redraw
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

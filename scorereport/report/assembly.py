@@ -8,30 +8,42 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.formatting import format_counted, format_time, join_words
 from scorereport._utils.progress import steps
 from scorereport.report.section_parts import label_facts
-from scorereport.report.sections.calibration_section import describe_calibration_section
-from scorereport.report.sections.certificate import describe_certificate_section
-from scorereport.report.sections.checklist import describe_checklists_section
+from scorereport.report.sections.calibration_section import (
+    describe_calibration_section,
+    describe_class_calibration_section,
+)
 from scorereport.report.sections.checkpoint_section import describe_checkpoints_section
-from scorereport.report.sections.class_calibration import describe_class_calibration_section
 from scorereport.report.sections.closing_sections import (
+    describe_certificate_section,
+    describe_checklists_section,
     describe_limitations_section,
     describe_provenance_section,
     describe_sign_off_section,
 )
-from scorereport.report.sections.comparison import describe_comparison_section
-from scorereport.report.sections.data import describe_data_section
-from scorereport.report.sections.data_section import describe_class_data_section
-from scorereport.report.sections.decision_section import describe_decision_section
-from scorereport.report.sections.decomposition import describe_decomposition_section
-from scorereport.report.sections.decomposition_section import describe_class_decomposition_section
-from scorereport.report.sections.discrimination import describe_discrimination_section
-from scorereport.report.sections.discrimination_section import describe_class_discrimination_section
+from scorereport.report.sections.data_section import (
+    describe_class_data_section,
+    describe_data_section,
+    describe_model_section,
+)
+from scorereport.report.sections.decision_section import (
+    describe_decision_section,
+    describe_recalibration_section,
+)
+from scorereport.report.sections.decomposition_section import (
+    describe_class_decomposition_section,
+    describe_decomposition_section,
+)
+from scorereport.report.sections.discrimination_section import (
+    describe_class_discrimination_section,
+    describe_discrimination_section,
+)
 from scorereport.report.sections.group_section import describe_groups_section, describe_time_section
 from scorereport.report.sections.methods_section import describe_methods_section
-from scorereport.report.sections.model import describe_model_section
-from scorereport.report.sections.performance import describe_performance_section
-from scorereport.report.sections.performance_section import describe_class_performance_section
-from scorereport.report.sections.recalibration import describe_recalibration_section
+from scorereport.report.sections.performance_section import (
+    describe_class_performance_section,
+    describe_comparison_section,
+    describe_performance_section,
+)
 from scorereport.report.sections.retention_section import describe_retention_section
 from scorereport.report.sections.scale_section import describe_scale_section
 from scorereport.report.sections.summary_section import describe_overall_verdict, describe_summary_section

@@ -19,7 +19,8 @@ from scorereport._utils.formatting import (
     join_words,
 )
 from scorereport._utils.rounding import first_lowest
-from scorereport.configuration.judging import LimitVerdict, find_alpha
+from scorereport.configuration.judgement import find_alpha
+from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.evaluation.notes import find_time_note
 from scorereport.evaluation.subgroups import warn_of_groups
 from scorereport.inference.recalibration_gains import bound_shown_gain
@@ -41,7 +42,7 @@ from scorereport.results.model_records import ModelResult
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scorereport.configuration.judging import Judgement
+    from scorereport.configuration.limit_verdicts import Judgement
     from scorereport.inference.estimates import Estimate, HypothesisTest
     from scorereport.report.report_record import Report
     from scorereport.results.class_records import ClassModelResult

@@ -26,8 +26,13 @@ from scorereport.report.verdict_labels import count_verdicts, describe_certifica
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from scorereport.reference.certificate import Attempt, Certificate
-    from scorereport.reference.reference_documents import Study, StudyFigure, StudySection
+    from scorereport.reference.reference_documents import (
+        Attempt,
+        Certificate,
+        Study,
+        StudyFigure,
+        StudySection,
+    )
 
 
 def describe_study(study: Study) -> dict[str, Any]:

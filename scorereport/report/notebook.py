@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.formatting import format_level
 from scorereport.plots import describe_reliability, describe_views, plot_reliability, plot_views
 from scorereport.report.section_parts import figure_part, table_part
-from scorereport.report.tables.decompositions import decomposition_table
+from scorereport.report.tables.decomposition_tables import decomposition_table
 from scorereport.report.tables.overview import describe_data, describe_uncertainty
 from scorereport.report.tables.score_tables import score_table
 from scorereport.report.templates import render_html

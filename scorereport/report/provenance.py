@@ -1,14 +1,250 @@
-"""Where a report comes from: the time, the command, the software and the state of the user's repository."""
+"""Where a report comes from: time, command, software, and the commit of the user's git repository.
+
+A configuration below `.git` can name programs for nearly every step of git: monitors, filters, hooks,
+transports. So the commit is read from the files, and git compares files with it in a repository of our own:
+an empty one with our configuration, which uses the objects and the index of the other.
+"""
 
 from __future__ import annotations
 
+import os
 import platform
+import re
+import shutil
+import subprocess
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scorereport._utils.clock import timestamp
-from scorereport.report.repository import Revision, read_revision
+from scorereport._utils.files import TemporaryFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    Git = Callable[..., str]
+
+_SECONDS_FOR_GIT = 10
+#: Files of git are read up to this many bytes: a line with a reference, and the list of all references.
+_LINE, _LIST = 4096, 64 << 20
+#: References can refer to references.
+_DEEPEST_REFERENCE = 5
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_SHA1_LENGTH = 40
+#: Settings of a repository that say how its files are stored, and name no program.
+_STORAGE_SETTINGS = (
+    r"^core\.(filemode|symlinks|ignorecase|precomposeunicode|autocrlf|eol|checkstat|trustctime)$"
+)
+#: Entries of an index that are repositories.
+_SUBMODULE = "160000"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """A commit of a git repository, and whether files differed from it."""
+
+    commit: str
+    is_changed: bool | None  # None if that could not be determined
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Repository:
+    """Where a repository has its files, its references and its objects."""
+
+    files: Path
+    folder: Path  # of this working tree: HEAD and the index
+    common: Path  # of all working trees: references, objects and the configuration
+
+
+def read_revision(folder: Path) -> Revision | None:
+    """The commit that a folder is at; None outside a repository, or in one that belongs to another user."""
+    try:
+        repository = _find_repository(folder.resolve())
+        commit = None if repository is None else _read_commit(repository)
+        if repository is None or commit is None or not _is_trusted(repository):
+            return None
+    except (OSError, ValueError):  # paths that cannot be read, or hold what no path may
+        return None
+    return Revision(commit=commit, is_changed=_has_changes(repository, commit))
+
+
+# ---- The commit, from the files ----
+
+
+def _find_repository(folder: Path) -> _Repository | None:
+    for place in (folder, *folder.parents):
+        found = place / ".git"
+        if found.is_file():  # of a linked working tree, or of a submodule
+            address = _read_line(found).removeprefix("gitdir: ")
+            found = place / address
+        if (found / "HEAD").is_file():
+            common = found / _read_line(found / "commondir") if (found / "commondir").is_file() else found
+            return _Repository(files=place, folder=found.resolve(), common=common.resolve())
+    return None
+
+
+def _read_commit(repository: _Repository) -> str | None:
+    """Follow HEAD to a commit; None in a repository without commits, or that has its references elsewhere."""
+    value = _read_line(repository.folder / "HEAD")
+    for _ in range(_DEEPEST_REFERENCE):
+        if _COMMIT.fullmatch(value):
+            return value
+        name = value.removeprefix("ref: ").strip()
+        if not name.startswith("refs/") or ".." in name:
+            return None
+        value = _read_reference(repository, name)
+    return None
+
+
+def _read_reference(repository: _Repository, name: str) -> str:
+    for folder in (repository.folder, repository.common):
+        if (folder / name).is_file():
+            return _read_line(folder / name)
+    packed = repository.common / "packed-refs"
+    lines = _read_start(packed, _LIST).splitlines() if packed.is_file() else []
+    return next((line.partition(" ")[0] for line in lines if line.partition(" ")[2] == name), "")
+
+
+def _read_line(path: Path) -> str:
+    return _read_start(path, _LINE).partition("\n")[0].rstrip()
+
+
+def _read_start(path: Path, size: int) -> str:
+    with path.open("rb") as file:
+        return os.fsdecode(file.read(size))
+
+
+# ---- Whether files differ from it ----
+
+
+def _has_changes(repository: _Repository, commit: str) -> bool | None:
+    """Whether files differ from the commit, those of submodules too; None if it cannot be determined."""
+    try:
+        with _isolated_git(repository, commit) as git:
+            status = git("status", "--porcelain", "-z", "-uno", "--no-renames", "--ignore-submodules=dirty")
+            if status:
+                return _judge_changes(git, [entry[3:] for entry in status.split("\0") if entry])
+            staged = [entry.split("\t", 1) for entry in git("ls-files", "-z", "--stage").split("\0") if entry]
+            inner = [name for facts, name in staged if facts.startswith(_SUBMODULE)]
+            return _compare_submodules(repository.files, inner)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+
+
+def _judge_changes(git: Git, names: list[str]) -> bool | None:
+    """Whether files differ, of those that seem to; what a filter would have to convert first is not known."""
+    answer = git("check-attr", "-z", "--stdin", "filter", given="\0".join(names)).split("\0")
+    has_filter = [value not in ("unspecified", "unset") for value in answer[2::3]]
+    return None if has_filter and all(has_filter) else True
+
+
+def _compare_submodules(files: Path, names: list[str]) -> bool | None:
+    answers: set[bool | None] = {False}
+    for name in names:
+        place = (files / name).resolve()
+        if place != files.resolve() and place.is_relative_to(files.resolve()) and (place / ".git").exists():
+            revision = read_revision(place)
+            answers.add(None if revision is None else revision.is_changed)
+    return True if True in answers else None if None in answers else False
+
+
+def _is_trusted(repository: _Repository) -> bool:
+    """Whether a repository is of this user, or one that git was configured to trust, as git wants it."""
+    if not hasattr(os, "geteuid"):
+        return True
+    owners = {path.stat().st_uid for path in (repository.files, repository.folder, repository.common)}
+    if owners <= {os.geteuid(), _real_user()}:
+        return True
+    with suppress(OSError, subprocess.SubprocessError):
+        with TemporaryFolder("git-") as empty:
+            trusted = _run_git(_environment(empty), "config", "--get-all", "safe.directory")
+        return bool({"*", str(repository.files)} & set(trusted.splitlines()))
+    return False
+
+
+def _real_user() -> int:
+    """The user who became root by sudo."""
+    named = os.environ.get("SUDO_UID", "")
+    return int(named) if os.geteuid() == 0 and named.isdecimal() else os.geteuid()
+
+
+# ---- Git in a repository of our own ----
+
+
+@contextmanager
+def _isolated_git(repository: _Repository, commit: str) -> Iterator[Git]:
+    """Git in an empty repository that has the objects and the index of the other, and is at its commit."""
+    with TemporaryFolder("git-") as own:
+        for folder in ("objects", "refs"):
+            (own / folder).mkdir()
+        (own / "HEAD").write_text(f"{commit}\n", encoding="ascii")
+        settings = _read_settings(repository, _environment(own))
+        (own / "config").write_text(_write_configuration(commit, settings), encoding="ascii")
+        environment = _environment(own) | {
+            "HOME": str(own),
+            "XDG_CONFIG_HOME": str(own),
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_WORK_TREE": str(repository.files),
+            "GIT_INDEX_FILE": str(repository.folder / "index"),
+            "GIT_OBJECT_DIRECTORY": str(repository.common / "objects"),
+        }
+
+        def git(*arguments: str, given: str = "") -> str:
+            return _run_git(environment, *arguments, given=given)
+
+        yield git
+
+
+def _read_settings(repository: _Repository, environment: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """How files are stored, of what the user and the repository say of it; nothing else of either."""
+    local = ("--no-includes", "--file", str(repository.common / "config"))
+    for place in ((), local):
+        with suppress(subprocess.CalledProcessError):  # it says nothing of it
+            found = _run_git(environment, "config", "-z", *place, "--get-regexp", _STORAGE_SETTINGS)
+            for entry in filter(None, found.split("\0")):
+                key, _, value = entry.partition("\n")
+                yield key.removeprefix("core."), re.sub(r"\W", "", value, flags=re.ASCII) or "true"
+
+
+def _write_configuration(commit: str, settings: Iterable[tuple[str, str]]) -> str:
+    lines = ["[core]", "bare = false", *(f"{key} = {value}" for key, value in settings)]
+    if len(commit) > _SHA1_LENGTH:
+        lines += ["repositoryformatversion = 1", "[extensions]", "objectformat = sha256"]
+    return "\n".join([*lines, ""])
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """The environment with this folder as the repository, and without all that git would do unasked."""
+    kept = {name: value for name, value in os.environ.items() if not name.upper().startswith("GIT_")}
+    return kept | {
+        "LC_ALL": "C",
+        "GIT_DIR": str(folder),
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+    }
+
+
+def _run_git(environment: dict[str, str], *arguments: str, given: str = "") -> str:
+    """What git prints, started in the folder of the repository that the environment names."""
+    program = shutil.which("git")
+    if program is None or not Path(program).is_absolute():  # a relative one is of the working folder
+        raise FileNotFoundError("git")
+    answer = subprocess.run(
+        [program, *arguments],
+        cwd=environment["GIT_DIR"],
+        env=environment,
+        input=os.fsencode(given),
+        capture_output=True,
+        timeout=_SECONDS_FOR_GIT,
+        check=True,
+    )
+    return os.fsdecode(answer.stdout)
+
 
 _SOFTWARE = (
     "scorereport",

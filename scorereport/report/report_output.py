@@ -1,4 +1,4 @@
-"""Documents to files: each whole or not at all."""
+"""Reports and studies written to files: each file whole or not at all."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils import json_documents
 from scorereport._utils.clock import fixed_time, read_time
+from scorereport._utils.files import write_bytes, write_together
 from scorereport._utils.formatting import join_words
 from scorereport._utils.progress import report_start
-from scorereport._utils.scorereport_files import write_bytes, write_together
 from scorereport.configuration import Configuration, read_configuration
+from scorereport.configuration.configuration_tables import CheckpointsTable
 from scorereport.errors import UsageError
+from scorereport.evaluation.selection.choice import select
 from scorereport.report.assembly import describe_report
-from scorereport.report.choosing import select_checkpoint
 from scorereport.report.document_context import describe_study
 from scorereport.report.page_policy import add_policy, check_self_contained
 from scorereport.report.pdf import Attachment, render_pdf
@@ -27,10 +28,42 @@ if TYPE_CHECKING:
 
     from scorereport.evaluation.selection.selection_records import Selection
     from scorereport.history.trend.drift_records import Trend
-    from scorereport.reference.certificate import Certificate
-    from scorereport.reference.reference_documents import Study
+    from scorereport.reference.reference_documents import Certificate, Study
     from scorereport.report.report_record import Report
     from scorereport.results.evaluation import Evaluation
+
+
+def select_checkpoint(
+    configuration: Configuration | None,
+    file: str | Path | None = None,
+    *,
+    classes: Sequence[object] | None = None,
+    normalize: bool = False,
+) -> Selection | None:
+    """The choice among the checkpoints of a file, given or configured; None if nobody asks for one.
+
+    A file of the configuration lies beside it. `classes`, and whether rows are to be rescaled, are those
+    of the evaluation, and matter where the file holds predictions.
+    """
+    table = CheckpointsTable() if configuration is None else configuration.checkpoints
+    if file is None and not table.file:
+        if table != CheckpointsTable():
+            raise UsageError("`checkpoints.file` is missing: name the file that holds the checkpoints.")
+        return None
+    folder = "" if configuration is None else configuration.folder
+    return select(
+        Path(file) if file is not None else Path(folder, table.file),
+        checkpoint=table.column,
+        outcome=table.outcome or None,
+        forecasts=table.forecasts or None,
+        classes=classes if table.outcome else None,
+        normalize=normalize and bool(table.outcome),
+        weight=table.weight or None,
+        score=table.score,
+        patience=table.patience,
+        directions=table.directions or None,
+    )
+
 
 _STUDY_NAME = "validation-report"
 _ENDINGS = (".html", ".pdf", ".json")

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from scorereport._utils import json_documents
 from scorereport._utils.clock import read_time
 from scorereport.configuration import Configuration, check_configuration, parse_configuration
-from scorereport.configuration.judging import Judgement, LimitVerdict, find_worst_verdict, judge
+from scorereport.configuration.judgement import judge
+from scorereport.configuration.limit_verdicts import Judgement, LimitVerdict, find_worst_verdict
 from scorereport.errors import DataError, UsageError
 from scorereport.evaluation.selection.choice import check_selection
 from scorereport.evaluation.selection.selection_records import Selection
 from scorereport.history.trend.drift_records import Trend
-from scorereport.reference.certificate import Certificate
+from scorereport.reference.reference_documents import Certificate
 from scorereport.report.checklists import Checklist, read_checklists
 from scorereport.report.provenance import Provenance, trace_provenance
 from scorereport.results.evaluation import Evaluation

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scorereport.evaluation.notes import CLUSTERS_INDEPENDENT_IN_TIME, find_time_note
-from scorereport.report.tables.results import describe_table
+from scorereport.report.tables.table import describe_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,17 +7,37 @@ import html as entities
 import re
 import traceback
 from base64 import b64encode
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.resources import find_package_folder
+from scorereport._utils.files import find_package_folder
 from scorereport._utils.version import package_version
 from scorereport.errors import UsageError
 from scorereport.plots.fonts import font_faces, replace_invisible
-from scorereport.report.media import media_type_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
+
+
+#: Kinds of files by their endings; what a machine knows of others must not change the bytes.
+_MEDIA_TYPES = {
+    ".csv": "text/csv",
+    ".gif": "image/gif",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
+    ".json": "application/json",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".toml": "application/toml",
+    ".txt": "text/plain",
+    ".webp": "image/webp",
+}
+
+
+def media_type_of(name: str) -> str:
+    """The kind of a file by the ending of its name."""
+    return _MEDIA_TYPES.get(Path(name).suffix.lower(), "application/octet-stream")
+
 
 #: Under this name templates of a user find those that they replace: `scorereport/report.html`.
 _PACKAGE_PREFIX = "scorereport"

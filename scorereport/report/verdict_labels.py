@@ -6,14 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_count, format_counted
-from scorereport.configuration.judging import LimitVerdict
+from scorereport.configuration.limit_verdicts import LimitVerdict
 from scorereport.reference.comparison_records import Comparison, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from scorereport.reference.certificate import Certificate
-    from scorereport.reference.reference_documents import Study, StudySection
+    from scorereport.reference.reference_documents import Certificate, Study, StudySection
 
 #: How a verdict is shown beside its word, so that no one needs colours to read it: a tone, and a sign.
 _COMPARISON_LABELS = {

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from scorereport.curves.fitted import Histogram, ReliabilityCurve
-from scorereport.inference.nelson_scale import ScaleResult
 from scorereport.inference.retention_bands import RetentionBand
+from scorereport.inference.scale_results import ScaleResult
 from scorereport.reliability.bands import Band
 from scorereport.results.model_records import ForecastSummary, ModelScores, SampleSummary
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from scorereport._utils import json_documents
-from scorereport._utils.scorereport_files import write_text
+from scorereport._utils.files import write_text
 from scorereport.results import frames
 from scorereport.results.class_records import ClassModelResult
 from scorereport.results.model_records import (
@@ -24,7 +24,7 @@ from scorereport.results.notebooks import render_notebook
 if TYPE_CHECKING:
     import pandas as pd
 
-    from scorereport.data.scorereport_predictions import ClassPredictions, Predictions
+    from scorereport.data.predictions import ClassPredictions, Predictions
     from scorereport.results.tallies import Tallies
 
 VERSION: Literal[1] = 1

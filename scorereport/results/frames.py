@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from scorereport.curves.thresholds import ThresholdResult
+    from scorereport.curves.decision import ThresholdResult
     from scorereport.inference.components import ComponentEstimate
     from scorereport.inference.estimates import Estimate
     from scorereport.inference.recalibration import RecalibrationTrial

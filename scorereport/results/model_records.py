@@ -5,24 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from scorereport.curves.decision import DecisionCurve
-from scorereport.curves.fitted import Histogram, ReliabilityCurve
+from scorereport.curves.decision import DecisionCurve, ThresholdResult
+from scorereport.curves.fitted import Histogram, ReliabilityCurve, RocCurve
 from scorereport.curves.murphy import MurphyCurves, RegretCurve
 from scorereport.curves.retention import DEFAULT_FRACTIONS
-from scorereport.curves.roc import RocCurve
-from scorereport.curves.thresholds import ThresholdResult
-from scorereport.data.predictions import RowFlow
-from scorereport.data.scorereport_predictions import RescaledRows
+from scorereport.data.predictions import RescaledRows, RowFlow
 from scorereport.inference.binned_errors import BinnedError
 from scorereport.inference.components import ComponentEstimate
 from scorereport.inference.dominance import MurphyDifference
-from scorereport.inference.estimates import Difference, Estimate, HypothesisTest
+from scorereport.inference.estimates import Difference, Estimate, HypothesisTest, Rank
 from scorereport.inference.flexible_curves import FlexibleCurve
 from scorereport.inference.grades import GradeTest
-from scorereport.inference.nelson_scale import ScaleResult
-from scorereport.inference.ranks import Rank
 from scorereport.inference.recalibration import RecalibrationTrial
 from scorereport.inference.recalibration_lines import CalibrationLine
+from scorereport.inference.scale_results import ScaleResult
 from scorereport.inference.smooth_calibration import CalibrationErrors
 from scorereport.reliability.bands import Band
 from scorereport.reliability.decomposition import Decomposition, MurphyDecomposition

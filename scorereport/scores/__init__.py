@@ -15,7 +15,6 @@ from scorereport.scores.bounded import (
     regret,
     shifted_brier,
 )
-from scorereport.scores.coupled import coupled_gaussian_logpdf, coupling_exponent
 from scorereport.scores.hard_labels import (
     accuracy,
     expected_cost,
@@ -32,6 +31,8 @@ from scorereport.scores.multiclass import (
 )
 from scorereport.scores.ordinal import rps, sa_rps
 from scorereport.scores.probability import (
+    coupled_gaussian_logpdf,
+    coupling_exponent,
     cross_entropy_probability,
     decisiveness,
     divergence_probability,

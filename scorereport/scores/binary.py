@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.checks import check_binary, check_inside
-from scorereport.scores.references import (
+from scorereport.scores.registry import (
     BRIER_1950,
     DIMITRIADIS_2021,
     EHM_2016,
     GNEITING_RAFTERY_2007,
     GOOD_1952,
+    Kind,
+    Propriety,
+    score,
 )
-from scorereport.scores.registry import Kind, Propriety, score
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -13,8 +13,15 @@ from scipy.special import betainc
 
 from scorereport._utils.checks import check_binary, check_inside, check_interval, check_option, shortest
 from scorereport.errors import UsageError
-from scorereport.scores.references import FLORES_2025, HAND_2009, VICKERS_ELKIN_2006
-from scorereport.scores.registry import Direction, Kind, Propriety, score
+from scorereport.scores.registry import (
+    FLORES_2025,
+    HAND_2009,
+    VICKERS_ELKIN_2006,
+    Direction,
+    Kind,
+    Propriety,
+    score,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -11,8 +11,15 @@ import numpy as np
 
 from scorereport._utils.checks import check_labels, check_same_length, check_weight
 from scorereport.errors import UsageError
-from scorereport.scores.references import COHEN_1968, GALDRAN_2023, SOKOLOVA_2009
-from scorereport.scores.registry import Direction, Kind, Propriety, score
+from scorereport.scores.registry import (
+    COHEN_1968,
+    GALDRAN_2023,
+    SOKOLOVA_2009,
+    Direction,
+    Kind,
+    Propriety,
+    score,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -11,8 +11,15 @@ import numpy as np
 
 from scorereport._utils.checks import check_classes, check_inside
 from scorereport.scores.binary import surprise
-from scorereport.scores.references import AHMADIAN_2025, BRIER_1950, GNEITING_RAFTERY_2007, GOOD_1952
-from scorereport.scores.registry import Kind, Propriety, score
+from scorereport.scores.registry import (
+    AHMADIAN_2025,
+    BRIER_1950,
+    GNEITING_RAFTERY_2007,
+    GOOD_1952,
+    Kind,
+    Propriety,
+    score,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

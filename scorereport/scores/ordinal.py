@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.checks import check_classes, check_option
-from scorereport.scores.references import EPSTEIN_1969, GALDRAN_2023
-from scorereport.scores.registry import Kind, Propriety, score
+from scorereport.scores.registry import EPSTEIN_1969, GALDRAN_2023, Kind, Propriety, score
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

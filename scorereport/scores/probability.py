@@ -1,4 +1,4 @@
-"""Nelson's probability scale: generalised means of the probabilities given to what happened.
+"""Nelson's probability scale: generalised means of probabilities, and the coupled Gaussian.
 
 The arithmetic mean (m = 1) is called decisiveness, the geometric mean (m = 0) accuracy and the
 mean with m = -2/3 robustness. Formulas after Nelson (2017), with the corrections named below.
@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import poch
 
 from scorereport._utils.checks import (
     check_binary,
@@ -22,15 +23,48 @@ from scorereport._utils.checks import (
 )
 from scorereport.errors import UsageError
 from scorereport.scores.binary import probability_of_outcome
-from scorereport.scores.means import power_mean
 from scorereport.scores.multiclass import true_class_probability
-from scorereport.scores.references import NELSON_2017
-from scorereport.scores.registry import Direction, Kind, Propriety, score
+from scorereport.scores.registry import NELSON_2017, Direction, Kind, Propriety, score
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from scorereport._utils.arrays import FloatArray
+
+
+#: An exponent this small changes no digit of the mean, and its powers would underflow.
+_AS_GOOD_AS_ZERO = 1e-100
+
+
+def power_mean(p: FloatArray, m: float, weight: FloatArray) -> float:
+    """(Σ w p^m)^(1/m) with weights as shares; geometric at m = 0, max and min at ±∞; NaN without weight."""
+    p, weight = p[weight > 0], weight[weight > 0]
+    if len(p) == 0:
+        return np.nan
+    if np.isinf(m):
+        return float(p.max() if m > 0 else p.min())
+    if m <= 0 and p.min() == 0:
+        return 0.0
+    share = weight / weight.sum()
+    if abs(m) < 0.5:
+        return _mean_near_geometric(p, m, share)
+    scale = p.max() if m > 0 else p.min()  # relative to it every power lies in [0, 1]
+    if scale == 0:
+        return 0.0
+    with np.errstate(over="ignore"):  # a ratio to a subnormal may be infinite; its power is 0 as it should
+        return float(scale * (share * (p / scale) ** m).sum() ** (1 / m))
+
+
+def _mean_near_geometric(p: FloatArray, m: float, share: FloatArray) -> float:
+    """Work relative to the geometric mean, where (Σ w p^m)^(1/m) would lose its digits."""
+    if p.min() == 0:
+        return float((share * p**m).sum() ** (1 / m))
+    logs = np.log(p)
+    centre = (share * logs).sum()
+    if abs(m) < _AS_GOOD_AS_ZERO:
+        return float(np.exp(centre))
+    return float(np.exp(centre + np.log1p((share * np.expm1(m * (logs - centre))).sum()) / m))
+
 
 DECISIVENESS, ACCURACY, ROBUSTNESS = 1.0, 0.0, -2 / 3
 
@@ -183,3 +217,66 @@ def _mean_of_true(y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike
 
 def _check_one_distribution(values: ArrayLike, name: str) -> FloatArray:
     return check_distribution(check_finite(values, name)[None, :], name)[0]
+
+
+def coupling_exponent(kappa: float, *, dimensions: int = 1) -> float:
+    """Exponent m = 2κ/(1 + dκ) that belongs to a coupling κ in d dimensions.
+
+    References
+    ----------
+    Nelson (2017), Entropy 19, doi:10.3390/e19060286
+
+    >>> coupling_exponent(0.5)
+    0.6666666666666666
+    """
+    return 2 * kappa / (1 + dimensions * kappa)
+
+
+def coupled_gaussian_logpdf(
+    x: ArrayLike, *, mean: ArrayLike = 0.0, scale: ArrayLike = 1.0, kappa: float = 0.0
+) -> FloatArray:
+    """Log density of the coupled Gaussian: Student t for κ > 0 (ν = 1/κ), compact support for κ < 0.
+
+    -(1/κ + d)/2 log(1 + κ r²) - log Z, with r² the squared distance (x - μ)' S⁻¹ (x - μ). For one
+    dimension `x` is a vector and `scale` the standard scale σ; for d dimensions `x` has d columns,
+    `mean` d values and `scale` is the matrix S. Needs κ > -1/d.
+
+    Errata: equation 14 prints a positive exponent; the compact example of Fig. 1 has κ = -0.095.
+
+    References
+    ----------
+    Nelson (2017), Entropy 19, doi:10.3390/e19060286
+
+    >>> coupled_gaussian_logpdf([0.0, 1.3], kappa=0.5).round(6)
+    array([-1.039721, -1.95844 ])
+    """
+    points = np.atleast_1d(np.asarray(x, dtype=np.float64))
+    points = points[:, None] if points.ndim == 1 else points
+    d = points.shape[1]
+    if not -1 < kappa * d < np.inf:
+        raise UsageError(f"`kappa` must be above -1/{d} and finite; got {kappa:g}.")
+    matrix = np.asarray(scale, dtype=np.float64)
+    matrix = np.eye(d) * matrix * np.abs(matrix) if matrix.ndim == 0 else matrix
+    if not (np.linalg.eigvalsh(matrix) > 0).all():
+        raise UsageError("`scale` must be positive, or a positive definite matrix.")
+    shift = points - np.asarray(mean, dtype=np.float64)
+    distance = np.einsum("ij,ij->i", shift, np.linalg.solve(matrix, shift.T).T)
+    log_volume = np.linalg.slogdet(matrix)[1] / 2
+    return _coupled_kernel(distance, kappa, d) - log_volume - _coupled_log_normaliser(kappa, d)
+
+
+def _coupled_kernel(distance: FloatArray, kappa: float, d: int) -> FloatArray:
+    if kappa == 0:
+        return -distance / 2
+    inside = 1 + kappa * distance > 0
+    base = np.where(inside, kappa * distance, 0.0)
+    return np.where(inside, -(1 / kappa + d) / 2 * np.log1p(base), -np.inf)
+
+
+def _coupled_log_normaliser(kappa: float, d: int) -> float:
+    if kappa == 0:
+        return d / 2 * float(np.log(2 * np.pi))
+    reach = 1 / abs(kappa)
+    start = reach / 2 if kappa > 0 else (reach - d) / 2 + 1
+    # Γ(start + d/2)/Γ(start) in one piece: the difference of two log-gammas would cancel for small κ
+    return float(d / 2 * np.log(np.pi * reach) - np.log(poch(start, d / 2)))

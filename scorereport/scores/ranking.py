@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils.checks import check_binary, check_inside, check_interval
-from scorereport.scores.references import HANLEY_MCNEIL_1982
-from scorereport.scores.registry import Direction, Kind, Propriety, score
+from scorereport.scores.registry import HANLEY_MCNEIL_1982, Direction, Kind, Propriety, score
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

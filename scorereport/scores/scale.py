@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import check_binary, check_classes, check_inside
 from scorereport.errors import UsageError
-from scorereport.scores.means import power_mean
-from scorereport.scores.probability import ACCURACY, DECISIVENESS, ROBUSTNESS
+from scorereport.scores.probability import ACCURACY, DECISIVENESS, ROBUSTNESS, power_mean
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -18,9 +18,7 @@ from scorereport.reference.r_session import ReferenceFailure
 from scorereport.reference.recorded_answers import compare_with_record
 from scorereport.reference.reference_documents import Study, StudyFigure, StudySection
 from scorereport.reliability.sampling import SEED
-from scorereport.study.installation_checks import check_installation, software_versions
-from scorereport.study.live import compare_live
-from scorereport.study.operation import check_operation
+from scorereport.study.installation_checks import check_installation, check_operation, software_versions
 from scorereport.study.papers.ahmadian import reproduce_ahmadian
 from scorereport.study.papers.ahmadian_errata import errata_ahmadian
 from scorereport.study.papers.dimitriadis import reproduce_dimitriadis
@@ -33,7 +31,7 @@ from scorereport.study.papers.nelson import reproduce_nelson
 from scorereport.study.papers.nelson_errata import errata_nelson
 from scorereport.study.papers.nelson_plots import illustrate_nelson
 from scorereport.study.peers.peer_comparison import compare_with_peers
-from scorereport.study.r_comparison import show_defects
+from scorereport.study.r_comparison import compare_live, show_defects
 from scorereport.study.seeded_cases import Case, draw_cases
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from validation.benchmarks.measure import Comparison, Skipped
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scorereport.data.scorereport_predictions import Predictions
+    from scorereport.data.predictions import Predictions
 
 N, MODELS, DRAWS = 100_000, 3, 100
 NAME = f"certificate of {MODELS} models at {N:,} rows / R alone"

@@ -17,7 +17,7 @@ import numpy as np
 
 import scorereport as sr
 from scorereport.evaluation.engines.digest import SUMS
-from scorereport.evaluation.engines.duck.engine import open_duckdb
+from scorereport.evaluation.engines.duck.duck_engine import open_duckdb
 from scorereport.evaluation.engines.protocol import DigestPlan
 from scorereport.inference.losses import resolve_measure
 from scorereport.reliability.decomposition import decompose_mean

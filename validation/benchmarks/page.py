@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scorereport._utils.files import write_text
 from scorereport._utils.formatting import (
     format_count,
     format_counted,
@@ -14,7 +15,6 @@ from scorereport._utils.formatting import (
     format_rate,
     join_words,
 )
-from scorereport._utils.scorereport_files import write_text
 from validation.benchmarks.peers import MEMORY, OURS, PEERS, SECONDS, read_cells
 from validation.benchmarks.record import read_results, results_file
 from validation.benchmarks.told import HEAD, OTHERS, PEERS_HEAD, REPEAT, TEXTS, WORKS

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorereport._utils.scorereport_files import write_text
+from scorereport._utils.files import write_text
 from validation.benchmarks.apart import Failure, run_apart, run_work
 from validation.benchmarks.machine import describe_machine
 from validation.benchmarks.measure import Comparison, Skipped

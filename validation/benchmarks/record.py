@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.scorereport_files import write_text
+from scorereport._utils.files import write_text
 from validation.benchmarks.machine import describe_machine
 from validation.benchmarks.measure import Comparison, Skipped
 from validation.benchmarks.samples import is_rehearsal

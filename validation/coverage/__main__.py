@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorereport._utils.scorereport_files import write_text
+from scorereport._utils.files import write_text
 from validation.coverage.bands import study_bands
 from validation.coverage.classes import study_classes
 from validation.coverage.dependence import study_dependence

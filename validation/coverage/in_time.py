@@ -12,8 +12,7 @@ import scorereport as sr
 from scorereport.configuration.periods import Period
 from scorereport.history.trend.drift import find_drift
 from scorereport.history.trend.drift_records import Number, Snapshot
-from scorereport.history.trend.sizes import effective_size
-from scorereport.history.trend.snapshot import count_forecasts
+from scorereport.history.trend.snapshot import count_forecasts, effective_size
 from scorereport.inference import score_difference
 from scorereport.inference.calibration_in_time import allow_for_time
 from scorereport.inference.calibration_tests import mean_calibration_test, spiegelhalter_test

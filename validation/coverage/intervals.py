@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import scorereport as sr
-from scorereport.inference.component_tests import component_intervals
-from scorereport.inference.contrasts import component_differences
+from scorereport.inference.component_tests import component_differences, component_intervals
 from validation.coverage.documented import SIZES_OF_COMPONENTS, SIZES_OF_DIFFERENCES
 from validation.coverage.pairs import PAIRS
 from validation.coverage.settings import SETTINGS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorereport._utils.scorereport_files import write_text
+from scorereport._utils.files import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

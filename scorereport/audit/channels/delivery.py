@@ -1,28 +1,79 @@
-"""Telling people what an audit came to: by a command, a webhook or an e-mail.
+"""Delivery of notifications to all channels, with the command channel and pending notifications.
 
 No failure of these is one of the audit: it comes back as a sentence, without secrets.
 """
 
 from __future__ import annotations
 
+import math
+import os
+import subprocess
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from scorereport.audit.channels import limits
-from scorereport.audit.channels.channels_mail import send_email
-from scorereport.audit.channels.channels_webhook import call_webhook
-from scorereport.audit.channels.command import run_command
-from scorereport.audit.channels.news import Notification
-from scorereport.audit.channels.notification import SecretReader
-from scorereport.audit.channels.problems import describe_channel_error
+from scorereport._utils.files import make_folder, write_text
+from scorereport._utils.formatting import one_line
+from scorereport._utils.processes import kill_process_group
+from scorereport.audit.channels import notification
+from scorereport.audit.channels.mail import send_email
+from scorereport.audit.channels.notification import Notification, SecretReader, describe_channel_error
+from scorereport.audit.channels.webhook import call_webhook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from scorereport._utils.redaction import Redactor
+    from scorereport.audit.plan import Plan
     from scorereport.configuration.audit_tables import NotifyTable
     from scorereport.history.audit_record import Record
+
+
+def run_command(command: Sequence[str], news: Notification, folder: Path | None) -> list[str]:
+    """Run a program, without a shell, that reads the outcome from its standard input."""
+    # Files rather than pipes: programs that it leaves behind could hold a pipe open for ever.
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
+        given.write(news.body)
+        given.seek(0)
+        process = subprocess.Popen(
+            command,
+            stdin=given,
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            env={**os.environ, **_list_environment(news.outcome)},
+            cwd=folder,
+            start_new_session=True,
+        )
+        try:
+            code = process.wait(notification.COMMAND_LIMIT)
+        except subprocess.TimeoutExpired:
+            kill_process_group(process)
+            process.wait()
+            return [f"the command took longer than {notification.COMMAND_LIMIT:g} seconds and was stopped."]
+        said.seek(0)
+        return [] if code == 0 else [_describe_exit(code, said.read())]
+
+
+def _list_environment(outcome: dict[str, Any]) -> dict[str, str]:
+    values = {
+        "AUDIT": outcome["audit"],
+        "STATUS": outcome["status"],
+        "PERIOD": outcome["period"]["label"],
+        "RECORD": str(outcome["record"]["id"]) if outcome["record"] else "",
+        "EXIT_CODE": str(outcome["exit_code"]),
+    }
+    return {f"SCOREREPORT_{name}": value.replace("\0", "") for name, value in values.items()}
+
+
+def _describe_exit(code: int, said: bytes) -> str:
+    lines = [line for line in map(one_line, said.decode("utf-8", "replace").splitlines()) if line]
+    ending = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
+    return f"the command {ending}" + (f": {lines[-1]}" if lines else " and said nothing.")
+
 
 _MAX_PROBLEM_LENGTH = 1000
 
@@ -128,7 +179,44 @@ def _send_in_thread(send: Callable[[SecretReader], list[str]], vault: SecretRead
 
     thread = Thread(target=work, daemon=True, name="scorereport-telling")
     thread.start()
-    thread.join(limits.TOTAL_LIMIT)
+    thread.join(notification.TOTAL_LIMIT)
     return (
-        answers[0] if answers else [f"this took longer than {limits.TOTAL_LIMIT:g} seconds and was given up."]
+        answers[0]
+        if answers
+        else [f"this took longer than {notification.TOTAL_LIMIT:g} seconds and was given up."]
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PendingNotification:
+    """The file that outlives a run which is killed before anybody was told."""
+
+    path: Path
+
+    def write(self, record: Record) -> None:
+        """Remember a record that is about to be added."""
+        make_folder(self.path.parent)
+        write_text(self.path, f"{record.attempt} {record.period.label}\n")
+
+    def read(self) -> tuple[str, int] | None:
+        """The period and the attempt of which people are to be told still; None if there is none."""
+        with suppress(OSError, ValueError):
+            attempt, _, label = self.path.read_text(encoding="utf-8").strip().partition(" ")
+            return label, int(attempt)
+        return None
+
+    @property
+    def age(self) -> float:
+        """How many seconds ago it was written; infinitely many if there is none."""
+        with suppress(OSError):
+            return time.time() - self.path.stat().st_mtime
+        return math.inf
+
+    def forget(self) -> None:
+        """Remove it."""
+        self.path.unlink(missing_ok=True)
+
+
+def open_pending_notification(plan: Plan, audit: str = "") -> PendingNotification:
+    """The reminder of an audit; of another one in the same folder if its name is given."""
+    return PendingNotification(path=plan.locks / f"{audit or plan.name}.untold")

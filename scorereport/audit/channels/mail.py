@@ -1,20 +1,23 @@
-"""The e-mail that tells an outcome: its words, and the files that go with it."""
+"""E-mail channel: the message with its attachments, sent through a configured server."""
 
 from __future__ import annotations
 
+import ssl
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import one_line
-from scorereport.audit.channels.problems import describe_channel_error
+from scorereport.audit.channels import notification
+from scorereport.audit.channels.notification import describe_channel_error
 
 if TYPE_CHECKING:
+    import smtplib
     from collections.abc import Iterator
     from email.message import EmailMessage
     from pathlib import Path
 
-    from scorereport.audit.channels.news import Notification
-    from scorereport.audit.channels.notification import SecretReader
+    from scorereport.audit.channels.notification import Notification, SecretReader
     from scorereport.configuration.audit_tables import EmailTable
+
 
 _MEDIA_TYPES = {".pdf": ("application", "pdf"), ".html": ("text", "html"), ".json": ("application", "json")}
 
@@ -68,3 +71,35 @@ def _attach(message: EmailMessage, file: Path) -> str:
     main, sub = _MEDIA_TYPES.get(file.suffix, ("application", "octet-stream"))
     message.add_attachment(content, maintype=main, subtype=sub, filename=one_line(file.name))
     return ""
+
+
+_PORTS = {"starttls": 587, "tls": 465, "none": 25}
+
+
+def send_email(table: EmailTable, news: Notification, vault: SecretReader) -> list[str]:
+    """Send an e-mail with the sentences, and the files in the forms asked for."""
+    host = vault.read(table.host, "audit.notify.email.host")
+    user = vault.read(table.user, "audit.notify.email.user")
+    password = vault.read_secret(table.password, "audit.notify.email.password") if table.password else ""
+    message, problems = compose_email(table, news, vault)
+    with _connect(host, table.port or _PORTS[table.security], table.security) as server:
+        if user:
+            server.login(user, password)
+        refused = server.send_message(message)
+    return [*problems, *(f"the server refused {one_line(address)} as a recipient." for address in refused)]
+
+
+def _connect(host: str, port: int, security: str) -> smtplib.SMTP:
+    import smtplib
+
+    if security == "tls":
+        context = ssl.create_default_context()
+        return smtplib.SMTP_SSL(host, port, timeout=notification.SILENCE_LIMIT, context=context)
+    server = smtplib.SMTP(host, port, timeout=notification.SILENCE_LIMIT)
+    if security == "starttls":
+        try:
+            server.starttls(context=ssl.create_default_context())
+        except BaseException:
+            server.close()
+            raise
+    return server

@@ -1,12 +1,17 @@
-"""Values of the configuration that may be secret."""
+"""Notification of an audit: its content, its secrets, its time limits, and descriptions of errors."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
+from scorereport._utils.formatting import one_line
 from scorereport._utils.redaction import find_variables
+from scorereport.errors import DataError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +32,34 @@ class SecretReader:
         value = self.read(text, key).strip()
         self.secrets.append(value)
         return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notification:
+    """What there is to tell, and the files that may go with it."""
+
+    outcome: dict[str, Any]
+    files: Sequence[Path]
+
+    @property
+    def body(self) -> bytes:
+        """The outcome as JSON."""
+        return json.dumps(self.outcome, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def describe_channel_error(error: BaseException) -> str:
+    """An error on one line; those of our own need no name."""
+    said = one_line(str(error))
+    if isinstance(error, UsageError | DataError):
+        return said
+    if isinstance(error, UnicodeError):  # which quotes what it stumbles over
+        return "a name, an address or a password has letters that cannot be sent."
+    return f"{type(error).__name__}: {said}" if said else f"{type(error).__name__}."
+
+
+#: That a command may take, that a server may be silent, and that any way of telling may take in all.
+COMMAND_LIMIT = 60.0
+SILENCE_LIMIT = 10.0
+TOTAL_LIMIT = 90.0
+#: Between the tries to reach a webhook.
+RETRY_PAUSES = (1.0, 4.0)

@@ -1,15 +1,63 @@
-"""What a database says if it fails, in sentences that give away neither its address nor any data."""
+"""Read-only connections to the database of an audit: address, time limit, and errors without secrets."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+import sqlite3
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_counted
-from scorereport.audit.databases.settings import DATABASE_KEY, TIME_LIMIT_KEY, TIMEOUT_SECONDS
+from scorereport.data.database_sessions import ROLE_REFUSED, TIMEOUT_SECONDS, create_reader, may_leave_session
+from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from scorereport.audit.databases.time_limits import TimeLimit
+    from collections.abc import Iterator
+    from pathlib import Path
+    from zoneinfo import ZoneInfo
+
+    from sqlalchemy import URL, Connection, Engine
+
+
+#: SQLite looks at the clock after so many of its steps, many times in a second.
+_STEPS_BETWEEN_CHECKS = 100_000
+#: The longest time in milliseconds that PostgreSQL knows: 24 days.
+_MAX_MILLISECONDS = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimit:
+    """So many seconds, from now on."""
+
+    seconds: int
+    start: float = field(default_factory=monotonic)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time has passed."""
+        return monotonic() - self.start >= self.seconds
+
+    def impose(self, connection: Connection) -> None:
+        """Let the database end what takes longer; a limit of the server itself stays if it is shorter."""
+        from sqlalchemy import text
+
+        if connection.dialect.name == "sqlite":
+            driver: Any = connection.connection.driver_connection
+            driver.set_progress_handler(lambda: self.is_over, _STEPS_BETWEEN_CHECKS)
+            return
+        known = text("SELECT setting FROM pg_settings WHERE name = 'statement_timeout'")
+        shortest = min(
+            1000 * self.seconds, int(connection.scalar(known) or 0) or _MAX_MILLISECONDS, _MAX_MILLISECONDS
+        )
+        limit = text("SELECT set_config('statement_timeout', :limit, true)")
+        connection.execute(limit, {"limit": str(shortest)})
+
+
+DATABASE_KEY = "audit.source.database"
+TIME_LIMIT_KEY = "audit.source.seconds"
+
 
 _WRITES = "the query tries to write, and an audit only reads."
 _DOES_MORE = "the query, or a view it reads, does more than read tables of the file, and an audit only reads."
@@ -94,3 +142,98 @@ def _explain_postgresql(cause: BaseException) -> str:
     known = next((told for part, told in _POSTGRESQL.items() if not state and part in str(cause)), None)
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(cause).__name__).lower()
     return known or f"PostgreSQL failed ({words})."
+
+
+@contextmanager
+def connect_read_only(url: URL, zone: ZoneInfo, source: str, seconds: int) -> Iterator[Connection]:
+    """A connection that can only read, and not for ever; what goes wrong is told without secrets."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    engine, limit = _create_engine(url), TimeLimit(seconds)
+    try:
+        with engine.connect() as connection:
+            _begin_read_only(connection, zone)
+            if may_leave_session(connection):
+                raise DataError(describe_refusal(source, ROLE_REFUSED))
+            limit.impose(connection)
+            try:
+                # PostgreSQL gets each statement from here on as DECLARE CURSOR FOR it, by a protocol of one
+                # statement: it accepts nothing but a single SELECT.
+                yield connection.execution_options(stream_results=True)
+            finally:
+                connection.rollback()
+    except (SQLAlchemyError, sqlite3.Error) as error:
+        # Without the cause, which may name the address.
+        raise DataError(explain_database_error(error, source, url.get_backend_name(), limit)) from None
+    finally:
+        engine.dispose()
+
+
+def _create_engine(url: URL) -> Engine:
+    try:
+        return create_reader(url, TIMEOUT_SECONDS)
+    except ModuleNotFoundError:
+        raise UsageError(
+            "PostgreSQL needs the package psycopg: pip install 'scorereport[postgres]'."
+        ) from None
+
+
+def _begin_read_only(connection: Connection, zone: ZoneInfo) -> None:
+    """All that follows is one transaction, with the days of the zone."""
+    from sqlalchemy import text
+
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN")
+        return
+    # For transactions after this one, should a query manage to end it.
+    connection.execute(text("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"))
+    # The first query of the transaction: from now on it cannot be made one that writes.
+    connection.execute(text("SELECT set_config('TimeZone', :zone, false)"), {"zone": zone.key})
+    # Cursors are planned to be read to their end, as queries are.
+    connection.execute(text("SELECT set_config('cursor_tuple_fraction', '1', false)"))
+
+
+#: What talks to each kind of database.
+_DRIVERS = {
+    "sqlite": "sqlite+pysqlite",
+    "postgresql": "postgresql+psycopg",
+    "postgres": "postgresql+psycopg",
+}
+
+
+def read_database_address(text: str, folder: Path) -> URL:
+    """The address that a text is; files of SQLite are relative to the folder."""
+    url = _read_url(text)
+    if url.get_backend_name() == "sqlite":
+        return url.set(database=str(_find_sqlite_file(url, folder)), query={})
+    return url
+
+
+def _read_url(text: str) -> URL:
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        url = make_url(text.strip())
+    except (ArgumentError, ValueError):
+        raise UsageError(
+            f"`{DATABASE_KEY}` must be an address such as sqlite:///scores.db or "
+            f"postgresql://${{USER}}:${{PASSWORD}}@host/database; what came cannot be read as one."
+        ) from None
+    if url.get_backend_name() not in _DRIVERS:
+        raise UsageError(
+            f"`{DATABASE_KEY}` must begin with sqlite: or postgresql:, the databases that are known."
+        )
+    return url.set(drivername=_DRIVERS[url.get_backend_name()])
+
+
+def _find_sqlite_file(url: URL, folder: Path) -> Path:
+    if not url.database or url.database == ":memory:" or url.database.startswith("file:"):
+        raise UsageError(f"`{DATABASE_KEY}` must name a file of SQLite, such as sqlite:///scores.db.")
+    path = folder / url.database
+    if not path.is_file():
+        raise DataError(
+            f"`{DATABASE_KEY}` names a file of SQLite that is not there; "
+            f"a relative one is looked for in {folder.resolve()}."
+        )
+    return path.resolve()

@@ -1,28 +1,97 @@
-"""The database that the rows of an audit are read from."""
+"""Rows of a database for an audit: of a query or a table, all at once or in batches."""
 
 from __future__ import annotations
 
+from decimal import Decimal
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from scorereport.audit.databases.addresses import read_database_address
-from scorereport.audit.databases.connections import connect_read_only
-from scorereport.audit.databases.fetching import fetch_batches, fetch_rows, infer_column, sort_by_content
+import numpy as np
+
+from scorereport._utils.checks import LONGEST_TEXT
+from scorereport.audit.databases.database_connection import (
+    DATABASE_KEY,
+    connect_read_only,
+    read_database_address,
+)
 from scorereport.audit.databases.query import bind_period
-from scorereport.audit.databases.settings import DATABASE_KEY
-from scorereport.audit.databases.table_query import TableName
-from scorereport.audit.databases.tables import select_period_rows, select_time_range
+from scorereport.audit.databases.table_query import TableName, select_period_rows, select_time_range
+from scorereport.data.columns import label_text, read_number, text_length
+from scorereport.data.roles import check_columns
+from scorereport.data.size_limits import refuse_long_text
+from scorereport.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
     from zoneinfo import ZoneInfo
 
     import pandas as pd
-    from sqlalchemy import URL, Connection, Executable
+    import pyarrow as pa
+    from numpy.typing import NDArray
+    from sqlalchemy import URL, Connection, CursorResult, Executable, Row
 
     from scorereport.configuration.audit_tables import SourceTable
     from scorereport.configuration.periods import Period
+
+
+def fetch_rows(
+    connection: Connection, statement: Executable, columns: Sequence[str], where: str
+) -> pd.DataFrame:
+    """The columns of all rows, with their types."""
+    with connection.execute(statement) as result:
+        places = _find_indices(result, columns, where)
+        return _build_frame(result.fetchall(), places)
+
+
+def fetch_batches(
+    connection: Connection, statement: Executable, columns: Sequence[str], where: str, size: int
+) -> Iterator[pd.DataFrame]:
+    """The same, so many rows at a time; no more are asked of the server in advance."""
+    with connection.execute(statement, execution_options={"yield_per": size}) as result:
+        places = _find_indices(result, columns, where)
+        for rows in result.partitions(size):
+            yield _build_frame(rows, places)
+
+
+def _find_indices(result: CursorResult[Any], columns: Sequence[str], where: str) -> dict[str, int]:
+    names = list(map(str, result.keys()))
+    check_columns(columns, names, where)
+    return {name: names.index(name) for name in columns}
+
+
+def _build_frame(rows: Sequence[Row[Any]], places: dict[str, int]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame({name: infer_column([row[at] for row in rows]) for name, at in places.items()})
+
+
+def infer_column(values: list[Any]) -> pd.Series[Any]:
+    """A column of the type that its values have; decimal numbers become floating point.
+
+    Beside missing values the others stay what they are: whole numbers would become floating point, too.
+    """
+    import pandas as pd
+
+    items = [float(value) if isinstance(value, Decimal) else value for value in values]
+    column = pd.Series(items, dtype=object)
+    return column if None in items else column.infer_objects()
+
+
+def sort_by_content(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows in an order that depends on nothing but what they hold: a database promises none."""
+    if frame.empty:
+        return frame
+    keys = [_rank_values(frame[name]) for name in sorted(frame.columns, reverse=True)]
+    return frame.iloc[np.lexsort(keys)].reset_index(drop=True)
+
+
+def _rank_values(column: pd.Series[Any]) -> NDArray[Any]:
+    """Numbers by which a column is sorted: texts by their place among all of them."""
+    if column.dtype.kind in "biuf":
+        return column.to_numpy()
+    return column.map(label_text, na_action="ignore").factorize(sort=True)[0]
 
 
 class SourceDatabase:
@@ -77,3 +146,40 @@ def find_source_database(
     """The database that `audit.source.database` names; SQLite files are relative to the folder."""
     url = read_database_address(expand(source.database, DATABASE_KEY), folder)
     return SourceDatabase(url, zone, source)
+
+
+#: Rows that are in memory at a time.
+_BATCH_ROWS = 50_000
+
+
+def read_batches(
+    database: SourceDatabase, numbers: Sequence[str], labels: Sequence[str], column: str, period: Period
+) -> Iterator[pa.Table]:
+    """Columns of a query, or of a table's rows around the period: numbers, and labels as texts.
+
+    So all lots have the same types, whatever values each of them has.
+    """
+    import pyarrow as pa
+
+    before = 0
+    for frame in database.read_lots([*numbers, *labels], column, period, _BATCH_ROWS):
+        found = {name: pa.array([_as_number(v, name) for v in frame[name]], pa.float64()) for name in numbers}
+        texts = {name: pa.array(_as_texts(frame[name], name, before), pa.string()) for name in labels}
+        before += len(frame)
+        yield pa.table({**found, **texts})
+
+
+def _as_number(value: Any, name: str) -> float:
+    number = read_number(value)
+    if number is None:
+        raise DataError(f"`{name}` must be numeric; got {value!r}.")
+    return number
+
+
+def _as_texts(values: Iterable[Any], name: str, before: int) -> Iterator[str | None]:
+    """Labels as text, None for missing; `before` is how many rows were read before these."""
+    for place, value in enumerate(values):
+        if (length := text_length(value)) > LONGEST_TEXT:
+            refuse_long_text(name, length, before + place)
+        is_missing = value is None or (isinstance(value, float) and isnan(value))
+        yield None if is_missing else label_text(value)

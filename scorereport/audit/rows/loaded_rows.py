@@ -6,22 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scorereport.audit.databases.database_rows import find_source_database
-from scorereport.audit.rows.accepting import check_period_rows
+from scorereport.audit.rows.period_rows import check_period_rows
 from scorereport.audit.rows.period_window import choose_period_rows
-from scorereport.audit.rows.referring import SourceReference
 from scorereport.audit.rows.source_files import find_source_file
 from scorereport.audit.rows.source_reference import (
     RowSelection,
     SourceCopy,
+    SourceReference,
     copy_database_rows,
     copy_file_rows,
 )
 from scorereport.audit.rows.source_rows import read_source_database, read_source_file
 from scorereport.configuration.audit_tables import DATABASE_FILES
-from scorereport.data.hashing import hash_file
+from scorereport.data.predictions import ClassPredictions, Predictions, check_class_names
 from scorereport.data.roles import Roles, columns_of_models
-from scorereport.data.scorereport_predictions import ClassPredictions, Predictions, check_class_names
-from scorereport.data.sources import describe_source
+from scorereport.data.sources import describe_source, hash_file
 from scorereport.errors import UsageError
 from scorereport.evaluation.engines.engine_choice import choose_engine
 

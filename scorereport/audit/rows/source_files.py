@@ -1,28 +1,105 @@
-"""The file that the configuration of an audit names, by a pattern and the days of the period."""
+"""Source files of an audit: found by a pattern and the period, with similar names if none matches."""
 
 from __future__ import annotations
 
 import glob
 import os
 import re
+from difflib import SequenceMatcher
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from scorereport.audit.rows.near_files import describe_no_match
-from scorereport.audit.rows.table_files import (
-    TABLE_ENDINGS,
-    is_table_file,
-    is_table_folder,
-    rank_by_name,
-    rank_by_time,
-)
+from scorereport._utils.formatting import join_words
 from scorereport.configuration.audit_tables import DATABASE_FILES
-from scorereport.errors import DataError, UsageError
+from scorereport.data.sources import locate_source
+from scorereport.errors import DataError, ScoreReportError, UsageError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from scorereport.configuration.periods import Period
+
+
+TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet")
+#: Where Spark and its like keep what they have not finished.
+_IN_PROGRESS = "_temporary"
+_UNFINISHED = (".tmp", ".part", "~")
+
+
+def is_table_file(name: str, endings: tuple[str, ...] = TABLE_ENDINGS) -> bool:
+    """Whether a file is one of predictions by its name, and complete."""
+    last = Path(name).name.lower()
+    return last.endswith(endings) and not last.startswith(".") and not last.endswith(_UNFINISHED)
+
+
+def is_table_folder(path: Path, name: str) -> bool:
+    """Whether a folder is meant, by a slash at its end or by its name, and holds Parquet files, complete."""
+    is_meant = name.endswith("/") or is_table_file(name, (".parquet",))
+    return is_meant and path.is_dir() and not (path / _IN_PROGRESS).exists() and bool(_list_files(path))
+
+
+def _list_files(path: Path) -> tuple[Path, ...]:
+    try:
+        return locate_source(path).files if path.is_dir() else (path,)
+    except (ScoreReportError, OSError):
+        return ()
+
+
+def rank_by_time(folder: Path, name: str) -> tuple[Any, ...]:
+    """What is larger for a file, or the last of a folder, that was written later; then its name decides."""
+    try:
+        time = max(file.stat().st_mtime_ns for file in _list_files(folder / name))
+    except (OSError, ValueError):  # it has gone since
+        time = -1
+    return time, *rank_by_name(folder, name)
+
+
+def rank_by_name(_: Path, name: str) -> tuple[Any, ...]:
+    """Numbers in a name count as numbers: 9 comes before 10; folders count as well."""
+    parts = re.split(r"(\d+)", name.casefold(), flags=re.ASCII)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts], name
+
+
+_MAX_FILES_NAMED = 3
+#: How many files of a folder are compared with a pattern that none of them matches.
+_MAX_FILES_COMPARED = 10_000
+
+
+def describe_no_match(pattern: str, folder: Path, matches: list[str]) -> str:
+    """Why no file was found, and which are nearest to what was asked for."""
+    told = f"No file matches {pattern!r}, the `audit.source.file`, in {folder.resolve()}"
+    if matches:
+        shown = join_words(sorted(matches)[:_MAX_FILES_NAMED])
+        return (
+            f"{told}: only names that end in {', '.join(TABLE_ENDINGS)} count, and none that begins with a dot "
+            f"or is unfinished (.tmp, .part, ~), unlike {shown}."
+        )
+    place = _find_search_folder(pattern, folder).resolve()
+    if not os.path.isdir(place):
+        return f"{told}: there is no folder {place}."
+    near = _find_similar_names(Path(pattern).name, place)
+    if not near:
+        return f"{told}. There is no file that ends in {', '.join(TABLE_ENDINGS)} in {place}."
+    return f"{told}. The nearest files in {place} are {join_words(near)}."
+
+
+def _find_search_folder(pattern: str, folder: Path) -> Path:
+    """The folder below which a pattern looks."""
+    place = folder
+    for part in Path(pattern).parts[:-1]:
+        if glob.has_magic(part):
+            break
+        place = place / part
+    return place
+
+
+def _find_similar_names(name: str, place: Path) -> list[str]:
+    """The files of a folder, and of those in it, whose names are most like the one that was asked for."""
+    found = islice(chain(place.glob("*"), place.glob("[!.]*/*")), _MAX_FILES_COMPARED)
+    names = [path.relative_to(place).as_posix() for path in found if is_table_file(path.name)]
+    likeness = {other: SequenceMatcher(None, name, Path(other).name).ratio() for other in names}
+    return sorted(names, key=lambda other: (-likeness[other], other))[:_MAX_FILES_NAMED]
+
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 

@@ -1,21 +1,24 @@
-"""A copy of the rows of a period, in a temporary folder: the rest of the source is of no concern."""
+"""Reference to rows that stay in a file: the source itself, or a temporary copy of the rows of a period.
+
+It is that of the source, or one of our own with the rows of the period.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from scorereport._utils.files import TemporaryFolder
 from scorereport._utils.processes import signals_deferred
-from scorereport.audit.databases.lots import read_batches
-from scorereport.audit.rows.accepting import describe_row_counting, extend_row_flow
-from scorereport.audit.rows.lots import open_batches
-from scorereport.audit.rows.period_rows import RowSpool, SpoolCounts
-from scorereport.audit.rows.source_rows import hash_while_unchanged, list_label_columns
-from scorereport.audit.rows.times import local_times
+from scorereport.audit.databases.database_rows import read_batches
+from scorereport.audit.rows.period_rows import RowSpool, SpoolCounts, describe_row_counting, extend_row_flow
+from scorereport.audit.rows.period_window import local_times
+from scorereport.audit.rows.source_rows import hash_while_unchanged, list_label_columns, open_batches
 from scorereport.configuration.periods import Period
 from scorereport.data.roles import Roles
 from scorereport.data.sources import describe_source
@@ -23,7 +26,6 @@ from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     import numpy as np
     import pyarrow as pa
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from scorereport.audit.databases.database_rows import SourceDatabase
     from scorereport.audit.databases.table_query import TableName
     from scorereport.data.predictions import RowFlow
+    from scorereport.results.evaluation import Evaluation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -146,3 +149,41 @@ def _make_folder(below: str | None) -> TemporaryFolder:
         raise UsageError(
             f"`evaluation.temporary_folder` must be a folder that can be written; got {str(below)!r}."
         ) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SourceReference:
+    """Where the rows of an audit are, and the hash of the file that is their source if it is one.
+
+    `arguments` are those of `evaluate` beside its settings; `engine` is what will do the work. Rows that were
+    copied lie in `copy`, which goes when this is closed.
+    """
+
+    path: Path
+    arguments: Mapping[str, Any]
+    engine: str
+    source: str
+    source_sha256: str = ""
+    copy: SourceCopy | None = field(default=None, repr=False)
+
+    @property
+    def data_sha256(self) -> str:
+        """Not known before the rows are read."""
+        return ""
+
+    def evaluate(self, evaluate: Callable[..., Evaluation], settings: Mapping[str, Any]) -> Evaluation:
+        """Evaluate the rows of a source that nobody writes meanwhile."""
+        if self.copy is None:
+            with hash_while_unchanged(self.path, self.source_sha256):
+                return evaluate(self.path, **self.arguments, **settings)
+        with self.copy.telling():
+            evaluation = evaluate(self.path, **self.arguments, **settings)
+        flow = self.copy.extend(evaluation.data.row_flow)
+        data = replace(evaluation.data, source=self.source, file_sha256=self.source_sha256, row_flow=flow)
+        object.__setattr__(evaluation, "data", data)  # of the source, not of the copy; nobody has seen it yet
+        return evaluation
+
+    def close(self) -> None:
+        """Remove what was copied."""
+        if self.copy is not None:
+            self.copy.remove()

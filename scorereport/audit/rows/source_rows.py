@@ -1,20 +1,33 @@
-"""The columns that an audit needs, read from a file or a database, of all rows that it gives."""
+"""Columns that an audit needs, read from a file or a database, all rows at once or in batches."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scorereport.data.hashing import hash_file
-from scorereport.data.reading_columns import read_columns
-from scorereport.data.sources import describe_source
+from scorereport.data.csv_files import stream_csv
+from scorereport.data.database_sessions import connect_duckdb
+from scorereport.data.database_tables import (
+    columns_of,
+    explain_read_errors,
+    open_duckdb_table,
+    quote_name,
+    scannable,
+)
+from scorereport.data.parquet_files import check_footers, check_parquet_files
+from scorereport.data.reader import read_columns
+from scorereport.data.roles import check_columns
+from scorereport.data.size_limits import check_relation
+from scorereport.data.sources import describe_source, hash_file, locate_source
 from scorereport.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     import pandas as pd
+    import pyarrow as pa
+    from duckdb import DuckDBPyConnection
 
     from scorereport.audit.databases.database_rows import SourceDatabase
     from scorereport.configuration.audit_tables import WindowTable
@@ -92,3 +105,50 @@ def list_label_columns(roles: Roles, column: str) -> list[str]:
     """The columns that are no numbers, with that of the window unless it plays a part anyway."""
     beside = [column] if column and column not in (*roles.numbers, *roles.labels) else []
     return [*roles.labels, *beside]
+
+
+#: Rows that are in memory at a time.
+BATCH_ROWS = 1 << 17
+
+
+@contextmanager
+def open_batches(path: Path, table: str, columns: Sequence[str]) -> Iterator[Iterator[pa.Table]]:
+    """The rows in their order, with raw values as they are stored; of CSV files they are texts."""
+    place = locate_source(path, table or None)
+    if place.kind == "CSV":
+        yield _read_csv(path, columns)
+    elif place.kind == "duckdb":
+        with open_duckdb_table(path, table, place.name) as (connection, relation):
+            with explain_read_errors(place.name, "a table"):
+                there = list(columns_of(connection, relation))
+            check_columns(columns, there, place.name)
+            with explain_read_errors(place.name, "a table"):
+                check_relation(connection, relation, columns)
+                yield _select_batches(connection, relation, columns)
+    else:
+        check_parquet_files(place, columns)
+        check_footers(place.files, columns, place.name)
+        with (
+            explain_read_errors(place.name, "Parquet"),
+            connect_duckdb(files=scannable(place.files)) as connection,
+        ):
+            check_relation(connection, place.scan, columns)
+            yield _select_batches(connection, place.scan, columns)
+
+
+def _read_csv(path: Path, columns: Sequence[str]) -> Iterator[pa.Table]:
+    import pyarrow as pa
+
+    for batch in stream_csv(path, list(columns)):
+        yield pa.Table.from_batches([batch])
+
+
+def _select_batches(
+    connection: DuckDBPyConnection, relation: str, columns: Sequence[str]
+) -> Iterator[pa.Table]:
+    import pyarrow as pa
+
+    names = ", ".join(map(quote_name, columns))
+    reader = connection.sql(f"SELECT {names} FROM {relation}").to_arrow_reader(BATCH_ROWS)
+    for batch in reader:
+        yield pa.Table.from_batches([batch])

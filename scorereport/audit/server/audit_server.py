@@ -22,14 +22,18 @@ from typing import TYPE_CHECKING, Literal
 from scorereport._utils.exits import describe_error
 from scorereport._utils.formatting import format_counted, format_duration
 from scorereport.audit.server import announcements
-from scorereport.audit.server.alarms import ScheduleAlarms
+from scorereport.audit.server.announcements import Notifier, wants_failure_notifications
 from scorereport.audit.server.audit_process import AuditProcess, ProcessEnd
 from scorereport.audit.server.configuration_folder import ConfigurationFolder
-from scorereport.audit.server.due_times import PUNCTUAL_WITHIN
+from scorereport.audit.server.due_times import PUNCTUAL_WITHIN, ScheduleAlarms
 from scorereport.audit.server.event_log import CombinedRedactor, EventLog, format_event_time
-from scorereport.audit.server.health import Health, RefusedConfiguration, write_health
-from scorereport.audit.server.notifying import Notifier, wants_failure_notifications
-from scorereport.audit.server.recalling import read_completed_times, read_recorded_times
+from scorereport.audit.server.health import (
+    Health,
+    RefusedConfiguration,
+    read_completed_times,
+    read_recorded_times,
+    write_health,
+)
 from scorereport.audit.server.scheduled_audit import ScheduledAudit
 
 if TYPE_CHECKING:

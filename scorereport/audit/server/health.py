@@ -1,4 +1,4 @@
-"""The health file of a server: what it does, for those who watch over it.
+"""Health file of a server, and the scheduled times that were completed before the server started.
 
 A server writes the file at every look at its folder, and whenever an audit starts or ends. A file that says
 `running` or `stopping` and was last written longer ago than three looks (`updated`, `poll_seconds`) tells of
@@ -7,14 +7,19 @@ a server that is dead.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from scorereport._utils import json_documents
-from scorereport._utils.scorereport_files import only_owner
-from scorereport.errors import UsageError
+from scorereport._utils.files import only_owner
+from scorereport.errors import ScoreReportError, UsageError
+
+if TYPE_CHECKING:
+    from scorereport.audit.plan import Plan
+
 
 HEALTH_FILE = ".scorereport-health.json"
 #: So many looks at the folder may go by in silence.
@@ -92,3 +97,32 @@ def read_health(folder: str | Path) -> Health:
             f"There is no health file {path}: no `scorereport audit serve` has run on this folder."
         ) from error
     return json_documents.load(Health, text, str(path))
+
+
+#: The last record alone would not do: it may be that of a day long past, which somebody asked for.
+_MAX_RECORDS = 50
+
+
+def read_recorded_times(plan: Plan) -> frozenset[datetime]:
+    """The moments that the last records of an audit are seen from; none if there is no history yet."""
+    from scorereport.history.database import find_database_file, read_url
+    from scorereport.history.store import open_history
+
+    file = find_database_file(read_url(plan.database_url))
+    if file is not None and not file.exists():
+        return frozenset()
+    with open_history(plan.database_url, head=plan.head, create=False) as history:
+        records = history.records(audit=plan.name, kind="audit", last=_MAX_RECORDS)
+    return frozenset(datetime.fromisoformat(record.as_of) for record in records)
+
+
+def read_completed_times(folder: Path) -> dict[str, datetime]:
+    """Up to when each audit was done, as the last server of the folder says; a broken file says nothing.
+
+    A run that finds its period in the history makes no new record, so the history alone cannot tell.
+    """
+    with suppress(ScoreReportError):
+        audits = read_health(folder).audits
+        with suppress(ValueError):
+            return {audit.name: datetime.fromisoformat(audit.settled) for audit in audits if audit.settled}
+    return {}

@@ -1,16 +1,18 @@
-"""An audit and its models in strings and links, as the board and the page of the audit show them."""
+"""Texts, badges and links for an audit and its models, as the board and the audit page show them."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.formatting import format_counted, format_time
-from scorereport.audit.site.looks import status_badge, status_sentence, verdict_badge, verdict_count_badges
+from scorereport._utils.formatting import format_count, format_counted, format_time
+from scorereport.audit.site.audit_runs import link_to_file
 from scorereport.audit.site.measure_series import choose_format, describe_direction
-from scorereport.audit.site.names import link_to_file
 from scorereport.audit.site.site_files import FileState
 from scorereport.audit.site.trend_charts import build_sparkline
+from scorereport.configuration.limit_verdicts import LimitVerdict
+from scorereport.history.audit_record import AuditStatus
+from scorereport.report.verdict_labels import VERDICT_LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,6 +21,49 @@ if TYPE_CHECKING:
     from scorereport.audit.site.measure_series import MeasureSeries
     from scorereport.audit.site.site_files import ReportCopy
     from scorereport.audit.site.status_board import BoardEntry, BoardRow
+
+
+_STATUSES = {
+    AuditStatus.DONE: ("plain", "●", "no limits"),
+    AuditStatus.UNCERTIFIED: ("bad", "✗", "certificate failed"),
+    AuditStatus.FAILED: ("bad", "✗", "run failed"),
+}
+_SENTENCES = {
+    AuditStatus.PASS: "Pass: all limits are met.",
+    AuditStatus.WARN: "Warn: a number is close to its limit, or has drifted.",
+    AuditStatus.INCONCLUSIVE: "Inconclusive: the data cannot tell whether a limit is met.",
+    AuditStatus.FAIL: "Fail: a limit is breached.",
+    AuditStatus.DONE: "Done: there are no limits to judge by.",
+    AuditStatus.UNCERTIFIED: "Certificate failed: R came to other numbers.",
+    AuditStatus.FAILED: "The last run failed.",
+}
+_UNJUDGED = {"tone": "plain", "mark": "●", "text": "no limits"}
+
+
+def status_badge(status: AuditStatus) -> dict[str, str]:
+    """What an audit came to."""
+    look = _STATUSES[status] if status in _STATUSES else VERDICT_LABELS[LimitVerdict(status.value)]
+    return dict(zip(("tone", "mark", "text"), look, strict=True))
+
+
+def status_sentence(status: AuditStatus) -> str:
+    """The same as a sentence."""
+    return _SENTENCES[status]
+
+
+def verdict_badge(light: LimitVerdict | None) -> dict[str, str]:
+    """What a model came to; None if nothing of it was judged."""
+    return (
+        _UNJUDGED
+        if light is None
+        else dict(zip(("tone", "mark", "text"), VERDICT_LABELS[light], strict=True))
+    )
+
+
+def verdict_count_badges(counts: Mapping[LimitVerdict, int]) -> list[dict[str, Any]]:
+    """How many limits came to each verdict that occurs."""
+    return [verdict_badge(light) | {"count": format_count(n)} for light, n in counts.items() if n]
+
 
 #: What a page calls the sample, which is no model.
 SAMPLE_NAME = "all rows"

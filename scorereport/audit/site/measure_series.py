@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import common_decimals, format_interval, format_number, format_percent
 from scorereport.audit.site.audit_runs import get_snapshot
-from scorereport.configuration.judging import Judgement
+from scorereport.configuration.limit_verdicts import Judgement
 from scorereport.configuration.measure_limits import MEASURES, MeasurePart
 
 if TYPE_CHECKING:

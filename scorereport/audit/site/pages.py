@@ -6,15 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_count, format_counted, format_level, format_time
 from scorereport.audit.site.audit_runs import AuditRuns, RecordedRun, get_snapshot
-from scorereport.audit.site.entry_texts import SAMPLE_NAME, describe_copies, describe_entry, describe_series
-from scorereport.audit.site.facts import list_findings, list_site_facts
-from scorereport.audit.site.looks import status_badge
+from scorereport.audit.site.entry_texts import (
+    SAMPLE_NAME,
+    describe_copies,
+    describe_entry,
+    describe_series,
+    status_badge,
+)
 from scorereport.audit.site.measure_series import (
     choose_format,
     collect_series,
     describe_direction,
     describe_measure,
 )
+from scorereport.audit.site.site_data import list_findings, list_site_facts
 from scorereport.audit.site.status_board import BoardEntry, build_board
 from scorereport.audit.site.trend_charts import build_charts
 from scorereport.history.audit_record import AuditStatus
@@ -22,8 +27,8 @@ from scorereport.history.audit_record import AuditStatus
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from scorereport.audit.site.facts import SiteFacts
     from scorereport.audit.site.measure_series import MeasureSeries
+    from scorereport.audit.site.site_data import SiteFacts
     from scorereport.audit.site.site_files import ReportCopy
     from scorereport.audit.site.trend_charts import TrendChart
 

@@ -1,4 +1,4 @@
-"""The site as files: pages, style, fonts, data, and copies of the reports."""
+"""Publication of the site: pages, style sheet, fonts, data, and copies of the reports."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from base64 import b64decode
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from scorereport._utils.scorereport_files import write_together
+from scorereport._utils.clock import timestamp
+from scorereport._utils.files import write_together
+from scorereport.audit.integrity import verify_audit_history
 from scorereport.audit.site.audit_runs import group_runs
-from scorereport.audit.site.facts import SiteFacts
-from scorereport.audit.site.manifest import (
+from scorereport.audit.site.pages import describe_audit, describe_index
+from scorereport.audit.site.site_data import SiteFacts, render_data
+from scorereport.audit.site.site_files import (
+    FileState,
     check_no_foreign_files,
+    plan_copies,
     read_manifest,
     remove_site_files,
+    write_copies,
     write_manifest,
 )
-from scorereport.audit.site.pages import describe_audit, describe_index
-from scorereport.audit.site.site_data import render_data
-from scorereport.audit.site.site_files import FileState, plan_copies, write_copies
 from scorereport.audit.site.status_board import build_board
 from scorereport.plots.fonts import font_faces
 from scorereport.report.page_policy import SITE_POLICY, add_policy, check_self_contained, check_style
@@ -29,9 +32,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from scorereport.audit.plan import Plan
     from scorereport.audit.site.site_files import ReportCopy
     from scorereport.history.audit_record import Record
+    from scorereport.history.store import History
     from scorereport.history.verification_findings import Verification
+
 
 _STYLE_SHEET = "style.css"
 #: Letters that are in the fonts of every site, so that these seldom change.
@@ -151,3 +157,16 @@ def _write_changed(folder: Path, contents: Mapping[str, bytes]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     if changed:
         write_together(changed, public=True)
+
+
+def publish_site(plan: Plan, history: History, folder: Path) -> Path:
+    """Write the pages of all audits of a history into a folder, and return the first of them."""
+    write_site(
+        history.records(),
+        folder,
+        find_folder=lambda record: plan.resolve(record.folder),
+        title=plan.configuration.report.organisation or "Model audits",
+        time=timestamp(),
+        verification=verify_audit_history(plan),
+    )
+    return folder / "index.html"

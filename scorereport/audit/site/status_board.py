@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from scorereport.audit.site.audit_runs import AuditRuns, RecordedRun, get_snapshot
 from scorereport.audit.site.measure_series import MeasuredValue, MeasureSeries, collect_series, find_direction
-from scorereport.configuration.judging import LimitVerdict, count_limit_verdicts, find_worst_verdict
+from scorereport.configuration.limit_verdicts import LimitVerdict, count_limit_verdicts, find_worst_verdict
 from scorereport.history.audit_record import AuditStatus
 from scorereport.scores import Direction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scorereport.configuration.judging import Judgement
+    from scorereport.configuration.limit_verdicts import Judgement
 
 #: From worst to best: the order of the board.
 _SEVERITY = (

@@ -15,14 +15,22 @@ from scorereport.audit.site.chart_axes import (
     CHART_WIDTH,
     DayTick,
     NumberScale,
+    choose_number_scale,
+    describe_outside,
     list_day_ticks,
     scale_of_days,
     scale_of_numbers,
 )
-from scorereport.audit.site.chart_lanes import NAME_HEIGHT, UNITS_PER_PIXEL, Lane, LaneSettings, build_lane
-from scorereport.audit.site.framing import choose_number_scale, describe_outside
+from scorereport.audit.site.chart_lanes import (
+    NAME_HEIGHT,
+    UNITS_PER_PIXEL,
+    Lane,
+    LaneSettings,
+    build_lane,
+    draw_dots,
+    join_lines,
+)
 from scorereport.audit.site.measure_series import choose_format
-from scorereport.audit.site.paths import draw_dots, join_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
     from scorereport.evaluation.engines.protocol import Engine, Survey
     from scorereport.evaluation.engines.scans import Starts, StreamedFit
-    from scorereport.evaluation.engines.scored_digests import ScoredDigest
-    from scorereport.evaluation.engines.views import DigestedFit
+    from scorereport.evaluation.engines.scored_digests import DigestedFit, ScoredDigest
     from scorereport.inference.binned_errors import BinnedError
     from scorereport.reliability.bands import Band
+    from scorereport.reliability.fitted_sample import FittedSample
     from scorereport.results.model_records import EvaluationSettings
 
 #: Cases for each distinct forecast, squared, from which on the normal theory of few forecasts holds.

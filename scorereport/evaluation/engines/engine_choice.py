@@ -1,20 +1,24 @@
-"""Which engine evaluates a source: in memory if it fits, else on disk; a Spark DataFrame on its cluster."""
+"""Which engine evaluates a source, in memory, on disk or on a Spark cluster; and opening it."""
 
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from scorereport._utils.checks import check_option
-from scorereport._utils.memory import physical_memory
+from scorereport._utils.machine import physical_memory
 from scorereport.data.sources import is_address, locate_source
-from scorereport.errors import DataError
-from scorereport.evaluation.limits import check_memory_limit
+from scorereport.errors import DataError, UsageError
+from scorereport.evaluation.setting_checks import check_memory_limit
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from scorereport.data.sources import SourceLocation
+    from scorereport.evaluation.engines.protocol import Engine
+    from scorereport.results.model_records import EvaluationSettings
+
 
 ENGINES = ("auto", "memory", "duckdb", "spark")
 #: What the engine in memory needs of each row: several copies of each column, and work space.
@@ -115,3 +119,45 @@ def _count_table(source: Any, place: SourceLocation, table: str) -> int:
         return count_duckdb_rows(place.files[0], table, place.name)
     except DataError:
         return 0  # whoever reads it says why it cannot be read
+
+
+#: Columns that only predictions in memory have.
+_OF_CLASSES = ("classes", "ordered", "normalize")
+
+
+def open_engine(
+    data: Any,
+    settings: EvaluationSettings,
+    *,
+    memory_limit: str | None,
+    temporary_folder: str | Path | None,
+    **columns: Any,
+) -> AbstractContextManager[Engine]:
+    """Open the engine of the settings on some data, and survey them."""
+    _check_kind(**columns)
+    named: dict[str, Any] = {name: value for name, value in columns.items() if name not in _OF_CLASSES}
+    named |= {"window": settings.window, "temporary_folder": temporary_folder}
+    if settings.engine == "spark":
+        from scorereport.evaluation.engines.spark.spark_engine import open_spark
+
+        table = named.pop("table", None)
+        if table is not None:
+            raise UsageError(
+                f"`table` is for databases, which Spark does not read here; got {table!r}. Choose "
+                f'engine "memory" or "duckdb", or hand over a Spark DataFrame of the table.'
+            )
+        return cast("AbstractContextManager[Engine]", open_spark(data, **named))
+    from scorereport.evaluation.engines.duck.duck_engine import open_duckdb
+
+    return cast("AbstractContextManager[Engine]", open_duckdb(data, memory_limit=memory_limit, **named))
+
+
+def _check_kind(
+    *, forecasts: Any = (), ordered: bool = False, normalize: bool = False, positive: object = None, **_: Any
+) -> None:
+    """Refuse what belongs to several classes, in the words of `read_predictions`."""
+    from scorereport.data import roles
+
+    roles.check_kind(  # one rule, in one place
+        None, forecasts, positive=positive, grade=None, ordered=ordered, normalize=normalize
+    )

@@ -1,4 +1,4 @@
-"""What needs rows once more after the fit, in any order: counts at late marks, and logistic regression.
+"""Scans of all rows in any order: counts at values, logistic regression, and forecasts by bin.
 
 Newton's method starts from the fit to cells of forecasts, which is so near that two or three scans of all
 rows end it. One scan serves all models.
@@ -14,13 +14,17 @@ from scipy.special import expit, logit
 
 from scorereport._utils.arrays import FloatArray
 from scorereport.evaluation.engines.digest import Knots
+from scorereport.evaluation.engines.protocol import BUCKETS
+from scorereport.results.tallies import EDGES, Tallies, find_bins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from scorereport.evaluation.engines.protocol import Batch, Engine, Sums
+    from scorereport._utils.arrays import IntArray
+    from scorereport.evaluation.engines.protocol import Batch, Engine, Sums, Survey
+
 
 #: A step of Newton's method this small was the last that counts, for the next would be its square.
 _LAST_STEP = 1e-8
@@ -186,3 +190,45 @@ def _step(fit: StreamedFit) -> FloatArray:
         return np.asarray(np.linalg.solve(fit.information, fit.bucket_scores.sum(axis=0)))
     except np.linalg.LinAlgError:
         return np.full(len(fit.value), np.nan)
+
+
+_BINS = len(EDGES) + 1
+
+
+def tally_forecasts(engine: Engine) -> Tallies:
+    """Count outcomes and forecasts of all models in one scan."""
+    survey = engine.survey
+    outcomes, sums, *bins = engine.reduce(_Tally(survey.models), "counting forecasts by bin")
+    return Tallies(
+        rows=_count_independent_rows(survey),
+        are_rows=survey.are_repeated_rows and survey.clusters is None,
+        outcomes=outcomes.reshape(BUCKETS, 2),
+        forecasts={m: found.reshape(BUCKETS, _BINS) for m, found in zip(survey.models, bins, strict=True)},
+        means={m: float(total / survey.total) for m, total in zip(survey.models, sums, strict=True)},
+    )
+
+
+class _Tally:
+    """Sums of a batch: outcomes by bucket, forecasts, and bins of each model by bucket; can be pickled."""
+
+    def __init__(self, models: tuple[str, ...]) -> None:
+        self._models = models
+
+    def __call__(self, batch: Batch) -> Sums:
+        weight = np.ones(len(batch)) if batch.weight is None else batch.weight
+        bucket = batch.bucket.astype(np.int64)
+        forecasts = [batch.forecasts[model] for model in self._models]
+        return (
+            _count_by_bin(2 * bucket + (batch.y > 0), weight, 2 * BUCKETS),
+            np.array([float((weight * forecast).sum()) for forecast in forecasts]),
+            *(_count_by_bin(_BINS * bucket + find_bins(x), weight, _BINS * BUCKETS) for x in forecasts),
+        )
+
+
+def _count_by_bin(place: IntArray, weight: FloatArray, size: int) -> FloatArray:
+    return np.bincount(place, weights=weight, minlength=size).astype(np.float64)
+
+
+def _count_independent_rows(survey: Survey) -> float:
+    """Rows that weights stand for: their sum, or Kish's number of sampling weights."""
+    return float(survey.total if survey.are_repeated_rows else survey.total**2 / survey.squares)

@@ -10,9 +10,8 @@ import numpy as np
 from scorereport._utils.checks import name_some
 from scorereport._utils.formatting import format_counted, format_number, join_words
 from scorereport.data.columns import class_indices, label_text
-from scorereport.data.reader import read_predictions
-from scorereport.data.reading_columns import read_columns
-from scorereport.data.scorereport_predictions import ClassPredictions, check_class_names
+from scorereport.data.predictions import ClassPredictions, check_class_names
+from scorereport.data.reader import read_columns, read_predictions
 from scorereport.errors import DataError, UsageError
 from scorereport.evaluation.selection.score_tracks import (
     CHECKPOINT_SCORES,
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scorereport._utils.arrays import FloatArray, IntArray
-    from scorereport.data.scorereport_predictions import Predictions
+    from scorereport.data.predictions import Predictions
 
 #: Scores whose function takes the probabilities of all classes.
 _OF_CLASSES = (Kind.MULTICLASS, Kind.ORDINAL)

@@ -12,7 +12,7 @@ from scorereport._utils.arrays import FloatArray, read_only
 from scorereport._utils.checks import name_some, refuse_rows
 from scorereport.data.columns import label_texts
 from scorereport.data.csv_files import read_header
-from scorereport.data.reading_columns import read_columns
+from scorereport.data.reader import read_columns
 from scorereport.errors import DataError, UsageError
 from scorereport.scores.registry import REGISTRY, Direction
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport._utils import json_documents
+from scorereport._utils.files import write_text
 from scorereport._utils.formatting import join_words
-from scorereport._utils.scorereport_files import write_text
 from scorereport.errors import UsageError
 from scorereport.evaluation.selection.score_tracks import ScoreTrack, parse_numbers
 from scorereport.results.frames import record_frame

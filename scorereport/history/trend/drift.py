@@ -11,13 +11,6 @@ import numpy as np
 
 from scorereport._utils.checks import check_inside, check_whole
 from scorereport._utils.rounding import first_lowest
-from scorereport.history.trend.bins import EDGES, group_bins
-from scorereport.history.trend.choosing import (
-    choose_reference,
-    has_standard_errors,
-    list_earlier,
-    select_shown,
-)
 from scorereport.history.trend.drift_records import Drift, Snapshot, Trend
 from scorereport.history.trend.drift_sentences import (
     MISCALIBRATION,
@@ -35,6 +28,7 @@ from scorereport.history.trend.drift_tests import (
     compare_means,
     compare_shares,
     find_distribution,
+    group_bins,
     homogeneity_test,
     limit_distribution,
     list_differences,
@@ -46,12 +40,17 @@ from scorereport.history.trend.reference_audits import (
     ENOUGH_AUDITS,
     allow_for_audits,
     allow_for_shifts,
+    choose_reference,
     explain_few_audits,
     find_audit_spread,
     find_spread_of_means,
+    has_standard_errors,
+    list_earlier,
+    select_shown,
 )
 from scorereport.inference.components import FEW_EVENTS
 from scorereport.inference.estimates import holm
+from scorereport.results.tallies import EDGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Tests whether a sample and those before it come from the same process; they err on the side of chance.
+"""Tests whether a sample and earlier samples come from the same process, and the bins that they compare.
 
 False alarms are to be rare over many audits, so each test works far out in the tail of its statistic. Where
 events are few, usual tests fail there: a sample with hardly any events has too small a standard error, one
@@ -23,7 +23,7 @@ from scorereport.inference.mean_errors import ErrorDistribution
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scorereport._utils.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray, IntArray
 
 
 #: Groups of an outcome that happens or not.
@@ -205,3 +205,27 @@ def stability_index_interval(
     lower, upper = max(sqrt(statistic) - z, 0.0) ** 2, (sqrt(statistic) + z) ** 2
     scale = index / statistic
     return scale * max(lower - (df - 1), 0.0), scale * max(upper - (df - 1), 0.0)
+
+
+#: Groups that a test compares, unless forecasts are too few or too much alike.
+_GROUP_COUNT = 10
+#: Fewest cases that a group is to have in the smaller sample.
+_MIN_GROUP_COUNT = 5.0
+
+
+def group_bins(counts: FloatArray, smaller: float) -> IntArray:
+    """The group of each bin: neighbours together, about a tenth of all cases in each.
+
+    `counts` are those of both samples together, `smaller` is the size of the smaller one, in which each
+    group is to have five cases or more.
+    """
+    share = counts / counts.sum()
+    tenth = np.minimum((_GROUP_COUNT * (np.cumsum(share) - share / 2)).astype(np.int64), _GROUP_COUNT - 1)
+    expected = smaller * np.bincount(tenth, weights=share, minlength=_GROUP_COUNT)
+    group, filled = np.zeros(_GROUP_COUNT, dtype=np.int64), 0.0
+    for place in range(1, _GROUP_COUNT):
+        filled += float(expected[place - 1])
+        is_full = filled >= _MIN_GROUP_COUNT and expected[place:].sum() >= _MIN_GROUP_COUNT
+        group[place] = group[place - 1] + is_full
+        filled = 0.0 if is_full else filled
+    return group[tenth]

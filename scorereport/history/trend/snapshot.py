@@ -1,4 +1,10 @@
-"""What later audits need to know of this one, taken from its evaluation."""
+"""Snapshot of an evaluation for later comparison, with the effective number of independent rows.
+
+References
+----------
+Kish (1965), Survey Sampling, Wiley
+Rao, Scott (1981), J. Am. Stat. Assoc. 76, doi:10.1080/01621459.1981.10477633
+"""
 
 from __future__ import annotations
 
@@ -7,18 +13,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport.configuration.measure_limits import MEASURES
-from scorereport.data.scorereport_predictions import Predictions
+from scorereport.data.predictions import Predictions
 from scorereport.errors import UsageError
 from scorereport.evaluation.class_evaluation import class_panel_of
 from scorereport.evaluation.summaries import panel_of
-from scorereport.history.trend.bins import find_bins, group_bins
 from scorereport.history.trend.drift_records import Distribution, Number, Snapshot
-from scorereport.history.trend.sizes import effective_size, effective_size_by_bucket
+from scorereport.history.trend.drift_tests import group_bins
+from scorereport.results.tallies import find_bins
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from scorereport._utils.arrays import FloatArray
+    from scorereport._utils.arrays import FloatArray, IntArray
     from scorereport.configuration.periods import Period
     from scorereport.inference.components import ComponentEstimate
     from scorereport.inference.estimates import Estimate
@@ -27,6 +33,46 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
     from scorereport.results.model_records import ModelScores
     from scorereport.results.tallies import Tallies
+
+
+def effective_size(units: SamplingUnits, group: IntArray) -> float:
+    """The number of independent rows that would tell the shares of some groups no better.
+
+    Of repeated rows it is their number. Fractional weights make it Kish's, (Σw)²/Σw², and they and clusters
+    divide it by the largest design effect of any share: how much more it varies than that of independent
+    rows. Rao and Scott take the mean, with which a chi-square test of few clusters rejects too often. It is
+    never taken as less than 1; where all rows are in one group it is not known, and clusters are counted.
+    """
+    rows = units.total / units.case_weight
+    if units.cluster is None and units.are_repeated_rows:
+        return rows
+    members = [(group == number).astype(np.float64) for number in np.unique(group)]
+    if units.size <= 1 or len(members) == 1:
+        return min(rows, units.size)
+    return _divide(rows, [(units.mean(member), units.standard_error(member)) for member in members])
+
+
+def effective_size_by_bucket(rows: float, sums: FloatArray) -> float:
+    """The same from the weights of some groups (columns) in buckets (rows), which are taken for clusters.
+
+    `rows` is the number of independent rows if there were no clusters. Rows, or clusters, were dealt out to
+    buckets at random, so that what varies between buckets is what varies between them.
+    """
+    filled = sums[sums.sum(axis=1) > 0][:, sums.sum(axis=0) > 0]
+    buckets, groups = filled.shape
+    if buckets <= 1 or groups == 1:
+        return min(rows, float(buckets))
+    total = filled.sum()
+    shares = filled.sum(axis=0) / total
+    deviations = filled - filled.sum(axis=1, keepdims=True) * shares
+    errors = np.sqrt((deviations**2).sum(axis=0) * buckets / (buckets - 1)) / total
+    return _divide(rows, list(zip(shares.tolist(), errors.tolist(), strict=True)))
+
+
+def _divide(rows: float, shares: Sequence[tuple[float, float]]) -> float:
+    """Rows over the largest design effect of shares, each with its standard error."""
+    return float(rows / max(1.0, *(rows * error**2 / (share * (1 - share)) for share, error in shares)))
+
 
 _COMPONENTS = ("miscalibration", "discrimination")
 

@@ -1,15 +1,325 @@
-"""All methods of models of an event whose rows are in memory."""
+"""Formulas of methods for binary outcomes: scores, decisions, comparisons, groups, intervals, verdicts."""
 
 from __future__ import annotations
 
-from scorereport.report.methods.bands import BAND_FORMULAS
-from scorereport.report.methods.calibration_formulas import CALIBRATION_FORMULAS
-from scorereport.report.methods.comparisons import COMPARISON_FORMULAS
-from scorereport.report.methods.decisions import DECISION_FORMULAS
-from scorereport.report.methods.groups import GROUP_FORMULAS
-from scorereport.report.methods.intervals import INTERVAL_FORMULAS
-from scorereport.report.methods.scores import SKILL_FORMULAS
-from scorereport.report.methods.verdicts import VERDICT_FORMULAS
+from scorereport.configuration.limit_evidence import FEWEST_CASES
+from scorereport.inference.decisions import ZOU_DONNER_2008
+from scorereport.inference.differences import DELONG, DIEBOLD_MARIANO, OBUCHOWSKI
+from scorereport.inference.few_values import MOST_VALUES
+from scorereport.inference.heterogeneity import COCHRAN, LIANG_ZEGER, WELCH
+from scorereport.inference.rare_cases import FEW_CASES
+from scorereport.inference.recalibration_lines import COX_1958
+from scorereport.reliability.clusters import PUSTEJOVSKY_TIPTON
+from scorereport.report.methods.calibration_formulas import BAND_FORMULAS, CALIBRATION_FORMULAS
+from scorereport.report.methods.notation import (
+    ALTMAN_BLAND_1994,
+    BATES_2024,
+    CLOPPER_PEARSON_1934,
+    COLLINS_2024,
+    COVERAGE_STUDY,
+    EFRON_1987,
+    HIGGINS_2002,
+    HOEFFDING_1963,
+    HOLM_1979,
+    KENT_HAINSWORTH_1995,
+    KORN_GRAUBARD_1998,
+    MONTIEL_OLEA_2019,
+    NEWCOMBE_2006,
+    STONE_1974,
+    WILSON_1927,
+    YOUDEN_1950,
+    ZOU_DONNER_LIMITS_2008,
+    Formula,
+)
+from scorereport.scores.registry import (
+    DIMITRIADIS_2021,
+    EHM_2016,
+    FLORES_2025,
+    HANLEY_MCNEIL_1982,
+    VICKERS_ELKIN_2006,
+)
+
+#: Formula and convention of each score; references, range and direction are in the registry of scores.
+SCORE_FORMULAS = {
+    "brier": ("S = (p − y)²", "The mean squared error of a probability."),
+    "log_loss": (
+        "S = −log p if y = 1, else −log(1 − p)",
+        "Natural logarithm. −log 0 = ∞ stays visible; no forecast is clipped.",
+    ),
+    "misclassification": (
+        "S = 1 if p < 1/2 and y = 1, or p > 1/2 and y = 0; 1/2 if p = 1/2; else 0",
+        "The half at p = 1/2 keeps the score proper; elsewhere decisions count p ≥ threshold as positive.",
+    ),
+    "spherical": (
+        "S = 1 − q / √(p² + (1 − p)²), q = p if y = 1, else 1 − p",
+        "Turned round from the usual orientation, so that 0 is perfect.",
+    ),
+    "bounded_brier": (
+        "S = ((y − p′)² − (y − y′)²) / (2(b − a)), p′ and y′ being p and y pulled into [a, b]",
+        "The mean regret if the cost is uniform between a and b; half of what the paper prints.",
+    ),
+    "bounded_log_loss": (
+        "S = log((1 − |y − y′|) / (1 − |y − p′|)) / (logit b − logit a), p′ and y′ as above",
+        "The mean regret if the log-odds of the cost are uniform between those of a and b.",
+    ),
+    "bounded_net_benefit": (
+        "S = (p′ − a) / (b − a) if y = 1, else (p′ − a − log((1 − a) / (1 − p′))) / (b − a), p′ as above",
+        "The mean net benefit if the threshold is uniform between a and b.",
+    ),
+    "roc_auc": (
+        "AUC = P(p₁ > p₀) + P(p₁ = p₀) / 2, p₁ of a random event, p₀ of a random non-event",
+        "A tie counts half. Not defined (n/d) if all outcomes are the same. Its skill is the accuracy ratio.",
+    ),
+}
+
+#: How scores are compared with that of the prevalence.
+SKILL_FORMULAS = {
+    "skill": Formula(
+        name="Skill",
+        formula="skill = (S(ȳ) − S(p)) / (S(ȳ) − S(y)); of the AUC: 2 AUC − 1",
+        convention="0 % is the prevalence forecast, 100 % the perfect one; negative is worse than the "
+        "prevalence. The prevalence is that of the same cases.",
+        reference=FLORES_2025,
+    ),
+}
+
+
+#: Methods by the key under which the section asks for them.
+DECISION_FORMULAS = {
+    "roc": Formula(
+        name="ROC curve, AR and KS",
+        formula="TPR = TP / (TP + FN) against FPR = FP / (FP + TN); AR = 2 AUC − 1; KS = max (TPR − FPR)",
+        convention="At every threshold; higher is better. The concave hull is the ROC curve of ŷ.",
+        reference=f"{HANLEY_MCNEIL_1982}; {YOUDEN_1950}",
+    ),
+    "murphy": Formula(
+        name="Elementary scores (Murphy diagram)",
+        formula="S = 2θ if p > θ and y = 0; 2(1 − θ) if p < θ and y = 1; 2θ(1 − θ) if p = θ; else 0",
+        convention="Mean over cases at each cost ratio θ; lower is better. Its integral over θ is the Brier "
+        "score.",
+        reference=EHM_2016,
+    ),
+    "regret": Formula(
+        name="Regret",
+        formula="R(c) = c FP + (1 − c) FN at the threshold c",
+        convention="A false alarm costs c, a miss 1 − c. Lower is better, 0 is perfect foresight; half the "
+        "elementary score but for ties, which decide for action.",
+        reference=FLORES_2025,
+    ),
+    "net benefit": Formula(
+        name="Net benefit (decision curve)",
+        formula="NB(t) = TP − FP t / (1 − t) = ȳ − R(t) / (1 − t)",
+        convention="Higher is better. Acting always: ȳ − (1 − ȳ) t / (1 − t); acting never: 0.",
+        reference=VICKERS_ELKIN_2006,
+    ),
+    "thresholds": Formula(
+        name="Decisions at thresholds",
+        formula="sensitivity = TP / (TP + FN), specificity = TN / (TN + FP), PPV = TP / (TP + FP), "
+        "NPV = TN / (TN + FN)",
+        convention="Acted on: TP + FP. 0/0 is not defined (n/d).",
+        reference=ALTMAN_BLAND_1994,
+    ),
+    "decision intervals": Formula(
+        name="Intervals of rates and of net benefit",
+        formula="NB: lower end NB − √(a² + b² − 2ρab), a = TP − lower(TP), b = w (upper(FP) − FP), "
+        "w = t / (1 − t); upper end likewise with the other limits",
+        convention="Rates, and the shares TP and FP of all cases, have Wilson’s limits; those of net benefit "
+        "are combined from them, ρ = −√(TP FP / ((1 − TP)(1 − FP))) being the correlation of the shares. "
+        "With sampling weights or clusters limits are on log-odds, and errors and ρ come from sums over rows "
+        "or clusters. Each interval holds at its threshold alone.",
+        reference=f"{WILSON_1927}; {ZOU_DONNER_2008}",
+    ),
+}
+
+
+#: Methods by the key under which the section asks for them.
+COMPARISON_FORMULAS = {
+    "Diebold-Mariano": Formula(
+        name="Difference of scores",
+        formula="D = mean (S of the first − S of the second), D ± z se(D), test by D / se(D)",
+        convention="Paired on the same cases. Negative favours the first model where lower is better.",
+        reference=DIEBOLD_MARIANO,
+    ),
+    "DeLong difference": Formula(
+        name="Difference of AUCs",
+        formula="D = AUC of the first − AUC of the second, D ± t se(D), test by D / se(D)",
+        convention="Paired on the same cases. Positive favours the first model.",
+        reference=DELONG,
+    ),
+    "bracket": Formula(
+        name="Difference of MCB or DSC",
+        formula="[D − max(ΔO₁, ΔO₂) − z se, D − min(ΔO₁, ΔO₂) + z se], ΔO the first fit’s overfit less the "
+        "second’s",
+        convention="Paired as above. If both models order the cases alike, ΔO is 0.",
+        reference=f"{DIMITRIADIS_2021}; {COVERAGE_STUDY}",
+    ),
+    "murphy difference": Formula(
+        name="Difference of Murphy curves",
+        formula="D(θ) ± c s(θ), s the bootstrap deviation, c the ℓ quantile of max |D* − D| / s* over θ",
+        convention="Simultaneous (sup-t); the pointwise band takes the quantile at each θ. c is at least z, "
+        "and s² contains the square of what one more row would move.",
+        reference=f"{EHM_2016}; {MONTIEL_OLEA_2019}",
+    ),
+    "holm": Formula(
+        name="Holm’s p",
+        formula="p of the k-th smallest of m: max over j ≤ k of min(1, (m − j + 1) p of the j-th smallest)",
+        convention="",
+        reference=HOLM_1979,
+    ),
+    "ranks": Formula(
+        name="Ranks",
+        formula="rank = 1 + number of models told to be better by this measure",
+        convention="",
+        reference=HOLM_1979,
+    ),
+}
+
+
+#: Methods by the key under which the section asks for them.
+GROUP_FORMULAS = {
+    "groups": Formula(
+        name="Subgroups and periods",
+        formula="the same measures on the rows of each group alone",
+        convention="",
+        reference=COLLINS_2024,
+    ),
+    "Cochran's Q": Formula(
+        name="Cochran’s Q",
+        formula="Q = Σ (v − m)² / se², m = Σ (v / se²) / Σ (1 / se²); I² = max(0, 1 − df / Q)",
+        convention="v is the score of a group. χ² with df = number of groups − 1 for AUCs, whose errors are "
+        "taken at the common AUC; else, and over clusters, Welch’s F, with the degrees of freedom of each "
+        "error "
+        "(cases of the rarest class less 1, or those of its clusters).",
+        reference=f"{COCHRAN}; {HIGGINS_2002}; {WELCH}",
+    ),
+    "Calibration by group": Formula(
+        name="Calibration by group",
+        formula="χ² = 2 (Σ log L of each group’s line − log L of the common line)",
+        convention="By the intercept at slope 1, and by intercept and slope.",
+        reference=COX_1958,
+    ),
+    "Calibration by group by Wald": Formula(
+        name="Calibration by group",
+        formula="T² = dᵀV⁻¹d, d the coefficients of the groups less those of the first, V their covariance",
+        convention="By the intercept at slope 1, and by intercept and slope. V is bias-reduced (CR2).",
+        reference=f"{COX_1958}; {PUSTEJOVSKY_TIPTON}",
+    ),
+    "recalibration": Formula(
+        name="Recalibration tried",
+        formula="intercept: logit p′ = a + logit p; logistic: logit p′ = a + b logit p; isotonic: p′ = ŷ; "
+        "D = mean (S(p′, y) − S(p, y)); interval of −D: the wider end of that of the mean and of "
+        "u (√(G/u) ± c)² − u k F/(F − 1)",
+        convention="G is the gain of the map fitted to all cases, k its parameters (1 or 2), u = tr(HV)/(2k) "
+        "with H the curvature of the expected score and V the covariance of the fit, F the folds; c is the "
+        "root of the quantile of χ² with k degrees of freedom below, the normal quantile above. Isotonic: "
+        "the variance of D plus 2 O²/K, O the closed form of the overfit and K its parameters.",
+        reference=f"{COX_1958}; {STONE_1974}; {BATES_2024}",
+    ),
+}
+
+
+_NEWCOMBE = (
+    "v(θ) = θ(1 − θ)(1 + ((n₁ + n₀) / 2 − 1)((1 − θ) / (2 − θ) + θ / (1 + θ))) / (n₁n₀); V the share of "
+    "the other "
+    "class that a case is ordered rightly against"
+)
+_SMALL_RATIO = (
+    "If s is below 1, it is 1 − (1 − s)w / (w + 5) instead, w = 4 AUC(1 − AUC) min(n₁, n₀). Where nothing "
+    "varies "
+    "s is 1, which is Newcombe’s interval."
+)
+#: Intervals by the beginning of what the records call their method.
+INTERVAL_FORMULAS = {
+    "BCa bootstrap": Formula(
+        name="BCa bootstrap",
+        formula="quantiles Φ(z₀ + (z₀ ± z) / (1 − a(z₀ ± z))) of the B replicates",
+        convention="z₀ is the normal quantile of the share of replicates below the value (ties count half), "
+        "a the acceleration, a sixth of the skewness. All models are scored on the same resamples. Over "
+        "clusters both bounds are moved away from the value by t se / (z s), s the deviation of the "
+        "replicates "
+        "and se the bias-reduced error, and at least to those of t; on the log scale of a score or of 1 − "
+        "skill.",
+        reference=EFRON_1987,
+    ),
+    "percentile bootstrap": Formula(
+        name="Percentile bootstrap",
+        formula="quantiles (1 − ℓ)/2 and (1 + ℓ)/2 of the B replicates",
+        convention="Quantiles of type 7. All models are scored on the same resamples.",
+        reference=EFRON_1987,
+    ),
+    "rare cases": Formula(
+        name="Rare events, non-events and surprises",
+        formula="value − √((m(π) − m(π₁))² + z²(se² − e²)) and value + √((m(π₂) − m(π))² + z²(se² − e²)), "
+        "m(π) = π m₁ + (1 − π) m₀",
+        convention=f"Where fewer than {FEW_CASES} cases are events, non-events, or on the other side of 1/2 "
+        "than their forecasts, the interval of a mean score reaches at least that far. π is the share of "
+        "these cases, [π₁, π₂] its exact interval, m₁ and m₀ the mean scores of these and of the others with "
+        "one more case at the mean of what it would score, e the part of the standard error that comes from "
+        "π. Weighted and clustered rows count by effective number. A skill reaches as far as its error "
+        "would if forecasts were the probabilities of events.",
+        reference=f"{CLOPPER_PEARSON_1934}; {KORN_GRAUBARD_1998}; {ZOU_DONNER_LIMITS_2008}; {COVERAGE_STUDY}",
+    ),
+    "few values": Formula(
+        name="Components of few distinct forecasts",
+        formula="P(a χ²(f, λ) ≤ Σ s d(x, r)) = (1 − ℓ)/2 at the upper end MCB = a λ",
+        convention=f"For forecasts with 2 to {MOST_VALUES} distinct values x; s are shares of the cases, r "
+        "event rates, d what x loses against r in the mean, a and f scale and degrees of freedom after "
+        "Satterthwaite. With one value MCB = d(x, q) has the exact interval of the rate q. DSC in the same "
+        "way, with the prevalence for x. Intervals reach at least that far.",
+        reference=f"{CLOPPER_PEARSON_1934}; {KENT_HAINSWORTH_1995}; {COVERAGE_STUDY}",
+    ),
+    "Wilson": Formula(
+        name="Wilson interval of a rate",
+        formula="(r + z²/(2n) ± z √(r(1 − r)/n + z²/(4n²))) / (1 + z²/n)",
+        convention="r is the rate.",
+        reference=WILSON_1927,
+    ),
+    "normal on log-odds": Formula(
+        name="Interval of a rate on log-odds",
+        formula="logit r ± z se(r) / (r(1 − r)), carried back to r",
+        convention="For rates r of clustered or weighted rows. With clusters se is bias-reduced (CR2), "
+        "and z the "
+        "quantile of t with Satterthwaite’s degrees of freedom.",
+        reference=f"{LIANG_ZEGER}; {PUSTEJOVSKY_TIPTON}",
+    ),
+    "DeLong": Formula(
+        name="DeLong interval of the AUC",
+        formula=f"all θ with |AUC − θ| ≤ t √(s v(θ)), s = (var(V₁) / n₁ + var(V₀) / n₀) / v(AUC), "
+        f"{_NEWCOMBE}",
+        convention=f"n₁ events, n₀ non-events; t with Welch’s degrees of freedom. {_SMALL_RATIO}",
+        reference=f"{DELONG}; {NEWCOMBE_2006}",
+    ),
+    "DeLong with bias-reduced": Formula(
+        name="DeLong interval of the AUC, in clusters",
+        formula=f"all θ with |AUC − θ| ≤ t √(s v(θ)), s = se² / v(AUC), {_NEWCOMBE}",
+        convention="se is the bias-reduced error (CR2) over clusters of mean V of events plus mean V of "
+        f"non-events, t with Satterthwaite’s degrees of freedom. {_SMALL_RATIO}",
+        reference=f"{OBUCHOWSKI}; {NEWCOMBE_2006}; {PUSTEJOVSKY_TIPTON}",
+    ),
+}
+
+
+#: Methods by the key under which the section asks for them.
+VERDICT_FORMULAS = {
+    "limits": Formula(
+        name="Limits",
+        formula="fail: the whole interval lies beyond the limit; inconclusive: a part of it; warn: none of "
+        "it, but a part is beyond the warning limit; pass: none of it",
+        convention="A number on a limit meets it. A number without an interval is judged alone; one that is "
+        "not defined is inconclusive. MCB and DSC are judged on the overfit-corrected interval; a limit on "
+        f"MCB is a test of equivalence at (1 − ℓ)/2. With fewer than {FEWEST_CASES} events or non-events "
+        "(clusters that have some, or the effective number of weighted rows) only an exact bound settles a "
+        "limit: that of a rate, or that of the mean of scores with a least and a largest value.",
+        reference=f"rule of this software; {CLOPPER_PEARSON_1934}; {HOEFFDING_1963}",
+    ),
+    "certificate": Formula(
+        name="R certificate",
+        formula="|ours − theirs| ≤ tolerance × max(1, |theirs|)",
+        convention="",
+        reference="",
+    ),
+}
+
 
 #: Everything that is no score, by the key under which the section asks for it.
 BINARY_CATALOGUE = (

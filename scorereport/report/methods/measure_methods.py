@@ -1,27 +1,40 @@
-"""Calibration and the bands of the reliability curve: the methods."""
+"""Methods of what is measured: scores, decisions, calibration, bands, groups, recalibration and verdicts."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from scorereport._utils.formatting import format_level, join_words
+from scorereport._utils.formatting import (
+    format_count,
+    format_counted,
+    format_difference,
+    format_level,
+    join_words,
+)
 from scorereport.inference.few_values import FEW_VALUES, ONE_VALUE
+from scorereport.report.methods.class_formulas import CLASS_SCORE_FORMULAS
+from scorereport.report.methods.formula_catalogue import SCORE_FORMULAS
 from scorereport.report.methods.method_entries import (
     METHOD_CATALOGUE,
     MethodEntry,
     capitalize,
     distinct,
+    inside_sentence,
     is_defined,
     join_methods,
     method_entry,
 )
+from scorereport.report.tables.table import score_label
+from scorereport.scores.registry import get_score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from scorereport.inference.estimates import HypothesisTest
+    from scorereport.reference.reference_documents import Certificate
     from scorereport.reliability.bands import Band
+    from scorereport.report.report_record import Report
     from scorereport.results.evaluation import Evaluation
     from scorereport.results.model_records import ModelCalibration
 
@@ -147,3 +160,139 @@ def _describe_band(band: Band, whose: str) -> MethodEntry:
 def _is_shown(band: Band) -> bool:
     """Whether a report draws a band or judges by it; a pointwise confidence band is for the document."""
     return band.kind == "consistency" or band.coverage == "simultaneous"
+
+
+def list_score_methods(evaluation: Evaluation) -> Iterator[MethodEntry]:
+    """Each score with its traits, and the skill."""
+    for score in evaluation.results[0].scores.scores:
+        yield _describe_score(score.name, evaluation.settings.cost_interval)
+    if evaluation.kind == "binary":
+        yield method_entry("skill")
+        return
+    of_kappa = "Kappa is a skill already." if evaluation.kind == "ordinal" else ""
+    yield method_entry("class skill", of_kappa, _state_costs(evaluation))
+
+
+def _state_costs(evaluation: Evaluation) -> str:
+    """Which costs the expected cost has."""
+    if evaluation.settings.cost_matrix is not None:
+        return "Costs are those of the cost matrix asked for."
+    if evaluation.kind == "ordinal":
+        return "Costs are ((i − j) / (K − 1))², unless others are asked for."
+    return "Costs are 1 for every wrong decision, unless others are asked for."
+
+
+def _describe_score(name: str, costs: tuple[float, float] | None) -> MethodEntry:
+    formula, convention = (SCORE_FORMULAS | CLASS_SCORE_FORMULAS)[name]
+    score = get_score(name)
+    bounds = "" if costs is None else f" Here a = {costs[0]:g} and b = {costs[1]:g}."
+    traits = f"{score.direction}; {score.propriety}; range {_with_minus_signs(score.range)}."
+    return {
+        "name": score.label,
+        "formula": formula,
+        "convention": f"{convention}{bounds if name.startswith('bounded') else ''} {capitalize(traits)}",
+        "reference": "; ".join(score.references),
+    }
+
+
+def _with_minus_signs(text: str) -> str:
+    return text.replace("-", "−")
+
+
+def list_decision_methods(evaluation: Evaluation, omitted: Collection[str] = ()) -> Iterator[MethodEntry]:
+    """Curves and measures of discrimination and of decisions, of those sections that are not omitted."""
+    if evaluation.kind != "binary":
+        if "retention" not in omitted and any(m.retention for m in evaluation.class_models):
+            yield method_entry("retention")
+        return
+    if evaluation.data.sample.prevalence not in (0.0, 1.0) and "discrimination" not in omitted:
+        yield method_entry("roc")
+    if "decomposition" not in omitted:
+        yield method_entry("murphy")
+    if "decision" not in omitted:
+        yield method_entry("regret")
+        yield method_entry("net benefit")
+        if evaluation.models[0].thresholds:
+            yield method_entry("thresholds")
+        if any(m.curves.decision.band is not None for m in evaluation.models):
+            yield method_entry("decision intervals", *_describe_limits(evaluation))
+
+
+def _describe_limits(evaluation: Evaluation) -> Iterator[str]:
+    """How limits of shares were made here, and why there are none."""
+    bands = [m.curves.decision.band for m in evaluation.models if m.curves.decision.band is not None]
+    yield from distinct(f"Here: {band.note or band.method.partition(': ')[2]}." for band in bands)
+
+
+def list_group_methods(evaluation: Evaluation, omitted: Collection[str] = ()) -> Iterator[MethodEntry]:
+    """Groups, tests whether they differ, and recalibration."""
+    if (evaluation.groups and "groups" not in omitted) or (evaluation.windows and "time" not in omitted):
+        yield method_entry("groups", *_state_group_rules(evaluation))
+    tests = [] if "groups" in omitted else [h.test for h in evaluation.heterogeneity if is_defined(h.test)]
+    compared = [test for test in tests if test.name.startswith("Cochran")]
+    if compared:
+        scores = distinct(test.name.partition("(")[2].strip(")") for test in compared)
+        yield method_entry(
+            "Cochran's Q", f"For {join_words(inside_sentence(score_label(score)) for score in scores)}."
+        )
+    lines = [test for test in tests if test.name.startswith("Calibration")]
+    if lines:
+        by_wald = lines[0].method.startswith("Wald")
+        yield method_entry(f"Calibration by group{' by Wald' if by_wald else ''}", join_methods(lines))
+    trials = [trial for model in evaluation.models for trial in model.recalibration]
+    if trials and "recalibration" not in omitted:
+        yield method_entry(
+            "recalibration",
+            f"{trials[0].folds} folds, seed {trials[0].seed}: each case by a map fitted to the other folds, "
+            "which are dealt without a look at outcomes; a row stays in one fold with its whole weight. "
+            "D < 0: recalibration helps. Intervals and tests are of the mean of D on new cases for maps "
+            "fitted to a sample of this size.",
+            join_methods(trial.brier for trial in trials if is_defined(trial.brier)),
+        )
+
+
+def _state_group_rules(evaluation: Evaluation) -> Iterator[str]:
+    groups = (*evaluation.groups, *evaluation.windows)
+    smallest = evaluation.settings.smallest_group
+    yield f"Groups of fewer than {format_counted(smallest, 'row')} are counted, not scored."
+    left_out = sum(not group.models for group in groups)
+    if left_out:
+        yield f"Here that holds for {format_count(left_out)} of {format_count(len(groups))}."
+    if evaluation.windows:
+        window = evaluation.settings.window
+        yield f"Periods: by {window}." if window else "Periods: the shortest that make no more than 24."
+
+
+def list_scale_methods(report: Report) -> Iterator[MethodEntry]:
+    """The probability scale, the intervals of retention, and the choice of a checkpoint."""
+    omitted, evaluation = report.configuration.report.omit, report.evaluation
+    has_draws = evaluation.settings.resamples > 0
+    if has_draws and "retention" not in omitted and any(m.retention for m in evaluation.class_models):
+        yield method_entry("retention interval")
+    if "scale" not in omitted and any(result.scale for result in evaluation.results):
+        yield method_entry("scale")
+        if has_draws:
+            yield method_entry("scale interval")
+            yield method_entry("source interval")
+        yield method_entry("angle")
+    if report.selection is not None and "checkpoints" not in omitted:
+        yield method_entry("checkpoints")
+
+
+def list_verdict_methods(report: Report) -> Iterator[MethodEntry]:
+    """How limits were judged, and who computed the numbers again."""
+    if report.judgements:
+        yield method_entry("limits")
+    if report.certificate is not None and report.certificate.comparisons:
+        yield _describe_certificate(report.certificate)
+
+
+def _describe_certificate(certificate: Certificate) -> MethodEntry:
+    tolerances = sorted(line.tolerance for line in certificate.comparisons if line.tolerance is not None)
+    ends = distinct(format_difference(end) for end in (*tolerances[:1], *tolerances[-1:]))
+    return method_entry(
+        "certificate",
+        "Another implementation computed scores, components, bins and bands again.",
+        f"Tolerance {' to '.join(ends)}, line by line in the certificate." if ends else "",
+        reference=certificate.reference or certificate.sentence,
+    )

@@ -6,8 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from scorereport.inference.estimates import HypothesisTest
-from scorereport.report.methods.class_formulas import CLASS_CATALOGUE
-from scorereport.report.methods.engines import ENGINE_CATALOGUE
+from scorereport.report.methods.class_formulas import CLASS_CATALOGUE, ENGINE_CATALOGUE
 from scorereport.report.methods.formula_catalogue import BINARY_CATALOGUE
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from scorereport._utils.formatting import (
     format_number,
     join_words,
 )
-from scorereport.report.methods.citing import cite
-from scorereport.report.methods.works import SNELL_2021, VERGOUWE_2005
+from scorereport.report.methods.notation import SNELL_2021, VERGOUWE_2005, cite
 from scorereport.report.tables.table import Table, distinct_decimals, score_label
 
 if TYPE_CHECKING:

@@ -1,19 +1,26 @@
-"""The end of a report: limitations, provenance and the block for signatures."""
+"""The end of a report: certificate, limitations, provenance, signatures, and the annex of checklists."""
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_time
+from scorereport.report.checklists import fill_checklist
+from scorereport.report.document_context import describe_certificate
 from scorereport.report.section_parts import SectionContent, join_software, label_facts, split_paragraphs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scorereport.history.trend.drift_records import Trend
-    from scorereport.report.provenance import Provenance
+    from scorereport.reference.reference_documents import Certificate
+    from scorereport.report.checklists import Checklist, ChecklistLine
+    from scorereport.report.provenance import Provenance, Revision
     from scorereport.report.report_record import Report
-    from scorereport.report.repository import Revision
     from scorereport.results.model_records import EvaluationSettings
+
 
 #: How an engine sorted the rows.
 _ENGINES = {"duckdb": "DuckDB, rows sorted on disk", "spark": "Spark, rows sorted on a cluster"}
@@ -128,3 +135,107 @@ def describe_sign_off_section(report: Report) -> SectionContent:
         name, *details = known or [""]
         rows.append({"label": label, "name": name, "details": ", ".join(filter(None, details))})
     return SectionContent(name="sign-off", title="Sign-off", content={"rows": rows})
+
+
+def describe_checklists_section(report: Report, present: Sequence[str]) -> SectionContent | None:
+    """All checklists of the report, each item with the sections that answer it; None if there are none."""
+    if not report.checklists:
+        return None
+    names, evidence = report.configuration.checklist.names, _find_evidence(report)
+    checklists = report.checklists
+    if report.evaluation.kind != "binary":
+        checklists = tuple(map(_move_decisions, checklists))
+    return SectionContent(
+        name="checklist",
+        title="Annex: checklists",
+        content={
+            "lists": [
+                {
+                    "title": names.get(checklist.name, checklist.title),
+                    "source": checklist.source,
+                    "lines": [
+                        _describe_line(_explain(line, report.evaluation.settings.engine))
+                        for line in fill_checklist(checklist, report.configuration, present, evidence)
+                    ],
+                }
+                for checklist in checklists
+            ]
+        },
+    )
+
+
+def _explain(line: ChecklistLine, engine: str) -> ChecklistLine:
+    """Say why there is no recalibration, if it could not be tried."""
+    if engine == "memory" or "recalibration" not in line.missing_sections:
+        return line
+    return replace(line, reason=f"{line.reason}; it can be tried only on rows in memory")
+
+
+def _move_decisions(checklist: Checklist) -> Checklist:
+    """Of K classes the worth of decisions, their cost, stands in the section on performance."""
+    items = [
+        replace(item, sections=tuple("performance" if name == "decision" else name for name in item.sections))
+        for item in checklist.items
+    ]
+    return replace(checklist, items=tuple(items))
+
+
+def _find_evidence(report: Report) -> list[str]:
+    """What the sections really have to offer."""
+    certificate = report.certificate
+    has_intervals = report.evaluation.settings.resamples > 0
+    is_verified = certificate is not None and certificate.verdict != "not certified"
+    return ["intervals"] * has_intervals + ["verification"] * is_verified
+
+
+def _describe_line(line: ChecklistLine) -> dict[str, Any]:
+    return {
+        "number": line.number,
+        "text": line.text,
+        "status": line.status,
+        "sections": list(line.sections),
+        "reason": line.reason,
+    }
+
+
+_BY_VIEWS = (
+    "It was asked whether each class comes and, if classes are ordered, whether the outcome lies up to each "
+    "of them; these are binary questions, which together make the scores of all classes."
+)
+
+
+def describe_certificate_section(report: Report) -> SectionContent | None:
+    """The certificate: what differs in full, what agrees in a summary; None if nobody was asked."""
+    if report.certificate is None:
+        return None
+    described = describe_certificate(report.certificate)
+    tables = [described.pop(name) for name in ("unexpected", "views", "expected", "summary")]
+    parts = {
+        f"certificate_{place}": {"kind": "table", **table}
+        for place, table in enumerate(filter(None, tables), start=1)
+    }
+    return SectionContent(
+        name="certificate",
+        title="R certificate",
+        parts=parts,
+        content={
+            "certificate": described,
+            "keys": list(parts),
+            "introduction": _introduce(
+                report.certificate, has_classes=report.evaluation.data.classes is not None
+            ),
+        },
+    )
+
+
+def _introduce(certificate: Certificate, *, has_classes: bool) -> str:
+    """What was done, and no more."""
+    if certificate.verdict == "not certified":
+        return (
+            "No other software has computed the numbers of this report on these data; this section says why."
+        )
+    told = (
+        "Other software has computed scores, components, bins and bands of this report again, on the same "
+        "data; what it has not looked at is named below."
+    )
+    return f"{told} {_BY_VIEWS}" if has_classes else told

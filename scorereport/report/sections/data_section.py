@@ -1,20 +1,42 @@
-"""The data of models of K classes: their source, which rows remained, and how often each class came."""
+"""The model and the data: what the model is for, the source of the data, and which rows remained."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from scorereport._utils.checks import SUM_TOLERANCE
-from scorereport._utils.formatting import format_count, format_counted, format_level, format_number
-from scorereport.report.section_parts import SectionContent, collect_parts, label_facts, table_part
-from scorereport.report.tables.data_tables import class_forecast_table, class_table
+from scorereport._utils.formatting import (
+    format_count,
+    format_counted,
+    format_level,
+    format_number,
+    format_percent,
+)
+from scorereport.plots import describe_distributions, plot_distributions
+from scorereport.report.section_parts import (
+    SectionContent,
+    collect_parts,
+    figure_part,
+    label_facts,
+    split_paragraphs,
+    table_part,
+)
+from scorereport.report.tables.data_tables import (
+    class_forecast_table,
+    class_table,
+    forecast_table,
+    missing_table,
+    row_flow_table,
+)
 from scorereport.report.tables.overview import describe_weights_and_clusters
-from scorereport.report.tables.sample import missing_table, row_flow_table
+from scorereport.report.tables.table import Table, percent_interval_text
 
 if TYPE_CHECKING:
-    from scorereport.data.scorereport_predictions import RescaledRows
+    from scorereport.configuration import Configuration
+    from scorereport.data.predictions import RescaledRows
     from scorereport.report.report_record import Report
-    from scorereport.results.model_records import DataSummary
+    from scorereport.results.model_records import DataSummary, SampleSummary
+
 
 #: Forecasts class by class would fill more than a page with more rows.
 _MOST_ROWS = 60
@@ -68,4 +90,101 @@ def _describe_rescaled(rescaled: RescaledRows, rows: int) -> str:
         f"{rescaled.model}: in {format_count(rescaled.rows)} of {format_counted(rows, 'row')} the probabilities did "
         f"not sum to 1 within {SUM_TOLERANCE:g}, the furthest to {format_number(rescaled.furthest_sum, 6)}; "
         "they were divided by their sum, as asked for."
+    )
+
+
+def describe_data_section(report: Report) -> SectionContent:
+    """Facts of the configuration beside those of the data themselves."""
+    evaluation, told = report.evaluation, report.configuration.data
+    data, models = evaluation.data, evaluation.models
+    rule = models[0].curves.histogram.rule
+    facts = {
+        "Source": told.source,
+        "File": data.source,
+        "Period": told.period,
+        "Population": told.population,
+        "Eligibility": told.eligibility,
+        "Outcome": told.outcome,
+        "Horizon": told.horizon,
+        "Event": f"{data.outcome} = {data.positive}",
+        "Cases": _describe_size(report),
+        "Events": _describe_events(data.sample),
+    }
+    return SectionContent(
+        name="data",
+        title="Data",
+        parts=collect_parts(
+            rows=table_part(row_flow_table(data.row_flow)),
+            missing=table_part(missing_table(data.row_flow)),
+            forecasts=table_part(forecast_table(models)),
+            distributions=figure_part(
+                plot_distributions,
+                describe_distributions(models),
+                models,
+                caption=f"Distribution of the forecasts, events apart from non-events ({rule}).",
+            ),
+        ),
+        content={"facts": label_facts(facts), "nothing_dropped": not data.row_flow.dropped},
+    )
+
+
+def _describe_size(report: Report) -> str:
+    data = report.evaluation.data
+    return ", ".join([format_counted(data.row_flow.kept, "row"), *describe_weights_and_clusters(data)])
+
+
+def _describe_events(sample: SampleSummary) -> str:
+    share = f"{format_count(sample.events)}, prevalence {format_percent(sample.prevalence)}"
+    interval = sample.prevalence_interval
+    if interval is None:
+        return share
+    bounds = percent_interval_text(interval)
+    return f"{share}, {format_level(interval.level)} interval {bounds} %" if bounds else share
+
+
+def describe_model_section(report: Report) -> SectionContent | None:
+    """What the configuration tells of the model; None if it tells nothing."""
+    told = report.configuration.model
+    facts = label_facts(
+        {
+            "Model": told.name,
+            "Version": told.version,
+            "Owner": told.owner,
+            "Developer": told.developer,
+            "Validated by": _name_validator(report.configuration),
+            "Tier": told.tier,
+        }
+    )
+    texts = {
+        "Intended use": told.intended_use,
+        "Users": told.users,
+        "Not to be used for": told.out_of_scope,
+        "How the predictions were made": told.predictions,
+    }
+    uses = [{"label": label, "paragraphs": split_paragraphs(text)} for label, text in texts.items() if text]
+    described = _description_table(report)
+    if not (facts or uses or described):
+        return None
+    return SectionContent(
+        name="model",
+        title="Model",
+        parts=collect_parts(models=table_part(described)),
+        content={"facts": facts, "uses": uses},
+    )
+
+
+def _name_validator(configuration: Configuration) -> str:
+    author = configuration.people.author
+    return "" if author is None else author.name
+
+
+def _description_table(report: Report) -> Table | None:
+    told = report.configuration.model.descriptions
+    if not told:
+        return None
+    return Table(
+        caption="Models in this report, by their columns in the data",
+        heads=("model", "description"),
+        rows=tuple((result.model, told.get(result.model, "")) for result in report.evaluation.results),
+        n_labels=2,
     )

@@ -1,4 +1,4 @@
-"""Decisions: what acting on the forecasts costs and brings."""
+"""Decisions: what acting on the forecasts costs and gains, and what recalibration would change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scorereport.report.section_parts import (
     figure_part,
     table_part,
 )
-from scorereport.report.tables.decision_tables import threshold_decision_table
+from scorereport.report.tables.decision_tables import recalibration_table, threshold_decision_table
 from scorereport.report.tables.score_tables import bounded_table
 
 if TYPE_CHECKING:
@@ -73,3 +73,29 @@ def _bounded(evaluation: Evaluation) -> Table | None:
     ranks = {(rank.model, rank.measure): rank for rank in evaluation.comparisons.ranks}
     models = [result.scores for result in evaluation.models]
     return bounded_table(models, ranks, format_level(evaluation.settings.level), *costs)
+
+
+def describe_recalibration_section(report: Report) -> SectionContent | None:
+    """The effect of each map on each model; None if none was tried."""
+    evaluation = report.evaluation
+    table = recalibration_table(evaluation.models, format_level(evaluation.settings.level))
+    if table is None:
+        return None
+    trials = [trial for model in evaluation.models for trial in model.recalibration]
+    return SectionContent(
+        name="recalibration",
+        title="Recalibration",
+        parts=collect_parts(recalibration=table_part(table, describe_time_note(evaluation))),
+        content={
+            "folds": str(trials[0].folds),
+            "seed": str(trials[0].seed),
+            "notes": list(
+                dict.fromkeys(
+                    f"{model.model}, {trial.method}: {trial.note}"
+                    for model in evaluation.models
+                    for trial in model.recalibration
+                    if trial.note
+                )
+            ),
+        },
+    )

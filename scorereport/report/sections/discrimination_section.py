@@ -1,11 +1,11 @@
-"""Discrimination of models of K classes: which classes they tell apart, and which they mistake."""
+"""Discrimination: how well models separate events from non-events, or K classes from each other."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_level
-from scorereport.plots import describe_confusion, plot_confusion
+from scorereport.plots import describe_confusion, describe_roc, plot_confusion, plot_roc
 from scorereport.plots.confusion_matrix import MOST_NUMBERED
 from scorereport.report.section_parts import (
     SectionContent,
@@ -15,6 +15,7 @@ from scorereport.report.section_parts import (
     table_part,
 )
 from scorereport.report.tables.data_tables import label_table
+from scorereport.report.tables.decision_tables import discrimination_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from scorereport.report.section_parts import Part
     from scorereport.results.class_records import ClassModelResult
     from scorereport.results.model_records import ClassSummary
+
 
 #: More models than these do not fit into a figure of one page.
 _MODELS_OF_A_FIGURE = 6
@@ -70,4 +72,29 @@ def _caption(classes: ClassSummary) -> str:
     return (
         "Confusion tables: of the cases in which each class came (rows), the share in which each class was "
         f"called likeliest (columns). {cells}; on the diagonal the call is right.{line}"
+    )
+
+
+def describe_discrimination_section(report: Report) -> SectionContent | None:
+    """ROC curves and the measures that sum them up; None where all outcomes are the same."""
+    evaluation = report.evaluation
+    if evaluation.data.sample.prevalence in (0.0, 1.0):
+        return None
+    models = evaluation.models
+    return SectionContent(
+        name="discrimination",
+        title="Discrimination",
+        parts=collect_parts(
+            auc=table_part(
+                discrimination_table(models, format_level(evaluation.settings.level)),
+                describe_time_note(evaluation),
+            ),
+            roc=figure_part(
+                plot_roc,
+                describe_roc(models),
+                models,
+                caption="ROC curves: the share of events found against the share of non-events flagged, at "
+                "every threshold. Thin: their concave hulls, which isotonic recalibration attains here.",
+            ),
+        ),
     )

@@ -5,22 +5,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import format_counted, format_level
-from scorereport.report.methods.citing import cite, list_works
-from scorereport.report.methods.class_formulas import CLASS_SYMBOLS, ORDINAL_SYMBOLS
-from scorereport.report.methods.engines import SYMBOLS_OF_BUCKETS
-from scorereport.report.methods.grouping import list_group_methods, list_scale_methods, list_verdict_methods
-from scorereport.report.methods.inference_methods import list_comparison_methods, list_interval_methods
-from scorereport.report.methods.measure_methods import list_band_methods, list_calibration_methods
-from scorereport.report.methods.methods_engines import (
+from scorereport.report.methods.class_formulas import CLASS_SYMBOLS, ORDINAL_SYMBOLS, SYMBOLS_OF_BUCKETS
+from scorereport.report.methods.inference_methods import (
+    list_comparison_methods,
     list_engine_methods,
+    list_interval_methods,
     state_engine_conventions,
     state_engine_levels,
 )
-from scorereport.report.methods.notation import bind_operators
+from scorereport.report.methods.measure_methods import (
+    list_band_methods,
+    list_calibration_methods,
+    list_decision_methods,
+    list_group_methods,
+    list_scale_methods,
+    list_score_methods,
+    list_verdict_methods,
+)
+from scorereport.report.methods.notation import (
+    SNELL_2021,
+    SYMBOLS,
+    SYMBOLS_OF_INFERENCE,
+    VERGOUWE_2005,
+    bind_operators,
+    cite,
+    list_works,
+)
 from scorereport.report.methods.sample_precision import describe_size, precision_table
-from scorereport.report.methods.scoring import list_decision_methods, list_score_methods
-from scorereport.report.methods.symbols import SYMBOLS, SYMBOLS_OF_INFERENCE
-from scorereport.report.methods.works import SNELL_2021, VERGOUWE_2005
 from scorereport.report.section_parts import SectionContent, collect_parts, label_facts, table_part
 
 if TYPE_CHECKING:

@@ -1,18 +1,25 @@
-"""Overall performance of models of K classes: scores with intervals and skill, penalties and costs."""
+"""Overall performance: scores with intervals and skill, costs of class decisions, model comparisons."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from scorereport._utils.formatting import format_level
-from scorereport.report.section_parts import SectionContent, collect_parts, describe_time_note, table_part
-from scorereport.report.tables.class_scoring import (
+from scorereport.plots import describe_murphy_differences, plot_murphy_differences
+from scorereport.report.section_parts import (
+    SectionContent,
+    collect_parts,
+    describe_time_note,
+    figure_part,
+    table_part,
+)
+from scorereport.report.tables.decision_tables import (
     cost_matrix_table,
     cost_table,
     find_decision_costs,
     penalty_table,
 )
-from scorereport.report.tables.score_tables import describe_scalings, score_table
+from scorereport.report.tables.score_tables import describe_scalings, difference_table, score_table
 
 if TYPE_CHECKING:
     from scorereport.report.report_record import Report
@@ -48,4 +55,49 @@ def describe_class_performance_section(report: Report) -> SectionContent | None:
             "has_costs": evaluation.settings.cost_matrix is not None,
             "n_classes": str(n_classes),
         },
+    )
+
+
+def describe_performance_section(report: Report) -> SectionContent:
+    """Scores of all models over all costs."""
+    evaluation = report.evaluation
+    models = [result.scores for result in evaluation.models]
+    ranks = {(rank.model, rank.measure): rank for rank in evaluation.comparisons.ranks}
+    return SectionContent(
+        name="performance",
+        title="Overall performance",
+        parts=collect_parts(
+            scores=table_part(
+                score_table(models, ranks, format_level(evaluation.settings.level)),
+                describe_time_note(evaluation),
+            )
+        ),
+    )
+
+
+def describe_comparison_section(report: Report) -> SectionContent | None:
+    """Paired differences of all models; None if nothing was compared."""
+    evaluation = report.evaluation
+    compared, level = evaluation.comparisons, format_level(evaluation.settings.level)
+    if not compared.differences:
+        return None
+    curves = compared.murphy
+    return SectionContent(
+        name="comparison",
+        title="Comparison of models",
+        parts=collect_parts(
+            differences=table_part(difference_table(compared.differences, level)),
+            murphy_differences=figure_part(
+                plot_murphy_differences,
+                describe_murphy_differences(curves),
+                curves,
+                caption="Difference of mean elementary scores against the cost ratio; below zero the first "
+                f"model is better. Bands of level {format_level(curves[0].level)}: dark at each cost, light "
+                f"at all costs together ({curves[0].resamples} draws, seed {curves[0].seed})"
+                f"{', of each pair alone' if len(curves) > 1 else ''}.",
+            )
+            if curves
+            else None,
+        ),
+        content={"sentences": [curve.sentence for curve in curves]},
     )

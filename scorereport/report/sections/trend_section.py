@@ -11,7 +11,7 @@ from scorereport.inference.components import FEW_EVENTS
 from scorereport.plots import describe_trend, plot_trend
 from scorereport.plots.trend_plot import MOST_MARKS, MOST_MODELS, name_models
 from scorereport.report.section_parts import SectionContent, collect_parts, figure_part, table_part
-from scorereport.report.tables.trend import forecast_drift_table, measure_drift_table
+from scorereport.report.tables.history_tables import forecast_drift_table, measure_drift_table
 
 if TYPE_CHECKING:
     from scorereport.history.trend.drift_records import Drift, Trend

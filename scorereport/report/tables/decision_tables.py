@@ -1,9 +1,14 @@
-"""What decisions by a model come to: the table of thresholds, and recalibration tried."""
+"""Tables of discrimination, decisions at thresholds, recalibration, and the cost of class decisions."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import log
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from scorereport._utils.arrays import FloatArray
 from scorereport._utils.formatting import (
     common_decimals,
     format_interval,
@@ -11,14 +16,19 @@ from scorereport._utils.formatting import (
     format_p_value,
     format_percent,
 )
-from scorereport.report.tables.table import Table, distinct_decimals
+from scorereport._utils.rounding import first_lowest
+from scorereport.evaluation.class_measures import choose_cost
+from scorereport.report.tables.table import Table, distinct_decimals, format_columns, interval_text
+from scorereport.scores.hard_labels import naive_cost_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from scorereport.curves.thresholds import ThresholdInterval, ThresholdResult
+    from scorereport.curves.decision import ThresholdInterval, ThresholdResult
+    from scorereport.inference.estimates import Estimate
     from scorereport.inference.recalibration import RecalibrationTrial
-    from scorereport.results.model_records import ModelResult
+    from scorereport.results.evaluation import Evaluation
+    from scorereport.results.model_records import ModelResult, ModelScores, ScoreValue
 
 
 _MCB_HEADINGS = ("MCB before", "MCB after")
@@ -120,3 +130,165 @@ def _effect(trial: RecalibrationTrial) -> tuple[str, ...]:
     before, after = trial.miscalibration_before, trial.miscalibration_after
     decimals = common_decimals([before, after])
     return (*differences, format_number(before, decimals), format_number(after, decimals))
+
+
+def discrimination_table(models: Sequence[ModelResult], level: str) -> Table:
+    """AUC, accuracy ratio and the Kolmogorov-Smirnov distance of each model."""
+    rows = []
+    for result in models:
+        auc = next(score for score in result.scores.scores if score.name == "roc_auc")
+        ratio = (format_number(auc.skill, 4), interval_text(auc.skill_interval, 4))
+        rows.append(
+            (
+                result.model,
+                format_number(auc.value, 4),
+                interval_text(auc.interval, 4),
+                *ratio,
+                format_number(kolmogorov_smirnov(result), 4),
+            )
+        )
+    with_intervals = f", with {level} intervals" if models[0].scores.scores[0].interval else ""
+    return Table(
+        caption="Discrimination: AUC, the probability that an event has the higher forecast; accuracy ratio "
+        "AR = 2 AUC − 1; KS, by how much the share of events found exceeds that of false alarms at the "
+        f"best threshold. Higher is better{with_intervals}",
+        heads=("model", "AUC", "interval", "AR", "interval", "KS"),
+        rows=tuple(rows),
+    )
+
+
+def kolmogorov_smirnov(result: ModelResult) -> float:
+    """The Kolmogorov-Smirnov distance, which the ROC curve reaches at a corner of its hull."""
+    hull = result.curves.roc_hull
+    return float(np.max(hull.tpr - hull.fpr))
+
+
+#: A matrix of more classes does not fit on a page.
+_MOST_CLASSES = 12
+#: Longer labels stand in rows only; columns have their numbers.
+_LONGEST_HEAD, _LETTERS_OF_HEADS = 9, 40
+
+
+def penalty_table(models: Sequence[ModelScores], n_classes: int, level: str) -> Table:
+    """What the penalty of misclassified cases adds to Brier and log score."""
+    worst = (n_classes - 1) / n_classes
+    numbers = format_columns([_penalised(scores, worst, log(n_classes)) for scores in models])
+    wrong = [_describe_wrong(scores.score("accuracy")) for scores in models]
+    has_intervals = models[0].score("accuracy").interval is not None
+    rows = [
+        (scores.model, *(share if has_intervals else share[:1]), *text)
+        for scores, share, text in zip(models, wrong, numbers, strict=True)
+    ]
+    heads = ("Brier", "penalty", "penalised Brier", "log", "penalty", "penalised log")
+    with_interval = f" with its {level} interval" if has_intervals else ""
+    return Table(
+        caption=f"Penalised scores: a case whose likeliest class is wrong adds (K − 1)/K = "
+        f"{format_number(worst, 4)} to the Brier score and log K = {format_number(log(n_classes), 4)} to the "
+        "log score, so that every right call scores better than every wrong one. The penalty is that "
+        f"number times the share of misclassified cases{with_interval}. Lower is better",
+        heads=("model", "misclassified", *(["interval"] if has_intervals else []), *heads),
+        rows=tuple(rows),
+    )
+
+
+def _penalised(scores: ModelScores, of_brier: float, of_log: float) -> list[float]:
+    wrong = 1 - scores.score("accuracy").value
+    return [
+        scores.score("multiclass_brier").value,
+        of_brier * wrong,
+        scores.score("penalized_brier").value,
+        scores.score("multiclass_log_loss").value,
+        of_log * wrong,
+        scores.score("penalized_log_loss").value,
+    ]
+
+
+def _describe_wrong(accuracy: ScoreValue) -> tuple[str, str]:
+    """The share of cases whose likeliest class is wrong, and its interval in percent."""
+    interval = accuracy.interval
+    bounds = "" if interval is None else _mirror(interval, 100.0, 1)
+    return format_percent(1 - accuracy.value), bounds
+
+
+def _mirror(estimate: Estimate, factor: float, decimals: int) -> str:
+    """The interval of 1 minus an estimate."""
+    return format_interval(factor * (1 - estimate.upper), factor * (1 - estimate.lower), decimals)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DecisionCosts:
+    """The costs of an evaluation, and what the best constant decision would cost."""
+
+    matrix: FloatArray
+    naive: float
+    decision: str
+
+    @property
+    def is_free_if_right(self) -> bool:
+        """Whether right decisions cost nothing."""
+        return not np.diagonal(self.matrix).any()
+
+
+def find_decision_costs(evaluation: Evaluation) -> DecisionCosts | None:
+    """The costs that decisions of K classes were charged; None if models are binary."""
+    classes = evaluation.data.classes
+    if classes is None:
+        return None
+    matrix = choose_cost(len(classes.counts), evaluation.settings, ordered=classes.ordered)
+    weights = np.array(evaluation.data.sample.classes)
+    best = first_lowest((weights[:, None] * matrix).sum(axis=0))
+    return DecisionCosts(
+        matrix=matrix, naive=float(naive_cost_of(weights, matrix)), decision=classes.labels[best]
+    )
+
+
+def cost_table(models: Sequence[ModelScores], costs: DecisionCosts, level: str) -> Table:
+    """Expected cost of each model, beside and divided by that of the best constant decision."""
+    values = [scores.score("expected_cost") for scores in models]
+    has_intervals = values[0].interval is not None
+    decimals = common_decimals([costs.naive, *(value.value for value in values)])
+    rows = []
+    for scores, value in zip(models, values, strict=True):
+        text = [format_number(value.value, decimals), interval_text(value.interval, decimals)]
+        ratio = [format_number(_divide(value.value, costs.naive), 4), _interval_of_ratio(value, costs)]
+        kept = slice(None) if has_intervals else slice(1)
+        rows.append((scores.model, *text[kept], format_number(costs.naive, decimals), *ratio[kept]))
+    interval = ("interval",) if has_intervals else ()
+    with_intervals = f", with {level} intervals" if has_intervals else ""
+    return Table(
+        caption=f"Expected cost if each case is decided for its likeliest class{with_intervals}; naive: that "
+        f"of the best constant decision, always “{costs.decision}”. Divided by it, "
+        "below 1 a model is worth its while. Lower is better",
+        heads=("model", "expected cost", *interval, "naive", "cost / naive", *interval),
+        rows=tuple(rows),
+    )
+
+
+def _divide(cost: float, naive: float) -> float:
+    return cost / naive if naive > 0 else np.nan
+
+
+def _interval_of_ratio(value: ScoreValue, costs: DecisionCosts) -> str:
+    """Cost over naive cost is 1 minus the skill, unless right decisions cost something as well."""
+    if value.skill_interval is None or not costs.is_free_if_right:
+        return ""
+    return _mirror(value.skill_interval, 1.0, 4)
+
+
+def cost_matrix_table(costs: DecisionCosts, labels: Sequence[str]) -> Table | None:
+    """What each decision costs where each class came; None if there are too many classes for a page."""
+    if len(labels) > _MOST_CLASSES:
+        return None
+    is_short = max(map(len, labels)) <= _LONGEST_HEAD and sum(map(len, labels)) <= _LETTERS_OF_HEADS
+    numbers = [str(place) for place in range(1, len(labels) + 1)]
+    names = labels if is_short else [f"{n}: {label}" for n, label in zip(numbers, labels, strict=True)]
+    told = "" if is_short else ", numbered as the rows are"
+    decimals = next((d for d in range(4) if (costs.matrix.round(d) == costs.matrix).all()), 4)
+    return Table(
+        caption=f"Costs: classes that came in rows, classes decided for in columns{told}",
+        heads=("class that came", *(labels if is_short else numbers)),
+        rows=tuple(
+            (name, *(format_number(cost, decimals) for cost in row))
+            for name, row in zip(names, costs.matrix.tolist(), strict=True)
+        ),
+    )

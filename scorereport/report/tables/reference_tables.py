@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scorereport._utils.formatting import format_count, format_counted, format_difference, format_value
 from scorereport.reference.binary_views import find_views
 from scorereport.reference.comparison_records import UNEXPECTED, Comparison, Verdict
-from scorereport.report.tables.cells import length_class, table_cell
+from scorereport.report.tables.table import length_class, table_cell
 from scorereport.report.verdict_labels import count_verdicts, describe_verdict
 from scorereport.results.class_records import CLASS, THRESHOLD
 

@@ -1,9 +1,9 @@
-"""Tables as text: labels, units and precision, for the terminal and for reports."""
+"""A table as text: labels, units and precision, and its layout in a document."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.formatting import common_decimals, format_interval, format_number
 from scorereport.scores.registry import REGISTRY, Direction, Propriety, get_score
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scorereport.inference.estimates import Estimate
+
 
 #: More decimals than these beyond the usual ones tell no reader anything.
 _MORE_DECIMALS = 4
@@ -77,3 +78,89 @@ def format_columns(numbers: Sequence[Sequence[float]]) -> list[tuple[str, ...]]:
     """Numbers as text, with the same number of decimals down each column."""
     decimals = [common_decimals(column) for column in zip(*numbers, strict=True)]
     return [tuple(format_number(v, d) for v, d in zip(row, decimals, strict=True)) for row in numbers]
+
+
+#: Up to this many rows a table stays on one page.
+_ROWS_OF_A_SHORT_TABLE = 8
+
+
+def length_class(rows: int) -> str:
+    """How a table of so many rows is set: a short one stays on one page."""
+    return "short" if rows <= _ROWS_OF_A_SHORT_TABLE else "long"
+
+
+def table_cell(text: str, kind: str = "text", detail: str = "") -> dict[str, str]:
+    """A cell with its text, what decides how it is set, and a detail beside the text."""
+    return {"text": text, "kind": kind, "detail": detail, "tone": "", "mark": ""}
+
+
+#: How closely a table is set, by the number of columns from which on it is.
+_DENSITIES = {10: "dense", 8: "tight", 0: ""}
+#: Up to this many columns, those of intervals included, an interval has room beside its number.
+_COLUMNS_OF_A_ROOMY_TABLE = 7
+#: Labels with more letters need that room themselves.
+_LETTERS_OF_A_ROOMY_TABLE = 40
+
+
+#: The lights of rating grades as verdicts.
+_GRADE_VERDICTS = {
+    "green": {"kind": "verdict", "tone": "good", "mark": "✓"},
+    "yellow": {"kind": "verdict", "tone": "open", "mark": "!"},
+    "red": {"kind": "verdict", "tone": "bad", "mark": "✗"},
+}
+
+
+def describe_table(table: Table) -> dict[str, Any]:
+    """A table of an evaluation, with each interval under its number instead of in a column of its own."""
+    kept = [place for place, head in enumerate(table.heads) if head != "interval"]
+    size = table.section or len(table.rows)
+    parts = [table.rows[start : start + size] for start in range(0, len(table.rows), size)]
+    look = next(look for columns, look in _DENSITIES.items() if len(kept) >= columns)
+    look = "roomy" if _has_room(table) else look
+    return {
+        "caption": table.caption,
+        "detail": "",
+        "look": f"evaluation {look} {length_class(len(table.rows))}",
+        "heads": [table_cell(table.heads[place], _kind(table, place)) for place in kept],
+        "bodies": [
+            {
+                "title": "",
+                "rows": _mute_repeated([_describe_row(table, row, kept) for row in part]),
+                "note": "",
+            }
+            for part in parts
+        ],
+    }
+
+
+def _has_room(table: Table) -> bool:
+    labels = (label for row in table.rows for label in row[: table.n_labels])
+    few_columns = len(table.heads) <= _COLUMNS_OF_A_ROOMY_TABLE
+    return few_columns and max(map(len, labels), default=0) <= _LETTERS_OF_A_ROOMY_TABLE
+
+
+def _describe_row(table: Table, row: Sequence[str], kept: Sequence[int]) -> dict[str, Any]:
+    cells = []
+    for place in kept:
+        detail = row[place + 1] if _has_interval(table, place) else ""
+        cell = table_cell(row[place], "head" if place == 0 else _kind(table, place), detail)
+        cells.append(cell | _GRADE_VERDICTS.get(row[place], {}) if table.heads[place] == "light" else cell)
+    return {"cells": cells, "aside": ""}
+
+
+def _mute_repeated(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Let labels step back that repeat the one above; a page may begin with any of them."""
+    labels = [row["cells"][0] for row in rows]
+    for label in labels[1:]:
+        label["tone"] = "again" if label["text"] == labels[0]["text"] else ""
+    return rows
+
+
+def _kind(table: Table, place: int) -> str:
+    if place < table.n_labels:
+        return "text"
+    return "number ranged" if _has_interval(table, place) else "number"
+
+
+def _has_interval(table: Table, place: int) -> bool:
+    return table.heads[place + 1 : place + 2] == ("interval",)

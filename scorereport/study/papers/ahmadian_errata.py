@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport import scores
-from scorereport.study.papers.ahmadian import A, exact_brier
-from scorereport.study.papers.ahmadian_tables import TABLE_2, TABLE_3, count_brier_above_log
-from scorereport.study.papers.citations import AHMADIAN as PAPER
-from scorereport.study.papers.forecasts import as_table, expected_scores
+from scorereport.study.papers.ahmadian import TABLE_2, TABLE_3, A, count_brier_above_log, exact_brier
+from scorereport.study.papers.paper_numerics import as_table, expected_scores
+from scorereport.study.papers.printed_numbers import AHMADIAN as PAPER
 from scorereport.study.papers.printed_numbers import Erratum, ErratumResult, is_near, judge_errata
 
 if TYPE_CHECKING:

@@ -11,12 +11,15 @@ import numpy as np
 
 from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.reliability.fit import Corp, corp
-from scorereport.study.papers.citations import DIMITRIADIS as PAPER
-from scorereport.study.papers.counts import attainable_events, smallest_sample
-from scorereport.study.papers.dimitriadis_simulations import compare_simulations
-from scorereport.study.papers.dimitriadis_theorems import compare_dimitriadis_theorems
+from scorereport.study.papers.dimitriadis_theorems import compare_dimitriadis_theorems, compare_simulations
 from scorereport.study.papers.paper_numerics import r_bernoulli, r_bits, r_sample, r_uniform
-from scorereport.study.papers.printed_numbers import compare_printed, compare_word
+from scorereport.study.papers.printed_numbers import DIMITRIADIS as PAPER
+from scorereport.study.papers.printed_numbers import (
+    attainable_events,
+    compare_printed,
+    compare_word,
+    smallest_sample,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

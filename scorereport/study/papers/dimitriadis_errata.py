@@ -7,9 +7,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from scorereport.reliability.fit import corp
-from scorereport.study.papers.citations import DIMITRIADIS as PAPER
-from scorereport.study.papers.counts import attainable_events
-from scorereport.study.papers.printed_numbers import Erratum, ErratumResult, half_unit, is_near, judge_errata
+from scorereport.study.papers.printed_numbers import DIMITRIADIS as PAPER
+from scorereport.study.papers.printed_numbers import (
+    Erratum,
+    ErratumResult,
+    attainable_events,
+    half_unit,
+    is_near,
+    judge_errata,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,15 +16,15 @@ from scipy.special import expit
 from scorereport import scores
 from scorereport.reference.comparison_records import Comparison, Verdict
 from scorereport.scores.skills import skill
-from scorereport.study.papers.citations import FLORES as PAPER
-from scorereport.study.papers.counts import smallest_sample
 from scorereport.study.papers.flores_theorems import LOWER, UPPER, compare_flores_theorems, sample
+from scorereport.study.papers.printed_numbers import FLORES as PAPER
 from scorereport.study.papers.printed_numbers import (
     compare_formula,
     compare_printed,
     compare_word,
     half_unit,
     report_irreproducible,
+    smallest_sample,
 )
 
 if TYPE_CHECKING:

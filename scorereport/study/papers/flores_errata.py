@@ -1,4 +1,4 @@
-"""Errata of Flores et al. (2025), each with its proof or counterexample, computed; here those of scores."""
+"""Errata of Flores et al. (2025), each with its proof or counterexample, computed."""
 
 from __future__ import annotations
 
@@ -8,19 +8,120 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import expit
 
 from scorereport import scores
-from scorereport.study.papers.citations import FLORES as PAPER
-from scorereport.study.papers.flores_errata_experiments import ERRATA_OF_EXPERIMENTS
-from scorereport.study.papers.flores_errata_ranking import ERRATA_OF_RANKING
+from scorereport.study.papers.flores import fits_treating_nobody, ratios_of_treating_nobody
+from scorereport.study.papers.paper_numerics import integral
+from scorereport.study.papers.printed_numbers import FLORES as PAPER
 from scorereport.study.papers.printed_numbers import Erratum, ErratumResult, is_near, judge_errata
-from scorereport.study.papers.quadrature import integral
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from scorereport._utils.arrays import FloatArray
     from scorereport.reference.comparison_records import Comparison
+
+
+#: Four cases, of which an event and a non-event lie between the thresholds.
+_OUTCOMES, _SCORES, _THRESHOLDS = np.array([0, 1, 1, 0]), np.array([0.2, 0.3, 0.7, 0.5]), (0.25, 0.6)
+
+
+def _find_sign_of_rates() -> ErratumResult:
+    at_lower, at_upper = (float((_SCORES[_OUTCOMES == 1] >= t).mean()) for t in _THRESHOLDS)
+    correct = scores.partial_auc(_OUTCOMES, _SCORES, lower=0.25, upper=0.6).delta_tpr
+    return at_upper - at_lower, correct, is_near(correct, at_lower - at_upper)
+
+
+def _find_products() -> ErratumResult:
+    rate, area = Fraction(1, 2), Fraction(1, 4)
+    correct = scores.partial_auc(_OUTCOMES, _SCORES, lower=0.25, upper=0.6).balanced_average_accuracy
+    return (
+        2 * (rate / (rate + rate) + area / rate),
+        correct,
+        is_near(correct, 2 * (rate / (rate + rate) * area / rate)),
+    )
+
+
+def _find_brackets() -> ErratumResult:
+    regret = float(scores.regret([0, 1], [0.5, 0.5], cost=0.5).mean())
+    correct = scores.partial_auc([0, 1], [0.5, 0.5], lower=0.4, upper=0.6).balanced_average_accuracy
+    return 2 * -regret + 0.5, correct, is_near(correct, 2 * (-regret + 0.5))
+
+
+def _find_area() -> ErratumResult:
+    y, s = np.array([0, 0, 1, 1]), np.array([0.4, 0.45, 0.48, 0.49])
+    regret = float(np.mean([scores.regret(y, s, cost=c).mean() for c in s]))
+    correct = scores.roc_auc(y, s)
+    return 1 - regret / (2 * 0.5 * 0.5), correct, is_near(correct, (s[y == 1][:, None] > s[y == 0]).mean())
+
+
+ERRATA_OF_RANKING: tuple[Erratum, ...] = (
+    (
+        "E11: sign of ΔTPR in Definition I.8",
+        _find_sign_of_rates,
+        "Fewer events lie above the upper threshold: of those at .3 and .7 both above .25, one above .6.",
+    ),
+    (
+        "E11: sums in place of products in Definition I.9",
+        _find_products,
+        "Four cases with both rates 1/2 and both areas 1/4: an accuracy of 2 is none; products give 1/2.",
+    ),
+    (
+        "E11: brackets missing in the proof of Theorem I.11",
+        _find_brackets,
+        "An event and a non-event at 1/2 have regret 1/4: the factor 2 must also take the prevalence.",
+    ),
+    (
+        "E12: the AUC is no average of regret without calibration (section 5)",
+        _find_area,
+        "Outcomes 0, 0, 1, 1 at .4, .45, .48, .49 are ordered without fault, yet forecast near 1/2.",
+    ),
+)
+
+
+def _find_range() -> ErratumResult:
+    stated, as_odds = ratios_of_treating_nobody()
+    return stated, as_odds, fits_treating_nobody(as_odds) and not fits_treating_nobody(stated)
+
+
+def _find_mean_forecast() -> ErratumResult:
+    node, weight = np.polynomial.hermite_e.hermegauss(80)
+
+    def mean(intercept: float, slope: float) -> float:
+        """Mean forecast expit(intercept + slope z) of the simulated patients, a fifth of them ill."""
+        healthy, ill = (weight @ expit(intercept + slope * (node + shift)) for shift in (0.0, 0.95))
+        return float((0.8 * healthy + 0.2 * ill) / weight.sum())
+
+    printed, correct = mean(-0.9, 1.0), mean(math.log(0.2 / 0.8) - 0.95**2 / 2, 0.95)
+    return printed, correct, abs(correct - 0.2) < 1e-6 and abs(printed - 0.2) > 0.1
+
+
+def _find_deviation() -> ErratumResult:
+    nothing, event = scores.bounded_brier([0, 1], [0, 0], lower=0.05, upper=0.20, scale="paper")
+    exact = (Fraction(19, 20) ** 2 - Fraction(4, 5) ** 2) / Fraction(3, 20)
+    deviation = float(event - nothing) * math.sqrt(0.2 * 0.8 / 1e6)
+    return 0.00035, deviation, is_near(event - nothing, exact) and deviation > 0.000355
+
+
+ERRATA_OF_EXPERIMENTS: tuple[Erratum, ...] = (
+    (
+        "E14: Table 2 is not on 1.66 %-3 % but on odds of 1.66 and 3 to 100; ratio of its last two lines",
+        _find_range,
+        "Where nobody is treated the ratio of the scores depends on the interval alone.",
+    ),
+    (
+        "E15: the forecast called well calibrated is not; its mean, and that of the calibrated one",
+        _find_mean_forecast,
+        "A fifth are ill; the marker shifted by .95 has log-odds -1.8375 + .95 z, not -.9 + z.",
+    ),
+    (
+        "E15: largest standard deviation of a cell in Appendix F",
+        _find_deviation,
+        "Assume all negative, Brier 5%-20%, is 7/4 of the prevalence of a million drawn outcomes.",
+    ),
+)
+
 
 #: The case of most counterexamples: an event with this forecast, and costs in this interval.
 _S, _A, _B = Fraction(3, 10), Fraction(1, 5), Fraction(3, 5)

@@ -12,9 +12,9 @@ from scipy.special import logit
 from scorereport import scores
 from scorereport.reliability.fit import corp
 from scorereport.reliability.sampling import SEED, random_stream
-from scorereport.study.papers.citations import FLORES as PAPER
+from scorereport.study.papers.paper_numerics import integral
+from scorereport.study.papers.printed_numbers import FLORES as PAPER
 from scorereport.study.papers.printed_numbers import compare_formula
-from scorereport.study.papers.quadrature import integral
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

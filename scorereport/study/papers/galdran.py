@@ -1,36 +1,191 @@
-"""The numbers and claims of Galdran (2023), MICCAI, against the engine."""
+"""The numbers, claims and Table 1 of Galdran (2023), MICCAI, against the engine."""
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scorereport import scores
-from scorereport.study.papers.citations import GALDRAN as PAPER
-from scorereport.study.papers.forecasts import as_table, score_forecasts, simplex_grid
-from scorereport.study.papers.galdran_scores import (
-    ASYMMETRIC,
-    FIRST,
-    LAST,
-    MIDDLE,
-    P_1,
-    P_2,
-    SYMMETRIC,
-    count_beaten,
-    count_beaten_exactly,
-    exact_rps,
-    exact_sa_rps,
-    ratio_of_two_classes,
+from scorereport.curves import retention_curve
+from scorereport.reference.comparison_records import TOLERANCE, Comparison, Verdict
+from scorereport.study.papers.paper_numerics import as_table, expected_scores, score_forecasts, simplex_grid
+from scorereport.study.papers.printed_numbers import GALDRAN as PAPER
+from scorereport.study.papers.printed_numbers import (
+    compare_claim,
+    compare_printed,
+    is_near,
+    report_irreproducible,
 )
-from scorereport.study.papers.galdran_table import compare_table
-from scorereport.study.papers.printed_numbers import compare_claim, compare_printed, is_near
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from scorereport.reference.comparison_records import Comparison
+    from scorereport._utils.arrays import FloatArray
+
+
+#: Table 1: mean and spread of the area under the retention curve, for the four columns.
+_COLUMNS = ("TMED, QWK", "TMED, EC", "Eyepacs, QWK", "Eyepacs, EC")
+_TABLE_1 = {
+    "Brier": "13.46 0.35  3.76 0.21  17.36 0.04  2.84 0.07",
+    "Neg-Log": "13.56 0.35  3.62 0.2  17.44 0.04  2.67 0.07",
+    "RPS": "14.76 0.28  2.68 0.14  17.81 0.03  1.99 0.04",
+    "sa-RPS": "14.95 0.25  2.53 0.12  17.86 0.03  1.88 0.04",
+}
+_DISTANCE_BLIND, _DISTANCE_SENSITIVE = ("Brier", "Neg-Log"), ("RPS", "sa-RPS")
+
+
+def table_1(score: str, column: str) -> tuple[Fraction, Fraction]:
+    """Mean and spread that Table 1 prints for a score."""
+    cells, place = _TABLE_1[score].split(), 2 * _COLUMNS.index(column)
+    return Fraction(cells[place]), Fraction(cells[place + 1])
+
+
+def interval_end(score: str, column: str, *, best: bool) -> Fraction:
+    """The better or the worse end of an interval of Table 1, negative for EC so that more is better."""
+    mean, spread = table_1(score, column)
+    sign = 1 if column.endswith("QWK") else -1
+    return sign * mean + (spread if best else -spread)
+
+
+def _gain(score: str, other: str, column: str) -> Fraction:
+    """By how much the printed mean of one score is better than that of another."""
+    gain = table_1(score, column)[0] - table_1(other, column)[0]
+    return gain if column.endswith("QWK") else -gain
+
+
+def window_areas(metric: str) -> tuple[float, float]:
+    """Areas if all labels are as wrong as can be, and if all are right, over the first fifth removed."""
+    truth, right = np.repeat([0, 4], 10), np.repeat(np.eye(5)[[0, 4]], 10, axis=0)
+    wrong, right_area = (
+        retention_curve(truth, table, metric=metric, fractions=(0, 0.2)).area
+        for table in (right[::-1], right)
+    )
+    return wrong, right_area
+
+
+def compare_table() -> Iterator[Comparison]:
+    """The claims drawn from the table, and that its entries stay out of reach."""
+    yield from _compare_means()
+    yield from _compare_ends()
+    yield from _compare_areas()
+
+
+def _compare_means() -> Iterator[Comparison]:
+    """How often one score is ahead of another by the printed means, or even by mean and spread."""
+    gaps = [
+        interval_end("sa-RPS", column, best=False) - interval_end(blind, column, best=True)
+        for column in _COLUMNS
+        for blind in _DISTANCE_BLIND
+    ]
+    gains = [
+        _gain(sensitive, blind, column)
+        for column in _COLUMNS
+        for sensitive in _DISTANCE_SENSITIVE
+        for blind in _DISTANCE_BLIND
+    ]
+    steps = [_gain("sa-RPS", "RPS", column) for column in _COLUMNS]
+    for quantity, differences in (
+        ("sa-RPS intervals that Brier and Neg-Log do not overlap", gaps),
+        ("Comparisons that RPS or sa-RPS wins against Brier or Neg-Log", gains),
+        ("Comparisons that sa-RPS wins against RPS", steps),
+    ):
+        won = sum(difference > 0 for difference in differences)
+        yield compare_printed(f"{PAPER}, Table 1", quantity, str(len(differences)), won)
+
+
+def _compare_ends() -> Iterator[Comparison]:
+    """The best end of RPS and the worst of sa-RPS, for the data of which the paper says they do not meet."""
+    for column in _COLUMNS[2:]:
+        best, worst = interval_end("RPS", column, best=True), interval_end("sa-RPS", column, best=False)
+        yield compare_claim(
+            f"{PAPER}, sect. 3.3",
+            f"{column}: the best RPS result does not reach the worst sa-RPS result",
+            "does not reach",
+            f"best RPS {abs(float(best)):.2f}, worst sa-RPS {abs(float(worst)):.2f}",
+            holds=best < worst,
+            otherwise=Verdict.INCONSISTENT,
+            reason="Mean and spread in Table 1 make the two intervals overlap.",
+        )
+
+
+def _compare_areas() -> Iterator[Comparison]:
+    """What can be said of the entries without the network: which areas a percent axis allows."""
+    for column in _COLUMNS:
+        is_kappa = column.endswith("QWK")
+        wrong, right = window_areas("quadratic_weighted_kappa" if is_kappa else "expected_cost")
+        low, high = sorted((100 * wrong, 100 * right))
+        printed = [table_1(score, column)[0] for score in _TABLE_1]
+        yield report_irreproducible(
+            f"{PAPER}, Table 1 and Fig. 4",
+            f"Areas under the retention curve, {column}",
+            ", ".join(f"{float(area):.2f}" for area in printed),
+            f"{100 * right:.4g} if all labels are right, {100 * wrong:.4g} if all are wrong",
+            reason="Needs the outputs of a network that were not released, and an axis"
+            + (" that is" if is_kappa else " and costs that are")
+            + " not stated; ours is a window of 20 percent removed.",
+            is_possible=low <= min(printed) and max(printed) <= high,
+        )
+
+
+P_1 = (Fraction(1, 4), Fraction(3, 4), Fraction(0))
+P_2 = (Fraction(1, 4), Fraction(0), Fraction(3, 4))
+SYMMETRIC = (Fraction(3, 10), Fraction(4, 10), Fraction(3, 10))
+ASYMMETRIC = (Fraction(45, 100), Fraction(50, 100), Fraction(5, 100))
+FIRST, MIDDLE, LAST = (tuple(Fraction(int(i == k)) for i in range(3)) for k in range(3))
+
+
+def exact_rps(forecast: Sequence[Fraction], label: int) -> Fraction:
+    """Equation 4 in exact arithmetic."""
+    errors = _cumulative_errors(forecast, label)
+    return sum((error**2 for error in errors), Fraction()) / len(errors)
+
+
+def exact_sa_rps(forecast: Sequence[Fraction], label: int, *, power: int = 2) -> Fraction:
+    """Equation 7 in exact arithmetic, divided by (K - 1)^power; the paper prints power 1."""
+    errors = _cumulative_errors(forecast, label)
+    return sum((abs(error) for error in errors), Fraction()) ** 2 / Fraction(len(errors)) ** power
+
+
+def _cumulative_errors(forecast: Sequence[Fraction], label: int) -> list[Fraction]:
+    return [total - (label <= k) for k, total in enumerate(accumulate(forecast[:-1]))]
+
+
+def expected_exact_score(
+    score: Callable[[Sequence[Fraction], int], Fraction],
+    forecast: Sequence[Fraction],
+    truth: Sequence[Fraction],
+) -> Fraction:
+    """What a forecast scores on average if the classes come as in `truth`."""
+    return sum((q * score(forecast, label) for label, q in enumerate(truth)), Fraction())
+
+
+def count_beaten(score: Callable[..., FloatArray], forecasts: Sequence[Sequence[Fraction]]) -> int:
+    """How many true distributions expect a better score from another forecast of the list."""
+    expected = expected_scores(score, as_table(forecasts))
+    return int((np.diag(expected) > expected.min(axis=0) + TOLERANCE).sum())
+
+
+def count_beaten_exactly(
+    score: Callable[[Sequence[Fraction], int], Fraction], forecasts: Sequence[Sequence[Fraction]]
+) -> int:
+    """The same count in exact arithmetic."""
+    return sum(
+        any(expected_exact_score(score, p, q) < expected_exact_score(score, q, q) for p in forecasts)
+        for q in forecasts
+    )
+
+
+def ratio_of_two_classes() -> float:
+    """RPS over the Brier score for two classes; NaN if it is not the same for all forecasts."""
+    forecasts = as_table(simplex_grid(2, 6)[:-1])  # the last is sure and right: 0 over 0
+    label = np.zeros(len(forecasts))
+    ratio = scores.rps(label, forecasts) / scores.multiclass_brier(label, forecasts)
+    return float(ratio[0]) if np.ptp(ratio) <= TOLERANCE else math.nan
+
 
 _EXAMPLES = (
     ("eqs. 3 and 4", "RPS of p1", "1/8", P_1, 0),

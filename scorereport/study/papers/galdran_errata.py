@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport import scores
-from scorereport.study.papers.citations import GALDRAN as PAPER
-from scorereport.study.papers.forecasts import as_table, score_forecasts, simplex_grid
-from scorereport.study.papers.galdran_scores import (
+from scorereport.study.papers.galdran import (
     LAST,
     MIDDLE,
     P_1,
@@ -19,9 +17,13 @@ from scorereport.study.papers.galdran_scores import (
     exact_rps,
     exact_sa_rps,
     expected_exact_score,
+    interval_end,
     ratio_of_two_classes,
+    table_1,
+    window_areas,
 )
-from scorereport.study.papers.galdran_table import interval_end, table_1, window_areas
+from scorereport.study.papers.paper_numerics import as_table, score_forecasts, simplex_grid
+from scorereport.study.papers.printed_numbers import GALDRAN as PAPER
 from scorereport.study.papers.printed_numbers import Erratum, ErratumResult, is_near, judge_errata
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorereport import scores
-from scorereport.study.papers.citations import NELSON as PAPER
+from scorereport.study.papers.nelson import fitted_accuracies
 from scorereport.study.papers.nelson_figures import FIRST, WRONG_MODELS, average_model
-from scorereport.study.papers.nelson_fits import fitted_accuracies
+from scorereport.study.papers.printed_numbers import NELSON as PAPER
 from scorereport.study.papers.printed_numbers import Erratum, ErratumResult, is_near, judge_errata
 
 if TYPE_CHECKING:

@@ -20,10 +20,11 @@ from scorereport.study.papers.nelson_figures import (
     average,
     average_class,
     average_model,
+    bin_class,
     posterior,
+    trace_roc,
     true_probabilities,
 )
-from scorereport.study.papers.nelson_simulations import bin_class, trace_roc
 from scorereport.study.papers.printed_numbers import half_unit
 
 if TYPE_CHECKING:

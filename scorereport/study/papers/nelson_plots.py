@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING
 from scorereport._utils.formatting import format_count
 from scorereport.reference.reference_documents import StudyFigure
 from scorereport.reliability.sampling import SEED
-from scorereport.study.papers.citations import NELSON as PAPER
-from scorereport.study.papers.nelson_figures import FIRST, PERFECT, WRONG_MODELS, ClassModel
+from scorereport.study.papers.nelson_figures import (
+    BINS,
+    CASES,
+    CLOSER,
+    FIRST,
+    PERFECT,
+    WRONG_MODELS,
+    ClassModel,
+)
 from scorereport.study.papers.nelson_panels import (
     density_panel,
     posterior_panel,
@@ -18,7 +25,7 @@ from scorereport.study.papers.nelson_panels import (
     scale_diagram_panel,
     spectrum_panel,
 )
-from scorereport.study.papers.nelson_simulations import BINS, CASES, CLOSER
+from scorereport.study.papers.printed_numbers import NELSON as PAPER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,13 +1,17 @@
-"""R's random numbers: the very draws that R makes from a seed, by the Mersenne Twister and inversion."""
+"""Numerical tools for the papers: R's random numbers, forecasts in exact fractions, and integrals."""
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
     from scorereport._utils.arrays import FloatArray
 
 
@@ -44,3 +48,46 @@ def r_bernoulli(bits: np.random.MT19937, p: FloatArray) -> FloatArray:
     """R's `rbinom` of one trial: by inversion, for the rarer of the two outcomes."""
     chance, likely = r_uniform(bits, len(p)), np.maximum(p, 1 - p)
     return np.where(p > 0.5, chance < likely, chance >= likely).astype(np.float64)
+
+
+def simplex_grid(classes: int, steps: int) -> list[tuple[Fraction, ...]]:
+    """All forecasts for so many classes whose probabilities are multiples of 1/steps.
+
+    >>> len(simplex_grid(3, 6))
+    28
+    """
+    bars = combinations(range(steps + classes - 1), classes - 1)
+    edges = [(-1, *bar, steps + classes - 1) for bar in bars]
+    return [tuple(Fraction(b - a - 1, steps) for a, b in pairwise(edge)) for edge in edges]
+
+
+def as_table(forecasts: Sequence[Sequence[Fraction]]) -> FloatArray:
+    """Forecasts as the engine takes them, one row each."""
+    return np.array(forecasts, dtype=np.float64)
+
+
+def score_forecasts(score: Callable[..., FloatArray], forecasts: FloatArray) -> FloatArray:
+    """The score of each forecast (row) for each class that may come (column)."""
+    n, classes = forecasts.shape
+    return np.column_stack([score(np.full(n, label), forecasts) for label in range(classes)])
+
+
+def expected_scores(score: Callable[..., FloatArray], forecasts: FloatArray) -> FloatArray:
+    """The expected score of each forecast (row) if each of them (column) is the truth."""
+    values = score_forecasts(score, forecasts)[:, None, :]
+    # what cannot come counts nothing, even where it would score infinity
+    return (np.where(forecasts > 0, values, 0.0) * forecasts).sum(axis=2)
+
+
+def integral(function: Callable[[float], float], cuts: Iterable[float], *, nodes: int = 20) -> float:
+    """Integral from the first cut to the last of what is smooth between cuts, by Gauss-Legendre.
+
+    >>> round(integral(lambda x: abs(x - 1), (0, 1, 3)), 12)
+    2.5
+    """
+    node, weight = np.polynomial.legendre.leggauss(nodes)
+    total = 0.0
+    for low, high in pairwise(cuts):
+        values = np.array([function(c) for c in low + (high - low) * (node + 1) / 2])
+        total += float((weight * values).sum()) * (high - low) / 2
+    return total

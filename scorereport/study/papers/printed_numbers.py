@@ -1,16 +1,18 @@
-"""How what a paper prints is held against what the engine computes."""
+"""How what a paper prints is compared with what the engine computes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import count
 from typing import TYPE_CHECKING
 
 from scorereport.reference.comparison_records import TOLERANCE, Comparison, Verdict, distance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
 
 #: What the printed claim comes to, what is correct, and whether the computation bears that out.
 ErratumResult = tuple[Fraction | float | str, Fraction | float | str, bool]
@@ -189,3 +191,34 @@ def judge_errata(paper: str, errata: Iterable[Erratum]) -> Iterator[Comparison]:
             verdict=Verdict.CONFIRMED if holds and claimed != correct else Verdict.REFUTED,
             reason=reason,
         )
+
+
+AHMADIAN = "Ahmadian et al. (2025)"
+DIMITRIADIS = "Dimitriadis et al. (2021)"
+FLORES = "Flores et al. (2025)"
+GALDRAN = "Galdran (2023)"
+NELSON = "Nelson (2017)"
+
+
+def smallest_sample(*shares: str) -> int:
+    """The smallest n of which some count has each of the shares, to the digits they are printed with.
+
+    >>> smallest_sample(".481")
+    27
+    """
+    printed = [(float(share), half_unit(share)) for share in shares]
+
+    def is_possible(n: int) -> bool:
+        return all(abs(round(value * n) / n - value) <= half for value, half in printed)
+
+    return next(n for n in count(1) if is_possible(n))
+
+
+def attainable_events(n: int, uncertainty: str) -> list[int]:
+    """Numbers of events among n whose p(1 - p) is the printed one.
+
+    >>> attainable_events(92, ".244"), attainable_events(86, ".244")
+    ([39, 53], [])
+    """
+    value, half = float(uncertainty), half_unit(uncertainty)
+    return [k for k in range(n + 1) if abs(Fraction(k, n) * Fraction(n - k, n) - value) <= half]

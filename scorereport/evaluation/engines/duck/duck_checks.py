@@ -1,12 +1,18 @@
-"""One scan over all columns, and every rule of reading.py and columns.py held against what it found."""
+"""One scan over all columns, checked by the rules of reading.py and columns.py."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite, isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from scorereport._utils.checks import WEIGHT_RANGE, extreme_weight_rule, fraction_rule
+from scorereport._utils.checks import (
+    ROWS_TO_FIND,
+    WEIGHT_RANGE,
+    describe_places,
+    extreme_weight_rule,
+    fraction_rule,
+)
 from scorereport.data.columns import (
     BINARY_TEXT,
     COMMA_HINT,
@@ -19,8 +25,7 @@ from scorereport.data.csv_files import MISSING_WORDS
 from scorereport.data.predictions import DroppedRows, MissingValues, RowFlow
 from scorereport.errors import DataError
 from scorereport.evaluation.engines.duck import sql
-from scorereport.evaluation.engines.duck.column_conversion import columns_in_order
-from scorereport.evaluation.engines.duck.refusing import find_invalid_rows, refuse_invalid_rows
+from scorereport.evaluation.engines.duck.column_conversion import InvalidValues, columns_in_order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +33,24 @@ if TYPE_CHECKING:
     from scorereport.data.roles import Roles
     from scorereport.evaluation.engines.duck.duck_tables import ScannableRows
     from scorereport.evaluation.engines.duck.workspace import Workspace
+
+
+def refuse_invalid_rows(rows: ScannableRows, bad: InvalidValues, rule: str, way_out: str = "") -> NoReturn:
+    """Refuse some rows, in one sentence."""
+    places = describe_places(bad.first, bad.rows, bad.count, rows.count)
+    raise DataError(f"{rule}; got {places}.{way_out}")
+
+
+def find_invalid_rows(workspace: Workspace, rows: ScannableRows, condition: str, value: str) -> InvalidValues:
+    """The rows that fulfil a condition, with the value of the first."""
+    count = workspace.row(f"SELECT count(*) AS n FROM {rows.relation} WHERE {condition}")["n"]
+    found = workspace.table(
+        f"SELECT {rows.number} AS number, {value} AS value FROM {rows.relation} WHERE {condition} "
+        f"ORDER BY number LIMIT {ROWS_TO_FIND}"
+    )
+    first = found.column("value").slice(0, 1).to_pandas().iloc[0]
+    return InvalidValues(first=first, rows=found.column("number").to_pylist(), count=count)
+
 
 #: With more labels of outcomes the first of them tell enough.
 _MOST_LABELS = 10_000

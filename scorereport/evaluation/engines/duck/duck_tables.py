@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from scorereport._utils.checks import refuse_longdouble
 from scorereport._utils.progress import report_progress
-from scorereport.data.column_names import check_columns
 from scorereport.data.csv_files import stream_csv
 from scorereport.data.database_sessions import connect_duckdb
 from scorereport.data.database_tables import (
@@ -30,7 +29,8 @@ from scorereport.data.parquet_files import (
     check_parquet_texts,
     explain_parquet_errors,
 )
-from scorereport.data.reading_columns import as_pandas
+from scorereport.data.reader import as_pandas
+from scorereport.data.roles import check_columns
 from scorereport.data.size_limits import check_relation, check_texts
 from scorereport.errors import DataError
 from scorereport.evaluation.engines.duck.column_conversion import Converter, InvalidValues, columns_in_order

@@ -11,11 +11,15 @@ import numpy as np
 
 from scorereport._utils.progress import report_progress, report_start
 from scorereport.evaluation.engines.chunk_digest import digest_chunk
-from scorereport.evaluation.engines.duck.disk_sort import sort_by_ranges, unpack_chunk
-from scorereport.evaluation.engines.duck.ranges import LabelBins, plan_ranges
-from scorereport.evaluation.engines.duck.working import map_in_order
+from scorereport.evaluation.engines.chunks import ROWS_PER_CHUNK, cut_at_ties, join_chunks
+from scorereport.evaluation.engines.duck.disk_sort import (
+    LabelBins,
+    map_in_order,
+    plan_ranges,
+    sort_by_ranges,
+    unpack_chunk,
+)
 from scorereport.evaluation.engines.protocol import Chunk, CountsBelow
-from scorereport.evaluation.engines.stretches import ROWS_PER_CHUNK, cut_at_ties, join_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,8 +28,8 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import IntArray
     from scorereport.evaluation.engines.digest import Digest
-    from scorereport.evaluation.engines.duck.layout import SqlLayout
-    from scorereport.evaluation.engines.duck.ranges import ForecastRanges
+    from scorereport.evaluation.engines.duck.disk_sort import ForecastRanges
+    from scorereport.evaluation.engines.duck.row_layout import SqlLayout
     from scorereport.evaluation.engines.duck.workspace import Workspace
     from scorereport.evaluation.engines.protocol import DigestPlan
 

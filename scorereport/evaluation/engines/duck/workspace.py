@@ -12,7 +12,7 @@ from scorereport._utils.machine import count_threads
 from scorereport.data.database_sessions import connect_duckdb
 from scorereport.data.database_tables import scannable
 from scorereport.errors import DataError, UsageError
-from scorereport.evaluation.limits import check_memory_limit, check_temporary_folder
+from scorereport.evaluation.setting_checks import check_memory_limit, check_temporary_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -17,6 +17,7 @@ from scorereport.evaluation.engines.spark.spark_jobs import (
     digest_packets,
     find_before,
     make_packets,
+    sum_batches,
     weigh_parts,
 )
 from scorereport.evaluation.engines.spark.spark_partitions import (
@@ -26,10 +27,8 @@ from scorereport.evaluation.engines.spark.spark_partitions import (
     SAMPLED_PER_PART,
     plan_parts,
 )
-from scorereport.evaluation.engines.spark.spark_session import connect_spark, quiet
-from scorereport.evaluation.engines.spark.summing import sum_batches
-from scorereport.evaluation.engines.spark.survey import survey_table
-from scorereport.evaluation.engines.spark.tables import open_table
+from scorereport.evaluation.engines.spark.spark_session import connect_spark, open_table, quiet
+from scorereport.evaluation.engines.spark.spark_survey import survey_table
 from scorereport.evaluation.subgroups import check_window
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from scorereport.evaluation.engines.spark.spark_labels import Labels
     from scorereport.evaluation.engines.spark.spark_partitions import Parts
     from scorereport.evaluation.engines.spark.spark_session import SparkConnection
-    from scorereport.evaluation.engines.spark.survey import SurveyedRows
+    from scorereport.evaluation.engines.spark.spark_survey import SurveyedRows
 
 #: Sums of fractional weights that differ by more than this are of different rows.
 _SAME_ROWS = 1e-9

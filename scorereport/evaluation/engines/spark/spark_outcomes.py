@@ -1,18 +1,43 @@
-"""Which values of the outcome count as the event, found by looking at every value there is."""
+"""Which values of the outcome count as the event; messages that refuse rows of Spark."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from scorereport._utils.checks import name_some
 from scorereport.data.columns import label_text
 from scorereport.data.csv_files import MISSING_WORDS
 from scorereport.errors import DataError
-from scorereport.evaluation.engines.spark.refusing import refuse_values
 from scorereport.evaluation.engines.spark.spark_session import collect
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import Column, DataFrame
+
+
+def refuse_values(
+    rule: str,
+    examples: Sequence[tuple[object, int]],
+    rows: int,
+    way_out: str = "",
+    odd_rows: int | None = None,
+) -> NoReturn:
+    """Refuse some values, each with its number of rows, out of so many rows."""
+    first = examples[0][0]
+    odd = sum(n for _, n in examples) if odd_rows is None else odd_rows
+    others = f": {name_some([repr(value) for value, _ in examples])}" if len(examples) > 1 else ""
+    raise DataError(f"{rule}; got {first!r} ({odd} of {rows} rows{others}).{way_out}")
+
+
+def refuse_missing(name: str, odd: int, rows: int) -> NoReturn:
+    """Refuse rows that lack a value."""
+    raise DataError(
+        f"`{name}` must not be missing; got no value in {odd} of {rows} rows. "
+        'Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
+    )
+
 
 #: A column with more values than this has no outcomes.
 _MOST_VALUES = 1_000
