@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 _MODULES = ("curves", "inference", "scores")
 _HOMES = {
-    "Certificate": "reference.certificate",
-    "ClassPredictions": "data.scorereport_predictions",
+    "Certificate": "reference.reference_documents",
+    "ClassPredictions": "data.predictions",
     "Corp": "reliability.fit",
     "DataError": "errors",
     "Evaluation": "results.evaluation",
-    "Predictions": "data.scorereport_predictions",
+    "Predictions": "data.predictions",
     "ScoreReportError": "errors",
     "Selection": "evaluation.selection.selection_records",
     "UsageError": "errors",
@@ -47,7 +47,7 @@ _HOMES = {
     "corp": "reliability.fit",
     "evaluate": "evaluation.dispatch",
     "read_predictions": "data.reader",
-    "select": "evaluation.selection.selecting",
+    "select": "evaluation.selection.choice",
     "skill": "scores.skills",
     "write_report": "report.report_output",
 }

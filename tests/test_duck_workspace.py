@@ -78,19 +78,19 @@ def test_nothing_is_left_when_work_on_a_batch_fails(predictions, place):
 
 SORTING = """
 import sys
-from scorereport.evaluation.engines.duck import sorting
+from scorereport.evaluation.engines.duck import sorted_digests
 from scorereport.evaluation.engines.duck.duck_engine import open_duckdb
-from scorereport.evaluation.engines.protocol import Marks
+from scorereport.evaluation.engines.protocol import DigestPlan
 from scorereport._utils.processes import stopped_by_signals
 
 path, place, plan = sys.argv[1:]
 if plan == "order":
-    sorting.plan_ranges = lambda *_: None
+    sorted_digests.plan_ranges = lambda *_: None
 with stopped_by_signals(), open_duckdb(path, outcome="y", forecasts=["x"], temporary_folder=place) as engine:
-    marks = Marks(total=engine.survey.total, events=engine.survey.events, measures=(("brier", ()),))
+    plan_of_x = DigestPlan(total=engine.survey.total, events=engine.survey.events, measures=(("brier", ()),))
     print("ready", flush=True)
     while True:
-        engine.digest("x", marks)
+        engine.digest("x", plan_of_x)
 """
 
 

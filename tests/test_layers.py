@@ -1,8 +1,10 @@
-"""A module imports only from layers before its own."""
+"""Rooms import one way: a module imports only from rooms above its own in the table, and no circle is left."""
 
 from __future__ import annotations
 
 import ast
+import re
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -11,404 +13,184 @@ import scorereport
 
 PACKAGE = Path(scorereport.__file__).parent
 
-#: Each line may import from the lines above it, and modules of a folder from that folder.
-LAYERS = [
-    [
-        "errors",
-        "notebooks",
-        "version",
-        "arrays",
-        "connections",
-        "processes",
-        "interrupts",
-        "resources",
-        "suggestions",
-    ],
-    ["clusters", "progress", "rounding"],
-    [
-        "checks",
-        "clock",
-        "files",
-        "fonts",
-        "formatting",
-        "memory",
-        "parallel",
-        "redacting",
-        "sampling",
-        "schedules",
-        "temporary",
-    ],
-    ["addresses", "comparison", "databases", "exits", "periods"],
-    ["roles", "sources"],
-    ["columns"],
-    ["cases"],
-    ["predictions"],
-    ["reading"],
-    ["scores"],
-    ["reliability"],
-    ["curves"],
-    ["inference"],
-    ["results", "document", "tallies"],
-    ["class_results"],
-    ["summaries", "frames"],
-    ["selection", "uncertainty"],
-    ["groups"],
-    ["notes"],
-    ["binary_evaluation", "classes", "engines"],
-    ["evaluation", "evaluation_rules"],
-    ["evaluating"],
-    ["reference"],
-    ["configuration"],
-    ["checklists", "findings", "judging"],
-    ["trend"],
-    ["history"],
-    ["demo", "figures", "ordinal_demo", "tables"],
-    ["report"],
-    ["study", "site"],
-    ["audit"],
-    ["serving"],
-    ["terminal", "watching"],
-    ["options"],
-    ["commands"],
-    ["cli"],
-    ["__main__"],
-]
-#: The same inside the folders, and inside folders of theirs.
-INNER_LAYERS = {
-    "scores": [
-        ["references", "registry", "coupled", "means"],
-        ["binary", "labels", "ordinal", "ranking"],
-        ["bounded", "multiclass", "skills"],
-        ["probability"],
-        ["scale"],
-    ],
-    "reliability": [
-        ["blocks", "chernoff", "drawing", "ordering"],
-        ["asymptotic", "decomposition", "honest", "redraws", "weighting"],
-        ["simulation"],
-        ["resampled", "sample"],
-        ["certainty"],
-        ["bands"],
-        ["fit"],
-    ],
-    "inference": [
-        ["class_draws", "lowess", "measures", "murphy_sentences", "outcomes", "panel", "replicates"],
-        ["time_errors"],
-        ["mean_errors"],
-        [
-            "calibration",
-            "class_panel",
-            "delong",
-            "grades",
-            "lines",
-            "ranks",
-            "rare_cases",
-            "rates",
-            "resampling",
-            "scale_draws",
-            "scale_results",
-        ],
-        ["bootstrap_results", "decisions", "distances", "information", "resampled_scores"],
-        [
-            "binning",
-            "fits",
-            "folds",
-            "logistic",
-            "murphy_cells",
-            "murphy_costs",
-            "murphy_limits",
-            "overfit",
-            "recalibration_gains",
-            "resampled_areas",
-            "retaining",
-            "scale_groups",
-            "scale_intervals",
-            "smoothing",
-        ],
-        ["components"],
-        ["differences"],
-        [
-            "calibration_in_time",
-            "flexible",
-            "heterogeneity",
-            "murphy_bands",
-            "recalibration",
-            "regression",
-            "resampled_lines",
-            "scale_overfit",
-        ],
-        ["few_values"],
-        ["bootstrapping", "contrasts", "domination", "miscalibration", "scaling"],
-    ],
-    "selection": [["tracks"], ["checkpoints", "records"], ["choices"], ["selecting"]],
-    "classes": [
-        ["measures", "notes"],
-        ["resampling", "views"],
-        ["calibration"],
-        ["assessing"],
-        ["comparing"],
-        ["evaluating"],
-    ],
-    "reference": [
-        ["certificate", "deviations", "exchange", "installation", "laws", "views"],
-        ["session", "worker"],
-        ["installing", "questions"],
-        ["comparing", "references"],
-        ["asking", "banding", "class_scores", "reported"],
-        ["class_reported", "recorded"],
-        ["certifying"],
-    ],
-    "configuration": [
-        ["measures", "strict"],
-        ["audit_tables"],
-        ["records"],
-        ["messages"],
-        ["audit_rules", "class_rules"],
-        ["rules"],
-        ["reading"],
-        ["fitting", "schema"],
-    ],
-    "judging": [["evidence", "lights"], ["numbers"], ["sentences"]],
-    "figures": [
-        ["dates", "describing", "paths", "style", "zoom"],
-        ["labels", "measures"],
-        ["canvas", "placing", "reliability_panel"],
-        ["key", "panel_grid", "reliability_guide", "scale_drawing"],
-        [
-            "checkpoints",
-            "components",
-            "confusion",
-            "decision",
-            "distributions",
-            "flexible",
-            "groups",
-            "murphy",
-        ],
-        ["reliability_diagram", "retention", "roc", "scale", "spectrum", "study", "trend", "views"],
-        ["view_components"],
-    ],
-    "tables": [
-        ["table"],
-        ["calibrating", "checkpoints", "class_scoring", "classes", "deciding", "decompositions"],
-        ["differences", "discriminating", "grouped", "history", "retaining", "sample", "scaling"],
-        ["scoring", "sentences", "trend", "viewing"],
-        ["overview"],
-    ],
-    "report": [
-        ["cells", "formulas", "harmless", "media", "repository", "shapes", "signing"],
-        ["guarding", "miscalibrated", "provenance", "surroundings", "verdicts"],
-        ["pdf", "render"],
-        ["comparisons", "record", "results"],
-        ["parts"],
-        ["cards", "conclusions", "context", "methods", "notebook", "precision"],
-        ["sections"],
-        ["assembly", "choosing"],
-        ["writing"],
-    ],
-    "report/formulas": [
-        ["citing", "formula", "symbols", "works"],
-        [
-            "bands",
-            "calibration",
-            "classes",
-            "comparisons",
-            "decisions",
-            "engines",
-            "groups",
-            "intervals",
-            "scores",
-            "verdicts",
-        ],
-        ["catalogue"],
-    ],
-    "report/methods": [["entries"], ["engines"], ["calibrating", "grouping", "inferring", "scoring"]],
-    "report/sections": [
-        ["calibration", "certificate", "checklist", "checkpoints", "class_calibration", "class_data"],
-        ["class_decomposition", "class_discrimination", "class_performance", "closing", "comparison"],
-        ["data", "decision", "decomposition", "discrimination", "grouped", "methods", "model"],
-        ["performance", "recalibration", "retention", "scale", "summary", "trend"],
-    ],
-    "trend": [
-        ["bins", "records", "sizes", "testing"],
-        ["between", "choosing", "sentences", "snapshots"],
-        ["drifting"],
-    ],
-    "history": [
-        ["connecting", "findings", "heads", "records", "schema"],
-        ["database", "documents", "querying", "retention"],
-        ["appending", "checking_chain", "confirming", "preparing"],
-        ["checking_anchors", "checking_removals", "store"],
-        ["checking_documents", "checking_files", "stored"],
-        ["checking_database", "exporting"],
-        ["verifying"],
-    ],
-    "site": [
-        ["axes", "facts", "looks", "manifest", "names", "paths"],
-        ["runs"],
-        ["copying", "series"],
-        ["board", "framing", "lanes"],
-        ["charts", "data"],
-        ["entries"],
-        ["pages"],
-        ["writing"],
-    ],
-    "audit": [
-        ["channels", "databases", "filing", "planning", "statuses", "timers"],
-        ["checks", "locking", "reminders", "rows", "shelves", "telling", "units"],
-        ["inspecting"],
-        ["copying", "head_checks", "publishing"],
-        ["referring"],
-        ["gathering"],
-        ["making"],
-        ["drafting"],
-        ["following"],
-        ["running"],
-    ],
-    "audit/checks": [
-        ["requests", "sequence"],
-        ["agreement", "carried", "statements"],
-        ["examining"],
-    ],
-    "audit/channels": [
-        ["limits", "news", "problems", "vault"],
-        ["command", "letter", "posting"],
-        ["mail", "webhook"],
-    ],
-    "audit/databases": [
-        ["fetching", "queries", "settings", "table_names", "time_limits"],
-        ["addresses", "failures", "tables"],
-        ["connections"],
-        ["database"],
-        ["lots"],
-    ],
-    "audit/rows": [
-        ["lots", "reading_rows", "table_files", "times"],
-        ["near_files", "window"],
-        ["finding_files", "spooling"],
-        ["accepting"],
-    ],
-    "audit/timers": [
-        ["days", "fields", "quoting"],
-        ["calendars", "cron"],
-        ["systemd"],
-    ],
-    "serving": [
-        ["catching_up", "children", "events", "health", "roster"],
-        ["alarms", "duties", "notifying", "recalling"],
-        ["announcing"],
-        ["server"],
-        ["starting"],
-    ],
-    "engines": [
-        ["digest", "limits"],
-        ["choosing", "jackknife", "records", "views"],
-        ["marks", "rows", "scanning", "stretches", "tallies"],
-        ["digesting", "notes", "scored"],
-        ["rare_cases"],
-        ["scoring"],
-        ["calibrating", "comparing", "duck", "grouping", "spark"],
-        ["evaluating", "opening"],
-    ],
-    "engines/duck": [
-        ["converting", "ranges", "working", "workspace"],
-        ["spilling", "tables"],
-        ["refusing", "sql"],
-        ["checking", "layout"],
-        ["coding", "hashing", "scanning", "sorting"],
-        ["surveying"],
-        ["engine"],
-    ],
-    "engines/spark": [
-        ["cleaning", "parts", "refusing", "session"],
-        ["outcomes", "packing", "tables"],
-        ["preparing"],
-        ["labels", "surveying"],
-        ["digests", "summing", "survey"],
-        ["engine"],
-    ],
-    "curves": [
-        ["fitted", "retention"],
-        ["decision", "diagram", "murphy", "roc", "thresholds"],
-        ["thinning"],
-    ],
-    "commands": [
-        ["concluding", "invocation", "output"],
-        ["audits", "demonstration", "reports", "software"],
-    ],
-    "sources": [
-        ["column_names", "file_kinds", "sizes"],
-        ["csv_files", "places"],
-        ["hashing", "parquet_files"],
-        ["reading_columns"],
-    ],
-    "study": [
-        ["cases", "demonstrations", "papers", "software"],
-        ["defects", "live", "peers", "operation"],
-        ["studying"],
-    ],
-    "study/papers": [
-        ["citations", "forecasts", "printed", "quadrature", "r_random"],
-        ["counts", "ahmadian_tables", "galdran_scores", "galdran_table", "nelson_figures", "nelson_fits"],
-        ["dimitriadis_simulations", "dimitriadis_theorems", "flores_errata_ranking", "flores_theorems"],
-        ["nelson_simulations"],
-        ["ahmadian", "dimitriadis", "flores", "galdran", "nelson", "nelson_panels"],
-        ["ahmadian_errata", "dimitriadis_errata", "galdran_errata", "nelson_errata", "nelson_pictures"],
-        ["flores_errata_experiments"],
-        ["flores_errata"],
-    ],
-    "study/peers": [
-        ["samples"],
-        ["checks"],
-        ["forecasts", "scikit_learn", "statistics"],
-        ["decomposers"],
-        ["packages"],
-    ],
+#: Each room may import from the rooms before it. The same holds for the folders inside a room, where they are
+#: listed; a dot stands for the modules that lie beside the folders.
+ROOMS = {
+    "errors": [],
+    "_utils": [],
+    "data": [],
+    "scores": [],
+    "reliability": [],
+    "curves": [],
+    "inference": [],
+    "results": [],
+    "evaluation": ["selection"],
+    "reference": [],
+    "configuration": [],
+    "history": ["trend", "."],
+    "plots": [],
+    "report": [],
+    "examples": [],
+    "study": ["papers"],
+    "audit": ["databases", "rows"],
+    "cli": [],
+    "__init__": [],
+    "__main__": [],
+}
+#: Modules that import what they find out as they run, and what that is.
+DYNAMIC = {
+    "__init__": "public names, which _HOMES lists",
+    "cli.application": "one of the examples",
+    "study.installation_checks": "packages of others",
+    "study.peers.peer_comparison": "packages of others",
 }
 
 
-def imported_modules(path):
-    """What a file imports of this package, with the names taken, also inside functions and for types only."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names if name.name.startswith("scorereport."))
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path} has a relative import"
-            if node.module.partition(".")[0] == "scorereport":
-                yield from (f"{node.module}.{name.name}" for name in node.names)
+def name_module(path):
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
 
-def rank_of(parts, depth):
-    """The layer of a module, or of a folder it lies in, among what lies beside it."""
-    folder, name = "/".join(parts[:depth]), parts[depth]
-    layers = INNER_LAYERS[folder] if folder else LAYERS
-    rank = next((rank for rank, names in enumerate(layers) if name in names), None)
-    assert rank is not None, f"{name} has no layer in {folder or 'the package'}"
-    return rank
+MODULES = {name_module(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
-MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+def find_module(name):
+    """The module or folder of this package that a dotted name leads to, if it leads to any."""
+    parts = name.split(".")
+    if parts[0] != "scorereport":
+        return None
+    while len(parts) > 1 and ".".join(parts[1:]) not in MODULES:
+        parts.pop()
+    return ".".join(parts[1:]) or "__init__"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_imports_go_one_way(path):
-    own = path.relative_to(PACKAGE).with_suffix("").parts
-    own = own[:-1] if own[-1] == "__init__" else own  # a folder, which may import all that it holds
-    for depth in range(len(own)):
-        rank_of(own, depth)
-    for module in imported_modules(path):
-        other = tuple(module.split(".")[1:])
-        if other == ("__version__",) or other[: len(own)] == own:
-            continue
-        depth = next(depth for depth, part in enumerate(own) if other[depth : depth + 1] != (part,))
-        assert rank_of(other, depth) < rank_of(own, depth), f"{path} imports {module}"
+def names_in(node):
+    """The dotted names that one node of the syntax imports, or names in a text that an importer may read."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        assert node.level == 0, "relative import"
+        return [f"{node.module}.{alias.name}" for alias in node.names]
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return re.findall(r"^scorereport(?:\.\w+)+", node.value)
+    return []
 
 
-def test_every_layer_exists():
-    for folder, layers in {".": LAYERS, **INNER_LAYERS}.items():
-        names = {path.stem for path in (PACKAGE / folder).glob("*.py")} | {
-            path.parent.name for path in (PACKAGE / folder).glob("*/*.py")
-        }
-        assert {name for layer in layers for name in layer} <= names
+def list_imports(tree):
+    """What a module imports of this package: also inside functions, for types only, and by name."""
+    names = [name for node in ast.walk(tree) for name in names_in(node)]
+    return {found for name in names if (found := find_module(name)) is not None}
+
+
+def list_dynamic_imports(tree):
+    """Calls of an importer with a name that is not a constant."""
+    for node in ast.walk(tree):
+        called = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+        if called in ("import_module", "__import__") and not isinstance(node.args[0], ast.Constant):
+            yield node.lineno
+
+
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+IMPORTS = {name: list_imports(tree) - {name} for name, tree in TREES.items()}
+
+
+def rank_in(places, name):
+    return next((rank for rank, place in enumerate(places) if place == name), None)
+
+
+def test_rooms_import_one_way():
+    rooms = list(ROOMS)
+    for module, imported in IMPORTS.items():
+        own = rooms.index(module.partition(".")[0])
+        for other in imported:
+            room = other.partition(".")[0]
+            assert rooms.index(room) <= own, f"{module} imports {other}"
+            assert room != "__init__" or own >= rooms.index("__init__"), f"{module} imports the package itself"
+
+
+def folder_of(module):
+    """The folder of a module inside its room, or a dot."""
+    parts = module.split(".")
+    inside = ".".join(parts[:2]) in MODULES and MODULES[".".join(parts[:2])].name == "__init__.py"
+    return parts[1] if len(parts) > 1 and inside else "."
+
+
+def test_folders_inside_rooms_import_one_way():
+    for module, imported in IMPORTS.items():
+        room = module.partition(".")[0]
+        for other in imported:
+            if other.partition(".")[0] == room:
+                own, place = (rank_in(ROOMS[room], folder_of(name)) for name in (module, other))
+                assert own is None or (place is not None and place <= own), f"{module} imports {other}"
+
+
+def test_no_circle_of_modules():
+    graph = {
+        name: {other for other in imported if not name.startswith(f"{other}.")}
+        for name, imported in IMPORTS.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_every_room_is_in_the_table_and_exists():
+    assert {name.partition(".")[0] for name in MODULES} == set(ROOMS)
+    folders = {path.parent.name for path in PACKAGE.glob("*/*/__init__.py")}
+    assert {folder for inner in ROOMS.values() for folder in inner} - {"."} <= folders
+
+
+def test_only_known_modules_import_what_they_find_out_as_they_run():
+    assert {name for name, tree in TREES.items() if list(list_dynamic_imports(tree))} == set(DYNAMIC)
+
+
+def test_public_names_are_listed_where_they_are_defined():
+    for name, home in scorereport._HOMES.items():
+        assert getattr(scorereport, name).__module__ == f"scorereport.{home}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import scorereport.report.pdf", {"report.pdf"}),
+        ("from scorereport.report import pdf", {"report.pdf"}),
+        ("def f():\n    from scorereport.report.pdf import render_pdf", {"report.pdf"}),
+        ("from scorereport import evaluate", {"__init__"}),
+        ("import scorereport", {"__init__"}),
+        ("import_module('scorereport.report.pdf')", {"report.pdf"}),
+        ("run('-m', 'scorereport.report.pdf')", {"report.pdf"}),
+        ("import_module(f'scorereport.report.{name}')", {"report"}),
+        ("from importlib import metadata", set()),
+    ],
+)
+def test_every_way_of_importing_is_seen(text, expected):
+    assert list_imports(ast.parse(text)) == expected
+
+
+def test_an_import_of_a_computed_name_is_seen():
+    assert list(list_dynamic_imports(ast.parse("import importlib\nimportlib.import_module(name)"))) == [2]
+
+
+def list_public_classes():
+    for name, tree in TREES.items():
+        yield from ((node.name, name) for node in tree.body if isinstance(node, ast.ClassDef))
+
+
+def test_no_two_public_classes_share_a_name():
+    homes = {}
+    for name, module in list_public_classes():
+        if not name.startswith("_"):
+            assert homes.setdefault(name, module) == module, f"{name} is defined in {module} and {homes[name]}"
+
+
+def test_no_two_modules_share_a_name():
+    names = [path.stem for path in MODULES.values() if path.stem != "__init__"]
+    assert sorted(set(names)) == sorted(names)
+
+
+def test_modules_stay_short():
+    assert {name for name, path in MODULES.items() if len(path.read_text().splitlines()) > 400} == set()
 
 
 def test_public_names_are_there_and_none_is_a_module():

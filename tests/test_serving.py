@@ -709,11 +709,11 @@ import json, os, sys, traceback
 from datetime import datetime
 from pathlib import Path
 import apscheduler.schedulers.background, cronsim, filelock, scorereport.history.store, sqlalchemy
-from scorereport.audit.server.startup import serve
+from scorereport.audit.server.startup import serve_audits
 
 def serve_as(clock, log=None, environ={}, **options):
     os.environ.update(environ)
-    return serve(clock=lambda: datetime.fromisoformat(Path(clock).read_text()), **options)
+    return serve_audits(clock=lambda: datetime.fromisoformat(Path(clock).read_text()), **options)
 
 def fork(options):
     if (pid := os.fork()) != 0:

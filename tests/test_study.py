@@ -32,14 +32,14 @@ SECTIONS += ["peers", "papers", "errata"]
 BROKEN = """
 import sys
 from scorereport.reliability import decomposition
-from scorereport.report import writing
-writing.render_pdf = lambda html, created: b"%PDF- as another test sets it"
-from scorereport.study import studying
-studying.picture_nelson = tuple  # what papers and errata find of a broken engine, their own tests tell
-studying._reproduce = studying._check_errata = lambda *_: iter(())
-studying.check_installation = studying.check_operation = lambda *_: iter(())  # these hold no numbers
-from scorereport.reference import banding
-banding.OUR_DRAWS = 200  # of bands, which nobody broke
+from scorereport.report import report_output
+report_output.render_pdf = lambda html, created: b"%PDF- as another test sets it"
+from scorereport.study import validation_study
+validation_study.illustrate_nelson = tuple  # what papers and errata find of a broken engine, their own tests tell
+validation_study._reproduce = validation_study._check_errata = lambda *_: iter(())
+validation_study.check_installation = validation_study.check_operation = lambda *_: iter(())  # these hold no numbers
+from scorereport.reference import band_comparison
+band_comparison.OUR_DRAWS = 200  # of bands, which nobody broke
 right = decomposition.mean_at
 decomposition.mean_at = lambda *given: right(*given) + 1e-6
 from scorereport.cli import main
@@ -50,15 +50,15 @@ main()
 #: The study as it is, but for PDFs, which another test has set: nothing of them asks for R.
 STRICT = """
 import sys
-from scorereport.report import writing
-writing.render_pdf = lambda html, **_: b"%PDF- as another test sets it"
-from scorereport.reference import banding
-banding.OUR_DRAWS = 1000  # a fifth of them: the whole study draws them all
-from scorereport.study import studying
-studying._check_errata = lambda: iter(())
-studying.picture_nelson = tuple  # and what needs no data of R, the whole study reproduces
-studying.reproduce_flores = studying.reproduce_galdran = lambda: iter(())
-studying.reproduce_nelson = studying.reproduce_ahmadian = lambda: iter(())
+from scorereport.report import report_output
+report_output.render_pdf = lambda html, **_: b"%PDF- as another test sets it"
+from scorereport.reference import band_comparison
+band_comparison.OUR_DRAWS = 1000  # a fifth of them: the whole study draws them all
+from scorereport.study import validation_study
+validation_study._check_errata = lambda: iter(())
+validation_study.illustrate_nelson = tuple  # and what needs no data of R, the whole study reproduces
+validation_study.reproduce_flores = validation_study.reproduce_galdran = lambda: iter(())
+validation_study.reproduce_nelson = validation_study.reproduce_ahmadian = lambda: iter(())
 from scorereport.cli import main
 sys.argv[1:] = ["validate", "--cases", "3", "--strict", "-o", sys.argv[1]]
 main()
@@ -224,7 +224,7 @@ def test_a_wheel_has_templates_records_schemas_and_r_code(wheel, tmp_path):
         [
             sys.executable,
             "-c",
-            "from scorereport.reference.recorded_answers import describe_record as d; print(d())",
+            "from scorereport.reference.recorded_answers import describe_recorded_answers as d; print(d())",
         ],
         capture_output=True,
         text=True,

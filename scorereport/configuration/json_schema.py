@@ -30,7 +30,7 @@ def configuration_schema() -> dict[str, Any]:
 
     described = TypeAdapter(Tables).json_schema()
     kinds = described["$defs"]
-    _write_limits_flat(kinds["Limits"])
+    _write_limits_flat(kinds["LimitsTable"])
     for role in kinds["PeopleTable"]["properties"].values():
         role["anyOf"] = [{"$ref": "#/$defs/Person"}, {"type": "string"}]
         role.pop("default", None)

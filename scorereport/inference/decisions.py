@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from scorereport._utils.arrays import FloatArray, read_only
+from scorereport._utils.arrays import FloatArray, IntArray, read_only
 from scorereport._utils.checks import check_inside
 from scorereport.curves.decision import (
     DecisionCurve,
@@ -27,7 +27,6 @@ from scorereport.inference.rates import log_odds_limits, wilson_limits
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from scorereport._utils.arrays import IntArray
     from scorereport._utils.checks import CheckedCases
     from scorereport.curves.fitted import IsotonicFit
     from scorereport.reliability.fit import Corp

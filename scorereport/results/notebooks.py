@@ -6,21 +6,19 @@ the renderer when it is imported.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scorereport.results.evaluation import Evaluation
-
-_renderers: list[Callable[[Evaluation], str]] = []
+_renderers: list[Callable[[Any], str]] = []
 
 
-def register_renderer(render: Callable[[Evaluation], str]) -> None:
+def register_renderer(render: Callable[[Any], str]) -> None:
     """Let this function draw evaluations in notebooks, in place of the one before."""
     _renderers[:] = [render]
 
 
-def render_notebook(evaluation: Evaluation) -> str:
+def render_notebook(evaluation: Any) -> str:
     """A fragment of HTML with the main tables and diagrams of an evaluation."""
     return _renderers[0](evaluation)

@@ -28,7 +28,6 @@ from scorereport.report.methods.notation import (
     STONE_1974,
     WILSON_1927,
     YOUDEN_1950,
-    ZOU_DONNER_LIMITS_2008,
     Formula,
 )
 from scorereport.scores.registry import (
@@ -257,7 +256,7 @@ INTERVAL_FORMULAS = {
         "one more case at the mean of what it would score, e the part of the standard error that comes from "
         "π. Weighted and clustered rows count by effective number. A skill reaches as far as its error "
         "would if forecasts were the probabilities of events.",
-        reference=f"{CLOPPER_PEARSON_1934}; {KORN_GRAUBARD_1998}; {ZOU_DONNER_LIMITS_2008}; {COVERAGE_STUDY}",
+        reference=f"{CLOPPER_PEARSON_1934}; {KORN_GRAUBARD_1998}; {ZOU_DONNER_2008}; {COVERAGE_STUDY}",
     ),
     "few values": Formula(
         name="Components of few distinct forecasts",

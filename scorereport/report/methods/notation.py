@@ -70,7 +70,6 @@ SNELL_2021 = "Snell et al. (2021), J. Clin. Epidemiol. 135, doi:10.1016/j.jcline
 STONE_1974 = "Stone (1974), J. R. Stat. Soc. B 36, doi:10.1111/j.2517-6161.1974.tb00994.x"
 WILSON_1927 = "Wilson (1927), J. Am. Stat. Assoc. 22, doi:10.1080/01621459.1927.10502953"
 YOUDEN_1950 = "Youden (1950), Cancer 3, doi:10.1002/1097-0142(1950)3:1<32::AID-CNCR2820030106>3.0.CO;2-3"
-ZOU_DONNER_LIMITS_2008 = "Zou, Donner (2008), Stat. Med. 27, doi:10.1002/sim.3095"
 
 
 #: A work of the literature, by authors and year; more authors than these are et al.
