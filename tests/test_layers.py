@@ -85,7 +85,9 @@ def list_imports(tree):
 def list_dynamic_imports(tree):
     """Calls of an importer with a name that is not a constant."""
     for node in ast.walk(tree):
-        called = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+        called = (
+            getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+        )
         if called in ("import_module", "__import__") and not isinstance(node.args[0], ast.Constant):
             yield node.lineno
 
@@ -105,7 +107,9 @@ def test_rooms_import_one_way():
         for other in imported:
             room = other.partition(".")[0]
             assert rooms.index(room) <= own, f"{module} imports {other}"
-            assert room != "__init__" or own >= rooms.index("__init__"), f"{module} imports the package itself"
+            assert room != "__init__" or own >= rooms.index("__init__"), (
+                f"{module} imports the package itself"
+            )
 
 
 def folder_of(module):
@@ -181,7 +185,9 @@ def test_no_two_public_classes_share_a_name():
     homes = {}
     for name, module in list_public_classes():
         if not name.startswith("_"):
-            assert homes.setdefault(name, module) == module, f"{name} is defined in {module} and {homes[name]}"
+            assert homes.setdefault(name, module) == module, (
+                f"{name} is defined in {module} and {homes[name]}"
+            )
 
 
 def test_no_two_modules_share_a_name():

@@ -82,7 +82,7 @@ def format_count(value: float) -> str:
 def format_counted(n: float, noun: str) -> str:
     """A number of things.
 
-    >>> counted(1, "row"), counted(20190, "row")
+    >>> format_counted(1, "row"), format_counted(20190, "row")
     ('1 row', '20,190 rows')
     """
     return f"{format_count(n)} {noun}{'' if n == 1 else 's'}"

@@ -51,8 +51,8 @@ _callback: ContextVar[Callable[[Step], None] | None] = ContextVar("follower", de
 def progress_callback(follower: Callable[[Step], None]) -> Iterator[None]:
     """Report all progress inside the block, with its units.
 
-    >>> with followed_by(print):
-    ...     report("sorting", 500, 2000, unit="rows")
+    >>> with progress_callback(print):
+    ...     report_progress("sorting", 500, 2000, unit="rows")
     Step(what='sorting', done=500, total=2000, unit='rows')
     """
     token = _callback.set(follower)

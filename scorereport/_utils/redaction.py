@@ -76,7 +76,7 @@ def expand_variables(
 
     `key` is where the text stands in the configuration, for messages; nothing else in it has a meaning.
 
-    >>> expand("postgresql://me:${PASSWORD}@host/data", {"PASSWORD": "s3cret"})
+    >>> expand_variables("postgresql://me:${PASSWORD}@host/data", {"PASSWORD": "s3cret"})
     ('postgresql://me:s3cret@host/data', ('s3cret',))
     """
     if "${" in _VARIABLE.sub("", text):

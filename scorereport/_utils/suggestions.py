@@ -55,7 +55,7 @@ _ONE_WRONG, _TWO_WRONG = 3, 4
 def suggest_name(word: str, known: Iterable[str]) -> str:
     """The known name of which a word is a misspelling; empty if there is none, or several as near.
 
-    >>> find_meant("brier_skil", ["brier", "brier_skill"]), find_meant("brier_score", ["brier_skill"])
+    >>> suggest_name("brier_skil", ["brier", "brier_skill"]), suggest_name("brier_score", ["brier_skill"])
     ('brier_skill', '')
     """
     names = list(dict.fromkeys(known))

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from scorereport.data.sources import open_command_source
 from scorereport.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -140,6 +139,7 @@ class EvaluationRequest:
     def evaluate(self, configuration: Configuration | None = None) -> tuple[Evaluation, Certificate | None]:
         """The evaluation asked for, options before configuration, and its certificate if asked for."""
         from scorereport.cli.progress_display import show_progress
+        from scorereport.data.sources import open_command_source
         from scorereport.evaluation.dispatch import evaluate
 
         chosen = self.choose(configuration)

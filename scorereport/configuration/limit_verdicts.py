@@ -69,7 +69,7 @@ def find_verdict(lower: float, upper: float, bounds: Bounds) -> LimitVerdict:
 
     >>> from scorereport.configuration import Bounds
     >>> bounds = Bounds(warn_upper=0.19, fail_upper=0.21)
-    >>> [str(find_light(lower, lower + 0.01, bounds)) for lower in (0.175, 0.185, 0.205, 0.215)]
+    >>> [str(find_verdict(lower, lower + 0.01, bounds)) for lower in (0.175, 0.185, 0.205, 0.215)]
     ['pass', 'warn', 'inconclusive', 'fail']
     """
     floor, ceiling = _or_infinite(bounds.fail_lower, bounds.fail_upper)

@@ -199,7 +199,7 @@ _ENDINGS = {
 def find_limit_measure(word: str, known: Collection[str]) -> str:
     """The measure of the same meaning, or the misspelt key; empty if there is none, never one of another.
 
-    >>> find_limit("brier_score", MEASURES), find_limit("auc", MEASURES), find_limit("gini", MEASURES)
+    >>> find_limit_measure("brier_score", MEASURES), find_limit_measure("auc", MEASURES), find_limit_measure("gini", MEASURES)
     ('brier', 'roc_auc', '')
     """
     plain = word.lower().replace("-", "_").replace("_score_", "_")

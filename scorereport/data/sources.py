@@ -178,7 +178,7 @@ _ARGUMENT = "FILE"
 def is_command_address(text: str) -> bool:
     """Whether a text is the address of a database rather than a path.
 
-    >>> is_address("postgresql://me@host/loans"), is_address("scores/2026-10.parquet")
+    >>> is_command_address("postgresql://me@host/loans"), is_command_address("scores/2026-10.parquet")
     (True, False)
     """
     return _COMMAND_ADDRESS.match(text) is not None

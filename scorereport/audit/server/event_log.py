@@ -80,7 +80,7 @@ class EventLog:
 def format_event_time(moment: datetime) -> str:
     """A moment in UTC, to the thousandth of a second.
 
-    >>> render_time(datetime(2026, 11, 15, 6, 30, tzinfo=UTC))
+    >>> format_event_time(datetime(2026, 11, 15, 6, 30, tzinfo=UTC))
     '2026-11-15T06:30:00.000Z'
     """
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -180,9 +180,9 @@ def _label_limit(limit: float, *, is_share: bool) -> str:
 def spread_labels(places: Sequence[float], height: float) -> list[float]:
     """Places from top to bottom, moved so that texts do not touch and none leaves the box.
 
-    >>> spread([10, 12, 99], 100)
+    >>> spread_labels([10, 12, 99], 100)
     [10, 25, 99]
-    >>> spread([95, 99], 100)
+    >>> spread_labels([95, 99], 100)
     [85, 100]
     """
     moved: list[float] = []

@@ -23,7 +23,7 @@ class Formula:
 def bind_operators(formula: str) -> str:
     """A formula whose lines do not break at signs that hold two sides together.
 
-    >>> [len(word) for word in bind("D / se(D) = a + b").split(" ")]
+    >>> [len(word) for word in bind_operators("D / se(D) = a + b").split(" ")]
     [13, 1, 1]
     """
     return re.sub(r" ([/=<>≤≥±]) ", "\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}", formula)

@@ -53,7 +53,7 @@ def percent_interval_text(estimate: Estimate | None) -> str:
 def distinct_decimals(lower: float, upper: float, decimals: int) -> int:
     """So many decimals, or a few more if both ends of an interval of very many rows would look the same.
 
-    >>> tell_apart(49.97, 50.03, 1), tell_apart(49.9, 50.1, 1), tell_apart(50.0, 50.0, 1)
+    >>> distinct_decimals(49.97, 50.03, 1), distinct_decimals(49.9, 50.1, 1), distinct_decimals(50.0, 50.0, 1)
     (2, 1, 1)
     """
     more = range(decimals, decimals + _MORE_DECIMALS)
