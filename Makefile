@@ -18,7 +18,7 @@ SMOKE := $(addprefix tests/,test_setup.py test_golden.py test_evaluation.py test
 RPY2 := rpy2==3.6.5 rpy2-rinterface==3.6.5 rpy2-robjects==3.6.5
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-lowest bench coverage validate record lint format docs schema lock clean
+.PHONY: help demo test test-rest test-all test-lowest bench coverage validate record lint format docs schema lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' Makefile
@@ -28,11 +28,14 @@ demo: ## run the demonstrations and write demo-report and demo-ordinal as .pdf, 
 	@$(BIN)/scorereport demo -o .
 	@$(BIN)/scorereport demo --ordinal -o .
 
-test: lint ## run all checks: lint, types, tests
+test: lint ## run lint, types and the quick tests of every kind, in minutes
 	$(BIN)/python -m pytest -n auto --dist worksteal -q
 
-test-all: lint ## run all checks and the sweeps, which take an hour
-	$(BIN)/python -m pytest -n auto --dist worksteal -q -m "sweep or not sweep"
+test-rest: lint ## run what test-all adds: sweeps, and properties with more examples
+	$(BIN)/python -m pytest -n auto --dist worksteal -q --tier=rest --durations=25
+
+test-all: lint ## run all tests, and list the 25 slowest
+	$(BIN)/python -m pytest -n auto --dist worksteal -q --tier=all --durations=25
 
 # Old versions together with the newest of what they ask for give warnings that nobody can act upon.
 test-lowest: ## run a part of the tests with the oldest versions that pyproject.toml allows

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
-settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=80)
-settings.load_profile("repeatable")
+#: Examples of each property: some in `make test`, more with the sweeps.
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=20)
+settings.register_profile("thorough", deadline=None, derandomize=True, max_examples=80)
+settings.load_profile("quick")
 #: veraPDF and Spark do little work here, and load many classes: a virtual machine that neither optimises nor
 #: checks them is done in less than half of the time.
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions"
@@ -39,9 +41,42 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest tests first: nobody waits for the last of them at the end."""
-    items.sort(key=lambda item: item.path.name != "test_study.py")
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the Makefile choose which tests run."""
+    parser.addoption(
+        "--tier",
+        choices=("quick", "rest", "all"),
+        default="quick",
+        help="quick: what `make test` runs; rest: what `make test-all` adds to it; all: both",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """With the sweeps, properties are tested on more examples."""
+    if config.getoption("--tier") != "quick":
+        settings.load_profile("thorough")
+
+
+def _is_sweep(item: pytest.Item, places: dict[str, int]) -> bool:
+    """Whether a test is left to `make test-all`: as a whole, or because enough cases of it ran before."""
+    mark = item.get_closest_marker("sweep")
+    name = item.nodeid.partition("[")[0]
+    places[name] = places.get(name, 0) + 1
+    return mark is not None and places[name] > mark.kwargs.get("after", 0)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of the tier, the longest first: nobody waits for the last of them at the end."""
+    tier, places = config.getoption("--tier"), {}
+    sweeps = {item for item in items if _is_sweep(item, places)}
+    properties = {item for item in items if getattr(getattr(item, "obj", None), "is_hypothesis_test", False)}
+    kept = {"quick": set(items) - sweeps, "rest": sweeps | properties, "all": set(items)}[tier]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = sorted((item for item in items if item in kept), key=_starts_later)
+
+
+def _starts_later(item: pytest.Item) -> bool:
+    return item.path.name != "test_study.py"
 
 
 postgres_server = pytest.fixture(scope="session")(share_server)

@@ -187,6 +187,7 @@ def test_export_can_be_checked_by_hand(config, tmp_path):
         call("export", config, "-o", tmp_path / "audits.doc")
 
 
+@pytest.mark.sweep
 def test_site_is_written(config, tmp_path):
     told = call("site", config, "-o", tmp_path / "site").stdout
     assert told == f"{tmp_path / 'site' / 'index.html'} written.\n"

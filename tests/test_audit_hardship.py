@@ -52,6 +52,7 @@ def run_forked(*tasks):
     return json.loads(done.stdout)
 
 
+@pytest.mark.sweep
 def test_thirty_runs_killed_at_random_moments_harm_nothing(tmp_path):
     make_scored("2019-12-01", 31 * 33, rows=2).to_csv(tmp_path / "scores.csv", index=False)
     config = write_audit(tmp_path, output={"formats": ["html", "json"]}, report=BRIEF)
@@ -82,6 +83,7 @@ STEPS = {
 }
 
 
+@pytest.mark.sweep
 def test_a_run_killed_at_each_step_is_taken_up_by_the_next(folder):
     configs = [write_audit(folder, f"audit-{number}", folder=f"of-{number}") for number in range(len(STEPS))]
     for config in configs:
@@ -98,6 +100,7 @@ def test_a_run_killed_at_each_step_is_taken_up_by_the_next(folder):
         }, place
 
 
+@pytest.mark.sweep
 def test_eight_processes_run_the_same_audit_at_once(folder):
     config = write_audit(folder)
     (answers,) = run_forked(["run_together", AS_OF, *[config] * EIGHT])
@@ -109,6 +112,7 @@ def test_eight_processes_run_the_same_audit_at_once(folder):
     assert len(records) == 1
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("where", ["sqlite", "postgresql"])
 def test_eight_audits_at_once_share_a_history(folder, where, request, monkeypatch):
     history = {}
@@ -125,6 +129,7 @@ def test_eight_audits_at_once_share_a_history(folder, where, request, monkeypatc
     assert {record.audit for record in records} == {config.stem for config in configs}
 
 
+@pytest.mark.sweep
 def test_a_folder_that_cannot_be_written_is_told_in_one_line(folder):
     config = write_audit(folder)
     run_audit(config, as_of="2026-10-02")
@@ -158,6 +163,7 @@ def run_reading(folder: Path, *arguments) -> subprocess.CompletedProcess:
             path.chmod(modes[path])
 
 
+@pytest.mark.sweep
 def test_a_disk_that_is_full_is_told_and_leaves_the_old_state(folder):
     """No file may grow beyond a limit, which the database and the report would exceed."""
     config = write_audit(folder)
@@ -177,6 +183,7 @@ def test_a_disk_that_is_full_is_told_and_leaves_the_old_state(folder):
     assert verify(config)[0].findings == ()
 
 
+@pytest.mark.sweep
 def test_somebody_who_may_only_read_can_verify(folder):
     """An auditor, or whoever has the history on a disk that is read-only."""
     config = write_audit(folder)
@@ -189,6 +196,7 @@ def test_somebody_who_may_only_read_can_verify(folder):
     assert run_reading(folder, "verify", config).returncode == ExitCode.USAGE
 
 
+@pytest.mark.sweep
 def test_machines_that_share_a_server_keep_their_own_files(folder, postgres_url, monkeypatch):
     monkeypatch.setenv("HISTORY", postgres_url)
     history = {"database": "${HISTORY}"}
@@ -224,6 +232,7 @@ def test_machines_that_share_a_server_keep_their_own_files(folder, postgres_url,
     assert verify(theirs)[0].findings == ()
 
 
+@pytest.mark.sweep
 def test_a_machine_removes_and_records_only_what_it_keeps(folder, postgres_url, monkeypatch):
     monkeypatch.setenv("HISTORY", postgres_url)
     common = {"name": "loans", "history": {"database": "${HISTORY}"}, "retention": {"days": 30, "keep": 1}}

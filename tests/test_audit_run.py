@@ -109,6 +109,7 @@ def test_a_second_run_answers_from_the_record(folder):
     assert_intact(config, records=1)
 
 
+@pytest.mark.sweep
 def test_other_data_another_configuration_or_a_wish_make_a_new_record(folder):
     config = write_audit(folder)
     run_audit(config, as_of=OCTOBER)
@@ -199,6 +200,7 @@ def test_drift_is_a_warning(folder, call):
     assert call("audit", "run", config, "--as-of", OCTOBER, "--strict")[0] == ExitCode.WARNINGS
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     ("break_it", "code", "reason"),
     [
@@ -274,6 +276,7 @@ def test_full_disk_leaves_a_record_and_nothing_else(folder, monkeypatch):
     assert [path for path in after if "2026-11" not in path.name] == before
 
 
+@pytest.mark.sweep
 def test_files_that_were_kept_long_enough_go_and_the_history_says_so(folder):
     config = write_audit(folder, retention={"days": 30, "keep": 1})
     with fixed_time("2026-10-21T13:33:20+00:00"):
@@ -415,6 +418,7 @@ def test_secrets_are_nowhere(folder, call, monkeypatch):
     assert secret.encode() not in b"".join([*written, *map(str.encode, told)])
 
 
+@pytest.mark.sweep
 def test_secrets_are_in_no_report_either(folder, monkeypatch):
     monkeypatch.setattr(notification, "RETRY_PAUSES", ())
     secret = "correct-horse-battery"
@@ -433,6 +437,7 @@ def test_secrets_are_in_no_report_either(folder, monkeypatch):
     assert secret.encode() not in b"".join([*told, problem.encode()])
 
 
+@pytest.mark.sweep
 def test_a_race_with_another_configuration_keeps_both_records(folder, monkeypatch):
     """Their folders differ, and so their locks; only the history can tell them apart."""
     history = {"database": f"sqlite:///{folder}/shared.db"}
@@ -456,6 +461,7 @@ def test_a_race_with_another_configuration_keeps_both_records(folder, monkeypatc
     assert_intact(slow, records=2)
 
 
+@pytest.mark.sweep
 def test_a_record_that_another_machine_made_meanwhile_is_the_answer(folder, monkeypatch):
     config = write_audit(folder)
     right, made = audit_report.evaluate, []
@@ -603,6 +609,7 @@ def test_what_lies_about_blocks_nothing(folder):
     assert_intact(config, records=1)
 
 
+@pytest.mark.sweep
 def test_files_go_from_the_folder_they_were_filed_in(folder):
     with fixed_time("2026-09-21T13:33:20+00:00"):
         run_audit(write_audit(folder, retention={"days": 30, "keep": 1}), as_of="2026-09-02")
@@ -630,6 +637,7 @@ def test_a_report_says_what_it_is_an_audit_of(folder):
         assert told in page
 
 
+@pytest.mark.sweep
 def test_data_that_come_back_make_a_new_record(folder):
     config, first = write_audit(folder), (folder / "scores.csv").read_bytes()
     run_audit(config, as_of=OCTOBER)

@@ -115,6 +115,7 @@ def test_quantiles_agree_with_published_ones(probability, quantile):
     assert round(asymptotic_bands.chernoff_quantile(probability), 6) == quantile
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("probability", [0.5, 0.6, 0.95, 0.9999, 0.999999])
 def test_quantiles_invert_an_independent_quadrature(probability):
     density = lambda z: asymptotic_bands._density(np.array([z]))[0]  # noqa: E731
@@ -213,6 +214,7 @@ EVERY = {
 }
 
 
+@pytest.mark.sweep(after=7)
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.99])
 @pytest.mark.parametrize("kind", ["consistency", "confidence"])
 @pytest.mark.parametrize("options", EVERY.values(), ids=EVERY)
@@ -416,6 +418,7 @@ def slow_pool(y):
     return np.repeat([total / size for total, size in stack], [size for _, size in stack])
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", ["consistency", "confidence"])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_resampling_is_that_of_the_reference(name, kind):
@@ -497,6 +500,7 @@ TINY = {
 }
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("kind", ["consistency", "confidence"])
 @pytest.mark.parametrize("name", TINY)
 def test_tiny_samples_have_their_exact_law(name, kind):
@@ -525,6 +529,7 @@ def test_tiny_samples_have_their_exact_law(name, kind):
             assert abs((drawn <= value + 1e-9).mean() - expected) <= 5 * error + 1e-9
 
 
+@pytest.mark.sweep(after=17)
 @pytest.mark.parametrize("kind", ["consistency", "confidence"])
 @pytest.mark.parametrize("name", TINY)
 @pytest.mark.parametrize("level", [0.9, 0.99999])
@@ -810,6 +815,7 @@ def peak_of_band(fit, **options):
         tracemalloc.stop()
 
 
+@pytest.mark.sweep
 def test_memory_grows_with_the_curves_that_are_kept_and_with_nothing_else(monkeypatch):
     """The rows of a draw are gone before the next but a few, so the peak stays below 20 times the rows.
     Twice the draws add at most their curves, as collected and in a table; on one thread, as on several

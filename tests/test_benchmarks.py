@@ -185,6 +185,7 @@ class TestModels:
     def few(self, monkeypatch):
         monkeypatch.setenv(samples.VARIABLE, "3000")
 
+    @pytest.mark.sweep
     def test_a_report_in_a_process_of_its_own_tells_its_memory(self, tmp_path):
         source, target = samples.write_models(tmp_path, 300), tmp_path / "report.json"
         run = must(run_work("memory_work", source, target, 0, seconds=120))

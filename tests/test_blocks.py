@@ -441,6 +441,7 @@ def test_all_proper_binary_scores_are_decomposed_here():
     }
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("score", PROPER)
 @given(data=cases(weights=FRACTIONAL), weighted=st.booleans())
 def test_components_are_not_negative_and_sum_to_the_score(score, data, weighted):

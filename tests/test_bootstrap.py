@@ -345,6 +345,7 @@ def test_the_same_model_twice_does_not_differ():
 # ---- uncertainty ----
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("events", [60, 59, 55])
 def test_the_uncertainty_near_one_half_has_an_interval(method, events):
@@ -560,6 +561,7 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch, kind):
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.sweep
 def test_threads_of_the_linear_algebra_leave_no_bit_either():
     """Sums over 60,000 rows are long enough for BLAS to share them among its threads."""
     probe = (

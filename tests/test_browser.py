@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pikepdf
 import pytest
+from artefact_tools import make_once, shared_folder
 
 import scorereport as sr
 from scorereport.reference.comparison_records import Comparison, Verdict
@@ -85,7 +86,11 @@ def browser():
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("pages")
+    folder = shared_folder(tmp_path_factory, "pages")
+    return make_once(folder, lambda: _write_pages(folder))
+
+
+def _write_pages(folder):
     study = folder / "study.html"
     page = add_policy(render_html("validation.html", describe_study(_make_study())))
     study.write_text(embed_fonts(page), encoding="utf-8")

@@ -575,6 +575,7 @@ def test_impossible_events_have_an_intercept_too():
     assert line.intercept_at_slope_one.standard_error > 1e6
 
 
+@pytest.mark.sweep
 def test_every_small_sample_has_an_interval_or_a_reason():
     rng = np.random.default_rng(5)
     found = 0

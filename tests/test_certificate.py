@@ -272,6 +272,7 @@ EACH_LAW = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.sweep
 @EACH_LAW
 def test_equal_laws_are_accepted(law_of):
     """100 draws as in R against 1000; also other levels, as far as they are asked for."""
@@ -283,6 +284,7 @@ def test_equal_laws_are_accepted(law_of):
         assert found.accused(curves, level=0.999, asked=0.999) == 0
 
 
+@pytest.mark.sweep(after=3)
 @EACH_LAW
 @pytest.mark.parametrize("shift", [0.1, -0.1])
 def test_a_law_that_is_shifted_is_rejected(law_of, shift):
@@ -381,6 +383,7 @@ def is_accused(found, curves, bounds):
     return unlikely > 0 or not is_likely_band(curves, bounds, 0.9, 200, 2021)
 
 
+@pytest.mark.sweep(after=1)
 @SMALL_TO_LARGE
 @EACH_KIND
 @pytest.mark.parametrize("digits", [1, 17])
@@ -403,6 +406,7 @@ def test_an_engine_of_another_spread_is_found_out(kind, n):
             assert is_accused(found, middle + factor * (found.curves - middle), bounds)
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("n", [200, 1000])
 @EACH_KIND
 def test_an_engine_that_draws_outcomes_from_the_wrong_chance_is_found_out(kind, n):
@@ -565,6 +569,7 @@ def break_chance(monkeypatch, _):
     monkeypatch.setattr(bands.BandRequest, "around_diagonal", inverted)
 
 
+@pytest.mark.sweep(after=5)
 @SMALL_TO_LARGE
 @pytest.mark.parametrize(
     ("spoil", "by"),
@@ -1051,6 +1056,7 @@ def test_of_base_r_certain_bounds_are_held_to_the_law():
     assert compare(question, spoilt, is_package=False)[CONFIDENCE].verdict is Verdict.DIFFERS
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.usefixtures("all_curves")
 @pytest.mark.parametrize(("n", "level"), [(60, 0.8), (200, 0.8), (1000, 0.8), (1000, 0.95)])
 def test_a_resampled_band_of_another_level_is_accused(n, level):
@@ -1061,6 +1067,7 @@ def test_a_resampled_band_of_another_level_is_accused(n, level):
     assert line.verdict is Verdict.DIFFERS
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("n", [60, 1000])
 @pytest.mark.parametrize("kind", ["consistency", "confidence"])
 def test_a_resampled_band_that_leaves_nothing_out_is_accused(n, kind):
@@ -1136,6 +1143,7 @@ def test_lone_forecasts_spoil_the_draws_of_the_package_alone():
     assert not set(BY_BASE.values()) & set(package)
 
 
+@pytest.mark.sweep(after=3)
 @pytest.mark.parametrize(
     ("part", "index", "by"),
     [("x", 0, 1e-6), ("lower", 0, -1.0), ("upper", 1, 1.0), ("lower", 1, 0.1), ("lower", 0, NAN)],
@@ -1424,6 +1432,7 @@ def break_draws(monkeypatch):
     return {CONSISTENCY, CONFIDENCE}
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("break_engine", [break_mean, break_fit, break_discrete_band, break_draws])
 def test_a_broken_engine_differs_from_the_record(break_engine, monkeypatch):
     if break_engine is not break_draws:  # for the others the curves of resampled bands are of no account
@@ -1534,6 +1543,7 @@ def test_certificates_are_read_back_equal(recorded_certificate, tmp_path):
     assert json.loads(text)["verdict"] == "not certified"
 
 
+@pytest.mark.sweep
 def test_certificates_of_one_time_are_the_same_bytes(evaluation, recorded_certificate, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     again = sr.certify(evaluation, reference="recorded")
@@ -1657,6 +1667,7 @@ PLAIN = {*ALL_SCORES, *BINS, *CURVE, *COUNTS, *REPORTED, "recalibrated probabili
 AGREEING = {*PLAIN, DISCRETE, CONSISTENCY, CONFIDENCE, *QUANTILES}
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 def test_three_models_are_certified_by_the_package(evaluation, package, tmp_path):
     """As a user calls it, with a process of R of its own."""
@@ -1707,6 +1718,7 @@ def test_three_models_are_certified_by_base_r_under_its_own_name(evaluation, bas
     assert {line.source for line in c.comparisons} == {"base R", "the engine", "numpy"}
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.r
 @pytest.mark.usefixtures("running")
 @pytest.mark.parametrize("level", [0.8, 0.9, 0.95, 0.9998, 0.9999])
@@ -1757,6 +1769,7 @@ AWKWARD = [
 ]
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.r
 @pytest.mark.usefixtures("running")
 @pytest.mark.parametrize("name", AWKWARD)
@@ -1875,6 +1888,7 @@ def tamper(evaluation, model, name, **parts):
     return replace(evaluation, models=tuple(map(spoil_model, evaluation.models)))
 
 
+@pytest.mark.sweep(after=2)
 @pytest.mark.r
 @pytest.mark.usefixtures("running")
 @pytest.mark.parametrize("reference", ["reliabilitydiag", "base"])
@@ -1980,6 +1994,7 @@ def tampered_bands(result, fit):
         yield {COMPLETE}, replace(result, bands=(*result.bands, *both))
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("running")
 def test_every_number_that_was_tampered_with_is_named(frame, remembered_base, monkeypatch):
@@ -2030,6 +2045,7 @@ def test_other_data_fail(frame):
     assert certify(evaluation, data=data).verdict == "failed"
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("running")
 def test_live_certificates_of_one_time_are_the_same_bytes(frame, monkeypatch):
@@ -2115,6 +2131,7 @@ def open_once(monkeypatch, reference):
     monkeypatch.setattr(certification, "open_reference", find)
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("few_draws")
 def test_every_shape_agrees_with_the_package(remembered):
@@ -2158,6 +2175,7 @@ def test_r_that_refuses_a_case_is_told(package):
     assert {line.verdict for line in lines if not line.is_unexpected} == {Verdict.NOT_COMPARED}
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 def test_weights_of_every_kind_agree_with_base_r(base):
     """400 small samples: fractions, tenths, zeros, tiny and huge ones; infinite scores, one forecast."""
@@ -2188,6 +2206,7 @@ def weighted_question(seed):
     return Question(y_true=y, y_prob=x, weight=weight, costs=(0.1, 0.3))
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 def test_base_r_is_quick_where_classes_are_apart(base):
     """stats::isoreg looks through all cases again for each block of its own."""
@@ -2200,6 +2219,7 @@ def test_base_r_is_quick_where_classes_are_apart(base):
     assert answer.auc == 1
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.r
 @pytest.mark.parametrize("kind", [PACKAGE, BASE])
 def test_a_profile_that_masks_functions_does_not_matter(kind, tmp_path, monkeypatch, request):

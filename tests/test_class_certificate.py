@@ -297,6 +297,7 @@ def test_cumulative_probabilities_never_exceed_one():
     ]
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     ("k", "ordered", "drawn"),
     [
@@ -476,6 +477,7 @@ def spoil_models(evaluation):
     yield {COMPLETE}, with_scores(evaluation, decompositions=scores.decompositions[1:])
 
 
+@pytest.mark.sweep
 def test_every_number_of_a_view_that_was_tampered_with_is_named(of_one, use):
     """And no other is accused."""
     use(StandIn())
@@ -759,6 +761,7 @@ def quantities_of(certificate, subject, verdict):
     }
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 def test_an_ordinal_model_is_certified_per_threshold_by_the_package(frame, package, use):
     use(package)
@@ -812,6 +815,7 @@ ODD = [
 ]
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.r
 @pytest.mark.parametrize("name", ODD)
 def test_odd_classes_are_certified(name, package, base, use):

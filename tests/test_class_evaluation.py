@@ -316,6 +316,7 @@ def test_whole_weights_are_repeated_rows(frame):
     )
 
 
+@pytest.mark.sweep
 def test_the_order_of_rows_leaves_no_trace(frame):
     options = {"resamples": 40, "group": "site", "cluster": "person"}
     first = evaluate(frame[:80], **options)
@@ -391,6 +392,7 @@ def test_differences_are_paired_and_agree_with_the_bootstrap():
         assert by_name[name].standard_error == pytest.approx(np.std(drawn), rel=0.25, abs=2e-3)
 
 
+@pytest.mark.sweep
 def test_the_joint_test_tells_a_bold_model_from_a_calibrated_one():
     found = evaluate(make_frame(n=600, seed=11, models=("a", "b", "c")), forecasts=["a", "c"], resamples=99)
     honest, bold = found.class_models
@@ -401,6 +403,7 @@ def test_the_joint_test_tells_a_bold_model_from_a_calibrated_one():
         assert bold.scores.component(name, "miscalibration").lower > 0
 
 
+@pytest.mark.sweep
 def test_the_joint_test_keeps_its_level():
     rejected = []
     for seed in range(60):
@@ -473,6 +476,7 @@ def test_times_make_windows_and_hac_errors(frame):
     assert all("HAC" in d.method for d in found.comparisons.differences if " " not in d.measure)
 
 
+@pytest.mark.sweep
 def test_clusters_widen_intervals_of_repeated_cases(frame):
     twice = pd.concat([frame, frame]).assign(case=np.tile(np.arange(len(frame)), 2))
     options = {"resamples": 100, "forecasts": ["a"], "ordered": False}

@@ -357,6 +357,7 @@ def assert_drawn(figure, *, most_high=215.0):
     assert render_svg(figure).startswith("<?xml")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", [CLASS, THRESHOLD])
 def test_every_number_of_classes_is_drawn(graded, two, fifty, kind):
     for evaluation in (graded, two, fifty):
@@ -365,6 +366,7 @@ def test_every_number_of_classes_is_drawn(graded, two, fifty, kind):
         assert_drawn(plot_confusion(evaluation.class_models, evaluation.data.classes.labels))
 
 
+@pytest.mark.sweep
 def test_long_and_foreign_names_are_drawn(named):
     assert_drawn(plot_views(named.class_models[0], CLASS))
     assert_drawn(plot_view_components(named.class_models, CLASS))
@@ -375,6 +377,7 @@ def test_long_and_foreign_names_are_drawn(named):
     assert_drawn(plot_confusion(long.class_models, LONG))
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("models", [1, 3, 6, 7])
 def test_confusion_tables_of_many_models_fit_on_a_page(bare, models):
     many = [replace(bare.class_models[0], model=f"model {n}") for n in range(models)]
@@ -447,6 +450,7 @@ def test_views_that_were_not_evaluated_are_refused(named):
 # Sections
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("describe", DESCRIBERS)
 @pytest.mark.parametrize("which", ["graded", "named", "bare", "two", "fifty"])
 def test_sections_have_all_they_refer_to(describe, which, request):
@@ -465,6 +469,7 @@ def test_binary_models_have_no_sections_of_classes(describe):
     assert describe(report) is None
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("which", ["graded", "named", "two"])
 def test_pages_place_every_part_once_and_keep_the_order_of_headings(which, request):
     context = describe_report(report_of(request.getfixturevalue(which)))
@@ -479,6 +484,7 @@ def test_pages_place_every_part_once_and_keep_the_order_of_headings(which, reque
             assert body.count(f' id="{part["id"]}"') == 1
 
 
+@pytest.mark.sweep
 def test_numbers_without_an_interval_leave_its_room_free(graded):
     html = render_html("report.html", describe_report(report_of(graded)))
     skill = 'n/d <span class="detail"></span></td>'

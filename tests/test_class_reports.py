@@ -20,6 +20,7 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
+from artefact_tools import make_once, shared_folder
 from report_tools import (
     CONFORMANCE,
     GRADED_COMMAND,
@@ -96,19 +97,29 @@ HOSTILE = "<script>alert(1)</script> {{ 7*7 }} $x^2$ & \"quoted\" 'too' 🙂"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("graded")
+    return shared_folder(tmp_path_factory, "graded")
 
 
 @pytest.fixture(scope="module")
-def report(folder):
-    return make_graded_report(folder)
+def made(folder):
+    """The report, and the bytes of all forms by ending."""
+
+    def make():
+        report = make_graded_report(folder)
+        paths = write_pages(report, [folder / f"report{ending}" for ending in FORMS])
+        return report, {path.suffix: path.read_bytes() for path in paths}
+
+    return make_once(folder, make)
 
 
 @pytest.fixture(scope="module")
-def written(report, folder):
-    """The bytes of all forms, by ending."""
-    paths = write_pages(report, [folder / f"report{ending}" for ending in FORMS])
-    return {path.suffix: path.read_bytes() for path in paths}
+def report(made):
+    return made[0]
+
+
+@pytest.fixture(scope="module")
+def written(made):
+    return made[1]
 
 
 @pytest.fixture(scope="module")
@@ -171,6 +182,7 @@ def bracket(estimate, decimals=4):
 # ---- A document that archives accept ----
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("profile", ["3a", "ua1"])
 def test_a_report_on_classes_conforms_to_the_norm(short, profile):
     if not CONFORMANCE.exists() or shutil.which("java") is None:
@@ -239,6 +251,7 @@ write_pages(shorten_report(again), [folder / "short.pdf"])
 """
 
 
+@pytest.mark.sweep
 def test_another_process_writes_the_same_bytes_from_its_results(written, short, tmp_path):
     """It evaluates and chooses anew, and renders what it reads back, without the data."""
     os.symlink(tmp_path, tmp_path / "elsewhere")
@@ -742,6 +755,7 @@ def scores_on(page, model="m"):
     return {row[0]: row[2:] for row in find_table(read_tables(page), "Mean scores")[1:] if row[1] == model}
 
 
+@pytest.mark.sweep
 def test_two_ordered_classes_are_printed_as_the_binary_model_is():
     frame, labels = draw_classes(["no", "yes"], 40)
     of_classes = render(evaluate_classes(frame, labels), '[report]\nomit = ["calibration"]\n')
@@ -768,6 +782,7 @@ def test_two_classes_are_decomposed_as_the_binary_model_is():
     assert shown["Brier score (K classes)"] == [show(2 * number) for number in parts]
 
 
+@pytest.mark.sweep
 def test_fifty_classes():
     labels = [f"grade {k:02d}" for k in range(50)]
     frame, _ = draw_classes(labels, 60)
@@ -793,6 +808,7 @@ def test_a_note_on_several_classes_that_never_came_is_a_sentence():
     assert "...." not in note
 
 
+@pytest.mark.sweep
 def test_a_class_that_never_came_is_shown():
     labels = ["a", "b", "never"]
     rng = np.random.default_rng(1)
@@ -808,6 +824,7 @@ def test_a_class_that_never_came_is_shown():
     assert "0.0 % of cases" in " ".join(list_images(page))
 
 
+@pytest.mark.sweep
 def test_ties_at_the_argmax_go_to_the_first_class():
     labels = ["a", "b", "c"]
     p = np.array([[0.4, 0.4, 0.2]] * 6 + [[0.1, 0.2, 0.7]] * 6)
@@ -823,6 +840,7 @@ def test_ties_at_the_argmax_go_to_the_first_class():
     assert by_class["b"][2:4] == ["n/d", "0.0 %"]
 
 
+@pytest.mark.sweep
 def test_all_classes_equally_likely():
     frame, labels = draw_classes(["a", "b", "c"], 30)
     frame[[f"m_{label}" for label in labels]] = 1 / 3
@@ -862,6 +880,7 @@ def test_cases_of_the_probability_scale_are_whole_numbers(certain):
     assert [row[2] for row in rows[1:]] == ["28", "1", "1"]
 
 
+@pytest.mark.sweep
 def test_all_right_and_certain():
     labels = ["a", "b", "c"]
     came = ["a", "b", "c"] * 5
@@ -878,6 +897,7 @@ def test_all_right_and_certain():
     assert "−0.0000" not in words_of(page)
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(("resamples", "configuration"), [(0, TABLES), (40, SHORT)])
 def test_one_row(resamples, configuration):
     frame = frame_of(["b"], [[0.2, 0.5, 0.3]], ["a", "b", "c"])
@@ -972,6 +992,7 @@ def test_score_prints_classes_of_columns_named_one_by_one(call):
     assert "nan" not in re.findall(r"\w+", text)
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     ("limits", "options", "code"),
     [
@@ -993,6 +1014,7 @@ def test_exit_codes_follow_the_limits_on_classes(call, write, tmp_path, command,
     assert_valid(document, "report-1.json")
 
 
+@pytest.mark.sweep
 def test_a_report_shows_the_checkpoints_of_a_file(call, write, tmp_path):
     make_epochs().to_csv(tmp_path / "others.csv", index=False)
     table = (
@@ -1080,6 +1102,7 @@ def test_refusals_are_one_line_and_write_nothing(call, tmp_path, arguments, code
     assert not (tmp_path / "x.json").exists()
 
 
+@pytest.mark.sweep
 def test_the_ordinal_demonstration_is_printed_saved_and_reported(call, tmp_path, monkeypatch):
     """The pages themselves are not laid out: that takes long, and others of their kind are."""
     made = {}

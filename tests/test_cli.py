@@ -116,6 +116,7 @@ def test_json_is_the_results_document(call, file):
     assert json.loads(done[1])["settings"]["cost_interval"] == [0.1, 0.3]
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     ("options", "columns", "shown"),
     [
@@ -307,6 +308,7 @@ GRADES = ["--outcome", "grade", "--classes", "low,mid,high"]
 BARE = ["--resamples", "0"]
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     ("options", "columns"),
     [
@@ -379,6 +381,7 @@ def test_labels_may_be_numbers(call, tmp_path):
     assert [(c["label"], c["weight"]) for c in classes] == [("0", 5), ("1", 10), ("2", 5)]
 
 
+@pytest.mark.sweep(after=4)
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
@@ -562,6 +565,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.sweep(after=4)
 @pytest.mark.parametrize("kind", REFUSED)
 def test_bad_input_of_every_kind_gets_its_sentence_and_exit_code(tmp_path, call, kind):
     content, options, sentence = REFUSED[kind]
@@ -585,6 +589,7 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path, call):
     assert error.count("\n") == 1
 
 
+@pytest.mark.sweep
 def test_terminals_without_the_signs_still_get_the_numbers(file):
     ascii_only = os.environ | {"PYTHONIOENCODING": "ascii"}
     done = run("score", file, "--outcome", "y", "--forecast", "b", *FEW, env=ascii_only)

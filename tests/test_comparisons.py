@@ -317,6 +317,7 @@ print([value.hex() for value in found])
 """
 
 
+@pytest.mark.sweep
 def test_any_number_of_threads_gives_the_same_bits():
     printed = {
         subprocess.run(
@@ -794,6 +795,7 @@ def test_the_band_has_the_width_of_the_standard_error():
     assert (curve.upper - curve.lower)[at] / 2 == pytest.approx(half_width, rel=0.05)
 
 
+@pytest.mark.sweep
 def test_the_simultaneous_band_covers_the_whole_curve():
     """120 samples of 150 cases; the true difference comes from 200,000."""
     big, hits = draw(200_000, seed=99, digits=1), 0
@@ -891,6 +893,7 @@ def test_likelihood_ratios_agree_with_statsmodels(weight):
     ]
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("clustered", [True, False], ids=["clusters", "fractional weights"])
 def test_wald_agrees_with_estimating_equations(clustered):
     """Coefficients of statsmodels' estimating equations, with bias-reduced covariance by its definition."""

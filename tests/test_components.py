@@ -521,6 +521,7 @@ def enumerate_outcomes(q):
         yield y, float(np.prod(np.where(y == 1, q, 1 - q)))
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("score", ["brier", "log"])
 @pytest.mark.parametrize("x", [X[:6], [0.2, 0.2, 0.3, 0.6, 0.6, 0.9]], ids=["distinct", "ties"])
 def test_the_resampled_overfit_has_its_exact_expectation(score, x):
@@ -877,6 +878,7 @@ def test_the_overfit_of_differences_allows_for_clusters():
 JUDGED = [resolve_measure(name, {}) for name in ("brier", "log", "misclassification")]
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     "x",
     [[0.1, 0.3, 0.6, 0.9], [0.2, 0.2, 0.5, 0.7, 0.7], [0.05, 0.3, 0.4, 0.8, 0.8, 0.95], [0.0, 0.4, 0.5, 1.0]],

@@ -95,6 +95,7 @@ def evaluate_shape(shape, cases=1500):
     return sr.evaluate(frame, outcome="y", forecasts=["m"], resamples=60).models[0]
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_only_forecasts_that_the_band_shows_to_be_wrong_are_called_wrong(shape):
     """Of a single slope, "too extreme" and "too timid" are false at one end of most of these shapes."""
@@ -125,6 +126,7 @@ def test_without_a_simultaneous_band_slope_and_average_stand_alone():
     assert alone("calibrated") == ""
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("shape", ["high end too high", "low end too low"])
 def test_views_of_classes_name_the_forecasts_that_are_wrong(shape):
     """Two ordered classes are one threshold, whose forecasts are those of the lower class."""

@@ -608,6 +608,7 @@ def read_or_refuse(text, start):
         return None
 
 
+@pytest.mark.sweep
 @given(st.text(max_size=30))
 def test_any_text_is_read_or_refused_in_a_sentence(text):
     assert read_or_refuse(text, "c") in (text, None)
@@ -650,6 +651,7 @@ def write_toml(value):
     return json.dumps(value)
 
 
+@pytest.mark.sweep
 def test_the_schema_accepts_what_is_accepted():
     schema = configuration_schema()
     jsonschema.Draft202012Validator.check_schema(schema)

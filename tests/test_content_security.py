@@ -356,6 +356,7 @@ def watch(browser, payloads, finish):
     return seen - {f"{urlsplit(PLACE).netloc}/favicon.ico"}
 
 
+@pytest.mark.sweep
 def test_the_policy_stops_what_would_pass_the_guard(browser):
     """Even without the guard nothing runs and nothing is asked for; without the policy much is."""
     payloads = [payload for payload in PAYLOADS if not any(part in payload for part in BEYOND_POLICY)]

@@ -100,6 +100,7 @@ def test_clusters_and_weights_leave_forecasts_calibrated():
     assert weighted.weight.mean() == pytest.approx(1, abs=0.02)
 
 
+@pytest.mark.sweep
 def test_every_study_runs_and_repeats_itself(tmp_path, monkeypatch):
     for study in (classes, scaling):  # the truth is found from fewer cases, as two runs prove nothing
         monkeypatch.setattr(study, "_MANY", 5_000)

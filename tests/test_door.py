@@ -154,6 +154,7 @@ def run(*arguments, code="", **options):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("module", ["typer", "rich.console", "numpy", "scorereport.cli.audit_commands"])
 def test_a_package_that_cannot_be_imported_is_an_internal_error(folder, module):
     done = run(*SCORE, code=f"import sys; sys.modules[{module!r}] = None", cwd=folder)
@@ -162,6 +163,7 @@ def test_a_package_that_cannot_be_imported_is_an_internal_error(folder, module):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.sweep
 def test_a_reader_that_leaves_is_no_error(folder):
     """As in `scorereport ... | head`: shells expect what SIGPIPE would give."""
     reading, writing = os.pipe()
@@ -210,6 +212,7 @@ def test_what_fails_in_a_thread_or_a_finalizer_is_one_line():
     ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("command", ["score", "audit"])
 def test_memory_that_really_runs_out_ends_in_a_sentence(folder, command):
     """The limit leaves room for the program, and none for a list that grows without end."""

@@ -98,6 +98,7 @@ def expected():
         return engine.survey
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_survey_is_the_same_wherever_rows_are(sources, expected, kind):
     source, table = sources[kind]
@@ -178,6 +179,7 @@ def test_columns_that_differ_in_case_alone_are_told_apart(tmp_path):
         assert engine.survey.sha256 == sr.read_predictions(frame, **columns).sha256
 
 
+@pytest.mark.sweep(after=3)
 @pytest.mark.parametrize("name", ["d[12]", "d*", "d?", "d[!x]", "[[]", "d[12]/p", "d]{1}"])
 def test_names_that_look_like_patterns_are_read_literally(tmp_path, name):
     path = tmp_path / f"{name}.parquet"
@@ -212,6 +214,7 @@ def test_a_backslash_beside_what_looks_like_a_pattern_is_refused(tmp_path):
         open_duckdb(path, **COLUMNS)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ["file_row_number", "File_Index", "filename"])
 def test_columns_named_like_those_of_duckdb_do_not_hide_them(tmp_path, name):
     FRAME.assign(**{name: 7}).to_parquet(tmp_path / "1.parquet")
@@ -244,6 +247,7 @@ def odd_tables(tmp_path_factory):
     return path
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(("table", "rows"), [("a.b", 500_000), ("only", 10), ("s.only", 10), ("r.both", 10)])
 def test_tables_may_have_points_in_their_names_and_be_in_schemas(odd_tables, table, rows):
     columns = {"outcome": "y", "forecasts": ["x"], "table": table}

@@ -63,6 +63,7 @@ def assert_refused_alike(source, **columns):
 # ---- refusals ----
 
 
+@pytest.mark.sweep(after=3)
 @pytest.mark.parametrize(
     ("values", "part"),
     [
@@ -82,6 +83,7 @@ def test_forecasts_are_refused_in_the_same_words(written, values, part):
     assert part in assert_refused_alike(written(with_values("a", values)))
 
 
+@pytest.mark.sweep(after=3)
 @pytest.mark.parametrize(
     ("values", "part"),
     [
@@ -95,6 +97,7 @@ def test_weights_are_refused_in_the_same_words(written, values, part):
     assert part in assert_refused_alike(written(with_values("w", values)), weight="w")
 
 
+@pytest.mark.sweep(after=4)
 @pytest.mark.parametrize(
     ("values", "positive", "part"),
     [
@@ -112,6 +115,7 @@ def test_outcomes_are_refused_in_the_same_words(written, values, positive, part)
     assert part in assert_refused_alike(written(with_values("y", values)), positive=positive)
 
 
+@pytest.mark.sweep(after=1)
 def test_other_columns_are_refused_in_the_same_words(written):
     dates = ["2026-01-01", "31/12/2025", "2026-01-02", "2026-01-03"]
     assert "`when` must hold dates" in assert_refused_alike(written(with_values("when", dates)), time="when")
@@ -174,6 +178,7 @@ def test_a_window_needs_times():
 # ---- what is taken ----
 
 
+@pytest.mark.sweep(after=4)
 @pytest.mark.parametrize(
     ("values", "positive"),
     [
@@ -206,6 +211,7 @@ def test_forecasts_of_any_number_type_are_widened_exactly(tmp_path, dtype):
         assert engine.survey.sha256 == sr.read_predictions(frame, **NAMED).sha256
 
 
+@pytest.mark.sweep(after=2)
 @pytest.mark.parametrize("zeros", [[-0.0, 0.0], [0.0, -0.0]])
 def test_zeros_of_both_signs_are_one_label(written, zeros, monkeypatch):
     monkeypatch.setattr("scorereport.evaluation.engines.duck.duck_tables._ROWS_PER_BATCH", 2)
@@ -304,6 +310,7 @@ ALL = {
 }
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("weight", ["whole", "fractional", "none"])
 def test_the_survey_counts_what_memory_counts(written, weight):
     frame = many_rows().assign(key=lambda f: f["key"].astype(str) + ".0")
@@ -331,6 +338,7 @@ def test_the_survey_counts_what_memory_counts(written, weight):
         assert survey.certain[name] == np.count_nonzero(((x == 0) | (x == 1)) & (w > 0))
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("over", [1, 3])
 def test_labels_and_windows_are_those_of_memory(written, over):
     source = written(many_rows().assign(n=lambda frame: frame["n"] / over))

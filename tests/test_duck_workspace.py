@@ -94,6 +94,7 @@ with stopped_by_signals(), open_duckdb(path, outcome="y", forecasts=["x"], tempo
 """
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
 @pytest.mark.parametrize(("number", "plan"), [(signal.SIGINT, "order"), (signal.SIGTERM, "ranges")])
 def test_a_signal_ends_the_sort_and_leaves_nothing(predictions, place, number, plan):
@@ -108,6 +109,7 @@ def test_a_signal_ends_the_sort_and_leaves_nothing(predictions, place, number, p
     assert list(place.iterdir()) == []
 
 
+@pytest.mark.sweep
 def test_a_program_that_forgets_to_close_leaves_nothing(predictions, place):
     script = (
         "import sys; from scorereport.evaluation.engines.duck.duck_engine import open_duckdb; "

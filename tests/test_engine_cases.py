@@ -190,6 +190,7 @@ def by_outcome(events, others, weights):
     return frame.assign(g=np.where(np.arange(len(y)) % 2, "odd", "even"))
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     ("events", "others", "weights"), [(8, 900, (100.5, 1.0)), (600, 600, (1.0, 20.5)), (8, 900, (100, 1))]
 )

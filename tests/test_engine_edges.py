@@ -91,6 +91,7 @@ def test_a_perfect_auc_has_newcombes_bounds():
     assert "Newcombe" in ours.note
 
 
+@pytest.mark.sweep
 def test_groups_of_other_weight_are_corrected_by_their_own():
     rng, x, y = make(4000)
     group = rng.integers(0, 2, 4000)

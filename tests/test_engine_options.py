@@ -217,6 +217,7 @@ def test_the_recorded_command_has_neither_passwords_nor_what_does_not_matter(mon
 # ---- sources ----
 
 
+@pytest.mark.sweep
 def test_tables_of_databases_and_folders_are_scored_like_files(call, tmp_path, monkeypatch):
     monkeypatch.setenv("PLACE", str(tmp_path))
     FRAME.to_csv(tmp_path / "p.csv", index=False)

@@ -414,6 +414,7 @@ def test_a_document_of_an_engine_is_read_back(evaluation, tmp_path):
     assert entries_of(again) == entries_of(evaluation)
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     "frame",
     [

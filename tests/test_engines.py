@@ -379,6 +379,7 @@ def test_groups_and_periods_are_the_same(both):
     assert ("group", "fine", "Cochran's Q (brier)") in tests
 
 
+@pytest.mark.sweep(after=1)
 def test_the_document_comes_back_and_says_how_it_was_made(both, tmp_path):
     _, digested = both
     digested.to_json(tmp_path / "results.json")

@@ -133,6 +133,7 @@ def test_integer_weights_equal_repeated_rows(frame):
     assert weighted.data.sample.total == len(frame.loc[frame.index.repeat(frame["w"])])
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("weight", [None, "w", "fraction"])
 def test_row_order_changes_not_a_byte(frame, weight):
     frame = frame.assign(fraction=np.random.default_rng(8).random(len(frame)))

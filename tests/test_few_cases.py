@@ -229,6 +229,7 @@ def make_events(events, n=2000):
     return y, p
 
 
+@pytest.mark.sweep(after=3)
 @pytest.mark.parametrize("resamples", [0, 40])
 @pytest.mark.parametrize(("events", "verdict"), [(9, "inconclusive"), (10, "pass"), (11, "pass")])
 @pytest.mark.parametrize("is_mirrored", [False, True])
@@ -556,6 +557,7 @@ def test_few_forecasts_of_weighted_and_clustered_cases_count_by_effective_number
 # ---- equivalence ----
 
 
+@pytest.mark.sweep(after=4)
 @pytest.mark.parametrize(
     ("text", "verdict", "ending"),
     [

@@ -187,6 +187,7 @@ def assert_is_readable(figure, drawn):
         assert (overlap < 1.5).any(), (figure, first, second, overlap)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", CASES)
 def test_every_figure_is_drawn_described_and_readable(name):
     for figure, arguments, keywords in calls(case(name)):
@@ -201,6 +202,7 @@ def test_every_figure_is_drawn_described_and_readable(name):
         assert "nan" not in described.split()
 
 
+@pytest.mark.sweep
 def test_the_same_evaluation_gives_the_same_bytes():
     by_name = {name: call for name, *call in calls(case("usual"))}
     for figure, (arguments, keywords) in by_name.items():
@@ -481,6 +483,7 @@ def test_the_prevalence_is_named_where_there_is_room():
     assert "prevalence .625" not in words(plots.plot_reliability([crowded], prevalence=0.625))
 
 
+@pytest.mark.sweep
 def test_groups_of_several_columns_and_groups_without_scores():
     groups = [replace(group, models=()) for group in case("usual").groups]
     groups[0] = replace(groups[0], column="colour", label="red")
@@ -521,6 +524,7 @@ def test_points_of_groups_are_their_scores():
     np.testing.assert_allclose(found, wanted)
 
 
+@pytest.mark.sweep
 def test_forty_groups_fit_on_a_page():
     figure = plots.plot_groups(case("five models, 40 groups").groups, "brier")
     assert size_in_mm(figure)[1] <= 220

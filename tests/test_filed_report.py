@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from artefact_tools import make_once, shared_folder
 from report_tools import (
     COMMAND,
     CONFIGURATION,
@@ -80,19 +81,29 @@ TITLES = (
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("filed")
+    return shared_folder(tmp_path_factory, "filed")
 
 
 @pytest.fixture(scope="module")
-def report(folder):
-    return make_rich_report(folder)
+def made(folder):
+    """The report, and the bytes of all forms by ending."""
+
+    def make():
+        report = make_rich_report(folder)
+        paths = write_pages(report, [folder / f"report{ending}" for ending in FORMS])
+        return report, {path.suffix: path.read_bytes() for path in paths}
+
+    return make_once(folder, make)
 
 
 @pytest.fixture(scope="module")
-def written(report, folder):
-    """The bytes of all forms, by ending."""
-    paths = write_pages(report, [folder / f"report{ending}" for ending in FORMS])
-    return {path.suffix: path.read_bytes() for path in paths}
+def report(made):
+    return made[0]
+
+
+@pytest.fixture(scope="module")
+def written(made):
+    return made[1]
 
 
 @pytest.fixture(scope="module")
@@ -170,6 +181,7 @@ write_pages(read_report(folder / "results.json"), [folder / f"again{e}" for e in
 """
 
 
+@pytest.mark.sweep
 def test_another_process_writes_the_same_bytes_from_its_results(written, tmp_path):
     """It evaluates anew, and renders what it reads back from its results, without the data."""
     os.symlink(tmp_path, tmp_path / "elsewhere")

@@ -168,6 +168,7 @@ def test_a_page_full_of_letters_carries_little():
 CUT = "from scorereport.plots.fonts import font_faces; print(font_faces('A0→'))"
 
 
+@pytest.mark.sweep
 def test_cut_fonts_are_the_same_bytes_in_every_process():
     found = {
         subprocess.run(

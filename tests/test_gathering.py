@@ -795,6 +795,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.sweep(after=1)
 def test_a_query_that_takes_too_long_is_ended(url):
     told = "cannot be read: it took longer than 1 second, the limit that `audit.source.seconds` sets."
     query = ENDLESS[kind_of(url)]
@@ -818,6 +819,7 @@ def test_a_server_may_end_a_query_earlier(postgres_url):
         assert set(p.groups["g"].tolist()) == {expected}
 
 
+@pytest.mark.sweep
 def test_a_server_that_cannot_be_reached_gives_nothing_away(postgres_url, monkeypatch):
     monkeypatch.setattr(database_connection, "TIMEOUT_SECONDS", 2)
     good = sa.make_url(postgres_url)

@@ -382,6 +382,7 @@ def run_processes(jobs):
         return pool.map(append_at_once, jobs, chunksize=1)
 
 
+@pytest.mark.sweep(after=1)
 def test_eight_processes_make_a_history_and_append_at_once(url, place):
     head = place / "head"
     place.mkdir(exist_ok=True)
@@ -1466,6 +1467,7 @@ REMOVALS = {
 }
 
 
+@pytest.mark.sweep(after=7)
 @pytest.mark.parametrize(("how", "claim"), REMOVALS.values(), ids=REMOVALS.keys())
 def test_a_removal_that_was_not_due_is_named_and_excuses_nothing(copied, file_url, how, claim):
     removal = append_removal(copied, find_filed(copied, 1), **how)

@@ -68,6 +68,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("engine", "role"), [("memory", "group"), ("duckdb", "cluster")])
 def test_a_label_of_a_megabyte_in_a_dictionary_is_refused_before_it_is_repeated(tmp_path, engine, role):
     path = write_bomb(tmp_path / "p.parquet")
@@ -87,6 +88,7 @@ def test_a_folder_with_such_a_file_is_refused(tmp_path):
             evaluate(tmp_path, engine)
 
 
+@pytest.mark.sweep(after=4)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("column", "values", "length"),
@@ -162,6 +164,7 @@ def test_a_footer_that_contradicts_itself_is_refused(tmp_path, engine):
         evaluate(path, engine)
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("kind", ["parquet", "csv", "csv.gz", "folder", "duckdb"])
 def test_rows_that_cannot_fit_into_memory_are_refused_there(tmp_path, kind, monkeypatch):
     source, table = write_as(tmp_path, kind, FRAME)
@@ -196,6 +199,7 @@ def write_as(folder, kind, frame):
 # Labels of other sources
 
 
+@pytest.mark.sweep(after=4)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", ["frame", "categories", "csv", "csv.gz", "duckdb", "view", "sqlite"])
 def test_long_labels_are_refused_wherever_they_come_from(tmp_path, engine, kind):
@@ -322,6 +326,7 @@ UNCLOSED = {
 }
 
 
+@pytest.mark.sweep(after=4)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("ending", ["csv", "csv.gz"])
 @pytest.mark.parametrize(("content", "line"), UNCLOSED.values(), ids=UNCLOSED)
@@ -339,6 +344,7 @@ def test_a_table_of_checkpoints_closes_its_quotes_as_well(tmp_path):
         sr.select(path, score="accuracy", checkpoint="step")
 
 
+@pytest.mark.sweep(after=4)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("fields", "labels"),

@@ -295,6 +295,7 @@ def stop_with_something_temporary(arguments, folder, number):
     return SimpleNamespace(code=process.returncode, told=told, left=list(temporary.iterdir()))
 
 
+@pytest.mark.sweep
 @needs_signals
 @pytest.mark.parametrize(("number", "code"), [(INTERRUPT, 130), (TERMINATE, 143)])
 def test_a_report_that_is_stopped_leaves_nothing(tmp_path, number, code):

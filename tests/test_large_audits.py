@@ -95,6 +95,7 @@ SOURCES = {
 }
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("kind", SOURCES)
 def test_the_rows_of_a_period_are_those_that_memory_holds(tmp_path, frame, kind, monkeypatch):
     monkeypatch.setattr(source_rows, "BATCH_ROWS", 64)
@@ -159,6 +160,7 @@ def test_refusals_are_those_of_memory(tmp_path, frame, monkeypatch, kind, spoil,
     assert told[0] == told[1]
 
 
+@pytest.mark.sweep
 def test_rows_without_a_time_are_dropped_and_counted_as_in_memory(tmp_path, frame):
     write_all(tmp_path, frame.assign(t=np.where(frame.index % 50 == 3, None, frame.t)))
     columns = COLUMNS | {"missing": "drop"}
@@ -237,6 +239,7 @@ def test_the_hash_of_a_folder_tells_of_every_file(tmp_path, frame):
 # ---- snapshots ----
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("weight", [None, "count", "fraction"])
 @pytest.mark.parametrize("cluster", [None, "c"])
 def test_tallies_tell_a_snapshot_what_predictions_would(tmp_path, frame, weight, cluster):
@@ -295,6 +298,7 @@ def test_a_required_certificate_of_rows_that_r_cannot_hold_fails_before_the_work
 # ---- runs ----
 
 
+@pytest.mark.sweep
 def test_a_large_audit_is_recorded_like_any_other(tmp_path):
     make_scored("2026-09-01", 61, rows=20).to_parquet(tmp_path / "scores.parquet")
     (tmp_path / "work").mkdir()

@@ -1,10 +1,11 @@
-"""Rooms import one way: a module imports only from rooms above its own in the table, and no circle is left."""
+"""Rooms import one way: a module imports only from rooms above its own in the table, without circles."""
 
 from __future__ import annotations
 
 import ast
 import re
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,28 @@ def test_only_known_modules_import_what_they_find_out_as_they_run():
 def test_public_names_are_listed_where_they_are_defined():
     for name, home in scorereport._HOMES.items():
         assert getattr(scorereport, name).__module__ == f"scorereport.{home}"
+
+
+ARCHITECTURE = PACKAGE.parent / "docs" / "architecture.md"
+
+
+def test_the_page_on_the_architecture_names_all_rooms_in_their_order():
+    rows = re.findall(r"^\| `(\w+)` \|", ARCHITECTURE.read_text(encoding="utf-8"), flags=re.M)
+    assert rows == [room for room in ROOMS if not room.startswith("__")]
+
+
+def test_modules_and_names_on_that_page_exist():
+    text = ARCHITECTURE.read_text(encoding="utf-8")
+    rooms = "|".join(room for room in ROOMS if not room.startswith("__"))
+    named = re.findall(rf"`((?:{rooms})\.[\w.]+)(?:\([^`]*\))?`", text)
+    assert len(named) > 20
+    for name in named:
+        module = find_module(f"scorereport.{name}")
+        rest = name.removeprefix(module).lstrip(".")
+        assert module.count(".") >= 1, f"{name} is not a module"
+        assert not rest or hasattr(import_module(f"scorereport.{module}"), rest), f"{name} is not there"
+    for path in re.findall(rf"`((?:{rooms}|tests|templates)/[\w/.]*)`", text):
+        assert (PACKAGE / path).exists() or (PACKAGE.parent / path).exists(), f"{path} is not there"
 
 
 @pytest.mark.parametrize(

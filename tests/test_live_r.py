@@ -47,6 +47,7 @@ def resampled_bands(name):
         return give_up(str(reason))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", SAMPLES)
 def test_resampled_bands_agree_in_law(name):
     """R's bounds are type-7 quantiles of 400 curves. Among 5000 of ours they lie where order statistics
@@ -162,6 +163,7 @@ def assert_bounds_agree(band, fit, theirs):
     assert known.sum() >= 5
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("name", ["5 values, n = 200", "continuous, n = 60"])
 def test_discrete_confidence_bands_agree(name, level):
@@ -172,6 +174,7 @@ def test_discrete_confidence_bands_agree(name, level):
     assert_bounds_agree(band, fit, theirs)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("level", LEVELS)
 def test_continuous_confidence_bands_agree_and_report_the_level_asked(level):
     """R writes 0.9 beside every continuous band; its bounds are of the level asked, and so is our report."""
@@ -184,6 +187,7 @@ def test_continuous_confidence_bands_agree_and_report_the_level_asked(level):
     assert_bounds_agree(band, fit, theirs)
 
 
+@pytest.mark.sweep
 def test_the_p_value_of_miscalibration_agrees_in_law():
     """Of 100 draws of R and 2000 of ours so many are as large as what was observed; given their total, R's
     share of it is hypergeometric if the probabilities are equal. Two tails of 5e-5.

@@ -130,6 +130,7 @@ def assert_samples_are_exact(seed, samples):
                 raise AssertionError(f"seed {seed}, sample {number}: {shown}") from error
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("seed", range(4))
 def test_kernels_are_exact(seed):
     assert_samples_are_exact(seed, SAMPLES)
@@ -141,6 +142,7 @@ def test_kernels_are_exact_in_a_hundred_thousand_samples(seed):
     assert_samples_are_exact(seed, SAMPLES)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", range(2))
 def test_kernels_find_the_maximum_of_larger_samples(seed):
     """At a finite maximum the residuals sum to 0; there is one exactly if the outcomes overlap."""
@@ -189,6 +191,7 @@ def test_the_unit_of_weights_does_not_matter(factor):
     assert fit_offset(x, y, factor * weight) == pytest.approx(fit_offset(x, y, weight), rel=1e-12)
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("light", [1e-12, 1e-50, 1e-150, 1e-290])
 def test_a_case_of_little_weight_keeps_the_slope_finite(light):
     x, y, weight = np.array([-1.0, 0, 1, 2]), np.array([0.0, 0, 1, 0]), np.array([1.0, 1, 1, light])

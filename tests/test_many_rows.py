@@ -229,6 +229,7 @@ def test_groups_shrink_towards_both_ends_to_single_cases(n):
     assert (following <= near * scale_groups._GROWTH + 1).all()
 
 
+@pytest.mark.sweep
 def test_the_scale_of_groups_is_that_of_rows_but_for_its_draws(monkeypatch):
     panel = draw_panel(1500)
     expected = scale_forecast(panel, "second", resamples=200, **SCALE)

@@ -9,6 +9,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pandas as pd
 import pytest
+from artefact_tools import make_once, shared_folder
 from cluster_tools import dense_cr2
 from scipy.optimize import brentq
 from scipy.special import betaincinv, expit, logit, ndtr, ndtri
@@ -104,7 +105,11 @@ def certify(evaluation):
 
 
 @pytest.fixture(scope="module")
-def reports():
+def reports(tmp_path_factory):
+    return make_once(shared_folder(tmp_path_factory, "methods"), make_reports)
+
+
+def make_reports():
     frame = make_frame()
     return {
         "plain": report_of(frame, resamples=0),
@@ -252,6 +257,7 @@ def test_bounds_are_told_where_there_are_any(reports):
     assert not any(name.startswith("Bounded") for name in entries_of(reports["clustered"]))
 
 
+@pytest.mark.sweep
 def test_few_times_are_compared_by_t_with_one_degree_less():
     frame = make_frame().assign(
         day=lambda f: pd.Timestamp("2026-01-01") + pd.to_timedelta(f.index % 9, unit="D")
@@ -1087,6 +1093,7 @@ OF_METHODS = {
 }
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("key", OF_METHODS)
 def test_formula_of_a_method(key):
     text, by_formula, by_engine = OF_METHODS[key]
@@ -1120,6 +1127,7 @@ def test_only_these_formulas_are_not_computed_again():
     }
 
 
+@pytest.mark.sweep
 def test_formula_of_the_miscalibration_test_up_to_chance():
     engine = miscalibration_test(sr.corp(Y, P), resamples=1500).p_value
     assert null_miscalibration() == pytest.approx(engine, abs=0.08)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 from report_tools import (
     TIME,
     assert_pages_are_filled,
@@ -154,6 +155,7 @@ def names_of(made):
     return [name for name, _, _ in list_contents(made.page)]
 
 
+@pytest.mark.sweep
 def test_five_models():
     made = render("five models")
     assert_whole(made)
@@ -165,6 +167,7 @@ def test_five_models():
     assert "Evaluation of 5 models" in made.text
 
 
+@pytest.mark.sweep
 def test_forty_groups():
     made = render("forty groups")
     assert_whole(made)
@@ -182,6 +185,7 @@ def test_forty_groups():
     assert "groups of fewer than 10 rows are counted, not scored (1 of 40)" in made.text
 
 
+@pytest.mark.sweep
 def test_a_constant_forecast():
     made = render("constant")
     assert_whole(made)
@@ -191,6 +195,7 @@ def test_a_constant_forecast():
     assert "m n/d n/d " in section_of(made, "calibration")
 
 
+@pytest.mark.sweep
 def test_one_class_only():
     made = render("one class")
     assert_whole(made)
@@ -203,6 +208,7 @@ def test_one_class_only():
     assert "n/d better" not in made.text
 
 
+@pytest.mark.sweep
 def test_one_model_with_an_infinite_log_score():
     made = render("infinite")
     assert_whole(made)
@@ -214,6 +220,7 @@ def test_one_model_with_an_infinite_log_score():
     assert f"m has a Brier score of {brier:.4f}" in made.text
 
 
+@pytest.mark.sweep
 def test_long_and_hostile_names():
     made = render("names")
     assert len(LONG) == 120
@@ -240,6 +247,7 @@ def test_three_rows():
     assert f"m {(0.04 + 0.09 + 0.16) / 3:.4f} " in made.text
 
 
+@pytest.mark.sweep
 def test_a_million_rows():
     """Only what is drawn and written grows with the rows, and that hardly does."""
     made = render("a million rows")

@@ -156,6 +156,7 @@ def test_what_a_server_writes_is_for_its_owner(tmp_path):
     assert set(modes_below(tmp_path).values()) == {0o600}
 
 
+@pytest.mark.sweep
 def test_a_site_is_for_everybody(tmp_path):
     """As far as the umask allows; here it allows all."""
     records = make_records(2, 1)

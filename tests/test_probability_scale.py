@@ -307,6 +307,7 @@ def test_drawn_classes_come_as_often_as_forecast():
     assert (share[0], share[4]) == (0, 0)
 
 
+@pytest.mark.sweep(after=2)
 @pytest.mark.parametrize("bins", [10, "CORP blocks"])
 @pytest.mark.parametrize(
     ("temper", "verdict"), [(0.5, "under-confident"), (1.0, "neither"), (2.0, "over-confident")]
@@ -320,6 +321,7 @@ def test_verdicts_find_models_that_are_too_bold_or_too_timid(bins, temper, verdi
         assert word in result.sentence
 
 
+@pytest.mark.sweep
 def test_right_models_are_seldom_called_wrong():
     """Plain 45° would be wrong here: CORP blocks of few cases have flatter lines."""
     wrong = {"cut": 0, "fitted": 0}
@@ -336,6 +338,7 @@ def test_right_models_are_seldom_called_wrong():
     assert np.mean(angles) < 42
 
 
+@pytest.mark.sweep
 def test_intervals_cover_source_and_divergence():
     """Right forecasts: the divergence is 1, though in CORP blocks it never reaches it in a sample."""
     rng = np.random.default_rng(0)
@@ -363,6 +366,7 @@ def draw_forecasts(rng, name, n):
     return (rng.random(n)[:, None] >= np.cumsum(p, axis=1)[:, :-1]).sum(axis=1), np.eye(3)[p.argmax(axis=1)]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", ["uninformative", "one-hot"])
 @pytest.mark.parametrize("bins", [10, "CORP blocks"])
 def test_intervals_cover_where_forecasts_are_wrong(bins, name):
@@ -650,6 +654,7 @@ def test_plot_scale_draws_bins_marks_and_angles(classes):
     assert_apart(figure)
 
 
+@pytest.mark.sweep
 def test_figures_of_one_model_and_of_five(classes, events):
     for models in (events, [replace_name(classes[k % 2], f"model {k}") for k in range(5)]):
         assert_apart(plots.plot_scale(models))
@@ -745,6 +750,7 @@ def test_table_of_classes_is_kept_short(classes):
     assert "with 95 % intervals" not in table.caption
 
 
+@pytest.mark.sweep
 def test_a_section_tells_all_of_it(classes, events):
     for models in (classes, events):
         settings = SimpleNamespace(level=0.95)
@@ -763,6 +769,7 @@ def test_a_section_tells_all_of_it(classes, events):
     assert describe_scale_section(report) is None
 
 
+@pytest.mark.sweep
 def test_many_models_fill_several_figures(events):
     models = [replace_name(events[0], f"model {k}") for k in range(8)]
     settings = SimpleNamespace(level=0.9)

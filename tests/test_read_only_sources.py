@@ -207,6 +207,7 @@ def as_superuser(url):
     return re.sub(r"//\w+:", f"//{USER}:", url)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("read", READERS)
 def test_no_query_changes_a_postgresql_database(loans, server_folder, read):
     url, look = loans
@@ -583,6 +584,7 @@ def take_lots(path, table):
         return list(lots)
 
 
+@pytest.mark.sweep(after=2)
 @pytest.mark.parametrize("view", TRAPS)
 def test_a_view_of_a_duckdb_file_reads_no_other_file(vault, view):
     before = look_at_tree(vault)
@@ -624,6 +626,7 @@ def test_no_statement_leaves_a_duckdb_session(vault, files):
 ODD_NAMES = ("it's", 'a "b"', "a, b", "é€", "[1]", "a*b?", "%41")
 
 
+@pytest.mark.sweep
 def test_named_files_are_read_whatever_their_names(tmp_path, monkeypatch):
     frame = pd.DataFrame({"y": [0, 1, 1], "m": [0.25, 0.5, 0.75]})
     (tmp_path / "real").mkdir()

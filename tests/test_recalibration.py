@@ -69,6 +69,7 @@ def spread_of_overfit(y, p):
     return cost * (2 / parameters.sum()) ** 0.5
 
 
+@pytest.mark.sweep(after=2)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("decimals", [None, 1])
 @pytest.mark.parametrize("rows", ["plain", "weighted", "clustered"])

@@ -10,6 +10,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from artefact_tools import make_once, shared_folder
 from conftest import recorded
 from scipy.special import ndtri
 
@@ -98,8 +99,9 @@ def fit(asked):
 
 
 @pytest.fixture(scope="module")
-def lines_of_cases():
-    return {name: list(compare_case(case)) for name, case in CASES.items()}
+def lines_of_cases(tmp_path_factory):
+    folder = shared_folder(tmp_path_factory, "recorded")
+    return make_once(folder, lambda: {name: list(compare_case(case)) for name, case in CASES.items()})
 
 
 @pytest.fixture(scope="module")

@@ -236,6 +236,7 @@ def test_a_changed_byte_is_refused_or_read(tmp_path_factory, data):
 ECHO = "answer <- function(what, ...) list(...)\n"
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.parametrize("way", ["Rscript", "rpy2"])
 def test_r_returns_every_bit(tmp_path, request, way):
@@ -411,6 +412,7 @@ NO_FILE = r"^R announced an answer that is not there\.$|No such file or director
 LATE = r"^R gave no answer within 1 seconds and was ended\.$"
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     "body",
     [
@@ -432,6 +434,7 @@ def test_a_hang_ends_at_the_time_limit_with_all_children(body):
 CLOSED = r"^R closed its output without an answer\.$"
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     ("time_limit", "grace", "sentence"), [(1, 2.0, f"{CLOSED}|{LATE}"), (PATIENCE, 0.2, CLOSED)]
 )
@@ -863,6 +866,7 @@ def test_an_rpy2_that_hangs_is_ended_with_all_that_it_started(tmp_path, monkeypa
     assert_reference_fails(LATE, 1, "reliabilitydiag")
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
 def test_an_rpy2_of_one_distribution_is_not_said_to_be_missing(tmp_path, monkeypatch):
@@ -933,6 +937,7 @@ cat("without end")
 """
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
 def test_a_profile_that_chatters_is_no_obstacle(put_profile):
@@ -954,6 +959,7 @@ def assert_rpy2_is_not_blamed():
     assert "pip install" not in getattr(stop.value, "remedy", "")
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
 @pytest.mark.parametrize("code", ['stop("no R today")', "quit(status = 0)", "quit(status = 9)"])
@@ -1000,6 +1006,7 @@ def _folder_of(pid):
         return None
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
 def test_r_killed_at_work_leads_to_base_r(temporary):
@@ -1025,6 +1032,7 @@ def test_the_last_r_killed_at_work_is_told(temporary):
     assert attempt.reason.startswith("R ")
 
 
+@pytest.mark.sweep(after=3)
 @pytest.mark.parametrize(
     ("behaviour", "reason"),
     [
@@ -1056,6 +1064,7 @@ def test_a_fake_r_that_hangs_takes_no_report_down(tmp_path, monkeypatch):
     assert left_running(MARK) == []
 
 
+@pytest.mark.sweep
 def test_an_r_that_does_not_tell_its_version_is_ended_in_time(tmp_path, monkeypatch):
     """The limit is for all that R is asked."""
     monkeypatch.setenv("R_HOME", str(tmp_path))
@@ -1073,6 +1082,7 @@ def test_rpy2_with_a_fake_r_home_is_told(tmp_path, monkeypatch):
     assert_rpy2_is_not_blamed()
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
 def test_the_r_of_rpy2_may_hang(tmp_path, monkeypatch):
@@ -1128,6 +1138,7 @@ def test_scores_are_certified(file, put_profile):
     assert left_out.startswith("Not compared: intervals, ")
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("base_r")
 def test_json_stays_json_and_base_r_is_named(tmp_path, file, put_profile):
@@ -1146,6 +1157,7 @@ def test_json_stays_json_and_base_r_is_named(tmp_path, file, put_profile):
     assert left_out.startswith("Not compared: intervals, ")
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.usefixtures("short_record")
 @pytest.mark.parametrize(("options", "code"), [([], 0), (["--strict", "--json"], 3)])
 def test_without_r_scores_are_printed_all_the_same(tmp_path, monkeypatch, capfd, file, options, code):
@@ -1171,6 +1183,7 @@ main()
 """
 
 
+@pytest.mark.sweep
 def test_ctrl_c_while_r_works_is_one_line(tmp_path, file, temporary, monkeypatch):
     behaviour = "echo > ../ready; sleep 1000 & sleep 1000"
     monkeypatch.setenv("R_HOME", str(fake_r_home(tmp_path / "home", behaviour)))
@@ -1223,6 +1236,7 @@ def assert_refused(done, sentence):
     assert re.search(sentence, ours[0]), ours[0]
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 def test_the_package_is_installed_into_the_library_of_the_user(tmp_path, repository):
     """At first, not twice, and again if asked; library and temporary files may be in any folder."""
@@ -1248,6 +1262,7 @@ UNREACHABLE = "http://127.0.0.1:9"
 NOT_INSTALLED = r"^scorereport: R set-up failed: .+\."
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.r
 @pytest.mark.usefixtures("base_r")
 @pytest.mark.parametrize("address", [UNREACHABLE, "file:///tmp/nowhere", "nonsense"])
@@ -1265,6 +1280,7 @@ def test_a_package_of_another_library_is_not_passed_off_as_installed(tmp_path):
     assert_refused(done, NOT_INSTALLED)
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("base_r")
 def test_an_older_package_is_not_passed_off_as_installed_again(tmp_path, repository):
@@ -1315,6 +1331,7 @@ def test_setting_up_without_r_is_refused(tmp_path, home):
     assert len(lines_of(done)) == 1
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     ("behaviour", "sentence"),
     [

@@ -194,6 +194,7 @@ def test_the_hash_is_also_of_our_templates(tmp_path, monkeypatch):
 # ---- Pages that carry their fonts ----
 
 
+@pytest.mark.sweep
 def test_a_page_carries_its_fonts():
     page = embed_fonts(page_of("<p>Ω &#x2713;</p>"))
     head = page[: page.index("</head>")]
@@ -287,6 +288,7 @@ def assert_conformance(path):
         assert "compliant=true" in done.stdout
 
 
+@pytest.mark.sweep
 def test_a_document_conforms_to_both_norms(report, tmp_path):
     (tmp_path / "report.pdf").write_bytes(report)
     assert_conformance(tmp_path / "report.pdf")
@@ -417,6 +419,7 @@ print(hashlib.sha256(render_pdf(page, attachments=files, created="2026-11-15T07:
 """
 
 
+@pytest.mark.sweep
 def test_the_same_page_gives_the_same_bytes_on_every_machine(tmp_path, figures):
     page = tmp_path / "page.html"
     page.write_text(page_of(f'<p>Ω ✗ 模</p><img alt="x" src="{figures[0]}">'), encoding="utf-8")
@@ -459,6 +462,7 @@ def test_rendering_is_silent_and_leaves_the_process_as_it_was(capfd, caplog, mon
 # ---- What is refused ----
 
 
+@pytest.mark.sweep(after=14)
 @pytest.mark.parametrize(
     "address",
     [

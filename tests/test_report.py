@@ -250,6 +250,7 @@ def test_a_report_has_the_tables_and_the_certificate(evaluation):
     assert "Costs between 0.1 and 0.3" in page
 
 
+@pytest.mark.sweep
 def test_a_report_without_certificate_says_so(evaluation):
     page = words_of(report_page(evaluation))
     assert "R certificate None no other implementation was asked" in page
@@ -349,6 +350,7 @@ def test_a_study_of_before_figures_is_read():
     assert json_documents.load(Study, before, "study") == study
 
 
+@pytest.mark.sweep
 def test_a_pdf_shows_figures_with_their_captions_and_repeats(tmp_path):
     study = with_figures(make_study(many_lines("logit")), make_figure(caption="What is seen, and how."))
     json, page, pdf = write_study(study, tmp_path / "first")
@@ -403,6 +405,7 @@ def test_tables_are_accessible():
     assert re.findall(r"<th(?! scope=)[ >]", cells) == []
 
 
+@pytest.mark.sweep
 def test_pdf_has_text_title_language_and_page_numbers(tmp_path):
     for tool in ("pdftotext", "pdfinfo"):
         if shutil.which(tool) is None:
@@ -453,6 +456,7 @@ print(*{hashlib.sha256(render_pdf(page)).hexdigest() for _ in range(2)})
 """
 
 
+@pytest.mark.sweep
 def test_the_same_page_gives_the_same_bytes_in_every_process(tmp_path):
     page = tmp_path / "page.html"
     page.write_text(page_of([line(v, reason=LONG_REASON) for v in Verdict]), encoding="utf-8")
@@ -505,6 +509,7 @@ def test_rendering_is_silent_and_leaves_the_process_as_it_was(capfd, caplog):
 # ---- Files ----
 
 
+@pytest.mark.sweep
 def test_a_report_is_written_by_its_ending(tmp_path):
     frame = pd.DataFrame({"y": [0, 1, 0, 1], "p": [0.1, 0.4, 0.3, 0.9]})
     evaluation = sr.evaluate(frame, outcome="y", forecasts=["p"], resamples=0)  # pages of which are soon set
@@ -552,6 +557,7 @@ def test_a_study_whose_pdf_cannot_be_made_keeps_the_rest(tmp_path, monkeypatch):
     assert written == {"validation-report.json", "validation-report.html"}
 
 
+@pytest.mark.sweep
 def test_an_earlier_report_survives_a_full_disk(evaluation, tmp_path, monkeypatch):
     def full_disk(_):
         raise OSError(28, "No space left on device")

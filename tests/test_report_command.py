@@ -70,6 +70,7 @@ def read(path):
 # ---- Verdicts and exit codes ----
 
 
+@pytest.mark.sweep(after=2)
 @pytest.mark.parametrize(
     ("limits", "options", "code", "said"),
     [
@@ -93,6 +94,7 @@ def test_the_exit_code_follows_the_limits(call, write, tmp_path, limits, options
     assert judgement["value"] == pytest.approx(0.18692821565604656)
 
 
+@pytest.mark.sweep
 def test_an_open_verdict_counts_under_strict(call, write, tmp_path):
     limits = write("report.toml", "[limits]\nbrier = 0.187\n[evaluation]\nresamples = 40\n")
     arguments = ["loans.csv", *BASE, "--quiet", "--config", limits, "-o", "r.json"]
@@ -106,6 +108,7 @@ def test_an_open_verdict_counts_under_strict(call, write, tmp_path):
 # ---- What is refused ----
 
 
+@pytest.mark.sweep(after=2)
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -166,6 +169,7 @@ def test_a_wrong_configuration_is_refused_by_its_key(call, write, tmp_path, text
 # ---- Outputs, dates and provenance ----
 
 
+@pytest.mark.sweep
 def test_several_forms_in_one_run(call, write, tmp_path):
     config = write("report.toml", ONLY_MODEL)
     code, error = call(
@@ -287,6 +291,7 @@ def test_a_configuration_is_enough_for_binary_models(call, write, tmp_path):
     assert [m["model"] for m in read(tmp_path / "r.json")["evaluation"]["models"]] == ["steep"]
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("grades")
 def test_a_page_on_classes_tells_the_verdicts(call, write, tmp_path):
     omit = json.dumps([name for name in SECTION_NAMES if name != "summary"])
@@ -318,6 +323,7 @@ def test_options_of_classes_come_before_the_configuration(call, write, tmp_path)
     assert found["settings"]["retention_fractions"] == [0, 0.25, 0.5]
 
 
+@pytest.mark.sweep(after=3)
 @pytest.mark.usefixtures("grades")
 @pytest.mark.parametrize(
     ("text", "options", "told"),
@@ -429,6 +435,7 @@ def test_results_can_get_other_words_and_limits(call, write, tmp_path):
     assert "--from a.json" in second["provenance"]["command"]
 
 
+@pytest.mark.sweep
 def test_options_that_override_the_configuration_are_named(call, write, tmp_path):
     config = write("report.toml", "[evaluation]\nlevel = 0.95\nseed = 3\n")
     code, _ = call(
@@ -486,6 +493,7 @@ def test_the_document_of_an_evaluation_is_enough(call, write, tmp_path):
         assert made.provenance.time == "2026-11-15T00:00:00+00:00"
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("change", ["verdict", "number", "limit", "certificate"])
 def test_results_that_were_changed_by_hand_are_refused(call, write, tmp_path, change):
     call("loans.csv", *QUICK, "--config", write("report.toml", WARN), "-o", "r.json")
@@ -515,6 +523,7 @@ def test_results_that_were_changed_by_hand_are_refused(call, write, tmp_path, ch
 # ---- Templates ----
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     ("template", "expected", "absent"),
     [
@@ -545,6 +554,7 @@ def test_a_section_can_have_a_template_of_its_own(call, write, tmp_path, templat
     assert (code, "The templates are others than those of the results" in error) == (0, True)
 
 
+@pytest.mark.sweep(after=2)
 @pytest.mark.parametrize(
     ("template", "told"),
     [
@@ -590,6 +600,7 @@ def test_a_full_disk_leaves_the_old_report(call, write, tmp_path, monkeypatch):
 # ---- Signatures ----
 
 
+@pytest.mark.sweep
 def test_a_signed_report_names_the_unsigned_one(call, write, tmp_path, monkeypatch):
     pytest.importorskip("pyhanko.sign", reason='Signatures need pip install "scorereport[sign]".')
     from cryptography.hazmat.primitives.asymmetric import rsa

@@ -552,6 +552,7 @@ CASES = {
 }
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("name", CASES)
 def test_the_figure_is_readable_and_described(name):
     selection = CASES[name]()

@@ -920,6 +920,7 @@ def test_a_server_runs_what_is_due_once_and_stops(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.sweep
 def test_a_signal_waits_for_the_audit_that_runs_and_starts_no_other(
     tmp_path: Path, mother: subprocess.Popen[str]
 ) -> None:
@@ -1104,6 +1105,7 @@ def test_an_audit_that_dies_is_tried_again_until_it_is_given_up_and_people_are_n
         assert len(read_inbox(server.side / "inbox")) == 1
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(("code", "attempts"), [(0, 1), (1, 1), (4, 1), (5, 1), (2, 2), (70, 2)])
 def test_only_what_came_to_no_result_is_tried_again(
     tmp_path: Path, mother: subprocess.Popen[str], code: int, attempts: int
@@ -1145,6 +1147,7 @@ def test_people_are_notified_of_an_audit_that_hangs_even_if_the_history_is_down(
         assert len(read_inbox(server.side / "inbox")) == 1
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(("policy", "missed"), [("latest", 2), ("none", 3), ("all", 0)])
 def test_people_are_notified_of_runs_that_no_server_started(
     tmp_path: Path, mother: subprocess.Popen[str], policy: str, missed: int

@@ -154,6 +154,7 @@ def test_other_readers_accept_a_signature(signed, tmp_path):
     assert "Signature is Valid." not in said["changed"]
 
 
+@pytest.mark.sweep
 def test_a_signed_document_still_conforms_to_both_norms(signed, tmp_path):
     (tmp_path / "signed.pdf").write_bytes(signed)
     assert_conformance(tmp_path / "signed.pdf")

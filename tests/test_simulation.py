@@ -214,6 +214,7 @@ def test_redrawn_outcomes_have_the_probability_of_the_hypothesis(name, correlati
     assert (events <= n * (1 + 1e-14)).all()
 
 
+@pytest.mark.sweep(after=3)
 @pytest.mark.parametrize("correlation", [0.0, 0.4])
 @pytest.mark.parametrize("name", UNITS)
 def test_redrawn_cases_are_drawn_with_replacement(name, correlation):

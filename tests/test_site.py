@@ -635,6 +635,7 @@ def test_templates_of_a_user_take_the_place_of_ours(tmp_path):
     assert "--ink" in read(tmp_path / "site/style.css")
 
 
+@pytest.mark.sweep
 def test_a_year_of_daily_audits_is_fast_and_small(tmp_path):
     records = make_records(365, 5, failed=(40, 41, 200), bins=8)
     start = time.perf_counter()
@@ -733,6 +734,7 @@ def visit(browser, address):
 PAGES = ("index.html", "audits/credit.html", f"audits/{safe_name(SCRIPT)}.html", "audits/new.html")
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("address", ["file", "http"], indirect=True)
 def test_the_way_from_the_board_to_a_report(visit, address):
     visit.goto(f"{address}/index.html")
@@ -755,6 +757,7 @@ def test_the_way_from_the_board_to_a_report(visit, address):
     assert visit.url == f"{address}/index.html"
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_whole_readable_and_fits(visit, address, name):
     visit.goto(f"{address}/{name}")
@@ -864,6 +867,7 @@ def test_keys_reach_links_and_tables_but_not_every_point(visit, address):
     assert all(style != "none" for tag, style, _ in seen if tag != "BODY")
 
 
+@pytest.mark.sweep
 def test_a_page_without_scripts_and_on_paper(browser, site):
     window = browser.new_context(java_script_enabled=False)
     page = window.new_page()

@@ -144,6 +144,7 @@ def test_blocks_are_those_of_memory_to_the_last_bit(engine: SparkEngine) -> None
     assert digest.pairs == whole.pairs
 
 
+@pytest.mark.sweep
 def test_groups_and_windows_have_fits_of_their_own(engine: SparkEngine) -> None:
     expected = read_predictions(FRAME, **ROLES)
     columns = {"region": expected.groups["region"], "day": label_windows(expected.time, None)}
@@ -158,6 +159,7 @@ def test_groups_and_windows_have_fits_of_their_own(engine: SparkEngine) -> None:
     assert engine.digest_groups("tied", "region", {}) == {}
 
 
+@pytest.mark.sweep
 def test_an_evaluation_by_spark_is_that_in_memory(engine: SparkEngine, parquet: Path) -> None:
     memory = sr.evaluate(parquet, resamples=40, **ROLES)
     parts = evaluate_with_engine(engine, replace(memory.settings, engine="spark"))
@@ -174,6 +176,7 @@ def test_an_evaluation_by_spark_is_that_in_memory(engine: SparkEngine, parquet: 
     assert "The rows have no order here, so that there is no SHA-256 of them." in parts["notes"]
 
 
+@pytest.mark.sweep
 def test_sums_over_batches_see_every_row_once_and_in_its_bucket(engine: SparkEngine) -> None:
     def count(batch: Batch) -> Sums:
         tied = np.bincount(batch.bucket, weights=batch.forecasts["tied"], minlength=400)
@@ -191,6 +194,7 @@ def test_sums_over_batches_see_every_row_once_and_in_its_bucket(engine: SparkEng
     assert np.array_equal(same_bucket.bucket_sums[:, 1], digest.bucket_sums[:, 1])
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("weight", ["weight", "part_weight"])
 def test_weights_and_clusters_in_a_frame(session: SparkSession, weight: str) -> None:
     frame = to_spark(session, FRAME)
@@ -227,6 +231,7 @@ def test_csv_is_read_to_the_last_bit(tmp_path: Path) -> None:
         assert engine.digest("smooth", mark(engine.survey)).blocks.equals(fit.blocks)
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("values", ["all equal", "three values", "half of them equal"])
 def test_skewed_forecasts_in_one_partition(session: SparkSession, values: str) -> None:
     rng = np.random.default_rng(3)
@@ -245,6 +250,7 @@ def test_skewed_forecasts_in_one_partition(session: SparkSession, values: str) -
         assert 0.7 < n.std() / np.sqrt(n.mean()) < 1.3  # equal rows, too, are dealt out by chance
 
 
+@pytest.mark.sweep
 def test_rows_in_another_order_and_a_task_tried_again_give_the_same_bits(
     session: SparkSession, tmp_path: Path
 ) -> None:
@@ -273,6 +279,7 @@ def test_rows_in_another_order_and_a_task_tried_again_give_the_same_bits(
     assert_same_digest(*found)
 
 
+@pytest.mark.sweep
 def test_what_is_collected_does_not_grow_with_the_rows(
     session: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -306,6 +313,7 @@ def _recording(
     return record
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(
     ("change", "roles", "sentence"),
     [
@@ -376,6 +384,7 @@ def test_refusals_name_values(
         open_spark(frame, **({"outcome": "y", "forecasts": ["x"]} | roles))
 
 
+@pytest.mark.sweep
 def test_sources_that_are_none(session: SparkSession, tmp_path: Path) -> None:
     roles: dict[str, Any] = {"outcome": "y", "forecasts": ["x"]}
     with pytest.raises(
@@ -396,6 +405,7 @@ def test_sources_that_are_none(session: SparkSession, tmp_path: Path) -> None:
         open_spark(3, outcome="y", forecasts="x")
 
 
+@pytest.mark.sweep
 def test_a_table_by_its_name_and_rows_that_change(session: SparkSession) -> None:
     to_spark(session, FRAME[["came", "smooth"]].iloc[50:]).createOrReplaceTempView("scored")
     with open_spark("scored", outcome="came", forecasts=["smooth"], positive="yes") as engine:

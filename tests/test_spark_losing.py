@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 N = 30_000
 
 
+@pytest.mark.sweep
 def test_a_worker_killed_during_the_job_changes_no_bit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +130,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.sweep
 def test_an_interrupt_leaves_no_files_and_no_process(tmp_path: Path) -> None:
     if shutil.which("java") is None:
         pytest.skip("no Java, which Spark needs")

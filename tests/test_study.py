@@ -90,6 +90,7 @@ def assert_known_defects_are_shown(document):
     assert found.total() == 6
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
 def test_the_whole_study_passes_and_is_written(tmp_path):
@@ -114,6 +115,7 @@ def test_the_whole_study_passes_and_is_written(tmp_path):
     assert all(line.startswith("progress: ") for line in done.stderr.splitlines())
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
 def test_an_engine_broken_by_1e_6_fails_the_study(tmp_path):
@@ -125,6 +127,7 @@ def test_an_engine_broken_by_1e_6_fails_the_study(tmp_path):
     assert "Failed" in (tmp_path / "validation-report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.sweep
 def test_without_r_the_study_says_what_it_did_not_compare(tmp_path):
     done, document = validate(tmp_path, program=("-c", STRICT), PATH=str(tmp_path), R_HOME="")
     assert done.returncode == 3, done.stdout + done.stderr
@@ -159,6 +162,7 @@ def test_cases_are_what_their_names_say():
     assert (by_name["rounded 1"].y_prob.round(2) == by_name["rounded 1"].y_prob).all()
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
 def test_live_cases_agree_and_say_how_many():
@@ -170,6 +174,7 @@ def test_live_cases_agree_and_say_how_many():
     assert {line.quantity for line in lines if line.subject == "Shapes"} == set(CASE_SHAPES[:-1])
 
 
+@pytest.mark.sweep
 @pytest.mark.r
 @pytest.mark.usefixtures("r_package")
 def test_a_case_that_r_does_not_answer_is_a_failure_not_a_gap():
@@ -181,6 +186,7 @@ def test_a_case_that_r_does_not_answer_is_a_failure_not_a_gap():
     assert lines[0].reason.startswith("R died of signal 9 (SIGKILL).")
 
 
+@pytest.mark.sweep
 def test_the_installation_names_every_library():
     lines = {line.quantity: line for line in check_installation(time_limit=120)}
     for name in ("numpy", "scipy", "pandas", "weasyprint", "jinja2", "files: templates", "files: recorded"):
@@ -189,6 +195,7 @@ def test_the_installation_names_every_library():
     assert lines["files as delivered"].verdict in {Verdict.PASSED, Verdict.NOT_COMPARED}
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("name", schemas())
 def test_schemas_on_file_are_those_of_the_classes(name):
     assert json.loads((FOLDER / name).read_text(encoding="utf-8")) == schemas()[name]
@@ -210,6 +217,7 @@ def wheel(tmp_path_factory):
     return next(folder.glob("*.whl"))
 
 
+@pytest.mark.sweep
 def test_a_wheel_has_templates_records_schemas_and_r_code(wheel, tmp_path):
     shutil.unpack_archive(wheel, tmp_path, "zip")
     package = tmp_path / "scorereport"

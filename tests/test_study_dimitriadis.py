@@ -84,12 +84,14 @@ def test_all_verdicts(niamey):
     assert all(line.reason for line in lines if line.verdict is not Verdict.REPRODUCED)
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("quick")
 def test_lines_are_unique(niamey):
     lines = [(line.subject, line.quantity) for line in reproduce_dimitriadis(niamey)]
     assert len(set(lines)) == len(lines)
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("quick")
 def test_without_niamey_the_same_lines_are_not_compared(niamey):
     with_data, without = list(reproduce_dimitriadis(niamey)), list(reproduce_dimitriadis(None))
@@ -180,6 +182,7 @@ def test_a_negative_component_is_noticed(monkeypatch):
     }
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("quick")
 def test_wrong_data_are_noticed(niamey):
     lines = {(place(line), line.quantity): line for line in reproduce_dimitriadis(niamey.iloc[:-1])}

@@ -128,6 +128,7 @@ def test_the_smallest_samples_of_the_survey():
     assert engine == {"Appendix K": "at least 137 papers"}
 
 
+@pytest.mark.sweep
 def test_wrong_scores_are_noticed_in_appendix_f(break_score):
     for name in ("brier", "roc_auc", "bounded_brier", "net_benefit"):
         break_score(name)
@@ -136,6 +137,7 @@ def test_wrong_scores_are_noticed_in_appendix_f(break_score):
     assert len([quantity for quantity in wrong if "order" not in quantity]) == 48
 
 
+@pytest.mark.sweep
 def test_a_wrong_scale_is_no_inconsistency_of_the_paper(break_score):
     break_score("bounded_brier")
     lines = [line for line in flores._compare_appendix_f() if "cells" in line.quantity]

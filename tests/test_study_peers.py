@@ -8,6 +8,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from artefact_tools import make_once, shared_folder
 
 from scorereport import scores
 from scorereport.reference.comparison_records import Verdict
@@ -51,8 +52,9 @@ def package_of(line):
 
 
 @pytest.fixture(scope="module")
-def lines():
-    return list(compare_with_peers(draw_cases(24, seed=2021)))
+def lines(tmp_path_factory):
+    folder = shared_folder(tmp_path_factory, "peers")
+    return make_once(folder, lambda: list(compare_with_peers(draw_cases(24, seed=2021))))
 
 
 @pytest.fixture

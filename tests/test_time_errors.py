@@ -209,6 +209,7 @@ def judge_line(p_value, adjusted):
     return replace(model, calibration=replace(model.calibration, tests=tuple(tests)))
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize(("adjusted", "is_shown"), [(0.079, False), (0.049, True), (None, True)])
 def test_page_one_goes_by_the_p_value_adjusted_for_all_models(adjusted, is_shown):
     model = judge_line(0.04, adjusted)

@@ -377,6 +377,7 @@ def test_one_model_has_nothing_to_be_compared_with(frame):
 # ---- clusters ----
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("k", [2, 4])
 def test_clusters_of_copies_widen_intervals_by_the_root_of_their_number(frame, k):
     """k copies of each row shrink errors by √k unless the copies are one cluster.
@@ -463,6 +464,7 @@ def test_whole_weights_in_one_group_are_no_counts_if_others_are_fractions(frame)
 GROUP = {"group": "site", "cluster": "bank"}
 
 
+@pytest.mark.sweep
 def test_a_group_in_one_cluster_is_scored_without_intervals(frame):
     """Each site a cluster of its own: nothing can be said of the spread within a site."""
     found = evaluate(frame.assign(bank=frame["site"]), **GROUP, smallest_group=1)
@@ -479,6 +481,7 @@ def test_a_group_in_one_cluster_is_scored_without_intervals(frame):
     jsonschema.validate(json.loads(found.to_json()), again)
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("options", [{"cluster": "bank"}, {"weight": "share"}, {}])
 def test_one_class_is_evaluated_however_rows_were_drawn(frame, options):
     found = evaluate(frame.assign(y=0), **options)
@@ -491,6 +494,7 @@ def test_one_class_is_evaluated_however_rows_were_drawn(frame, options):
         assert np.isnan(score.skill_interval.value)
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("options", [{"cluster": "bank"}, {"weight": "share"}])
 def test_groups_of_one_class_are_evaluated_however_rows_were_drawn(frame, options):
     found = evaluate(frame.assign(y=frame["y"] * (frame["site"] == "east")), group="site", **options)
@@ -501,6 +505,7 @@ def test_groups_of_one_class_are_evaluated_however_rows_were_drawn(frame, option
     assert west.sample.prevalence_interval.value == 0
 
 
+@pytest.mark.sweep(after=1)
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_a_few_rows_are_evaluated(frame, n):
     found = evaluate(frame[:n])
@@ -657,6 +662,7 @@ def test_p_values_of_models_are_adjusted_for_their_number(everything, frame):
     assert {t.p_value_holm for t in (*alone.scores.miscalibration_tests, *alone.calibration.tests)} == {None}
 
 
+@pytest.mark.sweep
 def test_many_groups_have_scores_and_no_intervals(frame):
     many = frame.assign(site=[f"s{k % 101:03}" for k in range(len(frame))])
     found = evaluate(many, group="site", forecasts=["sharp"], smallest_group=1)
@@ -716,6 +722,7 @@ def test_heterogeneity_finds_a_group_that_differs(frame):
     assert tests["sharp", "Calibration intercept and slope by group"].p_value < 1e-6
 
 
+@pytest.mark.sweep
 def test_groups_without_an_error_are_left_out_of_cochrans_test(frame):
     """A group of one class has no AUC; infinite log scores have no error."""
     mixed = frame.assign(
@@ -861,6 +868,7 @@ def without_hash(evaluation):
     return replace(evaluation, data=replace(evaluation.data, sha256=""))
 
 
+@pytest.mark.sweep
 def test_the_order_of_rows_changes_not_a_byte(frame, everything):
     shuffled = frame.sample(frac=1, random_state=5)
     again = evaluate(

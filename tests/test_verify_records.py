@@ -362,6 +362,7 @@ FORGERIES = {
 }
 
 
+@pytest.mark.sweep(after=10)
 @pytest.mark.parametrize(
     ("forge", "sentence"), FORGERIES.items(), ids=[forge.__name__ for forge in FORGERIES]
 )
@@ -687,6 +688,7 @@ def test_a_json_report_that_is_not_the_document_is_named(config):
 # Machines that share a server
 
 
+@pytest.mark.sweep
 def test_records_of_other_machines_are_a_note_and_own_ones_a_warning(
     made, tmp_path, postgres_url, monkeypatch
 ):
