@@ -255,7 +255,7 @@ def test_a_configuration_that_is_nested_too_deeply_is_refused_everywhere(tmp_pat
     assert code == ExitCode.USAGE
     assert stderr.count("\n") == 1
     (refused,) = ConfigurationFolder(tmp_path).update()
-    assert refused.reason == "deep.toml is no TOML file: maximum recursion depth exceeded."
+    assert refused.reason == "deep.toml is not a TOML file: maximum recursion depth exceeded."
     with pytest.raises(ValueError, match=r"^its lists are nested too deeply$"):
         read_expiry_terms(f"a = {DEEP}".encode())
 

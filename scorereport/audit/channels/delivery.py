@@ -212,8 +212,8 @@ class PendingNotification:
             return time.time() - self.path.stat().st_mtime
         return math.inf
 
-    def forget(self) -> None:
-        """Remove it."""
+    def remove(self) -> None:
+        """Remove the file."""
         self.path.unlink(missing_ok=True)
 
 
