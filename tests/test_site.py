@@ -624,7 +624,7 @@ def test_the_board_says_what_verification_found(tmp_path, findings, sentence, to
     assert f'<dd class="verdict {tone}">{sentence}</dd>' in page
     assert page.count("was changed.") == min(findings, 20)
     assert ("And 5 more findings; <code>scorereport audit verify</code> lists all." in page) == bool(findings)
-    assert ("The history is not as it was written: see below." in page) == bool(findings)
+    assert ("The history is not intact: see below." in page) == bool(findings)
     assert "A note." in page
 
 

@@ -61,7 +61,7 @@ def plan_copies(
 def _plan_audit(
     audit: AuditRuns, folder: Path, find_folder: Callable[[Record], Path]
 ) -> Iterator[tuple[int, tuple[ReportCopy, ...]]]:
-    """Plan the copies of an audit, newest first: of two files with one name, the earlier counts as changed."""
+    """Plan the copies of an audit, newest first: of two files with one name, the earlier is `changed`."""
     taken: dict[str, str] = {}
     for run in sorted(audit.runs, key=lambda run: run.record.id, reverse=True):
         copies = []
