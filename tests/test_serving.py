@@ -301,7 +301,7 @@ def test_while_a_run_is_under_way_times_add_up_and_are_decided_afterwards(tmp_pa
 def test_a_history_that_answers_late_starts_nothing_twice(tmp_path: Path) -> None:
     duty = make_duty(tmp_path, "2026-11-03 12:00", policy="all")
     assert duty.decide(at("2026-11-03 12:00"), LATE) is None
-    duty.go_without_history()
+    duty.start_without_history()
     duty.decide(at("2026-11-04 02:00"), LATE)
     duty.start(at("2026-11-04 02:00"))
     duty.finish(at("2026-11-04 02:01"), ProcessEnd(exit_code=-9, seconds=60.0))
@@ -441,7 +441,7 @@ def test_people_are_notified_once_of_a_run_that_is_owed_for_too_long(tmp_path: P
     assert duty.find_late(106.0, 5.0) == at("2026-11-02 02:00")
     duty.start(at("2026-11-02 02:00"))
     assert duty.find_late(999.0, 5.0) is None
-    assert not duty.miss(at("2026-11-02 02:00"))
+    assert not duty.note_missed(at("2026-11-02 02:00"))
     assert duty.last.missed == "2026-11-02T03:00:00+01:00"
     duty.finish(at("2026-11-02 02:30"), ProcessEnd(exit_code=0, seconds=1.0))
     duty.decide(at("2026-11-03 02:00"), LATE)
@@ -601,7 +601,7 @@ def test_two_configurations_of_one_name_are_kept_apart(tmp_path: Path) -> None:
     assert (added.kind, refused.kind) == ("added", "refused")
     assert refused.reason == (
         "`audit.name` must differ between the configurations of a folder; got 'same', which is that of "
-        "a.toml. Without a name, the name of the file is taken."
+        "a.toml. Without `audit.name`, the name of the file is used."
     )
     first.unlink()
     roster.update()
@@ -1189,7 +1189,7 @@ def test_a_history_that_never_answers_does_not_keep_an_audit_from_running(
     monkeypatch.setattr(
         "scorereport.audit.server.audit_server.read_recorded_times", lambda _plan: answered.wait(60)
     )
-    monkeypatch.setattr("scorereport.audit.server.audit_server._ASK_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("scorereport.audit.server.audit_server._HISTORY_RETRY_SECONDS", 0.0)
     write_configuration(tmp_path)
     options = ServerSettings(
         folder=tmp_path,
@@ -1276,5 +1276,5 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"`workers` must be a whole number of at least 1; got 0\."):
         serve_audits(tmp_path, workers=0)
     (tmp_path / LOCK_NAME).mkdir()
-    with pytest.raises(UsageError, match=r"must write its lock and its health file into .*, and cannot: "):
+    with pytest.raises(UsageError, match=r"cannot write its lock and its health file into .*: "):
         serve_audits(tmp_path)

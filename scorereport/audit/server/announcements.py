@@ -42,7 +42,7 @@ def log_change(log: EventLog, change: ConfigurationChange) -> None:
 
 def log_next_run(log: EventLog, audit: ScheduledAudit, now: datetime) -> None:
     """Log when an audit runs next."""
-    next_run = audit.render_local(audit.find_next(now))
+    next_run = audit.format_local(audit.find_next(now))
     log.write("audit.scheduled", audit=audit.plan.name, next_run=next_run)
 
 
@@ -94,7 +94,7 @@ def log_retry(log: EventLog, audit: ScheduledAudit, moment: datetime, seconds: f
     log.write(
         "audit.retry",
         audit=audit.plan.name,
-        as_of=audit.render_local(moment),
+        as_of=audit.format_local(moment),
         failures=audit.failures,
         in_seconds=round(seconds, 3),
     )
@@ -102,7 +102,7 @@ def log_retry(log: EventLog, audit: ScheduledAudit, moment: datetime, seconds: f
 
 def log_absence(log: EventLog, audit: ScheduledAudit, moment: datetime, reason: str) -> None:
     """Log that a scheduled run did not happen, or not in time."""
-    log.write("audit.absent", audit=audit.plan.name, as_of=audit.render_local(moment), reason=reason)
+    log.write("audit.absent", audit=audit.plan.name, as_of=audit.format_local(moment), reason=reason)
 
 
 def log_notification(log: EventLog, audit: str, reason: str, problems: list[str]) -> None:
@@ -115,8 +115,8 @@ def _describe_times(audit: ScheduledAudit, times: tuple[datetime, ...]) -> dict[
         "audit": audit.plan.name,
         "policy": audit.plan.audit.schedule.catch_up,
         "count": len(times),
-        "first": audit.render_local(times[0]),
-        "last": audit.render_local(times[-1]),
+        "first": audit.format_local(times[0]),
+        "last": audit.format_local(times[-1]),
     }
 
 

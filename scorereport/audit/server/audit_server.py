@@ -243,7 +243,7 @@ class AuditServer:
         if missed:
             policy = audit.plan.audit.schedule.catch_up
             since = (
-                f"{format_counted(len(missed), 'run')} of the schedule since {audit.render_local(missed[0])}"
+                f"{format_counted(len(missed), 'run')} of the schedule since {audit.format_local(missed[0])}"
             )
             why = f'No server started {since}, and `audit.schedule.catch_up = "{policy}"` leaves them out.'
             self._miss(audit, missed[-1], why)
@@ -254,7 +254,7 @@ class AuditServer:
             self._notify(audit, moment, why)
 
     def _notify(self, audit: ScheduledAudit, moment: datetime, why: str) -> None:
-        reason = f"The audit of {audit.render_local(moment)} did not happen. {why}"
+        reason = f"The audit of {audit.format_local(moment)} did not happen. {why}"
         announcements.log_absence(self._log, audit, moment, reason)
         if wants_failure_notifications(audit.plan):
             self._notifier.send(audit.plan, moment, reason)
@@ -264,7 +264,7 @@ class AuditServer:
         self._tasks.put(partial(announcements.log_notification, self._log, plan.name, reason, problems))
 
     def _start(self, audit: ScheduledAudit) -> None:
-        as_of = audit.render_local(audit.start(self._clock()))
+        as_of = audit.format_local(audit.start(self._clock()))
         command = [*self._settings.start_command, str(audit.plan.path), "--as-of", as_of]
         try:
             process = AuditProcess(

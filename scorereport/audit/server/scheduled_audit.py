@@ -122,7 +122,7 @@ class ScheduledAudit:
             self.running, self.retry = self.retry, None
         self.last_run = now, now
         self.last = replace(
-            self.last, last_as_of=self.render_local(self.running), last_started=_format_optional_time(now)
+            self.last, last_as_of=self.format_local(self.running), last_started=_format_optional_time(now)
         )
         return self.running
 
@@ -150,7 +150,7 @@ class ScheduledAudit:
         is_due = moment == self._due
         is_new = not (is_due and self._is_notified)
         self._is_notified = self._is_notified or is_due
-        self.last = replace(self.last, missed=self.render_local(moment))
+        self.last = replace(self.last, missed=self.format_local(moment))
         return is_new
 
     def find_unattended(self, times: Iterable[datetime]) -> list[datetime]:
@@ -194,13 +194,13 @@ class ScheduledAudit:
         """Return the state of the audit for the health file."""
         return replace(
             self.last,
-            next_run=self.render_local(self.find_next(now)),
+            next_run=self.format_local(self.find_next(now)),
             waiting=len(self.waiting) + (self.retry is not None),
             failures=self.failures,
-            running=None if self.running is None else self.render_local(self.running),
+            running=None if self.running is None else self.format_local(self.running),
         )
 
-    def render_local(self, moment: datetime) -> str:
+    def format_local(self, moment: datetime) -> str:
         """Format a moment in the time zone of the audit, with the offset to UTC."""
         return moment.astimezone(self.plan.zone).isoformat(timespec="seconds")
 
