@@ -320,13 +320,13 @@ def test_rows_are_released_before_a_failure_is_recorded(heard, monkeypatch):
         kept.append(weakref.ref(rows))
         raise MemoryError
 
-    def draft(self):
+    def begin_record(self):
         assert kept[0]() is None, "the rows are still in memory"
         return before(self)
 
-    before = running.AuditRun._draft
+    before = running.AuditRun._begin_record
     monkeypatch.setattr(audit_report, "evaluate", hoard)
-    monkeypatch.setattr(running.AuditRun, "_draft", draft)
+    monkeypatch.setattr(running.AuditRun, "_begin_record", begin_record)
     assert run_audit(heard[0], as_of=AS_OF).record.exit_code == ExitCode.DATA_REFUSED
 
 
