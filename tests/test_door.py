@@ -399,7 +399,7 @@ def test_an_email_about_a_failure_without_a_record_can_be_written():
     message, problems = compose_email(table, news, SecretReader(lambda text, _key: text))
     assert problems == []
     assert "The database is gone." in message.get_content()
-    assert "There is no record of this." in message.get_content()
+    assert "There is no record of this run." in message.get_content()
 
 
 # --- escape sequences ---
