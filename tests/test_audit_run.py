@@ -576,7 +576,7 @@ def test_a_report_is_never_written_over(folder):
     assert taken.read_text() == "of somebody else"
     later = run_audit(config, as_of=NOVEMBER)
     assert later.files[0].exists()  # one place that is taken keeps no other file from its own
-    assert any("taken by another file" in problem for problem in later.problems)
+    assert any("Another file is in the place of" in problem for problem in later.problems)
 
 
 def test_a_folder_may_have_any_name(folder):
