@@ -254,7 +254,7 @@ def test_a_variable_in_a_command_is_for_the_command_to_read():
         ),
         (
             ("[audit.source]", '[audit.window]\nperiod = "last 3 days"\n[audit.source]'),
-            "`audit.window.column` is missing: name the column of dates that the period is about.",
+            "`audit.window.column` is missing: name the column of dates that the period refers to.",
         ),
         (
             (
@@ -262,7 +262,7 @@ def test_a_variable_in_a_command_is_for_the_command_to_read():
                 'database = "sqlite:///a.db"\nquery = "select 1 where d >= :start"\n'
                 '[audit.window]\nperiod = "last 3 days"',
             ),
-            "the period is about, or ask for them by :start and :end in the query.",
+            "the period refers to, or select the rows by :start and :end in the query.",
         ),
     ],
 )
@@ -281,7 +281,7 @@ def test_a_plan_finds_its_folders_beside_the_configuration(tmp_path):
     assert plan.folder == tmp_path / "audits"
     assert plan.database_url.database == str(tmp_path / "audits" / "history.db")
     assert plan.resolve(plan.reports_folder) == tmp_path / "audits" / "reports"
-    assert plan.head == tmp_path / "audits" / "head-history.db"
+    assert plan.chain_head == tmp_path / "audits" / "head-history.db"
     path.write_text(f'{NEEDED}[audit.history]\ndatabase = "sqlite:///all/h.db"')
     plan = read_plan(path)
     assert plan.database_url.database == str(tmp_path / "all" / "h.db")
@@ -299,9 +299,9 @@ def test_secrets_come_from_the_environment_and_are_taken_out_of_texts(tmp_path, 
     plan = read_plan(path)
     assert plan.database_url.password == "hunter2"
     assert "hunter2" not in plan.redactor.redact("it was hunter2, or hunter2@db")
-    head = plan.head
+    head = plan.chain_head
     monkeypatch.setenv("DB_PASSWORD", "p@ss/w:x#y%41")
-    assert read_plan(path).head == head  # a new password is no new history
+    assert read_plan(path).chain_head == head  # a new password is not a new history
     assert read_plan(path).database_url.password == "p@ss/w:x#y%41"
 
 

@@ -34,7 +34,7 @@ def folder(tmp_path) -> Path:
 
 def verify(config):
     plan = read_plan(config)
-    with open_history(plan.database_url, head=plan.head, create=False) as history:
+    with open_history(plan.database_url, head=plan.chain_head, create=False) as history:
         return verify_audit_history(plan), history.records()
 
 
@@ -78,7 +78,7 @@ STEPS = {
     "scorereport.history.store:History.append": False,
     "scorereport.history.store:insert_record": False,
     "scorereport.history.store:advance_chain_head": True,
-    "scorereport.audit.report_folder:ReportFolder.settle": True,
+    "scorereport.audit.report_folder:ReportFolder.finalize": True,
     "scorereport.audit.after_run:send_notifications": True,
 }
 
@@ -210,20 +210,22 @@ def test_machines_that_share_a_server_keep_their_own_files(folder, postgres_url,
     assert found.files == 1
     assert any("Files of theirs are kept elsewhere" in note for note in found.notes)
     assert len({record.home for record in records}) == 2
-    mark, head = (folder / "here" / "home").read_text(), read_plan(ours).head
+    mark, head = (folder / "here" / "home").read_text(), read_plan(ours).chain_head
     remembered = head.read_text()
     head.unlink()
-    assert any("records may be cut off" in finding.sentence for finding in verify(ours)[0].findings)
+    assert any(
+        "records may be missing at the end" in finding.sentence for finding in verify(ours)[0].findings
+    )
     head.write_text(remembered)
     (folder / "here" / "home").write_text("of another folder")
     assert any(
-        "was changed: no record has its mark" in finding.sentence for finding in verify(ours)[0].findings
+        "was changed: no record has this marker" in finding.sentence for finding in verify(ours)[0].findings
     )
     (folder / "here" / "home").unlink()
-    assert any("is gone or empty" in finding.sentence for finding in verify(ours)[0].findings)
+    assert any("is missing or empty" in finding.sentence for finding in verify(ours)[0].findings)
     lost = run_audit(ours, as_of=AS_OF, again=True).record
     assert lost.status is AuditStatus.FAILED
-    assert "is gone or empty, though audits were run here: restore it" in lost.reason
+    assert "is missing or empty, though audits were run here. To fix: restore it" in lost.reason
     (folder / "here" / "home").write_text(mark)
     never = write_audit(folder, "never", folder="nowhere", history=history)
     assert verify(never)[0].findings == ()  # nothing was ever run there

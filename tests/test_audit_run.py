@@ -52,7 +52,7 @@ def folder(tmp_path) -> Path:
 
 def read_history(config):
     plan = read_plan(config)
-    with open_history(plan.database_url, head=plan.head, create=False) as history:
+    with open_history(plan.database_url, head=plan.chain_head, create=False) as history:
         return history.records()
 
 
@@ -297,7 +297,7 @@ def test_a_removal_that_was_not_due_removes_nothing(folder):
     config = write_audit(folder)
     record = run_audit(config, as_of=OCTOBER).record
     plan = read_plan(config)
-    with open_history(plan.database_url, head=plan.head) as history:
+    with open_history(plan.database_url, head=plan.chain_head) as history:
         forged = replace(record, kind="retention", removed=record.files, files=(), attempt=0)
         history.append(forged)
     run_audit(config, as_of=NOVEMBER)
@@ -347,14 +347,16 @@ def test_what_goes_wrong_after_a_record_is_told_without_secrets(folder, monkeypa
     config = write_audit(folder, notify={"on": ["fail"], "webhook": {"url": "http://127.0.0.1/${HOOK}"}})
     outcome = run_audit(config, as_of=OCTOBER)
     assert outcome.record.status is AuditStatus.DONE
-    assert outcome.problems == ("Files that were kept long enough could not be removed: no way to ***",)
+    assert outcome.problems == ("Expired files could not be removed: no way to ***",)
 
 
 def test_two_configurations_of_one_name_are_told_apart(folder):
     run_audit(write_audit(folder, "first", name="loans"), as_of=OCTOBER)
     outcome = run_audit(write_audit(folder, "second", name="loans"), as_of=NOVEMBER)
     (problem,) = outcome.problems
-    assert problem.startswith("The audit loans was last run by first.toml, and now by second.toml: ")
+    assert problem.startswith(
+        "The last run of the audit loans used the configuration first.toml, this run uses second.toml. "
+    )
     assert run_audit(folder / "second.toml", as_of="2026-10-02").problems == ()
 
 
@@ -364,7 +366,7 @@ def test_a_name_that_differs_in_case_only_is_refused(folder):
     with pytest.raises(
         UsageError,
         match=r"^`audit\.name` must differ from 'loans', an audit of the same history, by more than upper "
-        r"and lower case, which some systems do not tell apart; got 'Loans'\.$",
+        r"and lower case, which some systems do not distinguish; got 'Loans'\.$",
     ):
         run_audit(second, as_of=OCTOBER)
     assert_intact(second, records=1)
@@ -472,7 +474,9 @@ def test_a_record_that_another_machine_made_meanwhile_is_the_answer(folder, monk
         run = AuditRun(plan=plan, moment=plan.now, period=find_period(plan.audit.window.period, plan.now))
         run = replace(run, moment=read_as_of(OCTOBER, plan.zone))
         run = replace(run, period=find_period(plan.audit.window.period, run.moment))
-        with open_history(plan.database_url, head=plan.head) as history:  # no lock: as on another machine
+        with open_history(
+            plan.database_url, head=plan.chain_head
+        ) as history:  # no lock: as on another machine
             made.append(run.perform(history, again=False))
         return right(*arguments, **options)
 
@@ -550,7 +554,7 @@ def test_people_are_told_even_where_nothing_can_be_recorded(folder, call, monkey
         assert code == ExitCode.USAGE
         assert not any(secret in "".join(looked) for secret in ("tokenuser9", "hunter2222", "hiddendb"))
     monkeypatch.setenv("HISTORY", "sqlite:///somewhere.db")
-    with pytest.raises(UsageError, match="must be written out, without variables"):
+    with pytest.raises(UsageError, match="must not contain environment variables"):
         run_audit(config, as_of=OCTOBER)
 
 
@@ -574,11 +578,11 @@ def test_a_report_is_never_written_over(folder):
     taken.write_text("of somebody else")
     outcome = run_audit(config, as_of=OCTOBER)
     assert outcome.record.status is AuditStatus.DONE
-    assert any("taken by another file" in problem for problem in outcome.problems)
+    assert any("Another file is in the place of" in problem for problem in outcome.problems)
     assert taken.read_text() == "of somebody else"
     later = run_audit(config, as_of=NOVEMBER)
     assert later.files[0].exists()  # one place that is taken keeps no other file from its own
-    assert any("taken by another file" in problem for problem in later.problems)
+    assert any("Another file is in the place of" in problem for problem in later.problems)
 
 
 def test_a_folder_may_have_any_name(folder):

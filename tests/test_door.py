@@ -258,7 +258,7 @@ def test_a_configuration_that_is_nested_too_deeply_is_refused_everywhere(tmp_pat
     assert code == ExitCode.USAGE
     assert stderr.count("\n") == 1
     (refused,) = ConfigurationFolder(tmp_path).update()
-    assert refused.reason == "deep.toml is no TOML file: maximum recursion depth exceeded."
+    assert refused.reason == "deep.toml is not a TOML file: maximum recursion depth exceeded."
     with pytest.raises(ValueError, match=r"^its lists are nested too deeply$"):
         read_expiry_terms(f"a = {DEEP}".encode())
 
@@ -323,13 +323,13 @@ def test_rows_are_released_before_a_failure_is_recorded(heard, monkeypatch):
         kept.append(weakref.ref(rows))
         raise MemoryError
 
-    def draft(self):
+    def begin_record(self):
         assert kept[0]() is None, "the rows are still in memory"
         return before(self)
 
-    before = running.AuditRun._draft
+    before = running.AuditRun._begin_record
     monkeypatch.setattr(audit_report, "evaluate", hoard)
-    monkeypatch.setattr(running.AuditRun, "_draft", draft)
+    monkeypatch.setattr(running.AuditRun, "_begin_record", begin_record)
     assert run_audit(heard[0], as_of=AS_OF).record.exit_code == ExitCode.DATA_REFUSED
 
 
@@ -402,7 +402,7 @@ def test_an_email_about_a_failure_without_a_record_can_be_written():
     message, problems = compose_email(table, news, SecretReader(lambda text, _key: text))
     assert problems == []
     assert "The database is gone." in message.get_content()
-    assert "There is no record of this." in message.get_content()
+    assert "There is no record of this run." in message.get_content()
 
 
 # --- escape sequences ---

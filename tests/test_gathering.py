@@ -158,8 +158,8 @@ def test_unfinished_and_hidden_files_and_folders_never_match(tmp_path):
     assert find_source_file("**/*s*", OCTOBER, tmp_path, newest="modified") == path
     told = (
         f"No file matches '.s2.csv', the `audit.source.file`, in {tmp_path}: only names that end in .csv, "
-        ".csv.gz, .parquet count, and none that begins with a dot or is unfinished (.tmp, .part, ~), "
-        "unlike .s2.csv."
+        ".csv.gz, .parquet count, except names that begin with a dot or are unfinished (.tmp, .part, ~); "
+        "found .s2.csv."
     )
     with pytest.raises(DataError, match=exactly(told)):
         take(tmp_path, file=".s2.csv")
@@ -176,14 +176,14 @@ def test_no_match_names_the_nearest_files(tmp_path):
         write(tmp_path, name)
     told = (
         f"No file matches 'scores-2026-10*', the `audit.source.file`, in {tmp_path}: only names that end in "
-        ".csv, .csv.gz, .parquet count, and none that begins with a dot or is unfinished (.tmp, .part, ~), "
-        "unlike scores-2026-10.csv.tmp."
+        ".csv, .csv.gz, .parquet count, except names that begin with a dot or are unfinished (.tmp, .part, "
+        "~); found scores-2026-10.csv.tmp."
     )
     with pytest.raises(DataError, match=exactly(told)):
         take(tmp_path, file="scores-{period}*")
     told = (
-        f"No file matches 'scores-2026-10.parquet', the `audit.source.file`, in {tmp_path}. The nearest "
-        f"files in {tmp_path} are scores-2026-08.csv, scores-2026-09.csv and limits.csv."
+        f"No file matches 'scores-2026-10.parquet', the `audit.source.file`, in {tmp_path}. Similar "
+        f"file names in {tmp_path}: scores-2026-08.csv, scores-2026-09.csv and limits.csv."
     )
     with pytest.raises(DataError, match=exactly(told)):
         take(tmp_path, file="scores-{period}.parquet")
@@ -208,8 +208,8 @@ def test_no_match_names_the_nearest_files(tmp_path):
             "${HOME}/p.csv",
             "`audit.source.file` may hold {period}, {start} and {end}; got {HOME} in '${HOME}/p.csv'.",
         ),
-        ("{period.csv", "`audit.source.file` has a brace without its other half: '{period.csv'."),
-        ("{{period}}.csv", "`audit.source.file` has a brace without its other half: '{{period}}.csv'."),
+        ("{period.csv", "`audit.source.file` has an unmatched brace: '{period.csv'."),
+        ("{{period}}.csv", "`audit.source.file` has an unmatched brace: '{{period}}.csv'."),
     ],
 )
 def test_other_braces_are_refused(tmp_path, pattern, told):
@@ -403,7 +403,8 @@ def test_rows_that_lack_something_else_are_counted_after_the_window(tmp_path):
 def test_no_row_in_the_window_tells_which_days_there_are(tmp_path):
     write(tmp_path, "p.csv")
     december = Period(label="2026-12", start="2026-12-01", end="2027-01-01")
-    told = "No row of p.csv has a `t` of 2026-12-01 to 2026-12-31: its rows are of 2026-09-30 to 2026-11-01."
+    told = "No row of p.csv has a `t` of 2026-12-01 to 2026-12-31: its dates range from 2026-09-30 to "
+    told += "2026-11-01."
     with pytest.raises(DataError, match=exactly(told)):
         take(tmp_path, file="p.csv", period=december)
     day = Period(label="2026-12-05", start="2026-12-05", end="2026-12-06")
@@ -580,7 +581,7 @@ def test_a_table_with_any_name_is_read_and_harms_nothing(url):
     fill(url, table="audits")
     told = (
         f"`audit.source.table` names '{ODD}', which the database does not have; "
-        "its tables and views nearest to it are audits."
+        "similar tables and views: audits."
     )
     assert_refused(told, url, table=ODD)
     fill(url, table=ODD)
@@ -606,7 +607,7 @@ def test_a_table_lies_in_its_schema(postgres_url, schema):
     got = read(postgres_url, table="scores", schema=schema)
     assert (got.source, len(got.predictions)) == (f"table {schema}.scores on postgresql", 3)
     december = Period(label="2026-12", start="2026-12-01", end="2027-01-01")
-    told = "has a `t` of 2026-12-01 to 2026-12-31: its rows are of 2026-09-30 to 2026-11-01."
+    told = "has a `t` of 2026-12-01 to 2026-12-31: its dates range from 2026-09-30 to 2026-11-01."
     assert_refused(
         f"No row of {got.source} {told}", postgres_url, table="scores", schema=schema, period=december
     )
@@ -620,8 +621,8 @@ def test_a_schema_that_stands_in_the_name_of_the_table_is_recognised(postgres_ur
     prefix = "`audit.source.table` names 'risk.scores', which the database does not have;"
     told = 'set audit.source.schema to "risk" and table to "scores".'
     assert_refused(f"{prefix} {told}", postgres_url, table="risk.scores")
-    told = "`audit.source.table` names 'score', which the schema 'risk' does not have; its tables and views"
-    assert_refused(f"{told} nearest to it are scores.", postgres_url, table="score", schema="risk", column="")
+    told = "`audit.source.table` names 'score', which the schema 'risk' does not have; similar tables"
+    assert_refused(f"{told} and views: scores.", postgres_url, table="score", schema="risk", column="")
     fill(postgres_url, table="risk.scores")
     assert len(read(postgres_url, table="risk.scores").predictions) == 3
 
@@ -648,7 +649,7 @@ def test_keys_of_databases_are_checked(keys, told):
 
 def test_a_schema_that_is_not_there_is_refused(url):
     names = {"sqlite": "main", "postgresql": "public and information_schema"}[kind_of(url)]
-    told = "`audit.source.schema` names 'pu', which the database does not have; its schemas nearest to it are"
+    told = "`audit.source.schema` names 'pu', which the database does not have; similar schemas:"
     assert_refused(f"{told} {names}.", fill(url), table="scores", schema="pu")
     default = names.split()[0]
     assert len(read(url, table="scores", schema=default).predictions) == 3
@@ -667,14 +668,14 @@ def test_columns_of_a_table_are_named_if_one_is_missing(url):
 
 def test_a_window_without_rows_tells_which_days_the_table_has(url):
     december = Period(label="2026-12", start="2026-12-01", end="2027-01-01")
-    told = "has a `t` of 2026-12-01 to 2026-12-31: its rows are of 2026-09-30 to 2026-11-01."
+    told = "has a `t` of 2026-12-01 to 2026-12-31: its dates range from 2026-09-30 to 2026-11-01."
     assert_refused(
         f"No row of table scores on {kind_of(url)} {told}", fill(url), table="scores", period=december
     )
     query = "SELECT * FROM scores"
     assert_refused(f"No row of query on {kind_of(url)} {told}", url, query=query, period=december)
     november = Period(label="2026-11", start="2026-11-02", end="2026-11-09")
-    told = "has a `t` of 2026-11-02 to 2026-11-08: its rows are of 2026-09-30 to 2026-11-01."
+    told = "has a `t` of 2026-11-02 to 2026-11-08: its dates range from 2026-09-30 to 2026-11-01."
     assert_refused(f"No row of table scores on {kind_of(url)} {told}", url, table="scores", period=november)
     fill(url, [], table="empty")
     told = "has a `t` of 2026-12-01 to 2026-12-31: there are no rows at all."
@@ -716,15 +717,17 @@ def test_the_session_has_the_audits_zone(postgres_url):
         ("SELECT ' WHERE t >= :x", "`audit.source.query` opens ' in line 1 and does not close it."),
         (
             "DELETE FROM scores",
-            "`audit.source.query` must only read, and so begin with SELECT or WITH; it begins with DELETE.",
+            "`audit.source.query` must only read, so it must begin with SELECT or WITH; it begins with "
+            "DELETE.",
         ),
         (
             "/* SELECT */ VACUUM INTO 'x.db'",
-            "`audit.source.query` must only read, and so begin with SELECT or WITH; it begins with VACUUM.",
+            "`audit.source.query` must only read, so it must begin with SELECT or WITH; it begins with "
+            "VACUUM.",
         ),
         (
             "'SELECT'",
-            "`audit.source.query` must only read, and so begin with SELECT or WITH; it begins with '.",
+            "`audit.source.query` must only read, so it must begin with SELECT or WITH; it begins with '.",
         ),
     ],
 )
@@ -738,7 +741,7 @@ def test_queries_that_are_none_are_refused(sqlite_url, query, told):
 
 
 def test_a_query_that_asks_for_a_beginning_needs_one(sqlite_url):
-    told = "`audit.source.query` asks for :start, but a period of all rows has none."
+    told = "`audit.source.query` has the parameter :start, but a period of all rows has no start."
     query = "SELECT * FROM scores WHERE t > :start"
     assert_refused(told, fill(sqlite_url), UsageError, query=query, period=ALL)
 
@@ -768,7 +771,7 @@ POSTGRESQL_ERRORS = {
     "SELECT * FROM nowhere": 'relation "nowhere" does not exist.',
     "SELECT nobody FROM scores": 'column "nobody" does not exist.',
     "SELECT * FORM scores": 'syntax error at or near "FORM".',
-    "SELECT $1": "it has a parameter such as $1, and may have no others than :start and :end.",
+    "SELECT $1": "it has a parameter such as $1; the only parameters allowed are :start and :end.",
     "SELECT g::integer AS y, m FROM scores": "PostgreSQL failed (invalid text representation).",
     "SELECT y, m / 0 AS m FROM scores": "PostgreSQL failed (division by zero).",
     "SELECT 'infinity'::date AS y, m FROM scores": "it holds a time that is infinite or after the year 9999.",
@@ -806,7 +809,7 @@ def test_a_server_may_end_a_query_earlier(postgres_url):
     """What its administrators have set is not set aside, and time enough is no more than the server knows."""
     fill(postgres_url)
     short = sa.make_url(postgres_url).update_query_dict({"options": "-c statement_timeout=100"})
-    told = "the server, or somebody there, ended the query earlier than `audit.source.seconds` asks for."
+    told = "the query was cancelled on the server before the time limit of `audit.source.seconds`."
     assert_refused(
         f"The query on postgresql cannot be read: {told}",
         short.render_as_string(hide_password=False),
@@ -856,16 +859,14 @@ def test_a_file_of_sqlite_is_found_beside_the_configuration_and_never_made(tmp_p
     fill(f"sqlite:///{tmp_path}/scores.db")
     assert len(read("sqlite:///scores.db", table="scores", folder=tmp_path).predictions) == 3
     told = (
-        "`audit.source.database` names a file of SQLite that is not there; a relative one is looked for "
+        "`audit.source.database` names an SQLite file that does not exist; relative paths are resolved "
         f"in {tmp_path}."
     )
     with pytest.raises(DataError, match=exactly(told)):
         read("sqlite:///none.db", table="scores", folder=tmp_path)
     assert not (tmp_path / "none.db").exists()
     for address in ("sqlite://", "sqlite:///:memory:", "sqlite:///file:scores.db?uri=true&mode=rw"):
-        with pytest.raises(
-            UsageError, match=r"^`audit\.source\.database` must name a file of SQLite, such as"
-        ):
+        with pytest.raises(UsageError, match=r"^`audit\.source\.database` must name an SQLite file, such as"):
             read(address, table="scores", folder=tmp_path)
 
 
@@ -882,12 +883,12 @@ def test_files_that_sqlite_cannot_read_are_refused(tmp_path, sqlite_url, monkeyp
     monkeypatch.setattr(database_connection, "TIMEOUT_SECONDS", 0.1)
     (tmp_path / "p.db").write_bytes(b"y,m,t\n" * 1000)
     prefix = "The table scores on sqlite cannot be read:"
-    told = f"{prefix} the file that `audit.source.database` names is none of SQLite."
+    told = f"{prefix} the file that `audit.source.database` names is not an SQLite file."
     assert_refused(told, f"sqlite:///{tmp_path}/p.db", table="scores")
     fill(sqlite_url)
     with closing(sqlite3.connect(sa.make_url(sqlite_url).database, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        told = "another program kept the file locked for 15 s; run the audit later."
+        told = "another program kept the file locked for 15 s; run the audit again later."
         assert_refused(f"{prefix} {told}", sqlite_url, table="scores")
 
 

@@ -289,9 +289,9 @@ def test_a_required_certificate_of_rows_that_r_cannot_hold_fails_before_the_work
     record = run_audit(config, as_of="2026-11-02").record
     assert (record.status, record.exit_code) == (AuditStatus.FAILED, ExitCode.CERTIFICATE_FAILED)
     assert record.reason == (
-        "`audit.certify` requires a certificate, and there can be none. R needs all rows in memory, and "
-        'these are left to an engine that does not: set `evaluation.engine` to "memory" if the machine has '
-        "room for them."
+        "`audit.certify` requires a certificate, but there can be none. R needs all rows in memory, but the "
+        'engine of this evaluation reads them in parts: set `evaluation.engine` to "memory" if the machine '
+        "has enough memory."
     )
 
 

@@ -352,7 +352,7 @@ def test_the_documentation_shows_the_role_script():
         ("select 1 /* /* */ ' */; delete from t --'", "`audit.source.query` must be one statement; got 2."),
         ("select 1 -- \r; delete from t", "`audit.source.query` must be one statement; got 2."),
         ("select $€$ ' $€$; delete from t -- '", "`audit.source.query` must be one statement; got 2."),
-        ("select \0", "`audit.source.query` must not hold the character NUL."),
+        ("select \0", "`audit.source.query` must not contain the character NUL."),
     ],
 )
 def test_a_query_that_is_not_understood_is_refused(query, sentence):

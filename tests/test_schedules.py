@@ -435,21 +435,21 @@ def test_every_name_has_a_unit_of_its_own() -> None:
 @pytest.mark.parametrize("cron", ["30 6 L * *", "30 6 * * MON#1", "30 6 * * 5L"])
 def test_what_cron_does_not_know_is_refused(cron: str) -> None:
     with pytest.raises(
-        UsageError, match=r"^cron does not know `\S+`; ask for a systemd timer, or use `scorereport"
+        UsageError, match=r"^cron does not support `\S+`; use a systemd timer, or `scorereport"
     ):
         render(Schedule(cron, "UTC"), Path("/srv/a.toml"), "cron")
 
 
 def test_what_systemd_cannot_say_is_refused() -> None:
     with pytest.raises(
-        UsageError, match=r"^systemd cannot say `30 6 \*/2 \* 5L`: it counts days from the start"
+        UsageError, match=r"^systemd cannot express `30 6 \*/2 \* 5L`: it counts days from the start"
     ):
         render(Schedule("30 6 */2 * 5L", "UTC"), Path("/srv/a.toml"))
 
 
 def test_a_program_without_its_path_is_refused() -> None:
     with pytest.raises(
-        UsageError, match=r"^`command` must begin with the whole path of a program; got \['score"
+        UsageError, match=r"^`command` must begin with the absolute path of a program; got \['score"
     ):
         render(Schedule("30 6 * * *", "UTC"), Path("/srv/a.toml"), program="scorereport")
 

@@ -289,44 +289,44 @@ LATE = timedelta(seconds=60)
 
 def test_while_a_run_is_under_way_times_add_up_and_are_decided_afterwards(tmp_path: Path) -> None:
     duty = make_duty(tmp_path, "2026-11-01 12:00", policy="all")
-    duty.recall([at("2026-11-01 02:00")])
-    duty.look(at("2026-11-02 02:00"), LATE)
+    duty.resume([at("2026-11-01 02:00")])
+    duty.decide(at("2026-11-02 02:00"), LATE)
     assert duty.start(at("2026-11-02 02:00")) == at("2026-11-02 02:00")
-    assert duty.look(at("2026-11-04 12:00"), LATE) is None
+    assert duty.decide(at("2026-11-04 12:00"), LATE) is None
     duty.finish(at("2026-11-04 12:00"), ProcessEnd(exit_code=0, seconds=1.0))
-    duty.look(at("2026-11-04 12:00"), LATE)
+    duty.decide(at("2026-11-04 12:00"), LATE)
     assert [moment.day for moment in duty.waiting] == [3, 4]
 
 
 def test_a_history_that_answers_late_starts_nothing_twice(tmp_path: Path) -> None:
     duty = make_duty(tmp_path, "2026-11-03 12:00", policy="all")
-    assert duty.look(at("2026-11-03 12:00"), LATE) is None
-    duty.go_without_history()
-    duty.look(at("2026-11-04 02:00"), LATE)
+    assert duty.decide(at("2026-11-03 12:00"), LATE) is None
+    duty.start_without_history()
+    duty.decide(at("2026-11-04 02:00"), LATE)
     duty.start(at("2026-11-04 02:00"))
     duty.finish(at("2026-11-04 02:01"), ProcessEnd(exit_code=-9, seconds=60.0))
-    duty.recall([at("2026-11-01 02:00")])
-    decision = duty.look(at("2026-11-04 12:00"), LATE)
+    duty.resume([at("2026-11-01 02:00")])
+    decision = duty.decide(at("2026-11-04 12:00"), LATE)
     assert decision is not None
     assert decision.run == ()
 
 
 def test_a_file_that_goes_and_comes_back_starts_nothing_twice(tmp_path: Path) -> None:
     duty = make_duty(tmp_path, "2026-11-03 12:00")
-    duty.recall([])
-    duty.look(at("2026-11-04 02:00"), LATE)
+    duty.resume([])
+    duty.decide(at("2026-11-04 02:00"), LATE)
     duty.start(at("2026-11-04 02:00"))
     duty.retire()
     duty.finish(at("2026-11-04 02:00:10"), ProcessEnd(exit_code=-9, seconds=10.0))
-    assert duty.look(at("2026-11-04 02:00:20"), LATE) is None
+    assert duty.decide(at("2026-11-04 02:00:20"), LATE) is None
     assert duty.change(duty.plan) == ()
-    decision = duty.look(at("2026-11-04 02:00:30"), LATE)
+    decision = duty.decide(at("2026-11-04 02:00:30"), LATE)
     assert decision is not None
     assert decision.run == ()
 
 
 @pytest.mark.parametrize(
-    ("code", "is_settled"),
+    ("code", "has_result"),
     [
         (0, True),
         (1, True),
@@ -340,11 +340,11 @@ def test_a_file_that_goes_and_comes_back_starts_nothing_twice(tmp_path: Path) ->
     ],
 )
 def test_a_run_that_came_to_no_result_may_be_caught_up_by_the_next_server(
-    tmp_path: Path, code: int | None, is_settled: bool
+    tmp_path: Path, code: int | None, has_result: bool
 ) -> None:
     duty = make_duty(tmp_path, "2026-11-03 12:00")
-    duty.recall([at("2026-11-03 02:00")])
-    duty.look(at("2026-11-04 02:00"), LATE)
+    duty.resume([at("2026-11-03 02:00")])
+    duty.decide(at("2026-11-04 02:00"), LATE)
     duty.start(at("2026-11-04 02:00"))
     duty.finish(at("2026-11-04 02:01"), ProcessEnd(exit_code=code, seconds=60.0, last_line="why"))
     assert duty.describe_health(at("2026-11-04 02:01")) == AuditHealth(
@@ -357,50 +357,50 @@ def test_a_run_that_came_to_no_result_may_be_caught_up_by_the_next_server(
         last_exit_code=code,
         last_status=ProcessEnd(exit_code=code, seconds=0).status,
         last_error="" if code == 0 else "why",
-        settled="2026-11-04T02:00:00.000Z" if is_settled else None,
-        failures=0 if is_settled else 1,
+        settled="2026-11-04T02:00:00.000Z" if has_result else None,
+        failures=0 if has_result else 1,
     )
 
 
 def test_what_waits_by_a_wrong_clock_is_forgotten_when_it_is_put_back(tmp_path: Path) -> None:
     duty = make_duty(tmp_path, "2026-11-01 12:00", policy="all")
-    duty.recall([at("2026-11-01 02:00")])
-    duty.look(at("2026-11-11 12:00"), LATE)
+    duty.resume([at("2026-11-01 02:00")])
+    duty.decide(at("2026-11-11 12:00"), LATE)
     assert duty.start(at("2026-11-11 12:00")).day == 2
     duty.finish(at("2026-11-11 12:00"), ProcessEnd(exit_code=0, seconds=1.0))
-    duty.go_back(at("2026-11-03 12:00"))
+    duty.set_clock_back(at("2026-11-03 12:00"))
     assert [moment.day for moment in duty.waiting] == [3]
     assert duty.find_next(at("2026-11-03 12:00")) == at("2026-11-04 02:00")
     duty.start(at("2026-11-03 12:00"))
     duty.finish(at("2026-11-03 12:00"), ProcessEnd(exit_code=0, seconds=1.0))
-    duty.look(at("2026-11-04 02:00"), LATE)
+    duty.decide(at("2026-11-04 02:00"), LATE)
     assert [moment.day for moment in duty.waiting] == [4]
 
 
 def test_what_is_tried_again_by_a_wrong_clock_has_its_own_time_still(tmp_path: Path) -> None:
     duty = make_duty(tmp_path, "2026-11-01 12:00")
-    duty.recall([at("2026-11-01 02:00")])
-    duty.look(at("2026-11-05 02:00"), LATE)
+    duty.resume([at("2026-11-01 02:00")])
+    duty.decide(at("2026-11-05 02:00"), LATE)
     wrong = duty.start(at("2026-11-05 02:00"))
     duty.finish(at("2026-11-05 02:00"), ProcessEnd(exit_code=-9, seconds=1.0))
-    duty.try_again(wrong, 0.0)
-    duty.go_back(at("2026-11-04 02:00"))
-    assert (duty.retry, duty.failures, duty.head) == (None, 0, None)
-    duty.look(at("2026-11-05 02:00"), LATE)
-    assert duty.head == wrong
+    duty.schedule_retry(wrong, 0.0)
+    duty.set_clock_back(at("2026-11-04 02:00"))
+    assert (duty.retry, duty.failures, duty.next_due) == (None, 0, None)
+    duty.decide(at("2026-11-05 02:00"), LATE)
+    assert duty.next_due == wrong
 
 
 def start_and_fail(duty: ScheduledAudit, now: str) -> datetime:
-    duty.look(at(now), LATE)
+    duty.decide(at(now), LATE)
     moment = duty.start(at(now))
     duty.finish(at(now), ProcessEnd(exit_code=-9, seconds=1.0))
-    duty.try_again(moment, 10.0)
+    duty.schedule_retry(moment, 10.0)
     return moment
 
 
 def test_a_run_that_is_tried_again_waits_for_its_time(tmp_path: Path) -> None:
     duty = make_duty(tmp_path, "2026-11-01 12:00")
-    duty.recall([at("2026-11-01 02:00")])
+    duty.resume([at("2026-11-01 02:00")])
     moment = start_and_fail(duty, "2026-11-02 02:00")
     assert [duty.is_ready(9.0), duty.is_ready(10.0)] == [False, True]
     assert duty.describe_health(at("2026-11-02 02:01")).waiting == 1
@@ -408,15 +408,15 @@ def test_a_run_that_is_tried_again_waits_for_its_time(tmp_path: Path) -> None:
     assert duty.start(at("2026-11-02 02:01")) == moment
     assert not duty.is_ready(99.0)  # there is one run at a time
     duty.finish(at("2026-11-02 02:02"), ProcessEnd(exit_code=1, seconds=1.0))
-    assert (duty.failures, duty.head) == (0, None)
+    assert (duty.failures, duty.next_due) == (0, None)
 
 
 @pytest.mark.parametrize(("policy", "is_given_up"), [("latest", True), ("none", True), ("all", False)])
 def test_a_later_run_replaces_one_that_is_tried_again(tmp_path: Path, policy: str, is_given_up: bool) -> None:
     duty = make_duty(tmp_path, "2026-11-01 12:00", policy=policy)
-    duty.recall([at("2026-11-01 02:00")])
+    duty.resume([at("2026-11-01 02:00")])
     moment = start_and_fail(duty, "2026-11-02 02:00")
-    duty.look(at("2026-11-03 02:00"), LATE)
+    duty.decide(at("2026-11-03 02:00"), LATE)
     assert duty.drop_superseded() == (moment if is_given_up else None)
     assert duty.is_ready(0.0) is is_given_up
     assert duty.start(at("2026-11-03 02:00")).day == (3 if is_given_up else 2)
@@ -424,7 +424,7 @@ def test_a_later_run_replaces_one_that_is_tried_again(tmp_path: Path, policy: st
 
 def test_a_changed_configuration_is_tried_at_once_and_one_that_is_gone_not_at_all(tmp_path: Path) -> None:
     duty = make_duty(tmp_path, "2026-11-01 12:00")
-    duty.recall([at("2026-11-01 02:00")])
+    duty.resume([at("2026-11-01 02:00")])
     start_and_fail(duty, "2026-11-02 02:00")
     duty.change(duty.plan)
     assert duty.is_ready(0.0)
@@ -434,17 +434,17 @@ def test_a_changed_configuration_is_tried_at_once_and_one_that_is_gone_not_at_al
 
 def test_people_are_notified_once_of_a_run_that_is_owed_for_too_long(tmp_path: Path) -> None:
     duty = make_duty(tmp_path, "2026-11-01 12:00")
-    duty.recall([at("2026-11-01 02:00")])
+    duty.resume([at("2026-11-01 02:00")])
     assert duty.find_late(0.0, 5.0) is None
-    duty.look(at("2026-11-02 02:00"), LATE)
+    duty.decide(at("2026-11-02 02:00"), LATE)
     assert [duty.find_late(tick, 5.0) for tick in (100.0, 105.0)] == [None, None]
     assert duty.find_late(106.0, 5.0) == at("2026-11-02 02:00")
     duty.start(at("2026-11-02 02:00"))
     assert duty.find_late(999.0, 5.0) is None
-    assert not duty.miss(at("2026-11-02 02:00"))
+    assert not duty.note_missed(at("2026-11-02 02:00"))
     assert duty.last.missed == "2026-11-02T03:00:00+01:00"
     duty.finish(at("2026-11-02 02:30"), ProcessEnd(exit_code=0, seconds=1.0))
-    duty.look(at("2026-11-03 02:00"), LATE)
+    duty.decide(at("2026-11-03 02:00"), LATE)
     assert duty.find_late(1000.0, 5.0) is None
     assert duty.find_late(1006.0, 5.0) == at("2026-11-03 02:00")
 
@@ -580,7 +580,7 @@ def test_a_broken_configuration_is_told_once_and_keeps_its_plan(tmp_path: Path) 
     assert refused.kind == "refused"
     assert refused.plan is not None
     assert refused.plan.name == "churn"
-    assert refused.reason.startswith("churn.toml is no TOML file: ")
+    assert refused.reason.startswith("churn.toml is not a TOML file: ")
     assert roster.update() == []
     assert roster.refused == {path: refused.reason}
     write_configuration(tmp_path, cron="61 * * * *")
@@ -601,7 +601,7 @@ def test_two_configurations_of_one_name_are_kept_apart(tmp_path: Path) -> None:
     assert (added.kind, refused.kind) == ("added", "refused")
     assert refused.reason == (
         "`audit.name` must differ between the configurations of a folder; got 'same', which is that of "
-        "a.toml. Without a name, the name of the file is taken."
+        "a.toml. Without `audit.name`, the name of the file is used."
     )
     first.unlink()
     roster.update()
@@ -623,7 +623,7 @@ def add_record(path: Path, as_of: str) -> None:
         started=as_of,
         finished=as_of,
     )
-    with open_history(plan.database_url, head=plan.head) as history:
+    with open_history(plan.database_url, head=plan.chain_head) as history:
         history.append(replace(record, attempt=0))
 
 
@@ -696,7 +696,7 @@ def test_a_process_that_is_killed_or_leaves_another_behind_has_ended() -> None:
         "os.kill(os.getpid(), 9)"
     )
     assert ending.status == "killed by signal 9"
-    assert not ending.is_settled
+    assert not ending.has_result
     assert ending.seconds < 45
 
 
@@ -902,7 +902,7 @@ def test_a_server_runs_what_is_due_once_and_stops(tmp_path: Path) -> None:
         assert health.is_alive(at("2026-10-25 02:30"))
         assert health.audits[0].next_run == "2026-10-26T03:00:00+01:00"
         with pytest.raises(
-            UsageError, match=r"Another `scorereport audit serve` runs on .* already; stop it first"
+            UsageError, match=r"Another `scorereport audit serve` already runs on .*; stop it first"
         ):
             serve_audits(server.folder)
         assert server.stop() == 0
@@ -999,7 +999,7 @@ def test_configurations_are_picked_up_while_it_runs(tmp_path: Path, mother: subp
         path.write_text("[audit")
         wait_for(lambda: server.find("configuration.refused", audit="first"))
         assert server.find("configuration.refused")[0]["kept"].startswith(
-            "The schedule of the version before goes on"
+            "The schedule of the previous version stays in force"
         )
         wait_for(lambda: [entry.config for entry in read_health(server.folder).refused] == ["first.toml"])
         server.set_clock("2026-11-02 02:00:00")
@@ -1192,7 +1192,7 @@ def test_a_history_that_never_answers_does_not_keep_an_audit_from_running(
     monkeypatch.setattr(
         "scorereport.audit.server.audit_server.read_recorded_times", lambda _plan: answered.wait(60)
     )
-    monkeypatch.setattr("scorereport.audit.server.audit_server._ASK_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr("scorereport.audit.server.audit_server._HISTORY_RETRY_SECONDS", 0.0)
     write_configuration(tmp_path)
     options = ServerSettings(
         folder=tmp_path,
@@ -1205,12 +1205,12 @@ def test_a_history_that_never_answers_does_not_keep_an_audit_from_running(
     log = io.StringIO()
     server = AuditServer(options, log, lambda: at("2026-11-02 01:00"))
     server._update_configurations()
-    server._ask_histories()
-    duty = server._duties["churn"]
+    server._read_histories()
+    duty = server._audits["churn"]
     assert duty.position is None
-    wait_for(lambda: [server._ask_histories(), duty.position][1] is not None)
+    wait_for(lambda: [server._read_histories(), duty.position][1] is not None)
     answered.set()
-    assert '"reason": "It gives no answer."' in log.getvalue()
+    assert '"reason": "The history does not answer."' in log.getvalue()
 
 
 def test_a_notification_that_fails_is_an_event_and_stops_nothing(tmp_path: Path) -> None:
@@ -1264,7 +1264,9 @@ def test_a_server_lives_with_a_history_and_a_health_file_that_it_cannot_use(
 
 
 def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"`audit serve` needs a folder of configurations; .* is none\."):
+    with pytest.raises(
+        UsageError, match=r"`audit serve` needs a folder of configurations; .* is not a folder\."
+    ):
         serve_audits(tmp_path / "nowhere")
     with pytest.raises(UsageError, match=r"`poll_seconds` must be a number above 0; got 0\."):
         serve_audits(tmp_path, poll_seconds=0)
@@ -1277,5 +1279,5 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"`workers` must be a whole number of at least 1; got 0\."):
         serve_audits(tmp_path, workers=0)
     (tmp_path / LOCK_NAME).mkdir()
-    with pytest.raises(UsageError, match=r"must write its lock and its health file into .*, and cannot: "):
+    with pytest.raises(UsageError, match=r"cannot write its lock and its health file into .*: "):
         serve_audits(tmp_path)

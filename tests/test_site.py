@@ -332,7 +332,7 @@ def test_the_board_has_the_newest_state_the_worst_first():
     assert row.reading.value == numbers[2]
     assert row.change == pytest.approx(numbers[2] - numbers[1])
     assert row.is_better == (numbers[2] < numbers[1])
-    assert (row.light, row.counts[LimitVerdict.PASS], row.drifted) == (LimitVerdict.PASS, 2, ())
+    assert (row.verdict, row.counts[LimitVerdict.PASS], row.drifted) == (LimitVerdict.PASS, 2, ())
     assert (sample.model, sample.series.measure, sample.is_better) == ("", "prevalence", None)
 
 
@@ -345,7 +345,7 @@ def test_a_limit_is_breached_also_where_r_came_to_other_numbers(tmp_path):
     write([record], tmp_path)
     page = read(tmp_path / "site/index.html")
     assert "1 audit, 1 in breach of a limit" in page
-    assert "R came to other numbers in 1 audit." in page
+    assert "The numbers of R differ in 1 audit." in page
     assert "2025-10-03 to 2025-11-01 · " in page
     assert "certificate failed" in page
 
@@ -369,7 +369,7 @@ def test_an_audit_of_the_future_is_listed_and_does_not_count(tmp_path):
     write(chain(records), tmp_path)
     page = read(tmp_path / "site/audits/credit.html")
     assert "2029-12" in page
-    assert "The period lay in the future when this audit ran, so it does not count." in page
+    assert "The period was in the future when this audit ran, so it does not count." in page
     assert "2029-12" not in read(tmp_path / "site/index.html")
     (alone,) = group_runs(chain(records[3:]))
     assert alone.latest.record.period == future
@@ -522,7 +522,7 @@ def test_a_folder_of_other_things_is_not_touched(tmp_path):
     site.mkdir()
     (site / "index.html").write_text("mine", encoding="utf-8")
     with pytest.raises(
-        UsageError, match=r"holds files, and is no site that scorereport wrote; name another one\.$"
+        UsageError, match=r"holds files, and is not a site of scorereport; name another folder\.$"
     ):
         write(make_records(1, 1), tmp_path)
     assert list_files(site) == {"index.html"}
@@ -553,7 +553,9 @@ def test_a_list_that_names_files_outside_removes_none_of_them(tmp_path):
     assert outside.exists()
     assert (elsewhere / "page.html").exists()
     path.write_text("{}", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"is no list of files of this scorereport; move the folder away"):
+    with pytest.raises(
+        UsageError, match=r"is not a manifest of this version of scorereport; move the folder away"
+    ):
         write(make_records(1, 1), tmp_path)
 
 
@@ -622,7 +624,7 @@ def test_the_board_says_what_verification_found(tmp_path, findings, sentence, to
     assert f'<dd class="verdict {tone}">{sentence}</dd>' in page
     assert page.count("was changed.") == min(findings, 20)
     assert ("And 5 more findings; <code>scorereport audit verify</code> lists all." in page) == bool(findings)
-    assert ("The history is not as it was written: see below." in page) == bool(findings)
+    assert ("The history is not intact: see below." in page) == bool(findings)
     assert "A note." in page
 
 

@@ -195,8 +195,8 @@ def test_what_is_told_holds_no_secrets(tmp_path: Path) -> None:
     ("script", "problem"),
     [
         ("echo first >&2; echo last words >&2; echo >&2; exit 3", "ended with exit code 3: last words"),
-        ("exit 2", "ended with exit code 2 and said nothing."),
-        ("kill -9 $$", "was ended by signal 9 and said nothing."),
+        ("exit 2", "ended with exit code 2 without an error message."),
+        ("kill -9 $$", "was ended by signal 9 without an error message."),
         (
             'echo "postgresql://me:word@host/db" >&2; exit 1',
             "ended with exit code 1: postgresql://***@host/db",
@@ -350,7 +350,7 @@ def test_a_redirect_to_another_server_is_not_followed(hook: Hook) -> None:
     with run_hook(Hook()) as other:
         hook.location = f"{other.url}/new"
         assert send(call(hook.url, Key="${TOKEN}")) == [
-            "`audit.notify.webhook`: the server sends on to another place, which is not followed."
+            "`audit.notify.webhook`: the server redirects to another server, which is not followed."
         ]
         assert other.requests == []
 
@@ -375,7 +375,7 @@ def test_the_same_place_is_the_same_server_or_its_encrypted_side(target: str, ex
 
 def test_a_redirect_in_a_circle_ends(hook: Hook) -> None:
     hook.location = "/round"
-    assert send(call(hook.url)) == ["`audit.notify.webhook`: the server sends on again and again."]
+    assert send(call(hook.url)) == ["`audit.notify.webhook`: the server redirects too often."]
     assert len(hook.requests) == 4
 
 
@@ -430,9 +430,9 @@ def test_a_server_that_never_comes_to_an_end_is_given_up(monkeypatch: pytest.Mon
         ("http://[::1/x", "must begin with http:// or https://"),
         ("http://host:geheim/x", "must begin with http:// or https://"),
         ("http://host/a\r\nX: y", "must begin with http:// or https://"),
-        ("http://host/${TOKEN}", "have neither blanks nor letters beyond ASCII."),
+        ("http://host/${TOKEN}", "have neither spaces nor characters beyond ASCII."),
         ("${TOKEN}", "must begin with http:// or https://"),
-        ("https://me:geheim@host/x", "must not hold a user or password; send them by a header."),
+        ("https://me:geheim@host/x", "must not contain a user or password; send them in a header."),
         ("https://host/${NOT_THERE}", "needs the environment variable NOT_THERE, which is not set"),
     ],
 )
@@ -647,7 +647,7 @@ def test_an_email_says_what_there_is_to_say(tmp_path: Path) -> None:
     assert body is not None
     text = body.get_content().replace("\r\n", "\n")
     assert text.startswith(
-        "The audit retail-default of the period 2026-10 came to: fail.\n\nThe Brier score is too"
+        "The audit retail-default of the period 2026-10 has the status: fail.\n\nThe Brier score is too"
     )
     assert "The score has risen." in text
     assert "This is met." not in text
@@ -665,8 +665,8 @@ def test_an_email_of_a_failure_without_a_record_says_what_alarms_there_are() -> 
     body = read_only_message(post).get_body()
     assert body is not None
     assert body.get_content().replace("\r\n", "\n") == (
-        "The audit retail-default of the period 2026-10 came to: failed.\n\nThe records do not hold.\n\n"
-        "Record 17 was not noted.\n\nThere is no record of this."
+        "The audit retail-default of the period 2026-10 has the status: failed.\n\n"
+        "The records do not hold.\n\nRecord 17 was not noted.\n\nThere is no record of this run."
     )
 
 
@@ -756,7 +756,7 @@ def test_letters_that_cannot_be_sent_are_not_shown(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("TOKEN", "geheim-ü")
     with run_post(Post()) as post:
         assert send(mail(post, user="me", password="${TOKEN}")) == [
-            "`audit.notify.email`: a name, an address or a password has letters that cannot be sent."
+            "`audit.notify.email`: a name, an address or a password has characters that cannot be sent."
         ]
 
 

@@ -329,8 +329,7 @@ FORGERIES = {
     "2026-10-31), `as_of` (2026-12-02T12:00:00+00:00, not 2026-11-02T12:00:00+00:00), `status` (pass, not "
     "fail).",
     forge_again: "Record 3 has the results document of record 2.",
-    forge_without_results: "Record 3 says that the audit came to pass, and lacks results_sha256, files, "
-    "snapshot.",
+    forge_without_results: "Record 3 has the status pass, but lacks results_sha256, files, snapshot.",
     forge_made_up_results: "Record 3 has a results document that cannot be read: It is no report document: "
     "evaluation: Field required (2 problems).",
     forge_verdict: "Record 3 has verdicts that do not follow from its numbers and limits.",
@@ -339,23 +338,23 @@ FORGERIES = {
     forge_numbers_without_hash: "Record 3 has a results document whose numbers do not have the hash that it "
     "states.",
     forge_score: "Record 3 has a results document with several values for one score: logit brier.",
-    forge_snapshot: "Record 3 has a snapshot that is not of its results: `numbers`.",
-    forge_past: "Record 3 compares with an audit of 2026-09 that no record of loans before it has.",
-    forge_no_files: "Record 3 says that the audit came to pass, and lacks files.",
+    forge_snapshot: "Record 3 has a snapshot that does not match its results: `numbers`.",
+    forge_past: "Record 3 compares with an audit of 2026-09 that is in no earlier record of loans.",
+    forge_no_files: "Record 3 has the status pass, but lacks files.",
     forge_files_that_are_not_there: "The file {reports}/loans/2026-11.json of record 3 is missing.",
-    forge_exit_code: "Record 3 has the exit code 0, and fail has 1.",
-    forge_failure: "Record 3 says that the run failed, and has rows, data_sha256, results_sha256, "
-    "templates_sha256, files, snapshot, source, source_sha256, judgements all the same.",
-    forge_attempt: "Record 3 is attempt 3 of its period, and the next one is 1.",
-    forge_period: "Record 3 is of the period 2026-11, 2026-11-20 up to, not including, 2026-12-01, and "
+    forge_exit_code: "Record 3 has the exit code 0, but that of fail is 1.",
+    forge_failure: "Record 3 has the status of a failed run, but has rows, data_sha256, results_sha256, "
+    "templates_sha256, files, snapshot, source, source_sha256, judgements.",
+    forge_attempt: "Record 3 is attempt 3 of its period, but the next one is 1.",
+    forge_period: "Record 3 is of the period 2026-11, 2026-11-20 up to, not including, 2026-12-01, but "
     "`previous calendar month` as of 2026-12-02T12:00:00+00:00 is 2026-11, 2026-11-01 to 2026-11-30.",
-    forge_name: "Record 3 is of the audit other, and its configuration is of loans.",
-    forge_removal: "Record 3 is of a removal of files, and has rows, data_sha256, results_sha256, "
+    forge_name: "Record 3 is of the audit other, but its configuration is of loans.",
+    forge_removal: "Record 3 is of a removal of files, but has rows, data_sha256, results_sha256, "
     "templates_sha256, snapshot, source, source_sha256, judgements.",
     forge_documents: "Record 3 does not name exactly its results and its configuration as documents.",
     forge_backdated: "Record 3 ended at 2026-10-05T06:00:00+00:00, before record 2, which ended at "
-    "2026-11-15T06:00:00+00:00: the clock was set, or one of them was not made at that time.",
-    forge_future: "Record 3 ended at 2031-01-01T00:00:00+00:00, and it is {now} now.",
+    "2026-11-15T06:00:00+00:00: the clock was set, or one of the times is wrong.",
+    forge_future: "Record 3 ended at 2031-01-01T00:00:00+00:00, but it is {now} now.",
     forge_reversed: "Record 3 ended at 2026-12-15T06:00:00+00:00, before it started at "
     "2026-12-15T09:00:00+00:00.",
     forge_times: "Record 3 has times that cannot be read, 'yesterday' and '2026-12-15T06:00:00+00:00'.",
@@ -381,16 +380,16 @@ def test_an_inserted_record_is_named_at_the_terminal_and_no_run_goes_on_after_it
     assert code == ExitCode.LIMIT_BREACHED
     assert FORGERIES[forge_copy] in told.splitlines()
     assert "NOT intact, " in told
-    head = read_plan(config).head.read_text()
+    head = read_plan(config).chain_head.read_text()
     with pytest.raises(
         UsageError,
-        match=r"^The history .* has records that the file .* does not remember, and they do not hold: "
+        match=r"^The history .* has records that are not noted in the file .*, and they are not valid: "
         r"Record 3 .* Nothing was recorded\. .* To accept the records as they are, write `3 [0-9a-f]{64}` "
         r"into the file\.$",
     ):
         run_audit(config, as_of=NOVEMBER)
     assert verify(config).records == 3
-    assert read_plan(config).head.read_text() == head
+    assert read_plan(config).chain_head.read_text() == head
 
 
 def test_an_inserted_record_is_still_named_after_an_honest_run(config, monkeypatch):
@@ -399,8 +398,8 @@ def test_an_inserted_record_is_still_named_after_an_honest_run(config, monkeypat
     outcome = run_audit(config, as_of=NOVEMBER, again=True)
     assert outcome.record.id == 4
     assert outcome.problems == (
-        f"The file {read_plan(config).head} was not written, for it lacks record 3, which was appended by no "
-        "run that ended; the next run verifies it.",
+        f"The file {read_plan(config).chain_head} was not written, for it lacks record 3, which was "
+        "appended by no run that ended; the next run verifies it.",
     )
     assert FORGERIES[forge_copy] in list_sentences(config)
     assert verify(config).warnings
@@ -433,8 +432,9 @@ def test_what_cannot_be_seen_without_keys_leaves_a_lag(config, call):
     assert json.loads(told)["warnings"][0].startswith(remembers)
     outcome = run_audit(config, as_of=OCTOBER, again=True)
     assert outcome.problems == (
-        f"Record 3 was not noted in the file {read_plan(config).head} and appended by no run that is known "
-        "to have been killed. Documents and files agree; make sure that somebody ran the audit.",
+        f"Record 3 was not noted in the file {read_plan(config).chain_head}, and no run is known to have "
+        "been killed after it appended a record. Documents and files agree; make sure that somebody ran the "
+        "audit.",
     )
     assert verify(config).warnings == ()
 
@@ -470,7 +470,7 @@ def roll_back(config) -> None:
     plan = read_plan(config)
     with open_history(plan.database_url) as history:
         first = history.get(1)
-    plan.head.write_text(f"1 {first.sha256}\n")
+    plan.chain_head.write_text(f"1 {first.sha256}\n")
 
 
 def test_a_run_that_was_killed_before_it_wrote_the_head_is_no_alarm(config):
@@ -497,28 +497,29 @@ def test_people_are_notified_of_records_that_were_not_noted(config, tmp_path):
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_head_that_is_gone_is_made_again_from_records_that_hold(config, kept):
     plan = read_plan(config)
-    plan.head.unlink()
+    plan.chain_head.unlink()
     if not kept:
         (plan.reports / "loans" / "2026-09.json").unlink()
         with pytest.raises(
-            UsageError, match=r"they do not hold: The file .*2026-09\.json of record 1 is missing"
+            UsageError, match=r"they are not valid: The file .*2026-09\.json of record 1 is missing"
         ):
             run_audit(config, as_of=NOVEMBER)
-        assert not plan.head.exists()
+        assert not plan.chain_head.exists()
         return
     (problem,) = run_audit(config, as_of=NOVEMBER).problems
     assert problem.startswith("Records 1, 2 were not noted in the file ")
-    assert plan.head.read_text().startswith("3 ")
+    assert plan.chain_head.read_text().startswith("3 ")
 
 
 def test_a_head_that_cannot_be_written_is_a_problem_of_the_run(config, call):
     plan = read_plan(config)
-    plan.head.unlink()
-    plan.head.mkdir()
+    plan.chain_head.unlink()
+    plan.chain_head.mkdir()
     code, _, told = call("audit", "run", config, "--as-of", NOVEMBER)
     assert code == ExitCode.LIMIT_BREACHED
     assert (
-        f"scorereport: The file {plan.head}, which remembers the last record, could not be written: " in told
+        f"scorereport: The file {plan.chain_head}, which remembers the last record, could not be written: "
+        in told
     )
 
 
@@ -616,8 +617,8 @@ def test_a_record_of_the_future_that_an_older_version_made_is_a_note(config, mon
     found = verify(config)
     assert (found.findings, found.warnings) == ((), ())
     assert found.notes == (
-        "Record 3 is of the period 2029-12, which lay in the future when it was made, as earlier versions "
-        "accepted; its status does not count on the site.",
+        "Record 3 is of the period 2029-12, which was in the future when it was written; earlier versions "
+        "accepted this. Its status does not count on the site.",
     )
 
 
@@ -634,7 +635,7 @@ def test_verdicts_of_another_version_are_a_note(config):
     found = check_agreement(forgery.record, forgery.results, None)
     assert found.wrong == []
     assert found.unconfirmed == [
-        "has verdicts that this version of scorereport would not give; it was made by 0.0.1"
+        "has verdicts that this version of scorereport would not give; it was written by 0.0.1"
     ]
 
 
@@ -699,14 +700,14 @@ def test_records_of_other_machines_are_a_note_and_own_ones_a_warning(
     ours = write_audit(folder, "ours", folder="here", history=history)
     theirs = write_audit(folder, "theirs", folder="there", history=history)
     run_audit(ours, as_of=SEPTEMBER)
-    before = read_plan(ours).head.read_text()
+    before = read_plan(ours).chain_head.read_text()
     run_audit(theirs, as_of=SEPTEMBER)
     found = verify(ours)
     remembers = "The file `head` remembers record 1 and the history ends with record"
     assert (found.findings, found.warnings) == ((), ())
     assert found.notes[0] == f"{remembers} 2: others write into the history as well."
     assert run_audit(ours, as_of=OCTOBER).problems == ()
-    read_plan(ours).head.write_text(before)
+    read_plan(ours).chain_head.write_text(before)
     (warning,) = verify(ours).warnings
     assert warning.startswith(f"{remembers} 3: a run was killed before it wrote the file, ")
     (problem,) = run_audit(ours, as_of=NOVEMBER).problems

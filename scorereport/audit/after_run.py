@@ -1,6 +1,6 @@
 """Record of a run and the steps after it: files are put in place, expired files removed, people notified.
 
-None of it undoes the record; what goes wrong comes back as sentences.
+No failure of these steps undoes the record; the steps return their problems as sentences.
 """
 
 from __future__ import annotations
@@ -31,22 +31,26 @@ if TYPE_CHECKING:
     from scorereport.history.store import History
 
 
+#: For this many seconds, later runs retry a notification that reached no channel.
+_RETRY_SECONDS = 2 * 86_400.0
+
+
 def begin_record(plan: Plan, period: Period, moment: datetime, *, started: str, command: str) -> Record:
-    """What is known of any run from its beginning; as it stands, a failure whose reason is not known yet."""
+    """Return the record of a run as far as it is known at the start: a failure without a reason yet."""
     provenance = trace_provenance(command=command)
     return Record(
         audit=plan.name,
         period=period,
-        attempt=0,  # the next that is free
+        attempt=0,  # the history sets the next free number
         as_of=moment.isoformat(timespec="seconds"),
         status=AuditStatus.FAILED,
         exit_code=ExitCode.USAGE,
         started=started,
-        finished="",  # when it is appended
+        finished="",  # the history sets it when the record is appended
         configuration=plan.configuration.name,
         configuration_sha256=plan.configuration.sha256,
         folder=plan.reports_folder,
-        home=plan.mark,
+        home=plan.marker,
         command=plan.redactor.redact(command),
         machine=provenance.machine,
         software=provenance.software,
@@ -54,125 +58,124 @@ def begin_record(plan: Plan, period: Period, moment: datetime, *, started: str, 
 
 
 def complete_record(
-    draft: Record,
-    gathered: LoadedRows | SourceReference,
-    made: RenderedReport,
+    record: Record,
+    rows: LoadedRows | SourceReference,
+    rendered: RenderedReport,
     files: tuple[RecordedFile, ...],
 ) -> Record:
-    """The record of an audit whose report is made."""
-    certificate, trend = made.report.certificate, made.report.trend
+    """Add the results of a run, its report and its files to its record."""
+    certificate, trend = rendered.report.certificate, rendered.report.trend
     return replace(
-        draft,
-        status=made.status,
-        exit_code=find_exit_code(made.status),
-        source=gathered.source,
-        rows=made.report.evaluation.data.row_flow.kept,
-        data_sha256=made.report.evaluation.data.sha256,
-        source_sha256=gathered.source_sha256,
-        templates_sha256=made.report.provenance.templates_sha256,
-        results_sha256=hashlib.sha256(made.results).hexdigest(),
+        record,
+        status=rendered.status,
+        exit_code=find_exit_code(rendered.status),
+        source=rows.source,
+        rows=rendered.report.evaluation.data.row_flow.kept,
+        data_sha256=rendered.report.evaluation.data.sha256,
+        source_sha256=rows.source_sha256,
+        templates_sha256=rendered.report.provenance.templates_sha256,
+        results_sha256=hashlib.sha256(rendered.results).hexdigest(),
         certificate="" if certificate is None else certificate.verdict,
         files=files,
-        judgements=made.report.judgements,
-        snapshot=made.snapshot,
+        judgements=rendered.report.judgements,
+        snapshot=rendered.snapshot,
         drifts=() if trend is None else trend.drifts,
     )
 
 
-#: For so many seconds it is tried again to tell people whom nothing has reached.
-_RETRY_SECONDS = 2 * 86_400.0
-
-
 def complete_run(plan: Plan, history: History, record: Record, alarms: Sequence[str] = ()) -> list[str]:
-    """All that follows a new record; gives what went wrong. People are notified of `alarms` in any case."""
+    """Do the steps after a new record; return their problems. `alarms` are sent whatever the status."""
     return [
         *_attempt_step(
-            "The files of the report could not be put into their place", lambda: finalize_files(plan, history)
+            "The files of the report could not be put in place", lambda: finalize_files(plan, history)
         ),
         *_attempt_step(
-            "Files that were kept long enough could not be removed",
+            "Expired files could not be removed",
             lambda: remove_expired_files(plan, history),
         ),
-        *_attempt_step(
-            "Earlier runs could not be looked at", lambda: _find_same_names(plan, history, record)
-        ),
+        *_attempt_step("Earlier runs could not be checked", lambda: _find_same_names(plan, history, record)),
         *_notify(plan, record, alarms),
     ]
 
 
 def complete_earlier_run(plan: Plan, history: History) -> list[str]:
-    """Finish what an earlier run, which was killed, has left undone: files to be moved, people to be told."""
+    """Do the remaining steps of an earlier run that was killed: move its files, notify people."""
     return [
-        *_attempt_step("Files of an earlier run are in the way", lambda: finalize_files(plan, history)),
-        *_attempt_step("Nobody could be told of an earlier run", lambda: _notify_pending(plan, history)),
+        *_attempt_step(
+            "The files of an earlier run could not be put in place", lambda: finalize_files(plan, history)
+        ),
+        *_attempt_step(
+            "No notification of an earlier run could be sent", lambda: _notify_pending(plan, history)
+        ),
     ]
 
 
 def _notify_pending(plan: Plan, history: History) -> list[str]:
-    """Tell people of the record that they were not told of; it may never have been made."""
+    """Send the pending notification; if its record was never appended, remove it."""
     noted = open_pending_notification(plan).read()
     if noted is None:
         return []
     period, attempt = noted
     records = history.records(plan.name, kind="audit", period=period)
-    untold = [record for record in records if record.attempt == attempt]
-    if not untold:
-        open_pending_notification(plan).forget()
-    return [problem for record in untold for problem in _notify(plan, record)]
+    unnotified = [record for record in records if record.attempt == attempt]
+    if not unnotified:
+        open_pending_notification(plan).remove()
+    return [problem for record in unnotified for problem in _notify(plan, record)]
 
 
 def finalize_files(plan: Plan, history: History) -> None:
-    """Move files that wait for it into their place."""
-    shelf = open_report_folder(plan)
-    if shelf.staging.is_dir():
-        shelf.settle(file for record in history.records(plan.name) for file in record.files)
+    """Move staged files of recorded runs into their final place."""
+    folder = open_report_folder(plan)
+    if folder.staging.is_dir():
+        folder.finalize(file for record in history.records(plan.name) for file in record.files)
 
 
 def remove_expired_files(plan: Plan, history: History) -> None:
-    """Remove files that were kept long enough; the history says so before they go."""
-    records = [record for record in history.records(plan.name) if record.home in ("", plan.mark)]
+    """Remove expired files; the removal is recorded first."""
+    records = [record for record in history.records(plan.name) if record.home in ("", plan.marker)]
     now, table = read_clock(), plan.audit.retention
     due = find_expired(records, ExpiryTerms(days=table.days, keep=table.keep), now)
     gone = {file for record in records for file in record.removed}
     expired = tuple(file for file in due if file not in gone)
     if expired:
-        draft = begin_record(plan, records[-1].period, plan.now, started=now, command="")
-        removal = replace(draft, kind="retention", status=AuditStatus.DONE, exit_code=0, removed=expired)
+        begun = begin_record(plan, records[-1].period, plan.now, started=now, command="")
+        removal = replace(begun, kind="retention", status=AuditStatus.DONE, exit_code=0, removed=expired)
         text = plan.configuration.text.encode()
         history.append(removal, {plan.configuration.sha256: text})
     folders = {file: record.folder for record in records for file in record.files}
-    for file in due:  # not what any record says was removed: that may be forged
+    for file in due:  # never the files that a record lists as removed: the record may be forged
         open_report_folder(plan, folders[file]).remove([file])
 
 
 def _find_same_names(plan: Plan, history: History, record: Record) -> list[str]:
-    """A word of warning where another configuration has made records of an audit of this name."""
+    """Return a warning if the last run of an audit with this name had another configuration."""
     others = history.records(plan.name, kind="audit", last=2)
     names = {other.configuration for other in others if other.id < record.id}
     return [
-        f"The audit {record.audit} was last run by {name}, and now by {record.configuration}: if these are "
-        "two audits, give each its own `audit.name`."
+        f"The last run of the audit {record.audit} used the configuration {name}, this run uses "
+        f"{record.configuration}. If these are two audits, give each its own `audit.name`."
         for name in names - {record.configuration, ""}
     ]
 
 
 def _notify(plan: Plan, record: Record, alarms: Sequence[str] = ()) -> list[str]:
-    """Tell people of a record, at least once: the reminder goes when a way of telling them worked.
+    """Notify people of a record; the pending notification is removed once a channel worked.
 
-    Where none did, the runs of the next two days try again; a way that never works must not tell for ever.
+    If no channel worked, the runs of the next two days try again, and then no more: the channel may never
+    work.
     """
     notify = plan.audit.notify
     problems = notify_by_plan(plan, record, alarms)
-    ways = sum(map(bool, (notify.command, notify.webhook, notify.email)))
-    failed = {problem.partition(":")[0] for problem in problems}  # each begins with the key of its way
-    reminder = open_pending_notification(plan)
-    if len(failed) < ways or not problems or reminder.age > _RETRY_SECONDS:
-        reminder.forget()
+    channels = sum(map(bool, (notify.command, notify.webhook, notify.email)))
+    failed = {problem.partition(":")[0] for problem in problems}  # each begins with the key of its channel
+    pending = open_pending_notification(plan)
+    if len(failed) < channels or not problems or pending.age > _RETRY_SECONDS:
+        pending.remove()
     return problems
 
 
 def notify_by_plan(plan: Plan, record: Record, alarms: Sequence[str] = ()) -> list[str]:
-    """Tell those whom the configuration names of a record; gives what went wrong."""
+    """Send the notifications of a record that the configuration asks for; return the problems."""
     return send_notifications(
         plan.audit.notify,
         record,
@@ -185,7 +188,7 @@ def notify_by_plan(plan: Plan, record: Record, alarms: Sequence[str] = ()) -> li
 
 
 def _attempt_step(what: str, action: Callable[[], list[str] | None]) -> list[str]:
-    """What an action has to say, or why it could not be done."""
+    """Return the problems that an action returns, or the error that it raises as one."""
     try:
         return action() or []
     except (ScoreReportError, OSError) as error:

@@ -31,22 +31,22 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation
 
 
-#: Why R is not asked about rows that are not in memory.
+#: Why there is no certificate for rows that are not in memory.
 ROWS_NOT_IN_MEMORY = (
-    "R needs all rows in memory, and these are left to an engine that does not: set `evaluation.engine` to "
-    '"memory" if the machine has room for them.'
+    "R needs all rows in memory, but the engine of this evaluation reads them in parts: set "
+    '`evaluation.engine` to "memory" if the machine has enough memory.'
 )
 
 
 class CertificateError(ScoreReportError):
-    """A certificate was required, and R could not give one."""
+    """A certificate is required, but R could not give one."""
 
     exit_code = ExitCode.CERTIFICATE_FAILED
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RenderedReport:
-    """A report, the same in each of its forms, and the snapshot that later audits compare with."""
+    """A report in all its formats, and the snapshot that later audits compare with."""
 
     report: Report
     snapshot: Snapshot
@@ -59,13 +59,13 @@ class RenderedReport:
 
     @property
     def status(self) -> AuditStatus:
-        """What the audit came to."""
+        """The status of the audit."""
         return find_status(self.report)
 
 
 def render_audit_report(
     plan: Plan,
-    gathered: LoadedRows | SourceReference,
+    rows: LoadedRows | SourceReference,
     period: Period,
     past: Sequence[Snapshot],
     *,
@@ -74,13 +74,13 @@ def render_audit_report(
     time: str,
     command: str,
 ) -> RenderedReport:
-    """Evaluate the rows of a period, and make the report that is to be filed."""
+    """Evaluate the rows of a period, and render the report in all formats that the configuration names."""
     configuration = plan.configuration
     templates = find_templates(configuration)
-    check_certifiable(gathered, plan.audit.certify)
-    evaluation = gathered.evaluate(evaluate, configuration.evaluation.settings)
+    check_certifiable(rows, plan.audit.certify)
+    evaluation = rows.evaluate(evaluate, configuration.evaluation.settings)
     snapshot = take_snapshot(evaluation, period, time=time, configuration=configuration.sha256)
-    with fixed_time(time):  # that of the record, whatever SOURCE_DATE_EPOCH says
+    with fixed_time(time):  # the time of the record, also if SOURCE_DATE_EPOCH is set
         report = prepare_report(
             evaluation,
             _certify(evaluation, plan.audit.certify),
@@ -104,9 +104,9 @@ def render_audit_report(
 def _compare_with_past(
     plan: Plan, snapshot: Snapshot, past: Sequence[Snapshot], as_of: datetime, last: ChainHead | None
 ) -> Trend:
-    """The audit among those before it, and its place in the history."""
-    asked = plan.audit.comparison
-    trend = find_drift(snapshot, past, audits=asked.audits, alpha=asked.alpha, looks=plan.count_looks(as_of))
+    """Compare an audit with those before it, and add the record that precedes it in the history."""
+    table = plan.audit.comparison
+    trend = find_drift(snapshot, past, audits=table.audits, alpha=table.alpha, looks=plan.count_looks(as_of))
     return replace(
         trend,
         audit=plan.name,
@@ -117,16 +117,16 @@ def _compare_with_past(
     )
 
 
-def check_certifiable(gathered: LoadedRows | SourceReference, how: str) -> None:
-    """Refuse, before the work, to audit rows that R cannot hold where a certificate is required."""
-    if how == "required" and isinstance(gathered, SourceReference) and gathered.engine != MEMORY:
+def check_certifiable(rows: LoadedRows | SourceReference, how: str) -> None:
+    """Refuse, before the evaluation, rows that R cannot hold if a certificate is required."""
+    if how == "required" and isinstance(rows, SourceReference) and rows.engine != MEMORY:
         raise CertificateError(
-            f"`audit.certify` requires a certificate, and there can be none. {ROWS_NOT_IN_MEMORY}"
+            f"`audit.certify` requires a certificate, but there can be none. {ROWS_NOT_IN_MEMORY}"
         )
 
 
 def _certify(evaluation: Evaluation, how: str) -> Certificate | None:
-    """The certificate of an evaluation; one that is required and cannot be had is an error."""
+    """Return the certificate of an evaluation; raise an error if it is required and R cannot give one."""
     if how == "off":
         return None
     from scorereport.reference.certification import certify, decline
@@ -136,5 +136,5 @@ def _certify(evaluation: Evaluation, how: str) -> Certificate | None:
     certificate = certify(evaluation)
     if how == "required" and certificate.verdict == "not certified":
         reasons = " ".join(f"{attempt.reference}: {attempt.reason}" for attempt in certificate.attempts)
-        raise CertificateError(f"`audit.certify` requires a certificate, and R gave none. {reasons}".strip())
+        raise CertificateError(f"`audit.certify` requires a certificate, but R gave none. {reasons}".strip())
     return certificate

@@ -1,8 +1,8 @@
 """Integrity of the history: records, files and chain head, checked on request and before runs.
 
-An honest one is left by a run that was killed right after it had appended the record, or that could not
-write the file. Anyone who can insert rows into the database leaves the same trace, so no run removes it
-without looking.
+A run that is killed right after it appended its record, or that cannot write the chain head file, leaves a
+record that the file does not note. Anyone who can insert rows into the database leaves the same trace, so
+the next run checks such records before it notes them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class RecordExaminer:
-    """Holds records against what a run writes; what no run can have made is a finding."""
+    """Compares records with what a run writes; what no run can have written is a finding."""
 
     def __init__(self) -> None:
         self._records: Sequence[Record] = ()
@@ -55,37 +55,37 @@ class RecordExaminer:
         self.notes: list[str] = []
 
     def start(self, records: Sequence[Record], *, is_complete: bool, now: str) -> None:
-        """Look at the records by themselves; `is_complete` if none is missing or changed."""
+        """Check the records by themselves; `is_complete` if none is missing or changed."""
         self._records = records
         for record in records:
             self._by_results[record.results_sha256].append(record)
             self._by_configuration[record.configuration_sha256].append(record)
-            self._blame(record, check_record_contents(record))
+            self._add_findings(record, check_record_contents(record))
         for record, claim in (
             *check_run_times(records, now),
             *(check_attempts(records) if is_complete else ()),
         ):
-            self._blame(record, [claim])
+            self._add_findings(record, [claim])
         self._compare_times()
         self._past = _index_past(records) if is_complete else None
 
     def read(self, sha256: str, content: bytes) -> None:
-        """Look at a document that is what its name says."""
+        """Check a document, whose hash was verified, against the records that name it."""
         for record in self._by_configuration.get(sha256, ()):
-            self._blame(record, self._check_configuration(record, content))
+            self._add_findings(record, self._check_configuration(record, content))
         sharing = self._by_results.get(sha256, [])
-        for record in sharing[1:]:  # each run names the record before it in its document
-            self._blame(record, [f"has the results document of record {sharing[0].id}"])
+        for record in sharing[1:]:  # documents of two runs differ: each names the record before its own
+            self._add_findings(record, [f"has the results document of record {sharing[0].id}"])
         for record in sharing:
             known = None if self._past is None else self._list_past(record)
             found = check_agreement(record, content, known)
-            self._blame(record, found.wrong)
+            self._add_findings(record, found.wrong)
             self.notes += [f"Record {record.id} {claim}." for claim in found.unconfirmed]
 
     def look(self, record: Record, path: Path) -> None:
-        """Look at a file that is what its record says; all documents were read before."""
+        """Check a file, whose hash was verified, against its record; all documents were read before."""
         request = self._requests.get((record.configuration_sha256, record.configuration))
-        self._blame(record, check_attached_results(record, path, request))
+        self._add_findings(record, check_attached_results(record, path, request))
 
     def _check_configuration(self, record: Record, content: bytes) -> Iterator[str]:
         key = (record.configuration_sha256, record.configuration)
@@ -104,7 +104,7 @@ class RecordExaminer:
     def _compare_times(self) -> None:
         for before, record in find_times_backwards(self._records, by_one_clock=True):
             claim = f"ended at {record.finished}, before record {before.id}, which ended at {before.finished}"
-            self._blame(record, [f"{claim}: the clock was set, or one of them was not made at that time"])
+            self._add_findings(record, [f"{claim}: the clock was set, or one of the times is wrong"])
         for before, record in islice(find_times_backwards(self._records, by_one_clock=False), 1):
             self.notes.append(
                 f"Record {record.id} ended at {record.finished}, before record {before.id} of another "
@@ -112,11 +112,11 @@ class RecordExaminer:
             )
         for record in find_future_periods(self._records):
             self.notes.append(
-                f"Record {record.id} is of the period {record.period.label}, which lay in the future when it "
-                "was made, as earlier versions accepted; its status does not count on the site."
+                f"Record {record.id} is of the period {record.period.label}, which was in the future when it "
+                "was written; earlier versions accepted this. Its status does not count on the site."
             )
 
-    def _blame(self, record: Record, claims: Iterator[str] | Sequence[str]) -> None:
+    def _add_findings(self, record: Record, claims: Iterator[str] | Sequence[str]) -> None:
         for claim in claims:
             end = "" if claim.endswith(".") else "."
             self.findings.append(
@@ -129,7 +129,7 @@ class RecordExaminer:
 
 
 def _index_past(records: Sequence[Record]) -> dict[str, dict[str, int]]:
-    """The snapshots of each audit as later documents show them, with the first record that has them."""
+    """Return, for each audit, its snapshots as later documents show them, with the id of the first record."""
     past: dict[str, dict[str, int]] = defaultdict(dict)
     for record in records:
         if record.snapshot is not None:
@@ -138,25 +138,25 @@ def _index_past(records: Sequence[Record]) -> dict[str, dict[str, int]]:
 
 
 def verify_audit_history(plan: Plan, *, heads: Sequence[str] = ()) -> Verification:
-    """Verify the whole history, and all files that are kept here.
+    """Verify the whole history, and all files of this folder.
 
-    A history on a server may be shared by people who keep their files elsewhere; a note names their audits.
+    A history on a server may be shared by others who keep their files elsewhere; a note names their audits.
     """
-    if plan.history_file is not None and not plan.history_file.exists() and plan.head.exists():
+    if plan.history_file is not None and not plan.history_file.exists() and plan.chain_head.exists():
         return _report_missing_history(plan)
     elsewhere: set[str] = set()
-    marks: set[str] = set()
-    mark = plan.mark
-    has_lost_mark = not mark and plan.reports.exists()  # then none of the files is let off
+    markers: set[str] = set()
+    marker = plan.marker
+    has_lost_marker = not marker and plan.reports.exists()  # then the files of all records are checked
 
     def is_here(record: Record) -> bool:
-        marks.add(record.home)
-        here = record.home in ("", mark) or has_lost_mark
+        markers.add(record.home)
+        here = record.home in ("", marker) or has_lost_marker
         if record.files and not here:
             elsewhere.add(record.audit)
         return here
 
-    with open_unchecked(plan.database_url, head=plan.head) as history:
+    with open_unchecked(plan.database_url, head=plan.chain_head) as history:
         found = verify_history(
             history,
             find_folder=lambda record: plan.resolve(record.folder),
@@ -164,44 +164,49 @@ def verify_audit_history(plan: Plan, *, heads: Sequence[str] = ()) -> Verificati
             is_here=is_here,
             examiner=RecordExaminer(),
         )
-    found = replace(found, findings=(*found.findings, *_find_missing_markers(plan, mark, marks)))
+    found = replace(found, findings=(*found.findings, *_find_missing_markers(plan, marker, markers)))
     if not elsewhere:
         return found
     note = f"Files of {join_words(sorted(elsewhere))} are kept elsewhere: verify them there."
     return replace(found, notes=(*found.notes, note))
 
 
-def _find_missing_markers(plan: Plan, mark: str, marks: set[str]) -> Iterator[IntegrityFinding]:
-    """Where audits were run with the history of a server, a mark and a head are left; both, or neither."""
+def _find_missing_markers(plan: Plan, marker: str, markers: set[str]) -> Iterator[IntegrityFinding]:
+    """Find missing or changed files beside a history on a server: marker and chain head exist together."""
     if plan.history_file is not None:
         return
-    has_head = plan.head.exists()
-    if not mark and has_head:
-        sentence = f"The file {plan.home} is gone or empty, though audits were run here."
+    has_head = plan.chain_head.exists()
+    if not marker and has_head:
+        sentence = f"The file {plan.home} is missing or empty, though audits were run here."
         yield IntegrityFinding(kind=FindingKind.MISSING, subject=f"file {plan.home}", sentence=sentence)
-    if mark and marks and mark not in marks and has_head:
-        sentence = f"The file {plan.home} was changed: no record has its mark, though audits were run here."
+    if marker and markers and marker not in markers and has_head:
+        sentence = (
+            f"The file {plan.home} was changed: no record has this marker, though audits were run here."
+        )
         yield IntegrityFinding(kind=FindingKind.CHANGED, subject=f"file {plan.home}", sentence=sentence)
-    if mark and mark in marks and not has_head:
-        sentence = f"The file {plan.head} is missing, though audits were run here: records may be cut off."
-        yield IntegrityFinding(kind=FindingKind.MISSING, subject=f"file {plan.head}", sentence=sentence)
+    if marker and marker in markers and not has_head:
+        sentence = (
+            f"The file {plan.chain_head} is missing, though audits were run here: records may be missing at "
+            "the end."
+        )
+        yield IntegrityFinding(kind=FindingKind.MISSING, subject=f"file {plan.chain_head}", sentence=sentence)
 
 
 def _report_missing_history(plan: Plan) -> Verification:
-    """A history that is gone, though a file remembers it."""
-    sentence = f"The history {plan.history_file} is gone, and the file {plan.head.name} remembers it."
+    """Return the finding that the history file is missing though its chain head file exists."""
+    sentence = f"The history {plan.history_file} is missing, though the file {plan.chain_head.name} exists."
     finding = IntegrityFinding(kind=FindingKind.UNREADABLE, subject=str(plan.history_file), sentence=sentence)
     return Verification(records=0, files=0, head=CHAIN_START, findings=(finding,))
 
 
 def update_chain_head(plan: Plan, history: History) -> list[str]:
-    """Let the file `head` remember records that it lacks, if they hold; gives what people should look at.
+    """Note records in the chain head file that it lacks, if they are valid; return sentences to look at.
 
-    Of a history on a server, only records that were made here are noted in the file of this folder.
+    With a history on a server, the file of this folder notes only records of runs in this folder.
     """
-    if plan.history_file is None and not plan.mark:
+    if plan.history_file is None and not plan.marker:
         return []
-    records = [history.get(number) for number in history.find_unnoted(plan.mark)]
+    records = [history.get(number) for number in history.find_unnoted(plan.marker)]
     if not records:
         return []
     _check_new_records(plan, history, records)
@@ -211,15 +216,15 @@ def update_chain_head(plan: Plan, history: History) -> list[str]:
 
 
 def _check_new_records(plan: Plan, history: History, records: Sequence[Record]) -> None:
-    """Refuse records that do not agree with their documents and files."""
+    """Raise an error if records do not agree with their documents and files."""
     subjects = {subject for record in records for subject in _list_subjects(record)}
     findings = [finding for finding in verify_audit_history(plan).findings if finding.subject in subjects]
     if findings:
         last = records[-1]
         raise UsageError(
-            f"The history {history.name} has records that the file {plan.head} does not remember, and they "
-            f"do not hold: {findings[0].sentence} Nothing was recorded. `scorereport audit verify` lists all "
-            "findings; restore the database from a copy. To accept the records as they are, write "
+            f"The history {history.name} has records that are not noted in the file {plan.chain_head}, and "
+            f"they are not valid: {findings[0].sentence} Nothing was recorded. `scorereport audit verify` "
+            "lists all findings; restore the database from a copy. To accept the records as they are, write "
             f"`{last.id} {last.sha256}` into the file."
         )
 
@@ -231,9 +236,10 @@ def _list_subjects(record: Record) -> Iterator[str]:
 
 
 def _is_explained(plan: Plan, record: Record) -> bool:
-    """Whether a run noted, before it appended the record, that people are to be notified of it.
+    """Whether there is a pending notification of the record, which a run writes before it appends the record.
 
-    That note goes when they were, after the file `head` was written. Removals of files are recorded between.
+    The run removes it after it wrote the chain head file and sent the notification. Between these two it
+    records removals of files.
     """
     noted = open_pending_notification(plan, record.audit).read()
     return noted is not None and (
@@ -245,6 +251,6 @@ def _describe_new_records(plan: Plan, records: Sequence[Record]) -> str:
     numbers = ", ".join(str(record.id) for record in records[:5]) + (" and others" if records[5:] else "")
     named = f"Record {numbers} was" if len(records) == 1 else f"Records {numbers} were"
     return (
-        f"{named} not noted in the file {plan.head} and appended by no run that is known to have been "
-        "killed. Documents and files agree; make sure that somebody ran the audit."
+        f"{named} not noted in the file {plan.chain_head}, and no run is known to have been killed after it "
+        "appended a record. Documents and files agree; make sure that somebody ran the audit."
     )

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 _SQLITE_PREFIX = "sqlite:///"
 _DATABASE_FILE = "history.db"
-#: A year of monthly audits: over how many of them false alarms are rare, if no schedule tells.
+#: The number of audits over which false alarms are to be rare, without a schedule: a year of monthly audits.
 _LOOKS_ASSUMED = 12
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Plan:
-    """An audit as its configuration asks for it; all folders are beside the configuration."""
+    """An audit as its configuration describes it; folders are relative to that of the configuration."""
 
     path: Path
     name: str
@@ -51,130 +51,135 @@ class Plan:
 
     @cached_property
     def zone(self) -> ZoneInfo:
-        """The time zone in which days begin and the clock of the schedule runs."""
+        """The time zone of days and of the schedule."""
         return check_zone(self.audit.time_zone)
 
     @property
     def schedule(self) -> Schedule | None:
-        """When audits run, if anything is said of it."""
+        """The schedule of the audit; None if the configuration has none."""
         cron = self.audit.schedule.cron
         return Schedule(cron=cron, time_zone=self.audit.time_zone) if cron else None
 
     @property
     def folder(self) -> Path:
-        """The folder of all that audits leave behind."""
+        """The folder of all files that audits write."""
         return self.path.parent / self.audit.folder
 
     @property
     def reports(self) -> Path:
-        """The folder of reports."""
+        """The folder that holds a report folder for each audit."""
         return self.folder / self.audit.output.folder
 
     @property
     def base(self) -> Path:
-        """The folder that records name others from: that of the history, or of the audit if a server has it.
+        """The folder that paths in records are relative to.
 
-        So all configurations that share a file of records find each other's reports, wherever they lie.
+        It is the folder of the history file, or of the audit if the history is on a server. So all
+        configurations that share a history file find each other's reports, wherever they are.
         """
         return self.folder if self.history_file is None else self.history_file.parent
 
     @property
     def reports_folder(self) -> str:
-        """The folder of reports, as records name it."""
+        """The folder of reports as records name it: relative to `base`."""
         return Path(os.path.relpath(self.reports.resolve(), self.base.resolve())).as_posix()
 
     @property
     def locks(self) -> Path:
-        """The folder of the files that keep two audits of one model apart."""
+        """The folder of the lock files, which prevent two runs of an audit at the same time."""
         return self.folder / "locks"
 
     @property
-    def head(self) -> Path:
-        """The file that remembers the last record of this history, outside of the database."""
+    def chain_head(self) -> Path:
+        """The file outside of the database that holds the chain head: id and hash of the last record."""
         if self.history_file is not None:
             return self.history_file.with_name(f"head-{self.history_file.name}")
-        server = describe_url(self.database_url)  # a new password is no new history
+        server = describe_url(self.database_url)  # without the password: a new one is not a new history
         return self.folder / f"head-{hashlib.sha256(server.encode()).hexdigest()[:12]}"
 
     @property
     def home(self) -> Path:
-        """The file with the mark of this folder, by which a shared history tells whose files are where."""
+        """The file with the marker of this folder.
+
+        Records of a history on a server carry the marker of the folder that holds their files.
+        """
         return self.folder / "home"
 
     @property
-    def mark(self) -> str:
-        """The mark of this folder; empty if it has none yet, or where all share a file of records."""
-        has_mark = self.history_file is None and self.home.is_file()
-        return self.home.read_text(encoding="utf-8").strip() if has_mark else ""
+    def marker(self) -> str:
+        """The marker of this folder; empty if it has none yet, or if the history is a file."""
+        has_marker = self.history_file is None and self.home.is_file()
+        return self.home.read_text(encoding="utf-8").strip() if has_marker else ""
 
-    def make_mark(self) -> str:
-        """The mark of this folder, made where it is needed and there is none yet."""
-        if self.history_file is not None or self.mark:
-            return self.mark
-        if self.head.exists():
+    def create_marker(self) -> str:
+        """Return the marker of this folder; write one if the history is on a server and there is none yet."""
+        if self.history_file is not None or self.marker:
+            return self.marker
+        if self.chain_head.exists():
             raise UsageError(
-                f"The file {self.home}, by which the history knows whose files are kept here, is gone or "
-                "empty, though audits were run here: restore it; `audit history --json` shows it as `home`."
+                f"The file {self.home}, which identifies this folder in the history, is missing or empty, "
+                "though audits were run here. To fix: restore it; `audit history --json` shows its content "
+                "as `home`."
             )
         make_folder(self.home.parent)
         write_text(self.home, f"{uuid4()}\n")
-        return self.mark
+        return self.marker
 
     @property
     def now(self) -> datetime:
-        """Now, in the time zone of the audit."""
+        """The present moment, in the time zone of the audit."""
         return datetime.fromisoformat(read_clock()).astimezone(self.zone)
 
     def resolve(self, folder: str) -> Path:
-        """A folder of reports that a record names."""
+        """Return the path of a folder of reports that a record names."""
         return self.base / folder
 
     @property
     def database_url(self) -> URL:
-        """The address of the history, with its secrets: for the database alone."""
+        """The address of the history. It holds secrets: pass it to the database only."""
         from sqlalchemy import URL
 
-        if self.history_file is not None:  # as a text, a folder with a question mark would end the path
+        if self.history_file is not None:  # not from a text, in which a question mark would end the path
             return URL.create("sqlite", database=str(self.history_file))
         key = "audit.history.database"
         address = read_url(self.expand(self.audit.history.database, key))
         if find_database_file(address) is not None:
             raise UsageError(
-                f"`{key}` must be written out, without variables, where it is a file of SQLite: its folder "
-                "is that of the history."
+                f"`{key}` must not contain environment variables if it is an SQLite file: the folder of the "
+                "file is that of the history."
             )
         return address
 
     @property
     def history_file(self) -> Path | None:
-        """The file of the history; None if a server has it."""
-        given = self.audit.history.database
-        if not given:
+        """The history file; None if the history is on a server."""
+        address = self.audit.history.database
+        if not address:
             return (self.folder / _DATABASE_FILE).resolve()
-        if not given.startswith(_SQLITE_PREFIX):
+        if not address.startswith(_SQLITE_PREFIX):
             return None
-        return (self.path.parent / given.removeprefix(_SQLITE_PREFIX)).resolve()
+        return (self.path.parent / address.removeprefix(_SQLITE_PREFIX)).resolve()
 
     def count_looks(self, as_of: datetime) -> int:
-        """Over how many audits false alarms are to be rare: those of a year, unless given."""
+        """Return over how many audits false alarms are to be rare: by default, those of a year."""
         if self.audit.comparison.looks is not None:
             return self.audit.comparison.looks
         return _LOOKS_ASSUMED if self.schedule is None else self.schedule.count_in_year(as_of)
 
     def expand(self, text: str, key: str) -> str:
-        """A text with its environment variables put in: never to be shown."""
+        """Return a text with its environment variables replaced by their values; never show the result."""
         is_address = key.endswith(".database")
         return expand_address(text, key=key) if is_address else expand_variables(text, key=key)[0]
 
     @cached_property
     def redactor(self) -> Redactor:
-        """What takes the secrets out of any text that others may read."""
+        """The redactor that removes the secrets of the configuration from texts."""
         names = dict.fromkeys(name for text in _list_texts(self.audit) for name in find_variables(text))
         return Redactor(tuple(value for name in names if (value := os.environ.get(name))))
 
 
 def read_plan(path: str | Path) -> Plan:
-    """Read the configuration of an audit, and refuse one that lacks what an audit needs."""
+    """Read the configuration of an audit; raise an error if it lacks a key that an audit needs."""
     file = Path(path)
     configuration = read_configuration(file)
     name = configuration.audit.name or file.stem
@@ -185,7 +190,7 @@ def read_plan(path: str | Path) -> Plan:
 
 
 def _find_missing(configuration: Configuration) -> Iterator[str]:
-    """Keys that a report can do without, and an audit cannot."""
+    """Find keys that are missing: required for an audit, though optional for a report."""
     audit, evaluation = configuration.audit, configuration.evaluation
     if not (audit.source.file or audit.source.query or audit.source.table):
         yield "`audit.source` is missing: name a `file`, or a `database` with a `query` or a `table`."
@@ -200,18 +205,18 @@ def _find_missing(configuration: Configuration) -> Iterator[str]:
             "`evaluation.weight_kind` is given, but there is no column of weights; name one with "
             "`evaluation.weight`."
         )
-    if audit.window.period != "all" and not (audit.window.column or _asks_for_days(audit.source.query)):
-        query = ", or ask for them by :start and :end in the query" if audit.source.query else ""
-        yield f"`audit.window.column` is missing: name the column of dates that the period is about{query}."
+    if audit.window.period != "all" and not (audit.window.column or _selects_period(audit.source.query)):
+        query = ", or select the rows by :start and :end in the query" if audit.source.query else ""
+        yield f"`audit.window.column` is missing: name the column of dates that the period refers to{query}."
 
 
-def _asks_for_days(query: str) -> bool:
-    """Whether a query chooses the rows of the period itself."""
+def _selects_period(query: str) -> bool:
+    """Whether a query selects the rows of the period itself."""
     return all(re.search(rf"(?<!:):{name}\b", query) for name in ("start", "end"))
 
 
 def _list_texts(audit: AuditTable) -> Iterator[str]:
-    """The texts that may name environment variables."""
+    """List the texts of the configuration that may name environment variables."""
     yield from (audit.source.database, audit.history.database)
     if audit.notify.webhook:
         yield audit.notify.webhook.url

@@ -1,9 +1,10 @@
 """Agreement of a record with the results document that the history keeps with it.
 
-What stands in both is equal by construction. What follows from the document is computed again: verdicts from
-numbers and limits, the status from verdicts, certificate and drift, the numbers of the snapshot from those of
-the evaluation. Numbers are compared to stated digits, for another machine may verify; where another version
-of the software made the record, rules may have been others, and what does not follow is a note.
+Values that stand in both are equal by construction. Values that follow from the document are computed again:
+verdicts from numbers and limits, the status from verdicts, certificate and drift, the numbers of the snapshot
+from those of the evaluation. Numbers are compared to a stated precision, because another machine may verify
+them. If another version of the software wrote the record, its rules may have been different, and a value that
+does not follow is a note.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
     from scorereport.history.trend.drift_records import Number, Snapshot, Trend
     from scorereport.report.report_record import Report
 
-#: Numbers that agree to these digits are the same, whatever processor computed them.
+#: Relative and absolute tolerance within which numbers of different processors count as equal.
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-12
-#: The same number computed in two ways agrees to fewer.
+#: The relative tolerance for a number that is computed in two ways.
 _ROUNDED_TOLERANCE = 1e-6
-#: Where the part of a document ends whose hash it states.
-_AFTER_EVALUATION = b',"provenance":{"time":'
+#: The bytes before and after the evaluation in a document, which states the hash of the part between them.
 _BEFORE_EVALUATION = b'{"version":1,"evaluation":'
+_AFTER_EVALUATION = b',"provenance":{"time":'
 
 
 @dataclass(slots=True)
@@ -48,8 +49,8 @@ class Agreement:
 def check_agreement(record: Record, content: bytes, known: Collection[str] | None) -> Agreement:
     """Compare a record with its results document.
 
-    `known` are descriptions, by `describe_past`, of the snapshots of its audit in records before it; None if
-    records are missing.
+    `known` are descriptions, by `describe_snapshot`, of the snapshots of its audit in earlier records; None
+    if records are missing.
     """
     found = Agreement()
     try:
@@ -60,8 +61,8 @@ def check_agreement(record: Record, content: bytes, known: Collection[str] | Non
     if report.trend is None or not report.trend.snapshots:
         found.wrong.append("has a results document that is not one of an audit")
         return found
-    if unlike := list(_list_differences(record, report, report.trend)):
-        found.wrong.append(f"does not agree with its results document: {', '.join(unlike)}")
+    if different := list(_list_differences(record, report, report.trend)):
+        found.wrong.append(f"does not agree with its results document: {', '.join(different)}")
     found.wrong += [
         *_check_hashes(report, content),
         *_check_scores(report),
@@ -74,7 +75,7 @@ def check_agreement(record: Record, content: bytes, known: Collection[str] | Non
 
 
 def read_results(content: bytes) -> Report:
-    """The report whose document this is."""
+    """Read the report from a results document."""
     from scorereport._utils.json_documents import load
     from scorereport.report.report_record import Report
 
@@ -82,12 +83,12 @@ def read_results(content: bytes) -> Report:
 
 
 def describe_snapshot(snapshot: Snapshot) -> str:
-    """A snapshot as documents of later audits show it: equal texts are of equal numbers."""
+    """Return a text of a snapshot as documents of later audits show it; equal texts mean equal numbers."""
     return repr(replace(snapshot, distributions=()))
 
 
 def _list_differences(record: Record, report: Report, trend: Trend) -> Iterator[str]:
-    """What record and document say differently, with both values where they are short."""
+    """List the fields that differ between record and document, with both values if they are short."""
     data, source, provenance = report.evaluation.data, report.configuration_source, report.provenance
     for name, theirs in {
         "audit": trend.audit,
@@ -124,7 +125,7 @@ def _format_short(value: Any) -> str:
 
 
 def _check_hashes(report: Report, content: bytes) -> Iterator[str]:
-    """The hash of the evaluation that the document and its certificate state."""
+    """Check the hash of the evaluation that the document and its certificate state."""
     stated = report.results_sha256
     if _hash_part(content) != stated and report.evaluation.sha256 != stated:
         yield "has a results document whose numbers do not have the hash that it states"
@@ -133,7 +134,7 @@ def _check_hashes(report: Report, content: bytes) -> Iterator[str]:
 
 
 def _hash_part(content: bytes) -> str:
-    """The hash of the evaluation as it is written in a document: much faster than writing it again."""
+    """Return the hash of the evaluation as written in a document: much faster than writing it again."""
     if not content.startswith(_BEFORE_EVALUATION):
         return ""
     part = content[len(_BEFORE_EVALUATION) : content.rfind(_AFTER_EVALUATION)]
@@ -141,8 +142,8 @@ def _hash_part(content: bytes) -> str:
 
 
 def _check_scores(report: Report) -> Iterator[str]:
-    """A score stands in its list, in its interval and in its decomposition."""
-    unlike = [
+    """Check that a score is the same in the list of scores, its interval and its decomposition."""
+    different = [
         f"{result.scores.model} {score.name}"
         for result in report.evaluation.results
         for score in result.scores.scores
@@ -154,17 +155,17 @@ def _check_scores(report: Report) -> Iterator[str]:
             )
         )
     ]
-    if unlike:
-        yield f"has a results document with several values for one score: {', '.join(unlike)}"
+    if different:
+        yield f"has a results document with several values for one score: {', '.join(different)}"
 
 
 def _check_time(record: Record, report: Report, trend: Trend) -> Iterator[str]:
-    """A report is made between start and end of its run, and its snapshot has the time of the start."""
+    """Check that the report was written between start and end of its run; its snapshot has the start time."""
     times = read_run_times(record)
     if times is None:
         return
     if trend.snapshots[-1].time != record.started:
-        yield f"started at {record.started}, and its results are of {_format_short(trend.snapshots[-1].time)}"
+        yield f"started at {record.started}, but its results are of {_format_short(trend.snapshots[-1].time)}"
     try:
         moment = datetime.fromisoformat(report.provenance.time)
         is_inside = times[0] - CLOCK_SKEW <= moment <= times[1] + CLOCK_SKEW
@@ -172,7 +173,7 @@ def _check_time(record: Record, report: Report, trend: Trend) -> Iterator[str]:
         is_inside = False
     if not is_inside:
         yield (
-            f"ran from {record.started} to {record.finished}, and its results were made at "
+            f"ran from {record.started} to {record.finished}, but its results were written at "
             f"{_format_short(report.provenance.time)}"
         )
 
@@ -181,13 +182,13 @@ def _check_past(trend: Trend, known: Collection[str] | None) -> Iterator[str]:
     for snapshot in trend.snapshots[:-1]:
         if known is not None and describe_snapshot(snapshot) not in known:
             yield (
-                f"compares with an audit of {snapshot.period.label} that no record of {_format_short(trend.audit)} "
-                "before it has"
+                f"compares with an audit of {snapshot.period.label} that is in no earlier record of "
+                f"{_format_short(trend.audit)}"
             )
 
 
 def _check_snapshot(record: Record, report: Report) -> Iterator[str]:
-    """The snapshot has the numbers of the evaluation."""
+    """Check that the snapshot has the numbers of the evaluation."""
     from scorereport.history.trend.snapshot import list_numbers
 
     if record.snapshot is None:
@@ -202,16 +203,17 @@ def _check_snapshot(record: Record, report: Report) -> Iterator[str]:
         "clusters": evaluation.data.clusters,
         "configuration": record.configuration_sha256,
     }
-    unlike = [name for name, value in expected.items() if getattr(snapshot, name) != value]
-    retaken = list(list_numbers(evaluation))
-    if not _is_same_numbers(snapshot.numbers, retaken, is_same_version=_is_same_version(record)):
-        unlike.append("numbers")
-    if unlike:
-        yield f"has a snapshot that is not of its results: {', '.join(f'`{name}`' for name in unlike)}"
+    different = [name for name, value in expected.items() if getattr(snapshot, name) != value]
+    computed = list(list_numbers(evaluation))
+    if not _is_same_numbers(snapshot.numbers, computed, is_same_version=_is_same_version(record)):
+        different.append("numbers")
+    if different:
+        names = ", ".join(f"`{name}`" for name in different)
+        yield f"has a snapshot that does not match its results: {names}"
 
 
 def _is_same_numbers(ours: Sequence[Number], theirs: Sequence[Number], *, is_same_version: bool) -> bool:
-    """Whether two lists have the same numbers; of another version, the values of those that both know."""
+    """Whether two lists have the same numbers; for another version, the values of measures that both have."""
     found = {(number.model, number.measure): number for number in theirs}
     pairs = [(number, found.get((number.model, number.measure))) for number in ours]
     if not is_same_version:
@@ -224,7 +226,7 @@ def _is_same_numbers(ours: Sequence[Number], theirs: Sequence[Number], *, is_sam
 
 
 def _check_verdicts(record: Record, report: Report, found: Agreement) -> None:
-    """The verdicts follow from the numbers and the limits."""
+    """Check that the verdicts follow from the numbers and the limits."""
     from scorereport.configuration.judgement import judge
 
     try:
@@ -237,9 +239,9 @@ def _check_verdicts(record: Record, report: Report, found: Agreement) -> None:
     if _is_same_version(record):
         found.wrong.append("has verdicts that do not follow from its numbers and limits")
     else:
-        made_by = record.software.get("scorereport", "an unknown version")
+        written_by = record.software.get("scorereport", "an unknown version")
         found.unconfirmed.append(
-            f"has verdicts that this version of scorereport would not give; it was made by {made_by}"
+            f"has verdicts that this version of scorereport would not give; it was written by {written_by}"
         )
 
 

@@ -1,9 +1,10 @@
 """Rules that the records of runs follow: status, contents, configuration, attached results, order in time.
 
-Only these values are read: the rest may be of a version with other rules.
+Of a configuration, only the values of an `AuditRequest` are read: the rest may be of a version with other
+rules.
 
-The end of a run is read from the clock while nobody else can append, so that these times are in order by one
-clock. Clocks of several machines, and one that is set, may differ a little.
+A run reads its end time from the clock while no other run can append, so the end times of one clock are in
+order. The clocks of several machines may differ a little, and so may one clock that is set.
 """
 
 from __future__ import annotations
@@ -32,9 +33,21 @@ if TYPE_CHECKING:
     from scorereport.report.report_record import Report
 
 
+#: By how much clocks may differ. Runs of earlier versions read the time before they waited for each other.
+CLOCK_SKEW = timedelta(minutes=5)
+#: The fields that a run with a report fills in its record.
+_RESULTS = ("rows", "data_sha256", "results_sha256", "templates_sha256", "files", "snapshot")
+#: The fields that such a run may fill.
+_MORE_RESULTS = ("source", "source_sha256", "certificate", "judgements", "drifts")
+#: The start of an attachment in a PDF. Our PDFs are not encrypted and use no other compression.
+_ATTACHMENT = re.compile(rb"/Type\s*/EmbeddedFile\b[^\x00]{0,400}?>>\s*stream\r?\n")
+#: How many bytes are unpacked at a time.
+_CHUNK_BYTES = 1 << 22
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRequest:
-    """The name of the audit, its window, the forms of its reports, and whether they state their hashes."""
+    """What a configuration says about records: name, window, formats, and whether reports state hashes."""
 
     name: str
     window: str
@@ -43,7 +56,7 @@ class AuditRequest:
 
 
 def read_audit_request(content: bytes, file_name: str) -> AuditRequest:
-    """Read a configuration, which is TOML; a ValueError if these values cannot be read."""
+    """Read an audit request from a TOML configuration; raise a ValueError if its values cannot be read."""
     tables = tomllib.loads(content.decode("utf-8-sig"))
     audit, report = _find_table(tables, "audit"), _find_table(tables, "report")
     formats = _find_table(audit, "output").get("formats", OutputTable().formats)
@@ -65,7 +78,7 @@ def _find_table(table: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def find_status(report: Report) -> AuditStatus:
-    """What the audit came to: a drift that is not small is a warning where limits say nothing worse."""
+    """Return the status of an audit; a drift that is not small turns `done` and `pass` into `warn`."""
     certificate, trend = report.certificate, report.trend
     if certificate is not None and certificate.verdict == "failed":
         return AuditStatus.UNCERTIFIED
@@ -76,20 +89,14 @@ def find_status(report: Report) -> AuditStatus:
 
 
 def find_exit_code(status: AuditStatus) -> ExitCode:
-    """What the command line answers to this status, if it is not asked to be strict."""
+    """Return the exit code of the command line for a status, without the option `--strict`."""
     if status is AuditStatus.UNCERTIFIED:
         return ExitCode.CERTIFICATE_FAILED
     return verdict_exit_code(LimitVerdict.FAIL if status is AuditStatus.FAIL else None, strict=False)
 
 
-#: What a run leaves in a record once it has a report.
-_RESULTS = ("rows", "data_sha256", "results_sha256", "templates_sha256", "files", "snapshot")
-#: What it may leave there.
-_MORE_RESULTS = ("source", "source_sha256", "certificate", "judgements", "drifts")
-
-
 def check_record_contents(record: Record) -> Iterator[str]:
-    """What is wrong with a record by itself, as the ends of sentences about it."""
+    """Check a record by itself; yield what is wrong as ends of sentences about it."""
     text = record.to_json()
     if json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":")) + "\n" != text:
         yield "is not written as runs write records"
@@ -110,30 +117,30 @@ def _check_removal(record: Record) -> Iterator[str]:
     found = _list_filled(record, (*_RESULTS, *_MORE_RESULTS, "reason"))
     if found or not record.removed:
         what = "names no file that was removed" if not record.removed else f"has {_join_names(found)}"
-        yield f"is of a removal of files, and {what}"
+        yield f"is of a removal of files, but {what}"
     if (record.status, record.exit_code) != (AuditStatus.DONE, 0):
         yield (
-            f"is of a removal of files, and its status is {record.status} with exit code {record.exit_code}, "
+            f"is of a removal of files, but its status is {record.status} with exit code {record.exit_code}, "
             "not done with 0"
         )
 
 
 def _check_failure(record: Record) -> Iterator[str]:
     if found := _list_filled(record, (*_RESULTS, *_MORE_RESULTS)):
-        yield f"says that the run failed, and has {_join_names(found)} all the same"
+        yield f"has the status of a failed run, but has {_join_names(found)}"
     if record.exit_code == 0:
-        yield "says that the run failed, and its exit code is 0"
+        yield "has the status of a failed run, but its exit code is 0"
 
 
 def _check_success(record: Record) -> Iterator[str]:
     present = _list_filled(record, _RESULTS)
     if lacking := [name for name in _RESULTS if name not in present]:
-        yield f"says that the audit came to {record.status}, and lacks {_join_names(lacking)}"
+        yield f"has the status {record.status}, but lacks {_join_names(lacking)}"
     if record.reason:
-        yield f"says that the audit came to {record.status}, and gives a reason for a failure"
+        yield f"has the status {record.status}, but gives a reason for a failure"
     expected = find_exit_code(record.status)
     if record.exit_code != expected:
-        yield f"has the exit code {record.exit_code}, and {record.status} has {int(expected)}"
+        yield f"has the exit code {record.exit_code}, but that of {record.status} is {int(expected)}"
 
 
 def _check_documents(record: Record) -> Iterator[str]:
@@ -145,9 +152,9 @@ def _check_documents(record: Record) -> Iterator[str]:
 
 
 def check_record_request(record: Record, request: AuditRequest) -> Iterator[str]:
-    """What is wrong with a record by the configuration that it names, as the ends of sentences about it."""
+    """Check a record against the configuration that it names; yield ends of sentences about it."""
     if record.audit != request.name:
-        yield f"is of the audit {record.audit}, and its configuration is of {request.name}"
+        yield f"is of the audit {record.audit}, but its configuration is of {request.name}"
     if record.kind == "retention":
         return
     yield from _check_period(record, request.window)
@@ -159,27 +166,27 @@ def _check_period(record: Record, window: str) -> Iterator[str]:
     try:
         expected = find_period(window, datetime.fromisoformat(record.as_of))
     except (UsageError, ValueError, OverflowError):
-        yield f"has no period that follows from `{window}` as of {record.as_of}"
+        yield f"has a period that cannot be checked: `{window}` as of {record.as_of} gives none"
         return
     if record.period != expected:
         yield (
-            f"is of the period {_describe_record(record)}, and `{window}` as of {record.as_of} is {expected.label}, "
-            f"{expected.describe()}"
+            f"is of the period {_describe_period(record)}, but `{window}` as of {record.as_of} is "
+            f"{expected.label}, {expected.describe()}"
         )
 
 
-def _describe_record(record: Record) -> str:
+def _describe_period(record: Record) -> str:
     period = record.period
     return f"{period.label}, {period.start or 'the beginning'} up to, not including, {period.end}"
 
 
 def _check_files(record: Record, formats: tuple[str, ...]) -> Iterator[str]:
-    """A report in each form that was asked for, named by period and attempt; the JSON is the document."""
+    """Check that there is a file for each format, named by period and attempt; the JSON is the document."""
     label = record.period.label if record.attempt == 1 else f"{record.period.label}.{record.attempt}"
     expected = [f"{record.audit}/{label}.{form}" for form in formats]
     names = [file.name for file in record.files]
     if names != expected:
-        yield f"has the files {_join_names(names) or 'none'}, and a run files {_join_names(expected)}"
+        yield f"has the files {_join_names(names) or 'none'}, but a run writes {_join_names(expected)}"
     for file in record.files:
         if file.name.endswith(".json") and file.sha256 != record.results_sha256:
             yield f"has the file {file.name}, which is not its results document"
@@ -189,22 +196,18 @@ def _join_names(names: list[str]) -> str:
     return ", ".join(names)
 
 
-#: By how much clocks may differ. Runs of earlier versions read the time before they waited for each other.
-CLOCK_SKEW = timedelta(minutes=5)
-
-
 def check_attempts(records: Sequence[Record]) -> Iterator[tuple[Record, str]]:
-    """Records whose attempt is not the next of their audit and period; all records must be there."""
+    """Find records whose attempt is not the next of their audit and period; no record may be missing."""
     counts: dict[tuple[str, str, str], int] = defaultdict(int)
     for record in records:
         key = (record.audit, record.period.label, record.kind)
         if record.attempt != counts[key] + 1:
-            yield record, f"is attempt {record.attempt} of its period, and the next one is {counts[key] + 1}"
+            yield record, f"is attempt {record.attempt} of its period, but the next one is {counts[key] + 1}"
         counts[key] = max(counts[key], record.attempt)
 
 
 def check_run_times(records: Sequence[Record], now: str) -> Iterator[tuple[Record, str]]:
-    """Records whose times cannot be: unreadable, ended before the start, or in the future of now."""
+    """Find records with impossible times: unreadable, an end before the start, or an end after now."""
     latest = datetime.fromisoformat(now) + CLOCK_SKEW
     for record in records:
         times = read_run_times(record)
@@ -215,14 +218,14 @@ def check_run_times(records: Sequence[Record], now: str) -> Iterator[tuple[Recor
         if started > finished + CLOCK_SKEW:
             yield record, f"ended at {record.finished}, before it started at {record.started}"
         if finished > latest:
-            yield record, f"ended at {record.finished}, and it is {now} now"
+            yield record, f"ended at {record.finished}, but it is {now} now"
 
 
 def find_times_backwards(records: Sequence[Record], *, by_one_clock: bool) -> Iterator[tuple[Record, Record]]:
-    """Records that ended before an earlier record did, each with that one.
+    """Find records that ended before an earlier record; yield the earlier record, then the later one.
 
-    By one clock a record is compared with the last one that was made in the same folder on a machine of the
-    same kind, else with the one right before it if that was made elsewhere.
+    With `by_one_clock`, a record is compared with the last one of the same folder on a machine of the same
+    kind; otherwise with the record right before it, if that is of another folder or machine.
     """
     last: dict[tuple[str, str], tuple[Record, datetime]] = {}
     previous: tuple[Record, datetime] | None = None
@@ -238,12 +241,12 @@ def find_times_backwards(records: Sequence[Record], *, by_one_clock: bool) -> It
 
 
 def find_future_periods(records: Sequence[Record]) -> Iterator[Record]:
-    """Records of a period that lay in the future when they were made, which earlier versions accepted."""
+    """Find records of a period that was in the future when they were written, as earlier versions allowed."""
     return (record for record in records if record.kind == "audit" and is_ahead(record.as_of, record.started))
 
 
 def read_run_times(record: Record) -> tuple[datetime, datetime] | None:
-    """When a run started and ended; None if that cannot be read."""
+    """Read when a run started and ended; None if that cannot be read."""
     try:
         started, finished = map(datetime.fromisoformat, (record.started, record.finished))
     except ValueError:
@@ -251,19 +254,13 @@ def read_run_times(record: Record) -> tuple[datetime, datetime] | None:
     return None if started.tzinfo is None or finished.tzinfo is None else (started, finished)
 
 
-#: Where an attachment of a PDF begins; our PDFs are neither encrypted nor packed otherwise.
-_ATTACHMENT = re.compile(rb"/Type\s*/EmbeddedFile\b[^\x00]{0,400}?>>\s*stream\r?\n")
-#: How many bytes are unpacked at a time.
-_CHUNK_BYTES = 1 << 22
-
-
 def check_attached_results(record: Record, path: Path, request: AuditRequest | None) -> Iterator[str]:
-    """What is wrong with a file that has the hash its record says, as ends of sentences about the record."""
+    """Check that a file with the recorded hash holds the recorded results; yield ends of sentences."""
     if not record.results_sha256 or path.suffix not in (".pdf", ".html"):
         return
     try:
         content = path.read_bytes()
-    except OSError:  # it was there a moment ago
+    except OSError:  # it was removed a moment ago
         return
     if path.suffix == ".pdf" and record.results_sha256 not in _hash_attachments(content):
         yield f"has the file {path.name}, to which other results are attached"
@@ -273,11 +270,11 @@ def check_attached_results(record: Record, path: Path, request: AuditRequest | N
 
 
 def _hash_attachments(pdf: bytes) -> Iterator[str]:
-    """The SHA-256 of each file inside a PDF."""
+    """Compute the SHA-256 of each file attached to a PDF."""
     for found in _ATTACHMENT.finditer(pdf):
         engine, digest, rest = zlib.decompressobj(), hashlib.sha256(), pdf[found.end() :]
         try:
-            while rest and not engine.eof:  # in pieces, for a small file may hold a very large one
+            while rest and not engine.eof:  # in chunks: a small PDF may hold a very large file
                 digest.update(engine.decompress(rest, _CHUNK_BYTES))
                 rest = engine.unconsumed_tail
         except zlib.error:

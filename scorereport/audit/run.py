@@ -50,15 +50,15 @@ if TYPE_CHECKING:
     from scorereport.history.trend.drift_records import Snapshot
 
 
-#: How long a run waits for another of the same audit, in seconds.
+#: How long a run waits for another run of the same audit, in seconds.
 DEFAULT_WAIT_SECONDS = 3600.0
 
 
 @contextmanager
 def hold_audit_lock(plan: Plan, *, wait: float = DEFAULT_WAIT_SECONDS) -> Iterator[None]:
-    """Keep all others from running this audit inside the block; wait for them first.
+    """Hold the lock of an audit, so that no other process runs it inside the block; wait for it first.
 
-    The system lets go of the lock of a process that dies, so none is ever left behind.
+    The operating system releases the lock of a process that dies, so no lock is left behind.
     """
     lock = _acquire_lock(plan, wait)
     try:
@@ -86,9 +86,9 @@ def _acquire_lock(plan: Plan, wait: float) -> BaseFileLock:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RunResult:
-    """The record of an audit, and whether this run made it or found it.
+    """The record of an audit, and whether this run wrote it (`is_new`) or found it in the history.
 
-    `failure` has the traceback of an error that nobody foresaw; `problems` are those of what came after.
+    `failure` is the traceback of an unexpected error; `problems` are sentences about the steps after the run.
     """
 
     record: Record
@@ -106,28 +106,30 @@ def run_audit(
     wait: float = DEFAULT_WAIT_SECONDS,
     command: str = "",
 ) -> RunResult:
-    """Run the audit that a configuration asks for, once for each period and its data.
+    """Run the audit that a configuration describes, once for each period and its data.
 
     Parameters
     ----------
     path : the configuration, a TOML file; see docs/audits.md
-    as_of : the day, or the moment, that the period is counted from; now unless given
-    again : make a new record even where there is one of the same period, data and configuration
+    as_of : the day, or the moment, from which the period is counted; by default now
+    again : write a new record even if there is one with the same period, data and configuration
     wait : seconds to wait for another run of the same audit
-    command : what the record says of how it was started
+    command : the command line that started the run, for the record
     """
     plan = read_plan(path)
     check_portable_name(plan.name, "audit.name")
+    # Rows that a killed run left behind must not stay until a run happens to need a temporary folder.
     for place in {None, plan.configuration.work.get("temporary_folder")}:
-        remove_abandoned(
-            place
-        )  # rows of a run that was killed must not lie about until one needs a folder again
+        remove_abandoned(place)
     moment = check_not_ahead(read_as_of(as_of, plan.zone), plan.zone)
     run = AuditRun(
         plan=plan, moment=moment, period=find_period(plan.audit.window.period, moment), command=command
     )
     try:
-        with hold_audit_lock(plan, wait=wait), open_history(plan.database_url, head=plan.head) as history:
+        with (
+            hold_audit_lock(plan, wait=wait),
+            open_history(plan.database_url, head=plan.chain_head) as history,
+        ):
             check_chain_head(history)
             _check_name_case(plan, history)
             unnoted = update_chain_head(plan, history)
@@ -135,9 +137,9 @@ def run_audit(
             outcome = run.perform(history, again=again)
             alarms = (*unnoted, *history.problems)
             later = complete_run(plan, history, outcome.record, alarms) if outcome.is_new else []
-            alarms = (*unnoted, *history.problems)  # what follows appends records as well
+            alarms = (*unnoted, *history.problems)  # again: the steps after a run append records as well
     except Exception as error:
-        shown = run.tell_unrecorded(error)
+        shown = run.notify_unrecorded(error)
         if shown is error:
             raise
         raise shown from error
@@ -145,19 +147,19 @@ def run_audit(
 
 
 def _check_name_case(plan: Plan, history: History) -> None:
-    """Refuse a new audit whose name differs from another one of the history in case only."""
+    """Refuse a new audit whose name differs only in case from another audit of the history."""
     names = history.names()
     alike = [name for name in names if name.casefold() == plan.name.casefold()]
     if alike and plan.name not in names:
         raise UsageError(
             f"`audit.name` must differ from {alike[0]!r}, an audit of the same history, by more than upper "
-            f"and lower case, which some systems do not tell apart; got {plan.name!r}."
+            f"and lower case, which some systems do not distinguish; got {plan.name!r}."
         )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AuditRun:
-    """One audit of one period, while nobody else runs it."""
+    """One run of an audit on one period; the caller holds the lock of the audit."""
 
     plan: Plan
     moment: datetime
@@ -166,45 +168,45 @@ class AuditRun:
     started: str = field(default_factory=read_clock)
 
     def perform(self, history: History, *, again: bool) -> RunResult:
-        """The record of the period: that which is there, or a new one; a failure makes a record as well."""
+        """Return the existing record of the period, or evaluate and record it; failures are recorded too."""
         try:
-            return self._work(history, again=again)
-        except Exception as error:  # whatever goes wrong is part of the history
-            release_frames(error)  # where memory ran out, rows must go before anything is written
-            return self._fail(history, error)
+            return self._load_and_record(history, again=again)
+        except Exception as error:  # every failure is part of the history
+            release_frames(error)  # if memory ran out, the rows must go before anything is written
+            return self._record_failure(history, error)
 
-    def _work(self, history: History, *, again: bool) -> RunResult:
-        self.plan.make_mark()
-        gathered = self._gather()
+    def _load_and_record(self, history: History, *, again: bool) -> RunResult:
+        self.plan.create_marker()
+        rows = self._load_rows()
         try:
-            return self._answer_or_file(history, gathered, again=again)
+            return self._find_or_record(history, rows, again=again)
         finally:
-            gathered.close()
+            rows.close()
 
-    def _answer_or_file(
-        self, history: History, gathered: LoadedRows | SourceReference, *, again: bool
+    def _find_or_record(
+        self, history: History, rows: LoadedRows | SourceReference, *, again: bool
     ) -> RunResult:
         attempt = history.next_attempt(self.plan.name, self.period.label)
-        known = None if again else self._find_known(history, gathered)
-        if known is not None:
-            return self._answer(known, is_new=False)
-        made = self._make(history, gathered)
+        existing = None if again else self._find_existing(history, rows)
+        if existing is not None:
+            return self._build_result(existing, is_new=False)
+        rendered = self._render(history, rows)
         with signals_deferred():  # a record and its files belong together
-            outcome = self._file(history, gathered, made, attempt, again=again)
-            with suppress(ScoreReportError, OSError):  # it is tried once more, and told, in what follows
+            outcome = self._record(history, rows, rendered, attempt, again=again)
+            with suppress(ScoreReportError, OSError):  # `complete_run` tries again and reports the problem
                 finalize_files(self.plan, history)
         return outcome
 
-    def tell_unrecorded(self, error: Exception) -> ScoreReportError:
-        """Take the secrets out of an error that no record will tell of, and tell people of it."""
+    def notify_unrecorded(self, error: Exception) -> ScoreReportError:
+        """Send notifications of an error that is not recorded; return the error without secrets."""
         release_frames(error)
         shown = redact_error(error, self.plan.redactor.redact)
-        with suppress(Exception):  # the way of telling people may be what failed
-            draft = replace(self._draft(), reason=str(shown), exit_code=shown.exit_code)
-            notify_by_plan(self.plan, draft)
+        with suppress(Exception):  # the notification may fail for the same reason as the run
+            record = replace(self._begin_record(), reason=str(shown), exit_code=shown.exit_code)
+            notify_by_plan(self.plan, record)
         return shown
 
-    def _gather(self) -> LoadedRows | SourceReference:
+    def _load_rows(self) -> LoadedRows | SourceReference:
         plan = self.plan
         return load_rows(
             plan.audit.source,
@@ -217,10 +219,10 @@ class AuditRun:
             work=plan.configuration.work,
         )
 
-    def _make(self, history: History, gathered: LoadedRows | SourceReference) -> RenderedReport:
+    def _render(self, history: History, rows: LoadedRows | SourceReference) -> RenderedReport:
         return render_audit_report(
             self.plan,
-            gathered,
+            rows,
             self.period,
             self._find_past(history),
             as_of=self.moment,
@@ -229,44 +231,45 @@ class AuditRun:
             command=self.command,
         )
 
-    def _file(
+    def _record(
         self,
         history: History,
-        gathered: LoadedRows | SourceReference,
-        made: RenderedReport,
+        rows: LoadedRows | SourceReference,
+        rendered: RenderedReport,
         attempt: int,
         *,
         again: bool,
     ) -> RunResult:
-        """Stage the files and add the record; somebody on another machine may have been faster."""
-        shelf = open_report_folder(self.plan)
+        """Stage the files and append the record, unless a run on another machine appended one first."""
+        folder = open_report_folder(self.plan)
         name = self.period.label if attempt == 1 else f"{self.period.label}.{attempt}"
-        files = shelf.stage({f"{name}{ending}": content for ending, content in made.forms.items()})
-        draft = complete_record(replace(self._draft(), attempt=attempt), gathered, made, files)
-        open_pending_notification(self.plan).write(draft)
+        files = folder.stage({f"{name}{ending}": content for ending, content in rendered.forms.items()})
+        record = complete_record(replace(self._begin_record(), attempt=attempt), rows, rendered, files)
+        documents = {record.results_sha256: rendered.results, **self._list_documents()}
+        open_pending_notification(self.plan).write(record)
         try:
-            record = history.append(draft, {draft.results_sha256: made.results, **self._keep_text()})
+            appended = history.append(record, documents)
         except AlreadyRecorded:
-            shelf.discard(files)
-            open_pending_notification(self.plan).forget()
-            known = None if again else self._find_known(history, gathered)
-            if known is not None:
-                return self._answer(known, is_new=False)
+            folder.discard(files)
+            open_pending_notification(self.plan).remove()
+            existing = None if again else self._find_existing(history, rows)
+            if existing is not None:
+                return self._build_result(existing, is_new=False)
             attempt = history.next_attempt(self.plan.name, self.period.label)
-            return self._file(history, gathered, made, attempt, again=again)
-        return self._answer(record, is_new=True)
+            return self._record(history, rows, rendered, attempt, again=again)
+        return self._build_result(appended, is_new=True)
 
-    def _fail(self, history: History, error: Exception) -> RunResult:
-        """The record of a run that failed; its reason is told without secrets."""
+    def _record_failure(self, history: History, error: Exception) -> RunResult:
+        """Append the record of a failed run; its reason holds no secrets."""
         hide = self.plan.redactor.redact
         reason = hide(describe_error(error))
-        draft = replace(self._draft(), reason=reason, exit_code=find_error_code(error))
-        with suppress(OSError, ScoreReportError):  # a full disk must not hide what went wrong
+        failed = replace(self._begin_record(), reason=reason, exit_code=find_error_code(error))
+        with suppress(OSError, ScoreReportError):  # a full disk must not hide the reason of the failure
             open_pending_notification(self.plan).write(
-                replace(draft, attempt=history.next_attempt(self.plan.name, self.period.label))
+                replace(failed, attempt=history.next_attempt(self.plan.name, self.period.label))
             )
         try:
-            record = history.append(draft, self._keep_text())
+            record = history.append(failed, self._list_documents())
         except ScoreReportError as second:
             unrecorded = UsageError(f"{reason} This failure could not be recorded: {second}")
             if not is_expected(error):
@@ -275,32 +278,33 @@ class AuditRun:
         shown = "" if is_expected(error) else hide(format_traceback(error))
         return RunResult(record=record, is_new=True, failure=shown)
 
-    def _draft(self) -> Record:
+    def _begin_record(self) -> Record:
         return begin_record(self.plan, self.period, self.moment, started=self.started, command=self.command)
 
-    def _keep_text(self) -> dict[str, bytes]:
-        """The configuration, as a document of the history."""
+    def _list_documents(self) -> dict[str, bytes]:
+        """Return the configuration as a document for the history, by its hash."""
         configuration = self.plan.configuration
         return {configuration.sha256: configuration.text.encode()}
 
-    def _answer(self, record: Record, *, is_new: bool) -> RunResult:
+    def _build_result(self, record: Record, *, is_new: bool) -> RunResult:
         return RunResult(record=record, is_new=is_new, files=find_report_files(self.plan, record))
 
-    def _find_known(self, history: History, gathered: LoadedRows | SourceReference) -> Record | None:
-        """The last record of the period, if it is of the same data and configuration.
+    def _find_existing(self, history: History, rows: LoadedRows | SourceReference) -> Record | None:
+        """Return the last record of the period if it has the same data and configuration.
 
-        A failure has no data: after it there is a new record, so that the history does not end with it.
+        A failed run has no data, so the next run appends a new record and the history does not end with the
+        failure.
         """
         last = history.find(self.plan.name, self.period.label)
         if last is None or last.configuration_sha256 != self.plan.configuration.sha256:
             return None
-        known, now = last.data_sha256, gathered.data_sha256
-        if not now:  # rows that were not read yet are the same if their file is
-            known, now = last.source_sha256, gathered.source_sha256
-        return last if now and known == now else None
+        recorded, present = last.data_sha256, rows.data_sha256
+        if not present:  # the rows were not read yet; they are the same if their file is
+            recorded, present = last.source_sha256, rows.source_sha256
+        return last if present and recorded == present else None
 
     def _find_past(self, history: History) -> list[Snapshot]:
-        """Snapshots of periods that ended before this one does; the last of each period."""
+        """Return the last snapshot of each period that ended before this one."""
         by_period = {
             record.period.label: record.snapshot
             for record in history.records(self.plan.name)

@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 
 EVERY_WEEKDAY = frozenset(range(7))
 EVERY_DAY = frozenset(range(1, 32))
+_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+#: For this many years ahead, runs at local times that clocks skip are listed one by one.
+_YEARS_AHEAD = 10
+_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalendarDays:
     """Days that are one of these weekdays (Monday is 0) and have one of these numbers in their month.
 
-    The numbers count from the end of the month, 1 for its last day, if so said.
+    With `from_end`, the numbers count from the end of the month, 1 for its last day.
     """
 
     weekdays: frozenset[int] = EVERY_WEEKDAY
@@ -36,12 +40,12 @@ class CalendarDays:
 
 
 def find_days(fields: CronSim, schedule: Schedule) -> list[CalendarDays]:
-    """The days of a schedule; if day of month and day of week are both given, either will do."""
+    """Return the days of a schedule; if day of month and day of week are both set, either matches."""
     by_number, by_weekday = list(_read_numbers(fields)), list(_read_weekdays(fields))
     if not fields.day_and:
         return [*by_number, *by_weekday]
-    met = [_intersect(*pair, schedule) for pair in product(by_number, by_weekday)]
-    return [days for days in met if days.weekdays and days.numbers]
+    both = [_intersect(*pair, schedule) for pair in product(by_number, by_weekday)]
+    return [days for days in both if days.weekdays and days.numbers]
 
 
 def _read_numbers(fields: CronSim) -> Iterator[CalendarDays]:
@@ -69,34 +73,28 @@ def _read_weekdays(fields: CronSim) -> Iterator[CalendarDays]:
 
 
 def _intersect(one: CalendarDays, other: CalendarDays, schedule: Schedule) -> CalendarDays:
-    """Days that are both; numbers from the start and from the end of a month cannot be brought together."""
+    """Return the days that match both; numbers from the start and the end of a month cannot be mixed."""
     weekdays = one.weekdays & other.weekdays
     for days, rest in ((one, other), (other, one)):
         if not days.from_end and days.numbers == EVERY_DAY:
             return CalendarDays(weekdays=weekdays, numbers=rest.numbers, from_end=rest.from_end)
     if one.from_end != other.from_end:
         raise UsageError(
-            f"systemd cannot say `{schedule.cron}`: it counts days from the start or from the end of a "
+            f"systemd cannot express `{schedule.cron}`: it counts days from the start or from the end of a "
             "month, not both; use `scorereport audit serve`, or a simpler schedule."
         )
     return CalendarDays(weekdays=weekdays, numbers=one.numbers & other.numbers, from_end=one.from_end)
 
 
 def parse_schedule_fields(schedule: Schedule) -> CronSim:
-    """The fields, as sets of numbers."""
+    """Return the fields of a schedule as sets of numbers."""
     from cronsim import CronSim
 
     return CronSim(schedule.cron, datetime.fromisoformat(timestamp()))
 
 
-_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-#: For so many years to come, runs at times that clocks skip are named one by one.
-_YEARS_AHEAD = 10
-_DAY = timedelta(days=1)
-
-
 def render_calendar(schedule: Schedule) -> list[str]:
-    """The schedule in the words of systemd: as many expressions for `OnCalendar` as it takes.
+    """Return a schedule as `OnCalendar` expressions of systemd, as many as it needs.
 
     >>> from scorereport.configuration.schedules import Schedule
     >>> render_calendar(Schedule("30 6 1 * MON", "Europe/Berlin"))
@@ -125,7 +123,7 @@ def _format_numbers(numbers: Collection[int], every: range) -> str:
 
 
 def find_shifted_runs(schedule: Schedule) -> list[datetime]:
-    """Runs of the years to come that are later than they should be, because clocks skip their time."""
+    """Find runs of the next years that start late because clocks skip their local time."""
     fields, zone = parse_schedule_fields(schedule), ZoneInfo(schedule.time_zone)
     today = datetime.fromisoformat(timestamp()).astimezone(zone).replace(hour=12, minute=0, second=0)
     noons = [today + count * _DAY for count in range(_YEARS_AHEAD * 366)]

@@ -19,45 +19,10 @@ if TYPE_CHECKING:
 
 
 _MAX_NAME_LENGTH = 200
-
-
-def name_unit(name: str) -> str:
-    """A name of a unit that no other audit has: what systemd does not allow is written as its bytes."""
-    allowed = re.compile(rb"[A-Za-z0-9_.-]")
-    data = name.encode()
-    bytewise = (data[place : place + 1] for place in range(len(data)))
-    escaped = "".join(byte.decode() if allowed.match(byte) else f"\\x{byte.hex()}" for byte in bytewise)
-    if len(escaped) > _MAX_NAME_LENGTH:
-        escaped = hashlib.sha256(data).hexdigest()[:16]
-    return f"scorereport-{escaped}"
-
-
-def escape_percents(text: str) -> str:
-    """A text in which a percent sign means nothing else."""
-    return text.replace("%", "%%")
-
-
-def escape_path_end(path: str) -> str:
-    """A backslash at the end would join the next line, a blank would get lost."""
-    return "/" if path.endswith(("\\", " ")) else ""
-
-
-def quote_word(text: str) -> str:
-    """A text as one word, whatever it holds."""
-    escaped = escape_percents(text).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def quote_command(parts: Sequence[str]) -> str:
-    """A command; in the path of its program systemd allows no quotes and looks for no variables."""
-    program, *rest = ["/usr/bin/env", *parts] if re.search(r"[\"'\\]", parts[0]) else parts
-    return " ".join([quote_word(program), *(quote_word(part.replace("$", "$$")) for part in rest)])
-
-
-#: Where the units of a system belong, and the variables that hold secrets.
+#: The folder of system units, and the file of environment variables that hold secrets.
 UNIT_FOLDER = Path("/etc/systemd/system")
 SECRETS_FILE = Path("/etc/scorereport/secrets.env")
-#: What a run needs nothing of.
+#: Restrictions on the service: a run needs none of what they forbid.
 _SANDBOX_OPTIONS = (
     "PrivateDevices=true",
     "ProtectKernelTunables=true",
@@ -69,13 +34,46 @@ _SANDBOX_OPTIONS = (
 )
 
 
+def name_unit(name: str) -> str:
+    """Return a unit name that is unique to the audit; forbidden characters are escaped as bytes."""
+    allowed = re.compile(rb"[A-Za-z0-9_.-]")
+    data = name.encode()
+    bytewise = (data[place : place + 1] for place in range(len(data)))
+    escaped = "".join(byte.decode() if allowed.match(byte) else f"\\x{byte.hex()}" for byte in bytewise)
+    if len(escaped) > _MAX_NAME_LENGTH:
+        escaped = hashlib.sha256(data).hexdigest()[:16]
+    return f"scorereport-{escaped}"
+
+
+def escape_percents(text: str) -> str:
+    """Escape percent signs, which systemd would read as specifiers."""
+    return text.replace("%", "%%")
+
+
+def escape_path_end(path: str) -> str:
+    """Return a slash for a path that ends in a backslash, which joins lines, or a space, which is lost."""
+    return "/" if path.endswith(("\\", " ")) else ""
+
+
+def quote_word(text: str) -> str:
+    """Quote a text as one argument, whatever characters it contains."""
+    escaped = escape_percents(text).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def quote_command(parts: Sequence[str]) -> str:
+    """Quote a command; in the path of the program systemd allows no quotes and expands no variables."""
+    program, *rest = ["/usr/bin/env", *parts] if re.search(r"[\"'\\]", parts[0]) else parts
+    return " ".join([quote_word(program), *(quote_word(part.replace("$", "$$")) for part in rest)])
+
+
 def render_systemd(name: str, parts: Sequence[str], schedule: Schedule, folders: Sequence[Path]) -> str:
-    """The text of both files, with words on what to do with them."""
+    """Return the text of the service and timer files, with instructions in comments."""
     unit = name_unit(name)
     return "\n".join(
         [
             f"# Audit {one_line(name)}: {schedule.describe()}",
-            "# Two files; write each where the line above it says, then run as root:",
+            "# Two files; write each to the path in the line above it, then run as root:",
             f"#   systemctl daemon-reload && systemctl enable --now {shlex.quote(f'{unit}.timer')}",
             "",
             f"# {UNIT_FOLDER / unit}.service",
@@ -98,13 +96,13 @@ def _list_service(name: str, parts: Sequence[str], folders: Sequence[Path]) -> I
     yield ""
     yield "[Service]"
     yield "Type=oneshot"
-    yield "# Who may read the data and write into the folder; without this line it is root:"
+    yield "# The user who may read the data and write into the folder; without this line, root:"
     yield "# User=scorereport"
     yield f"WorkingDirectory={escape_percents(folder)}{escape_path_end(folder)}"
     yield f"ExecStart={quote_command(parts)}"
-    yield "# Variables that the configuration takes secrets from, lines NAME=value; let only root read it:"
+    yield "# A file of the secrets of the configuration, as lines NAME=value; let only root read it:"
     yield f"EnvironmentFile=-{SECRETS_FILE}"
-    yield "# 1, a breached limit, counts as a failure, as do 2, 4 and 5; 3 means warnings only:"
+    yield "# Exit code 3, warnings only, is a success; 1, a breached limit, is a failure, as are 2, 4 and 5:"
     yield "SuccessExitStatus=3"
     yield "# The run may write here and nowhere else:"
     yield "ProtectSystem=strict"
@@ -124,10 +122,13 @@ def _list_timer(name: str, schedule: Schedule) -> Iterator[str]:
     for expression in render_calendar(schedule):
         yield f"OnCalendar={expression}"
     if moved := find_shifted_runs(schedule):
-        yield f"# Clocks skip a time of this schedule, which systemd leaves out; so until {moved[-1].year}:"
+        yield (
+            "# systemd leaves out runs at times that clocks skip in spring; those until "
+            f"{moved[-1].year} are listed here:"
+        )
         for run in moved:
             yield f"OnCalendar={run:%Y-%m-%d %H:%M:%S} {schedule.time_zone}"
-    yield "# A run that was missed while the machine was off is made up for:"
+    yield "# A run that was missed while the machine was off starts when the machine is on again:"
     yield "Persistent=true"
     yield ""
     yield "[Install]"
@@ -135,15 +136,15 @@ def _list_timer(name: str, schedule: Schedule) -> Iterator[str]:
 
 
 def render_cron(name: str, parts: Sequence[str], schedule: Schedule) -> str:
-    """The lines, with words on what to do with them."""
+    """Return the lines for a crontab, with instructions in comments."""
     folder = str(Path(parts[-1]).parent)
     line = f"cd {shlex.quote(folder)} && {shlex.join(parts)}".replace("%", r"\%")
     return "\n".join(
         [
             f"# Audit {one_line(name)}: {schedule.describe()}",
-            "# Add these lines at the end of your crontab (`crontab -e`): CRON_TZ holds for all below it.",
-            "# The cron of Debian and Ubuntu does not know CRON_TZ and goes by the time zone of the machine.",
-            "# The variables that the configuration takes secrets from go above, as lines NAME=value.",
+            "# Add these lines at the end of your crontab (`crontab -e`): CRON_TZ applies to all below it.",
+            "# The cron of Debian and Ubuntu ignores CRON_TZ and uses the time zone of the machine.",
+            "# Define the variables that hold the secrets of the configuration above, as lines NAME=value.",
             f"CRON_TZ={schedule.time_zone}",
             f"{' '.join(_list_cron_fields(schedule))} {line}",
             "",
@@ -152,7 +153,7 @@ def render_cron(name: str, parts: Sequence[str], schedule: Schedule) -> str:
 
 
 def _list_cron_fields(schedule: Schedule) -> Iterator[str]:
-    """The fields in numbers alone, which every cron knows; a star in front stays, as it has a meaning."""
+    """List the fields as numbers, which every cron accepts; a leading star stays: it has a meaning."""
     fields = parse_schedule_fields(schedule)
     numbers: list[Collection[Any]] = [
         fields.minutes,
@@ -164,7 +165,7 @@ def _list_cron_fields(schedule: Schedule) -> Iterator[str]:
     for text, items in zip(schedule.cron.split(), numbers, strict=True):
         if any(not isinstance(item, int) or item < 0 for item in items):
             raise UsageError(
-                f"cron does not know `{text}`; ask for a systemd timer, or use `scorereport audit serve`."
+                f"cron does not support `{text}`; use a systemd timer, or `scorereport audit serve`."
             )
         yield text if re.fullmatch(r"\*[0-9*,/-]*", text) else ",".join(map(str, sorted(items)))
 
@@ -178,7 +179,7 @@ def render_timers(
     command: Sequence[str],
     folders: Sequence[Path] = (),
 ) -> str:
-    """The text of a systemd service and its timer, or of lines for a crontab, with words on what to do.
+    """Return the text of a systemd service and its timer, or lines for a crontab, with instructions.
 
     Parameters
     ----------
@@ -191,10 +192,10 @@ def render_timers(
     kind
         What the text is for.
     command
-        How scorereport is called, with the whole path of the program; `audit run` and the path of the
-        configuration are added.
+        The command that starts scorereport, with the absolute path of the program; `audit run` and the path
+        of the configuration are added.
     folders
-        Where the run has to write besides the folder of the configuration.
+        Folders beside that of the configuration to which the run must write.
     """
     parts = [*_check_command(command), "audit", "run", str(config.absolute())]
     _check_characters([*parts, *map(str, folders)])
@@ -205,7 +206,7 @@ def render_timers(
 
 def _check_command(command: Sequence[str]) -> Sequence[str]:
     if not command or not Path(command[0]).is_absolute():
-        raise UsageError(f"`command` must begin with the whole path of a program; got {list(command)}.")
+        raise UsageError(f"`command` must begin with the absolute path of a program; got {list(command)}.")
     return command
 
 
@@ -213,5 +214,5 @@ def _check_characters(parts: Iterable[str]) -> None:
     for part in parts:
         if re.search(r"[\x00-\x1f\x7f]", part):
             raise UsageError(
-                f"Neither systemd nor cron can run {part!r}: it has a line break or a like character."
+                f"Neither systemd nor cron can run {part!r}: it has a line break or a control character."
             )

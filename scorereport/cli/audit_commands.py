@@ -327,5 +327,8 @@ def _open_existing(plan: Plan) -> Iterator[History]:
     """The history that is there already: looking at it makes none."""
     from scorereport.history.store import open_history
 
-    with _errors_redacted(plan), open_history(plan.database_url, head=plan.head, create=False) as opened:
+    with (
+        _errors_redacted(plan),
+        open_history(plan.database_url, head=plan.chain_head, create=False) as opened,
+    ):
         yield opened

@@ -1,6 +1,6 @@
 """Delivery of notifications to all channels, with the command channel and pending notifications.
 
-No failure of these is one of the audit: it comes back as a sentence, without secrets.
+A failed notification does not fail the audit: it is returned as a sentence, without secrets.
 """
 
 from __future__ import annotations
@@ -33,18 +33,21 @@ if TYPE_CHECKING:
     from scorereport.history.audit_record import Record
 
 
-def run_command(command: Sequence[str], news: Notification, folder: Path | None) -> list[str]:
-    """Run a program, without a shell, that reads the outcome from its standard input."""
-    # Files rather than pipes: programs that it leaves behind could hold a pipe open for ever.
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
-        given.write(news.body)
-        given.seek(0)
+_MAX_PROBLEM_LENGTH = 1000
+
+
+def run_command(command: Sequence[str], message: Notification, folder: Path | None) -> list[str]:
+    """Run a program, without a shell, that reads the outcome from its standard input; return problems."""
+    # Files rather than pipes: a process that the program leaves behind could hold a pipe open for ever.
+    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stderr:
+        stdin.write(message.body)
+        stdin.seek(0)
         process = subprocess.Popen(
             command,
-            stdin=given,
+            stdin=stdin,
             stdout=subprocess.DEVNULL,
-            stderr=said,
-            env={**os.environ, **_list_environment(news.outcome)},
+            stderr=stderr,
+            env={**os.environ, **_list_environment(message.outcome)},
             cwd=folder,
             start_new_session=True,
         )
@@ -54,8 +57,8 @@ def run_command(command: Sequence[str], news: Notification, folder: Path | None)
             kill_process_group(process)
             process.wait()
             return [f"the command took longer than {notification.COMMAND_LIMIT:g} seconds and was stopped."]
-        said.seek(0)
-        return [] if code == 0 else [_describe_exit(code, said.read())]
+        stderr.seek(0)
+        return [] if code == 0 else [_describe_exit(code, stderr.read())]
 
 
 def _list_environment(outcome: dict[str, Any]) -> dict[str, str]:
@@ -69,20 +72,17 @@ def _list_environment(outcome: dict[str, Any]) -> dict[str, str]:
     return {f"SCOREREPORT_{name}": value.replace("\0", "") for name, value in values.items()}
 
 
-def _describe_exit(code: int, said: bytes) -> str:
-    lines = [line for line in map(one_line, said.decode("utf-8", "replace").splitlines()) if line]
+def _describe_exit(code: int, output: bytes) -> str:
+    lines = [line for line in map(one_line, output.decode("utf-8", "replace").splitlines()) if line]
     ending = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
-    return f"the command {ending}" + (f": {lines[-1]}" if lines else " and said nothing.")
-
-
-_MAX_PROBLEM_LENGTH = 1000
+    return f"the command {ending}" + (f": {lines[-1]}" if lines else " without an error message.")
 
 
 def summarize_outcome(record: Record, *, files: Sequence[Path], alarms: Sequence[str] = ()) -> dict[str, Any]:
-    """What an audit came to, as plain JSON: the sentences are of limits not met and numbers that drifted.
+    """Return the outcome of an audit as plain JSON, with a sentence for each limit not met and each drift.
 
-    There is no record of a failure that could not be recorded, and there are no `alarms` unless the history
-    needs a look.
+    `record` is None for a failure that could not be recorded; `alarms` is present only if the history needs
+    attention.
     """
     period = record.period
     outcome = {
@@ -110,56 +110,56 @@ def send_notifications(
     folder: Path | None = None,
     alarms: Sequence[str] = (),
 ) -> list[str]:
-    """Tell those whom the configuration names, if the outcome is one of those they want to hear of.
+    """Notify people by all channels of the configuration, if its `on` lists the status of the audit.
 
     Parameters
     ----------
     table
         `[audit.notify]` of the configuration.
     record
-        The audit.
+        The record of the audit.
     files
-        The files of its report, which an e-mail may carry.
+        The files of its report, which may be attached to an e-mail.
     redactor
-        Hides the secrets that are known already; those read here are hidden as well.
+        Removes the secrets that are known already; secrets read here are removed as well.
     expand
-        Puts environment variables into a text of the configuration, whose key it is told.
+        Replaces environment variables in a text of the configuration; its second argument is the key.
     folder
-        Where a command runs; by default where this program does.
+        The folder in which a command runs; by default the working directory.
     alarms
-        Sentences on the history that people are to read whatever the outcome.
+        Sentences on the history, which are sent whatever the status.
 
     Returns
     -------
     list of str
-        What went wrong, a sentence each.
+        The problems, a sentence each.
     """
     if str(record.status) not in table.on and not alarms:
         return []
     outcome = _redact_all(summarize_outcome(record, files=files, alarms=alarms), redactor)
-    news = Notification(outcome=outcome, files=files)
+    message = Notification(outcome=outcome, files=files)
     problems: list[str] = []
-    for key, send in _list_channels(table, news, folder):
-        vault = SecretReader(expand)
-        found = _send_in_thread(send, vault)
-        hide = redactor.adding(*vault.secrets).redact
-        problems += [hide(f"`audit.notify.{key}`: {problem}")[:_MAX_PROBLEM_LENGTH] for problem in found]
+    for key, send in _list_channels(table, message, folder):
+        reader = SecretReader(expand)
+        found = _send_in_thread(send, reader)
+        redact = redactor.adding(*reader.secrets).redact
+        problems += [redact(f"`audit.notify.{key}`: {problem}")[:_MAX_PROBLEM_LENGTH] for problem in found]
     return problems
 
 
 def _list_channels(
-    table: NotifyTable, news: Notification, folder: Path | None
+    table: NotifyTable, message: Notification, folder: Path | None
 ) -> Iterator[tuple[str, Callable[[SecretReader], list[str]]]]:
     if table.command:
-        yield "command", lambda _: run_command(table.command, news, folder)
+        yield "command", lambda _: run_command(table.command, message, folder)
     if (webhook := table.webhook) is not None:
-        yield "webhook", lambda vault: call_webhook(webhook, news, vault)
+        yield "webhook", lambda reader: call_webhook(webhook, message, reader)
     if (email := table.email) is not None:
-        yield "email", lambda vault: send_email(email, news, vault)
+        yield "email", lambda reader: send_email(email, message, reader)
 
 
 def _redact_all(value: Any, redactor: Redactor) -> Any:
-    """The same structure with every text in it redacted."""
+    """Return the same structure with secrets removed from every text in it."""
     if isinstance(value, dict):
         return {key: _redact_all(part, redactor) for key, part in value.items()}
     if isinstance(value, list):
@@ -167,39 +167,37 @@ def _redact_all(value: Any, redactor: Redactor) -> Any:
     return redactor.redact(value) if isinstance(value, str) else value
 
 
-def _send_in_thread(send: Callable[[SecretReader], list[str]], vault: SecretReader) -> list[str]:
-    """What went wrong; in a thread, for a server may send a byte now and then for ever."""
-    answers: list[list[str]] = []
+def _send_in_thread(send: Callable[[SecretReader], list[str]], reader: SecretReader) -> list[str]:
+    """Send a notification and return the problems; in a thread, because a server may answer endlessly."""
+    results: list[list[str]] = []
 
     def work() -> None:
         try:
-            answers.append(send(vault))
+            results.append(send(reader))
         except Exception as error:
-            answers.append([describe_channel_error(error)])
+            results.append([describe_channel_error(error)])
 
-    thread = Thread(target=work, daemon=True, name="scorereport-telling")
+    thread = Thread(target=work, daemon=True, name="scorereport-notification")
     thread.start()
     thread.join(notification.TOTAL_LIMIT)
-    return (
-        answers[0]
-        if answers
-        else [f"this took longer than {notification.TOTAL_LIMIT:g} seconds and was given up."]
-    )
+    if results:
+        return results[0]
+    return [f"this took longer than {notification.TOTAL_LIMIT:g} seconds and was given up."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PendingNotification:
-    """The file that outlives a run which is killed before anybody was told."""
+    """The file of a notification that is not sent yet; it outlives a run that is killed before that."""
 
     path: Path
 
     def write(self, record: Record) -> None:
-        """Remember a record that is about to be added."""
+        """Note a record that is about to be appended."""
         make_folder(self.path.parent)
         write_text(self.path, f"{record.attempt} {record.period.label}\n")
 
     def read(self) -> tuple[str, int] | None:
-        """The period and the attempt of which people are to be told still; None if there is none."""
+        """Read the period and the attempt of the pending notification; None if there is none."""
         with suppress(OSError, ValueError):
             attempt, _, label = self.path.read_text(encoding="utf-8").strip().partition(" ")
             return label, int(attempt)
@@ -207,16 +205,16 @@ class PendingNotification:
 
     @property
     def age(self) -> float:
-        """How many seconds ago it was written; infinitely many if there is none."""
+        """Seconds since the file was written; infinite if there is none."""
         with suppress(OSError):
             return time.time() - self.path.stat().st_mtime
         return math.inf
 
-    def forget(self) -> None:
-        """Remove it."""
+    def remove(self) -> None:
+        """Remove the file."""
         self.path.unlink(missing_ok=True)
 
 
 def open_pending_notification(plan: Plan, audit: str = "") -> PendingNotification:
-    """The reminder of an audit; of another one in the same folder if its name is given."""
+    """Return the pending notification of the plan's audit, or of another audit in the same folder."""
     return PendingNotification(path=plan.locks / f"{audit or plan.name}.untold")

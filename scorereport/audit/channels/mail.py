@@ -19,36 +19,37 @@ if TYPE_CHECKING:
     from scorereport.configuration.audit_tables import EmailTable
 
 
+_PORTS = {"starttls": 587, "tls": 465, "none": 25}
 _MEDIA_TYPES = {".pdf": ("application", "pdf"), ".html": ("text", "html"), ".json": ("application", "json")}
 
 
 def compose_email(
-    table: EmailTable, news: Notification, vault: SecretReader
+    table: EmailTable, message: Notification, reader: SecretReader
 ) -> tuple[EmailMessage, list[str]]:
-    """The e-mail, and what is wrong with the files that could not be attached."""
+    """Compose the e-mail; also return a problem for each file that could not be attached."""
     from email.message import EmailMessage
     from email.policy import SMTP
     from email.utils import format_datetime, localtime
 
-    outcome = news.outcome
-    message = EmailMessage(policy=SMTP)
+    outcome = message.outcome
+    email = EmailMessage(policy=SMTP)
     subject = f"scorereport: {outcome['audit']} {outcome['period']['label']}: {outcome['status']}"
-    message["Subject"] = one_line(subject)
-    message["From"] = vault.read(table.sender, "audit.notify.email.sender")
-    recipients = [vault.read(each, "audit.notify.email.recipients") for each in table.recipients]
-    message["To"] = ", ".join(recipients)
-    message["Date"] = format_datetime(localtime())
-    message["Auto-Submitted"] = "auto-generated"
-    message.set_content("\n\n".join(_list_paragraphs(outcome)) + "\n")
+    email["Subject"] = one_line(subject)
+    email["From"] = reader.read(table.sender, "audit.notify.email.sender")
+    recipients = [reader.read(each, "audit.notify.email.recipients") for each in table.recipients]
+    email["To"] = ", ".join(recipients)
+    email["Date"] = format_datetime(localtime())
+    email["Auto-Submitted"] = "auto-generated"
+    email.set_content("\n\n".join(_list_paragraphs(outcome)) + "\n")
     problems = [
-        _attach(message, file) for file in news.files if file.suffix.removeprefix(".") in table.attach
+        _attach(email, file) for file in message.files if file.suffix.removeprefix(".") in table.attach
     ]
-    return message, [problem for problem in problems if problem]
+    return email, [problem for problem in problems if problem]
 
 
 def _list_paragraphs(outcome: dict[str, Any]) -> Iterator[str]:
     label = outcome["period"]["label"]
-    yield f"The audit {outcome['audit']} of the period {label} came to: {outcome['status']}."
+    yield f"The audit {outcome['audit']} of the period {label} has the status: {outcome['status']}."
     if outcome["reason"]:
         yield outcome["reason"]
     yield from outcome.get("alarms", ())
@@ -57,35 +58,32 @@ def _list_paragraphs(outcome: dict[str, Any]) -> Iterator[str]:
     if outcome["files"]:
         yield "\n".join(["Files:", *outcome["files"]])
     if outcome["record"] is None:
-        yield "There is no record of this."
+        yield "There is no record of this run."
     else:
         yield f"Record {outcome['record']['id']}, SHA-256 {outcome['record']['sha256']}."
 
 
-def _attach(message: EmailMessage, file: Path) -> str:
-    """Attach a file; a sentence if it cannot be read, for the words are to arrive all the same."""
+def _attach(email: EmailMessage, file: Path) -> str:
+    """Attach a file; if it cannot be read, return the problem, so that the e-mail is sent without it."""
     try:
         content = file.read_bytes()
     except OSError as error:
         return f"{file.name} could not be attached: {describe_channel_error(error)}"
     main, sub = _MEDIA_TYPES.get(file.suffix, ("application", "octet-stream"))
-    message.add_attachment(content, maintype=main, subtype=sub, filename=one_line(file.name))
+    email.add_attachment(content, maintype=main, subtype=sub, filename=one_line(file.name))
     return ""
 
 
-_PORTS = {"starttls": 587, "tls": 465, "none": 25}
-
-
-def send_email(table: EmailTable, news: Notification, vault: SecretReader) -> list[str]:
-    """Send an e-mail with the sentences, and the files in the forms asked for."""
-    host = vault.read(table.host, "audit.notify.email.host")
-    user = vault.read(table.user, "audit.notify.email.user")
-    password = vault.read_secret(table.password, "audit.notify.email.password") if table.password else ""
-    message, problems = compose_email(table, news, vault)
+def send_email(table: EmailTable, message: Notification, reader: SecretReader) -> list[str]:
+    """Send an e-mail with the outcome and the report files that the table attaches; return problems."""
+    host = reader.read(table.host, "audit.notify.email.host")
+    user = reader.read(table.user, "audit.notify.email.user")
+    password = reader.read_secret(table.password, "audit.notify.email.password") if table.password else ""
+    email, problems = compose_email(table, message, reader)
     with _connect(host, table.port or _PORTS[table.security], table.security) as server:
         if user:
             server.login(user, password)
-        refused = server.send_message(message)
+        refused = server.send_message(email)
     return [*problems, *(f"the server refused {one_line(address)} as a recipient." for address in refused)]
 
 

@@ -13,22 +13,29 @@ from scorereport._utils.formatting import one_line
 from scorereport._utils.redaction import find_variables
 from scorereport.errors import DataError, UsageError
 
+#: Time limits in seconds: for a command, for a server that is silent, and for a whole channel.
+COMMAND_LIMIT = 60.0
+SILENCE_LIMIT = 10.0
+TOTAL_LIMIT = 90.0
+#: Pauses between the attempts to reach a webhook, in seconds.
+RETRY_PAUSES = (1.0, 4.0)
+
 
 @dataclass(frozen=True, slots=True)
 class SecretReader:
-    """Reads values of the configuration, and remembers which of them are secret."""
+    """Reads values of the configuration, and collects those that are secret."""
 
     expand: Callable[[str, str], str]
     secrets: list[str] = field(default_factory=list, repr=False)
 
     def read(self, text: str, key: str) -> str:
-        """A value, of which the environment variables in it are secret."""
+        """Return a value; only its environment variables are secret."""
         value = self.expand(text, key)
         self.secrets.extend(os.environ.get(name, "") for name in find_variables(text))
         return value
 
     def read_secret(self, text: str, key: str) -> str:
-        """A value that is secret as a whole, without blanks around it."""
+        """Return a value that is secret as a whole, without spaces around it."""
         value = self.read(text, key).strip()
         self.secrets.append(value)
         return value
@@ -36,7 +43,7 @@ class SecretReader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notification:
-    """What there is to tell, and the files that may go with it."""
+    """The outcome of an audit, and the files that may be attached."""
 
     outcome: dict[str, Any]
     files: Sequence[Path]
@@ -48,18 +55,10 @@ class Notification:
 
 
 def describe_channel_error(error: BaseException) -> str:
-    """An error on one line; those of our own need no name."""
-    said = one_line(str(error))
+    """Describe an error on one line, with its class unless it is an error of this package."""
+    text = one_line(str(error))
     if isinstance(error, UsageError | DataError):
-        return said
-    if isinstance(error, UnicodeError):  # which quotes what it stumbles over
-        return "a name, an address or a password has letters that cannot be sent."
-    return f"{type(error).__name__}: {said}" if said else f"{type(error).__name__}."
-
-
-#: That a command may take, that a server may be silent, and that any way of telling may take in all.
-COMMAND_LIMIT = 60.0
-SILENCE_LIMIT = 10.0
-TOTAL_LIMIT = 90.0
-#: Between the tries to reach a webhook.
-RETRY_PAUSES = (1.0, 4.0)
+        return text
+    if isinstance(error, UnicodeError):  # its message would quote the text, which may be secret
+        return "a name, an address or a password has characters that cannot be sent."
+    return f"{type(error).__name__}: {text}" if text else f"{type(error).__name__}."

@@ -24,7 +24,7 @@ _MAX_REDIRECTS = 3
 
 
 def post_body(url: str, headers: dict[str, str], body: bytes) -> tuple[str, bool]:
-    """What went wrong, empty if nothing, and whether another try may help."""
+    """Post the body; return the problem, empty if there is none, and whether another attempt may help."""
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
 
@@ -41,21 +41,21 @@ def post_body(url: str, headers: dict[str, str], body: bytes) -> tuple[str, bool
                     error.code >= 500 or error.code == 429,
                 )
             if not is_same_server(url, target):
-                return "the server sends on to another place, which is not followed.", False
+                return "the server redirects to another server, which is not followed.", False
             url = target
         except URLError as error:
             reason = error.reason if isinstance(error.reason, BaseException) else error
             return describe_channel_error(reason), not isinstance(reason, ssl.SSLCertVerificationError)
         except (OSError, HTTPException) as error:
             return describe_channel_error(error), True
-    return "the server sends on again and again.", False
+    return "the server redirects too often.", False
 
 
 def _open_connection(url: str, headers: dict[str, str], body: bytes) -> None:
     from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
     class NotFollowing(HTTPRedirectHandler):
-        """Leaves redirects to us, for headers may hold secrets."""
+        """Does not follow redirects: `post_body` decides, because headers may hold secrets."""
 
         def redirect_request(self, *_: Any) -> None:
             return None
@@ -69,7 +69,7 @@ def _open_connection(url: str, headers: dict[str, str], body: bytes) -> None:
 
 
 def is_same_server(url: str, target: str) -> bool:
-    """Whether a redirect stays with the same server, or goes to its encrypted side."""
+    """Whether a redirect stays on the same server, or upgrades it to https."""
     before, after = urlsplit(url), urlsplit(target)
     if (before.scheme, before.netloc) == (after.scheme, after.netloc):
         return True
@@ -82,37 +82,37 @@ def _describe_status_code(code: int) -> str:
     return f"{code} ({HTTPStatus(code).phrase})" if code in known else str(code)
 
 
-def call_webhook(table: WebhookTable, news: Notification, vault: SecretReader) -> list[str]:
-    """Send the outcome to an address; tried again if the server cannot be reached or is busy."""
-    url = _check_url(vault.read_secret(table.url, "audit.notify.webhook.url"))
+def call_webhook(table: WebhookTable, message: Notification, reader: SecretReader) -> list[str]:
+    """Post the outcome to an address and return problems; retry if the server is unreachable or busy."""
+    url = _check_url(reader.read_secret(table.url, "audit.notify.webhook.url"))
     check_encryption(url, table)
     headers = {"Content-Type": "application/json; charset=utf-8", "User-Agent": "scorereport"}
     for name, value in table.headers.items():
         key = f"audit.notify.webhook.headers.{name}"
-        headers[name] = _check_header(vault.read_secret(value, key), name, key)
+        headers[name] = _check_header(reader.read_secret(value, key), name, key)
     problem = ""
     for pause in (0.0, *notification.RETRY_PAUSES):
         time.sleep(pause)
-        problem, may_try_again = post_body(url, headers, news.body)
+        problem, may_try_again = post_body(url, headers, message.body)
         if not (problem and may_try_again):
             break
     return [problem] if problem else []
 
 
 def _check_url(url: str) -> str:
-    """The address, if it is one; no message shows it, as many addresses are secret."""
+    """Return the address if it is valid; no error message shows it, because many addresses are secret."""
     try:
         parts = urlsplit(url)
-        is_sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        is_sound = False
-    if not is_sound or not re.fullmatch(r"[\x21-\x7e]+", url):
+        is_valid = False
+    if not is_valid or not re.fullmatch(r"[\x21-\x7e]+", url):
         raise UsageError(
-            "the address must begin with http:// or https://, name a host, and have neither blanks nor "
-            "letters beyond ASCII."
+            "the address must begin with http:// or https://, name a host, and have neither spaces nor "
+            "characters beyond ASCII."
         )
     if "@" in parts.netloc:
-        raise UsageError("the address must not hold a user or password; send them by a header.")
+        raise UsageError("the address must not contain a user or password; send them in a header.")
     return url
 
 

@@ -1,5 +1,5 @@
-"""Rows of a database: of a query or a table, only ever read, without a word of its address.
+"""Rows of a database: of a query or a table, only ever read, without its address in any message.
 
-The address holds secrets. Whatever goes wrong is told in a sentence of ours; of what a database says only
-that is passed on which names tables, columns or words of the query.
+The address holds secrets. Errors are described in sentences of this package; a message of the database is
+passed on only if it names nothing but tables, columns or parts of the query.
 """

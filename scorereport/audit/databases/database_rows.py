@@ -36,10 +36,14 @@ if TYPE_CHECKING:
     from scorereport.configuration.periods import Period
 
 
+#: How many rows are in memory at a time.
+_BATCH_ROWS = 50_000
+
+
 def fetch_rows(
     connection: Connection, statement: Executable, columns: Sequence[str], where: str
 ) -> pd.DataFrame:
-    """The columns of all rows, with their types."""
+    """Fetch columns of all rows, with their types."""
     with connection.execute(statement) as result:
         places = _find_indices(result, columns, where)
         return _build_frame(result.fetchall(), places)
@@ -48,7 +52,7 @@ def fetch_rows(
 def fetch_batches(
     connection: Connection, statement: Executable, columns: Sequence[str], where: str, size: int
 ) -> Iterator[pd.DataFrame]:
-    """The same, so many rows at a time; no more are asked of the server in advance."""
+    """Fetch columns in batches of `size` rows; the server sends no more in advance."""
     with connection.execute(statement, execution_options={"yield_per": size}) as result:
         places = _find_indices(result, columns, where)
         for rows in result.partitions(size):
@@ -68,9 +72,9 @@ def _build_frame(rows: Sequence[Row[Any]], places: dict[str, int]) -> pd.DataFra
 
 
 def infer_column(values: list[Any]) -> pd.Series[Any]:
-    """A column of the type that its values have; decimal numbers become floating point.
+    """Return a column of the type that its values have; decimal numbers become floating point.
 
-    Beside missing values the others stay what they are: whole numbers would become floating point, too.
+    A column with missing values keeps its objects: its whole numbers would become floating point, too.
     """
     import pandas as pd
 
@@ -80,7 +84,7 @@ def infer_column(values: list[Any]) -> pd.Series[Any]:
 
 
 def sort_by_content(frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows in an order that depends on nothing but what they hold: a database promises none."""
+    """Sort rows by their contents alone: a database guarantees no order."""
     if frame.empty:
         return frame
     keys = [_rank_values(frame[name]) for name in sorted(frame.columns, reverse=True)]
@@ -88,14 +92,14 @@ def sort_by_content(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rank_values(column: pd.Series[Any]) -> NDArray[Any]:
-    """Numbers by which a column is sorted: texts by their place among all of them."""
+    """Return sort keys for a column: numbers as they are, others by their rank as texts."""
     if column.dtype.kind in "biuf":
         return column.to_numpy()
     return column.map(label_text, na_action="ignore").factorize(sort=True)[0]
 
 
 class SourceDatabase:
-    """A database and what is read of it; `table` is None if it is a query."""
+    """A database with the table or query to read; `table` is None for a query."""
 
     def __init__(self, url: URL, zone: ZoneInfo, source: SourceTable) -> None:
         self._url, self.zone, self._query, self._seconds = url, zone, source.query, source.seconds
@@ -108,30 +112,32 @@ class SourceDatabase:
 
     @property
     def source(self) -> str:
-        """What is read, for records and messages."""
+        """The name of the source in records and messages."""
         return f"table {self.table} on {self.kind}" if self.table else f"query on {self.kind}"
 
     def read_rows(self, columns: Sequence[str], column: str, period: Period) -> pd.DataFrame:
-        """Read columns of the query; of a table only the rows of the period, by its column of dates."""
+        """Read columns of the query or the table; of a table only the rows of the period, by `column`."""
         with self._connect() as connection:
-            statement = self._ask(connection, columns, column, period)
+            statement = self._build_statement(connection, columns, column, period)
             return sort_by_content(fetch_rows(connection, statement, columns, f"The {self.source}"))
 
-    def read_lots(
+    def read_batches(
         self, columns: Sequence[str], column: str, period: Period, rows: int
     ) -> Iterator[pd.DataFrame]:
-        """Read the same, so many rows at a time, in the order in which the database gives them."""
+        """Read the same rows in batches of `rows`, in the order of the database."""
         with self._connect() as connection:
-            statement = self._ask(connection, columns, column, period)
+            statement = self._build_statement(connection, columns, column, period)
             yield from fetch_batches(connection, statement, columns, f"The {self.source}", rows)
 
-    def _ask(self, connection: Connection, columns: Sequence[str], column: str, period: Period) -> Executable:
+    def _build_statement(
+        self, connection: Connection, columns: Sequence[str], column: str, period: Period
+    ) -> Executable:
         if self.table:
             return select_period_rows(connection, self.table, columns, column, period)
         return bind_period(self._query, period, self.kind)
 
     def read_edges(self, table: TableName, column: str) -> pd.Series[Any]:
-        """The first and the last time of a table."""
+        """Read the first and the last time of a table."""
         with self._connect() as connection:
             frame = fetch_rows(connection, select_time_range(table, column), ["first", "last"], self.source)
         return infer_column([*frame["first"], *frame["last"]])
@@ -143,26 +149,22 @@ class SourceDatabase:
 def find_source_database(
     source: SourceTable, *, folder: Path, zone: ZoneInfo, expand: Callable[[str, str], str]
 ) -> SourceDatabase:
-    """The database that `audit.source.database` names; SQLite files are relative to the folder."""
+    """Return the database that `audit.source.database` names; SQLite files are relative to the folder."""
     url = read_database_address(expand(source.database, DATABASE_KEY), folder)
     return SourceDatabase(url, zone, source)
-
-
-#: Rows that are in memory at a time.
-_BATCH_ROWS = 50_000
 
 
 def read_batches(
     database: SourceDatabase, numbers: Sequence[str], labels: Sequence[str], column: str, period: Period
 ) -> Iterator[pa.Table]:
-    """Columns of a query, or of a table's rows around the period: numbers, and labels as texts.
+    """Read columns of a query, or of a table's rows around the period: numbers, and labels as texts.
 
-    So all lots have the same types, whatever values each of them has.
+    So all batches have the same types, whatever their values are.
     """
     import pyarrow as pa
 
     before = 0
-    for frame in database.read_lots([*numbers, *labels], column, period, _BATCH_ROWS):
+    for frame in database.read_batches([*numbers, *labels], column, period, _BATCH_ROWS):
         found = {name: pa.array([_as_number(v, name) for v in frame[name]], pa.float64()) for name in numbers}
         texts = {name: pa.array(_as_texts(frame[name], name, before), pa.string()) for name in labels}
         before += len(frame)
@@ -177,7 +179,7 @@ def _as_number(value: Any, name: str) -> float:
 
 
 def _as_texts(values: Iterable[Any], name: str, before: int) -> Iterator[str | None]:
-    """Labels as text, None for missing; `before` is how many rows were read before these."""
+    """Convert labels to texts, missing ones to None; `before` is how many rows were read before these."""
     for place, value in enumerate(values):
         if (length := text_length(value)) > LONGEST_TEXT:
             refuse_long_text(name, length, before + place)

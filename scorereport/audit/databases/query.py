@@ -1,6 +1,6 @@
 """Query of an audit: checked to be a single reading statement, and bound to the days of the period.
 
-The check gives an early and plain answer. It guarantees nothing: that is left to the session.
+The check gives an early and clear error. It guarantees nothing: only the read-only session does.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from scorereport.configuration.periods import Period
 
 _QUERY = "`audit.source.query`"
-#: What a query begins with that only reads.
+#: The first keyword of a query that only reads.
 _READING_WORDS = ("SELECT", "WITH", "VALUES", "TABLE")
-#: To PostgreSQL every character beyond ASCII is a letter. A name does not end before a letter or a dollar.
+#: For PostgreSQL, every character beyond ASCII is a letter. A name does not end before a letter or a dollar.
 _LETTER = r"[A-Za-z_\u0080-\U0010ffff]"
 _WORD_START = r"(?<![A-Za-z0-9_$\u0080-\U0010ffff])"
 _TAG = rf"(?:{_LETTER}(?:{_LETTER}|[0-9])*)?"
-#: What is quoted, and what ends a comment of one line, in each database.
+#: Quoted parts, and the rest of a one-line comment, in each kind of database.
 _QUOTED = {
     "postgresql": rf"""
         {_WORD_START}[eE]'(?:[^'\\]|\\.|'')*'(?:\s*\n\s*'(?:[^'\\]|\\.|'')*')*
@@ -34,7 +34,7 @@ _QUOTED = {
     "sqlite": r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*` | \[[^\]]*\]""",
 }
 _LINE = {"postgresql": r"[^\n\r]*", "sqlite": r"[^\n]*"}
-#: What opens a quotation or a comment; it is looked for where none that ends was found.
+#: The start of a quoted part that is never closed: it is tried after `_QUOTED`, which needs the end.
 _OPENING = {
     "postgresql": rf"""['"] | {_WORD_START}[eE]' | {_WORD_START}\${_TAG}\$""",
     "sqlite": r"""['"`\[]""",
@@ -42,7 +42,7 @@ _OPENING = {
 
 
 def _compile(kind: str) -> re.Pattern[str]:
-    """Parts of a query in which a colon or a semicolon means something, or nothing at all."""
+    """Compile the pattern of the parts of a query that matter for colons and semicolons."""
     return re.compile(
         rf"""
         (?P<quoted> {_QUOTED[kind]} )
@@ -69,7 +69,7 @@ class _Part(NamedTuple):
 
 
 def bind_period(query: str, period: Period, database: str) -> TextClause:
-    """The query for a kind of database, with the days of the period bound to :start and :end if it asks."""
+    """Return the query with its parameters :start and :end, if any, bound to the days of the period."""
     import sqlalchemy as sa
 
     parts = list(_split(query, database))
@@ -80,15 +80,15 @@ def bind_period(query: str, period: Period, database: str) -> TextClause:
         if name not in days:
             raise UsageError(f"{_QUERY} may have the parameters :start and :end; got :{name}.")
         if days[name] is None:
-            raise UsageError(f"{_QUERY} asks for :start, but a period of all rows has none.")
+            raise UsageError(f"{_QUERY} has the parameter :start, but a period of all rows has no start.")
     bound = [sa.bindparam(name, days[name], sa.Date()) for name in names]
     return sa.text("".join(map(_escape, parts))).bindparams(*bound)
 
 
 def _split(query: str, database: str) -> Iterator[_Part]:
-    """The parts of a query, which together are the query; what is opened and not closed is refused."""
+    """Split a query into consecutive parts; raise an error if a quote or a comment is not closed."""
     if "\0" in query:
-        raise UsageError(f"{_QUERY} must not hold the character NUL.")
+        raise UsageError(f"{_QUERY} must not contain the character NUL.")
     place, token = 0, _TOKEN[database]
     while match := token.search(query, place):
         kind = next(name for name, text in match.groupdict().items() if text is not None and name != "tag")
@@ -105,7 +105,7 @@ def _split(query: str, database: str) -> Iterator[_Part]:
 
 
 def _find_comment_end(query: str, start: int, *, nests: bool) -> int:
-    """Where the comment that begins at a place ends; -1 if nowhere."""
+    """Return the end of the comment that begins at `start`; -1 if it is not closed."""
     depth = 0
     for edge in _COMMENT_EDGE.finditer(query, start):
         if edge[0] == "*/":
@@ -118,14 +118,14 @@ def _find_comment_end(query: str, start: int, *, nests: bool) -> int:
 
 
 def _escape(part: _Part) -> str:
-    """A backslash tells SQLAlchemy that a colon begins no parameter; the end needs no semicolon."""
+    """Escape colons that begin no parameter for SQLAlchemy, and remove the final semicolon."""
     if part.kind == "end":
         return " "
     return part.text if part.kind == "parameter" else part.text.replace(":", r"\:")
 
 
 def _check_query(parts: Sequence[_Part]) -> None:
-    """One statement, of those that read."""
+    """Refuse a query that is not a single reading statement."""
     shown = {"quoted": "''", "comment": " "}
     bare = "".join(shown.get(part.kind, part.text) for part in parts)
     statements = [statement for statement in bare.split(";") if statement.strip()]
@@ -134,4 +134,6 @@ def _check_query(parts: Sequence[_Part]) -> None:
     word = re.match(r"[\s(]*(\w*)", statements[0])
     if word is None or word[1].upper() not in _READING_WORDS:
         got = word[1] if word and word[1] else statements[0].strip()[:1]
-        raise UsageError(f"{_QUERY} must only read, and so begin with SELECT or WITH; it begins with {got}.")
+        raise UsageError(
+            f"{_QUERY} must only read, so it must begin with SELECT or WITH; it begins with {got}."
+        )

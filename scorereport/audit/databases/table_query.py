@@ -21,16 +21,18 @@ if TYPE_CHECKING:
 
 
 _MAX_NAMES = 5
+#: This many days around the window are read as well: dates in texts may be of other time zones.
+_MARGIN = timedelta(days=2)
 
 
 class TableName(NamedTuple):
-    """A table or a view; without a schema it is looked for where the database looks first."""
+    """The name of a table or a view; without a schema, the database uses its search path."""
 
     name: str
     schema: str = ""
 
     def __str__(self) -> str:
-        """The name for records and messages."""
+        """Return the name for records and messages."""
         return f"{self.schema}.{self.name}" if self.schema else self.name
 
     @property
@@ -43,7 +45,7 @@ class TableName(NamedTuple):
         )
 
     def find_types(self, connection: Connection) -> dict[str, TypeEngine[Any]]:
-        """The types of its columns; a table that is not there is refused."""
+        """Return the types of the columns; raise an error if the table does not exist."""
         import sqlalchemy as sa
         from sqlalchemy.exc import NoSuchTableError
 
@@ -58,7 +60,7 @@ class TableName(NamedTuple):
 
 
 def quote_identifier(name: str) -> str:
-    """A name that is quoted in a statement, whatever it holds."""
+    """Return a name that is always quoted in a statement."""
     from sqlalchemy.sql import quoted_name
 
     return quoted_name(name, quote=True)
@@ -68,24 +70,24 @@ def _check_schema(schema: str, known: Iterable[str]) -> None:
     if schema not in known:
         raise DataError(
             f"`audit.source.schema` names {schema!r}, which the database does not have; "
-            f"its schemas nearest to it are {_list_similar_names(schema, known)}."
+            f"similar schemas: {_list_similar_names(schema, known)}."
         )
 
 
 def _describe_missing_table(table: TableName, inspector: Inspector) -> str:
-    """That a table is not there, and which may be meant."""
+    """State that a table does not exist, and which table may be meant."""
     schema = table.clause.schema
     where = f"the schema {table.schema!r}" if schema else "the database"
-    told = f"`audit.source.table` names {table.name!r}, which {where} does not have"
+    sentence = f"`audit.source.table` names {table.name!r}, which {where} does not have"
     meant = next(_list_schema_matches(table, inspector), None)
     if meant:
-        return f'{told}; set audit.source.schema to "{meant.schema}" and table to "{meant.name}".'
+        return f'{sentence}; set audit.source.schema to "{meant.schema}" and table to "{meant.name}".'
     names = {*inspector.get_table_names(schema), *inspector.get_view_names(schema)}
-    return f"{told}; its tables and views nearest to it are {_list_similar_names(table.name, names)}."
+    return f"{sentence}; similar tables and views: {_list_similar_names(table.name, names)}."
 
 
 def _list_schema_matches(table: TableName, inspector: Inspector) -> Iterator[TableName]:
-    """Tables of a schema, if the name is that of both with a dot between."""
+    """Find the table of a schema if the name has the form schema.table."""
     schemas = [] if table.schema else inspector.get_schema_names()
     for schema in schemas:
         name = table.name.removeprefix(f"{schema}.")
@@ -99,14 +101,10 @@ def _list_similar_names(name: str, names: Iterable[str]) -> str:
     return join_words(get_close_matches(name, sorted(names), n=_MAX_NAMES, cutoff=0) or ["none"])
 
 
-#: Dates in texts may be those of other time zones: so many days around the window are read as well.
-_MARGIN = timedelta(days=2)
-
-
 def select_period_rows(
     connection: Connection, table: TableName, columns: Sequence[str], column: str, period: Period
 ) -> Executable:
-    """Select columns of a table, and of its rows those of the period and those without a time."""
+    """Select columns of a table, in the rows of the period and in those without a time."""
     import sqlalchemy as sa
 
     types = table.find_types(connection)
@@ -131,7 +129,7 @@ def select_time_range(table: TableName, column: str) -> Executable:
 def _is_in_window(
     first: date, after: date, column: str, kind: TypeEngine[Any], dialect: str
 ) -> ColumnElement[bool]:
-    """Whether a time lies in the window or is missing; days are bound, never written into the statement."""
+    """Return the condition that a time is in the window or missing; days are bound as parameters."""
     import sqlalchemy as sa
 
     time: ColumnElement[Any] = sa.column(quote_identifier(column))

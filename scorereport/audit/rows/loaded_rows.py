@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from scorereport.configuration.periods import Period
     from scorereport.results.evaluation import Evaluation
 
-#: Parts beside outcomes and forecasts that columns may play.
+#: The roles of columns beside outcome and forecasts.
 _OPTIONAL_ROLES = ("weight", "group", "cluster", "grade", "time")
 AUTO, MEMORY = "auto", "memory"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LoadedRows:
-    """The rows of an audit, what they were read from, and the hash of the file if it was one."""
+    """The rows of an audit in memory, their source, and the hash of the source if it is a file."""
 
     predictions: Predictions | ClassPredictions
     source: str
@@ -48,7 +48,7 @@ class LoadedRows:
 
     @property
     def data_sha256(self) -> str:
-        """What tells these rows from all others."""
+        """The hash of the rows."""
         return self.predictions.sha256
 
     def evaluate(self, evaluate: Callable[..., Evaluation], settings: Mapping[str, Any]) -> Evaluation:
@@ -56,7 +56,7 @@ class LoadedRows:
         return evaluate(self.predictions, **settings)
 
     def close(self) -> None:
-        """There is nothing to be removed."""
+        """Do nothing: there are no temporary files."""
 
 
 def load_rows(
@@ -70,32 +70,32 @@ def load_rows(
     expand: Callable[[str, str], str],
     work: Mapping[str, Any] | None = None,
 ) -> LoadedRows | SourceReference:
-    """Read the rows that an audit of a period is about, or find them where they need not fit into memory.
+    """Load the rows of a period into memory, or return a reference to them if they need not fit into memory.
 
     Parameters
     ----------
     source, window : the tables of the configuration
     period : the days of the audit
-    columns : which column plays which part, as `read_predictions` takes them
-    folder : the folder of the configuration, which paths are relative to
-    zone : the time zone in which days begin, and that of times which name none
-    expand : puts environment variables into a text; what it returns is secret
-    work : the engine, its memory limit and its temporary folder, as `evaluate` takes them
+    columns : the roles of columns, as arguments of `read_predictions`
+    folder : the folder of the configuration, to which paths are relative
+    zone : the time zone of days, and of times without a zone
+    expand : replaces environment variables in a text; its result is secret
+    work : the engine, its memory limit and its temporary folder, as arguments of `evaluate`
     """
     _check_source(source)
-    roles, asked = _find_roles(columns), dict(work or {})
+    roles, work = _find_roles(columns), work or {}
     drop = columns.get("missing") == "drop"
     choice = RowSelection(column=window.column, period=period, zone=zone, roles=roles, drop=drop)
     if source.file:
         path = find_source_file(source.file, period, folder, newest=source.newest, table=source.table)
-        if _find_engine(path, source.table, columns, asked) != MEMORY:
-            return _reference_file(path, source.table, choice, columns, asked)
+        if _find_engine(path, source.table, columns, work) != MEMORY:
+            return _reference_file(path, source.table, choice, columns, work)
         read = read_source_file(path, source.table, window, roles)
     else:
         database = find_source_database(source, folder=folder, zone=zone, expand=expand)
-        if asked.get("engine", AUTO) not in (AUTO, MEMORY):
-            copy = copy_database_rows(database, choice, asked.get("temporary_folder"))
-            return _reference_copy(copy, database.source, "", columns, asked)
+        if work.get("engine", AUTO) not in (AUTO, MEMORY):
+            copy = copy_database_rows(database, choice, work.get("temporary_folder"))
+            return _reference_copy(copy, database.source, "", columns, work)
         read = read_source_database(database, window, period, roles)
     is_time = window.column == roles.time
     chosen = choose_period_rows(read, window.column, period, zone, is_time=is_time, drop=drop)
@@ -106,7 +106,7 @@ def load_rows(
 def _reference_file(
     path: Path, table: str, choice: RowSelection, columns: Mapping[str, Any], work: Mapping[str, Any]
 ) -> SourceReference:
-    """All rows of a source where they are, or a copy of those of the period."""
+    """Return a reference to the file itself, or, with a column of times, to a copy of the period's rows."""
     name = describe_source(path, table or None)
     if choice.column:
         copy, sha256 = copy_file_rows(path, table, choice, work.get("temporary_folder"))
@@ -123,7 +123,7 @@ def _reference_file(
 def _reference_copy(
     copy: SourceCopy, source: str, sha256: str, columns: Mapping[str, Any], work: Mapping[str, Any]
 ) -> SourceReference:
-    """The rows of the period, which may well fit into memory though those of all days do not."""
+    """Return a reference to copied rows; those of one period may fit into memory if the source does not."""
     return SourceReference(
         path=copy.path,
         arguments={**columns, **work},
@@ -135,11 +135,11 @@ def _reference_copy(
 
 
 def _find_engine(path: Path, table: str, columns: Mapping[str, Any], work: Mapping[str, Any]) -> str:
-    """What will do the work: models of several classes are evaluated in memory unless asked otherwise."""
+    """Return the engine for a source; models of several classes are evaluated in memory by default."""
     engine = work.get("engine", AUTO)
     if engine != AUTO:
         return str(engine)
-    if columns.get("classes") is not None or not path.exists():  # the reader says why it cannot be read
+    if columns.get("classes") is not None or not path.exists():  # the reader raises the error
         return MEMORY
     roles = _find_roles(columns)
     used = len(roles.numbers) + len(roles.labels)
@@ -148,7 +148,7 @@ def _find_engine(path: Path, table: str, columns: Mapping[str, Any], work: Mappi
 
 
 def _check_source(source: SourceTable) -> None:
-    """One source, and what belongs to it."""
+    """Refuse keys of `audit.source` that do not fit together."""
     if bool(source.file) == bool(source.database):
         raise UsageError("`audit.source` must name either a `file` or a `database`, and not both.")
     if source.database and bool(source.query) == bool(source.table):
@@ -163,7 +163,7 @@ def _check_source(source: SourceTable) -> None:
 
 
 def _find_roles(columns: Mapping[str, Any]) -> Roles:
-    """Which columns are needed, and for what."""
+    """Return the columns that are needed, by role."""
     classes = columns.get("classes")
     labels = None if classes is None else check_class_names(classes)
     parts: dict[str, Any] = {part: columns.get(part) for part in _OPTIONAL_ROLES}

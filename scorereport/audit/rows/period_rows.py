@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class SpoolCounts(NamedTuple):
-    """How many rows were written, and of how many that were read; how many were others, or had no time."""
+    """How many rows were written and read, and how many of those read were of other days or had no time."""
 
     rows: int
     read: int
@@ -64,18 +64,18 @@ class _RuleViolations:
         room = ROWS_TO_FIND - len(self.rows)
         self.rows += (before + places[:room]).tolist()
 
-    def refuse(self, rule: str, total: int, way_out: str = "") -> None:
+    def refuse(self, rule: str, total: int, advice: str = "") -> None:
         if self.count:
             raise DataError(
-                f"{rule}; got {describe_places(self.first, self.rows, self.count, total)}.{way_out}"
+                f"{rule}; got {describe_places(self.first, self.rows, self.count, total)}.{advice}"
             )
 
 
 @dataclass(slots=True, kw_only=True)
 class RowSpool:
-    """What chooses the rows of a period, by a column of times if there is one, and writes them to a file.
+    """Selects the rows of a period, by a column of times if there is one, and writes them to a file.
 
-    Where the column is also that of `evaluation.time` its local times are written.
+    If the column is also that of `evaluation.time`, its local times are written.
     """
 
     source: str
@@ -93,14 +93,14 @@ class RowSpool:
     _bad: _RuleViolations = field(default_factory=_RuleViolations)
     _edges: list[np.datetime64] = field(default_factory=list)
 
-    def fill(self, lots: Iterable[pa.Table]) -> SpoolCounts:
-        """Write the rows of the period; refuse what cannot be told, and a source that has none of them."""
+    def fill(self, batches: Iterable[pa.Table]) -> SpoolCounts:
+        """Write the rows of the period; refuse times that cannot be read, and a source without such rows."""
         import pyarrow.parquet as pq
 
         writer = None
         try:
-            for lot in lots:
-                chosen = self._choose(lot)
+            for batch in batches:
+                chosen = self._choose(batch)
                 writer = writer or pq.ParquetWriter(self.path, chosen.schema)
                 writer.write_table(chosen)
                 report_progress(f"copying rows of {self.source}", self._read, 0, unit="rows")
@@ -109,13 +109,13 @@ class RowSpool:
                 writer.close()
         return self._count()
 
-    def _choose(self, lot: pa.Table) -> pa.Table:
+    def _choose(self, batch: pa.Table) -> pa.Table:
         before = self._read
-        self._read += len(lot)
+        self._read += len(batch)
         if not self.column:
-            self._written += len(lot)
-            return lot
-        values = lot.column(self.column).to_pandas()
+            self._written += len(batch)
+            return batch
+        values = batch.column(self.column).to_pandas()
         times, is_bad = parse_times(values, self.zone)
         is_missing = np.isnat(times) & ~is_bad
         self._bad.add(is_bad, values.to_numpy(), before)
@@ -123,14 +123,14 @@ class RowSpool:
         self._remember(times[~np.isnat(times)])
         is_in = is_in_period(times, self.period)
         self._written += int(is_in.sum())
-        return self._with_times(lot, times).filter(is_in)
+        return self._with_times(batch, times).filter(is_in)
 
-    def _with_times(self, lot: pa.Table, times: NDArray[np.datetime64]) -> pa.Table:
+    def _with_times(self, batch: pa.Table, times: NDArray[np.datetime64]) -> pa.Table:
         import pyarrow as pa
 
         if not self.is_time:
-            return lot
-        return lot.set_column(lot.column_names.index(self.column), self.column, pa.array(times))
+            return batch
+        return batch.set_column(batch.column_names.index(self.column), self.column, pa.array(times))
 
     def _remember(self, times: NDArray[np.datetime64]) -> None:
         if len(times):
@@ -142,13 +142,13 @@ class RowSpool:
         if not self.drop:
             self._missing.refuse(f"`{self.column}` must not be missing", self._read, MISSING_TIME_ADVICE)
         if not self._written:
-            raise DataError(self._tell_empty())
+            raise DataError(self._describe_no_rows())
         without = self._missing.count
         others = self._read - self._written - without if self.counts_others else 0
         read = self._written + without + others
         return SpoolCounts(rows=self._written, read=read, others=others, without_time=without)
 
-    def _tell_empty(self) -> str:
+    def _describe_no_rows(self) -> str:
         if not self.column:
             return f"The {self.source} gave no rows."
         edges = (
@@ -165,7 +165,7 @@ def check_period_rows(
     columns: Mapping[str, Any],
     roles: Roles,
 ) -> Predictions | ClassPredictions:
-    """The predictions in the rows of a period, which the column of the window told."""
+    """Return the predictions of the rows of a period, with the source and the flow of its rows."""
     predictions = _check_chosen_rows(chosen, read, period, columns)
     return replace(
         predictions,
@@ -179,7 +179,7 @@ def check_period_rows(
 def _check_chosen_rows(
     chosen: PeriodRows, read: SourceRows, period: Period, columns: Mapping[str, Any]
 ) -> Predictions | ClassPredictions:
-    """Check the rows of the period; a refusal says how rows are counted, if it names any."""
+    """Check the rows of the period; an error that names rows also states how they are counted."""
     try:
         return read_predictions(chosen.frame, **columns)
     except DataError as error:
@@ -192,13 +192,13 @@ def _check_chosen_rows(
 
 
 def describe_row_counting(rows: int, read: int, period: Period, order: str) -> str:
-    """How rows are counted in a refusal, if it is not from the first of the source."""
+    """Describe how an error counts rows, if not from the first row of the source."""
     which = "" if rows == read else f" of {period.describe()}"
     return f"Rows are counted from 0 among the {format_counted(rows, 'row')}{which}, {order}."
 
 
 def _find_source_rows(predictions: Predictions | ClassPredictions, chosen: PeriodRows) -> IntArray | None:
-    """Where the rows stood in the source, if some were left out."""
+    """Return the indices of the rows in the source, if some were left out."""
     if predictions.rows is not None:
         return chosen.rows[predictions.rows]
     return None if len(chosen.rows) == chosen.read else chosen.rows
@@ -207,7 +207,7 @@ def _find_source_rows(predictions: Predictions | ClassPredictions, chosen: Perio
 def extend_row_flow(
     flow: RowFlow, chosen: PeriodRows | SpoolCounts, column: str, period: Period, roles: Roles
 ) -> RowFlow:
-    """The flow of rows from the source, those of other days and those without a time first."""
+    """Extend the flow of rows to the source: rows of other days and rows without a time are dropped first."""
     counts = {
         f"missing `{column}`": chosen.without_time,
         f"outside of {period.describe()}": chosen.others,

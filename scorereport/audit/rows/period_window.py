@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from scorereport.configuration.periods import Period
 
 
-#: What is asked of a column of times.
+#: The rule for a column of times.
 DATE_RULE = "must hold dates such as 2026-11-15"
+#: Advice for rows without a time.
+MISSING_TIME_ADVICE = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
 
 
 def local_times(column: pd.Series[Any], name: str, zone: ZoneInfo) -> NDArray[np.datetime64]:
-    """Times as the clocks of the zone show them: those that name no zone as they are, NaT for missing."""
+    """Return local times of the zone; times without a zone are kept, missing ones are NaT."""
     times, is_bad = parse_times(column, zone)
     if is_bad.any():
         refuse_rows(column.to_numpy(), is_bad, f"`{name}` {DATE_RULE}")
@@ -36,7 +38,7 @@ def local_times(column: pd.Series[Any], name: str, zone: ZoneInfo) -> NDArray[np
 
 
 def parse_times(column: pd.Series[Any], zone: ZoneInfo) -> tuple[NDArray[np.datetime64], NDArray[np.bool_]]:
-    """The same, and which values are no times, which are NaT as well."""
+    """Return local times of the zone, and which values are not times; these and missing ones are NaT."""
     if column.dtype.kind == "M":
         aware = column.dt.tz is not None
         local = column.dt.tz_convert(zone).dt.tz_localize(None) if aware else column
@@ -48,7 +50,7 @@ def parse_times(column: pd.Series[Any], zone: ZoneInfo) -> tuple[NDArray[np.date
 
 
 def _parse_time(text: str, zone: ZoneInfo) -> datetime | np.datetime64 | None:
-    """A time of the zone; NaT for a missing one, None for what is no time."""
+    """Parse a local time of the zone; NaT if it is missing, None if the text is not a time."""
     if text in MISSING_WORDS:
         return np.datetime64("NaT")
     try:
@@ -58,12 +60,11 @@ def _parse_time(text: str, zone: ZoneInfo) -> datetime | np.datetime64 | None:
         return None
 
 
-#: What to do about rows without a time.
-MISSING_TIME_ADVICE = ' Fill them, or pass missing="drop" (--missing drop) to leave these rows out.'
-
-
 class PeriodRows(NamedTuple):
-    """The rows of the period, where they stood, and how many were read, were others, or had no time."""
+    """The rows of a period, their indices in the source, and counts of rows.
+
+    The counts are of rows read, rows of other days, and rows without a time.
+    """
 
     frame: pd.DataFrame
     rows: IntArray
@@ -75,7 +76,7 @@ class PeriodRows(NamedTuple):
 def choose_period_rows(
     read: SourceRows, column: str, period: Period, zone: ZoneInfo, *, is_time: bool, drop: bool
 ) -> PeriodRows:
-    """The rows of the period; all of them if there is no column to tell by."""
+    """Select the rows of the period; all rows if there is no column of times."""
     if not column:
         return PeriodRows(frame=read.frame, rows=np.arange(len(read.frame)), read=len(read.frame))
     times = local_times(read.frame[column], column, zone)
@@ -100,15 +101,15 @@ def choose_period_rows(
 
 
 def is_in_period(times: NDArray[np.datetime64], period: Period) -> NDArray[np.bool_]:
-    """Which times are of the period."""
+    """Return which times are in the period."""
     start = np.datetime64("NaT" if period.start is None else period.start)
     return (np.isnat(start) | (times >= start)) & (times < np.datetime64(period.end))
 
 
 def describe_empty_period(source: str, column: str, period: Period, known: NDArray[np.datetime64]) -> str:
-    """That there is nothing of the period, and which days there are."""
-    told = f"No row of {source} has a `{column}` of {period.describe()}"
+    """State that a source has no rows of the period, and the days that it has."""
+    sentence = f"No row of {source} has a `{column}` of {period.describe()}"
     days = known[~np.isnat(known)].astype("datetime64[D]")
     if not len(days):
-        return f"{told}: there are no rows at all."
-    return f"{told}: its rows are of {days.min()} to {days.max()}."
+        return f"{sentence}: there are no rows at all."
+    return f"{sentence}: its dates range from {days.min()} to {days.max()}."

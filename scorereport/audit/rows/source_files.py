@@ -21,19 +21,23 @@ if TYPE_CHECKING:
 
 
 TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet")
-#: Where Spark and its like keep what they have not finished.
+#: The folder of unfinished files that Spark and similar programs write.
 _IN_PROGRESS = "_temporary"
 _UNFINISHED = (".tmp", ".part", "~")
+_MAX_FILES_NAMED = 3
+#: How many files of a folder are compared with a pattern that none of them matches.
+_MAX_FILES_COMPARED = 10_000
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
 def is_table_file(name: str, endings: tuple[str, ...] = TABLE_ENDINGS) -> bool:
-    """Whether a file is one of predictions by its name, and complete."""
+    """Whether a file is a complete table by its name."""
     last = Path(name).name.lower()
     return last.endswith(endings) and not last.startswith(".") and not last.endswith(_UNFINISHED)
 
 
 def is_table_folder(path: Path, name: str) -> bool:
-    """Whether a folder is meant, by a slash at its end or by its name, and holds Parquet files, complete."""
+    """Whether a pattern matches a folder, by a final slash or its name, with complete Parquet files."""
     is_meant = name.endswith("/") or is_table_file(name, (".parquet",))
     return is_meant and path.is_dir() and not (path / _IN_PROGRESS).exists() and bool(_list_files(path))
 
@@ -46,45 +50,40 @@ def _list_files(path: Path) -> tuple[Path, ...]:
 
 
 def rank_by_time(folder: Path, name: str) -> tuple[Any, ...]:
-    """What is larger for a file, or the last of a folder, that was written later; then its name decides."""
+    """Return a sort key by time of writing (of a folder: its newest file), then by name."""
     try:
         time = max(file.stat().st_mtime_ns for file in _list_files(folder / name))
-    except (OSError, ValueError):  # it has gone since
+    except (OSError, ValueError):  # it was removed since
         time = -1
     return time, *rank_by_name(folder, name)
 
 
 def rank_by_name(_: Path, name: str) -> tuple[Any, ...]:
-    """Numbers in a name count as numbers: 9 comes before 10; folders count as well."""
+    """Return a sort key by name, with folders; digits in a name count as numbers: 9 comes before 10."""
     parts = re.split(r"(\d+)", name.casefold(), flags=re.ASCII)
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts], name
 
 
-_MAX_FILES_NAMED = 3
-#: How many files of a folder are compared with a pattern that none of them matches.
-_MAX_FILES_COMPARED = 10_000
-
-
 def describe_no_match(pattern: str, folder: Path, matches: list[str]) -> str:
-    """Why no file was found, and which are nearest to what was asked for."""
-    told = f"No file matches {pattern!r}, the `audit.source.file`, in {folder.resolve()}"
+    """State why no file was found, and list similar file names."""
+    sentence = f"No file matches {pattern!r}, the `audit.source.file`, in {folder.resolve()}"
     if matches:
         shown = join_words(sorted(matches)[:_MAX_FILES_NAMED])
         return (
-            f"{told}: only names that end in {', '.join(TABLE_ENDINGS)} count, and none that begins with a dot "
-            f"or is unfinished (.tmp, .part, ~), unlike {shown}."
+            f"{sentence}: only names that end in {', '.join(TABLE_ENDINGS)} count, except names that begin "
+            f"with a dot or are unfinished (.tmp, .part, ~); found {shown}."
         )
     place = _find_search_folder(pattern, folder).resolve()
     if not os.path.isdir(place):
-        return f"{told}: there is no folder {place}."
-    near = _find_similar_names(Path(pattern).name, place)
-    if not near:
-        return f"{told}. There is no file that ends in {', '.join(TABLE_ENDINGS)} in {place}."
-    return f"{told}. The nearest files in {place} are {join_words(near)}."
+        return f"{sentence}: there is no folder {place}."
+    similar = _find_similar_names(Path(pattern).name, place)
+    if not similar:
+        return f"{sentence}. There is no file that ends in {', '.join(TABLE_ENDINGS)} in {place}."
+    return f"{sentence}. Similar file names in {place}: {join_words(similar)}."
 
 
 def _find_search_folder(pattern: str, folder: Path) -> Path:
-    """The folder below which a pattern looks."""
+    """Return the folder in which a pattern searches."""
     place = folder
     for part in Path(pattern).parts[:-1]:
         if glob.has_magic(part):
@@ -94,20 +93,17 @@ def _find_search_folder(pattern: str, folder: Path) -> Path:
 
 
 def _find_similar_names(name: str, place: Path) -> list[str]:
-    """The files of a folder, and of those in it, whose names are most like the one that was asked for."""
+    """Return the files of a folder and its subfolders whose names are most similar to a name."""
     found = islice(chain(place.glob("*"), place.glob("[!.]*/*")), _MAX_FILES_COMPARED)
     names = [path.relative_to(place).as_posix() for path in found if is_table_file(path.name)]
-    likeness = {other: SequenceMatcher(None, name, Path(other).name).ratio() for other in names}
-    return sorted(names, key=lambda other: (-likeness[other], other))[:_MAX_FILES_NAMED]
-
-
-_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+    similarity = {other: SequenceMatcher(None, name, Path(other).name).ratio() for other in names}
+    return sorted(names, key=lambda other: (-similarity[other], other))[:_MAX_FILES_NAMED]
 
 
 def find_source_file(pattern: str, period: Period, folder: Path, *, newest: str, table: str = "") -> Path:
-    """The file, or the folder of Parquet files, that `audit.source.file` names: of several, the newest.
+    """Find the file, or the folder of Parquet files, that `audit.source.file` names; of several, the newest.
 
-    With a table it is the file of a database.
+    With a table, it is a database file.
     """
     filled = _fill_placeholders(pattern, period)
     found = glob.glob(filled, root_dir=folder, recursive=True)
@@ -122,7 +118,7 @@ def find_source_file(pattern: str, period: Period, folder: Path, *, newest: str,
 
 
 def _fill_placeholders(pattern: str, period: Period) -> str:
-    """The pattern with the days of the period in the places that ask for them."""
+    """Return the pattern with its placeholders replaced by the days of the period."""
     values = {"period": period.label, "start": period.start, "end": period.end}
 
     def fill(match: re.Match[str]) -> str:
@@ -140,5 +136,5 @@ def _fill_placeholders(pattern: str, period: Period) -> str:
         return glob.escape(value)
 
     if any(sign in _PLACEHOLDER.sub("", pattern) for sign in "{}"):
-        raise UsageError(f"`audit.source.file` has a brace without its other half: {pattern!r}.")
+        raise UsageError(f"`audit.source.file` has an unmatched brace: {pattern!r}.")
     return _PLACEHOLDER.sub(fill, pattern)

@@ -1,7 +1,4 @@
-"""Reference to rows that stay in a file: the source itself, or a temporary copy of the rows of a period.
-
-It is that of the source, or one of our own with the rows of the period.
-"""
+"""Reference to rows that stay in a file: the source itself, or a temporary copy of the rows of a period."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowSelection:
-    """Which rows of a source an audit is about: those of a period, by a column of times if there is one."""
+    """Which rows of a source an audit uses: those of a period, by a column of times if there is one."""
 
     column: str
     period: Period
@@ -55,7 +52,7 @@ class RowSelection:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SourceCopy:
-    """The rows of a period in a file, and how many others there were."""
+    """A temporary file with the rows of a period, and how many rows were left out."""
 
     folder: TemporaryFolder = field(repr=False)
     choice: RowSelection
@@ -68,13 +65,13 @@ class SourceCopy:
         return self.folder.path / "rows.parquet"
 
     def extend(self, flow: RowFlow) -> RowFlow:
-        """The flow of rows from the source on."""
+        """Extend the flow of rows to the source."""
         choice = self.choice
         return extend_row_flow(flow, self.spooled, choice.column, choice.period, choice.roles)
 
     @contextmanager
-    def telling(self) -> Iterator[None]:
-        """Say of refusals in the block how rows are counted, if they name any."""
+    def row_counting_explained(self) -> Iterator[None]:
+        """Add how rows are counted to errors in the block that name rows."""
         try:
             yield
         except DataError as error:
@@ -89,42 +86,51 @@ class SourceCopy:
             self.folder.close()
 
 
-def copy_file_rows(path: Path, table: str, choice: RowSelection, below: str | None) -> tuple[SourceCopy, str]:
-    """Copy rows of a file, a folder of files or a table of a database in a file; with the hash of that."""
-    name, made = describe_source(path, table or None), None
+def copy_file_rows(
+    path: Path, table: str, choice: RowSelection, temporary_folder: str | None
+) -> tuple[SourceCopy, str]:
+    """Copy rows of a file, a folder of files or a table of a database file; also return the source's hash."""
+    name, copy = describe_source(path, table or None), None
     try:
-        with hash_while_unchanged(path) as sha256, open_batches(path, table, choice.columns) as lots:
-            made = _copy_batches(lots, choice, below, name, "in the order of the file")
+        with hash_while_unchanged(path) as sha256, open_batches(path, table, choice.columns) as batches:
+            copy = _copy_batches(batches, choice, temporary_folder, name, "in the order of the file")
     except BaseException:
-        if made is not None:
-            made.remove()
+        if copy is not None:
+            copy.remove()
         raise
-    return made, sha256
+    return copy, sha256
 
 
-def copy_database_rows(database: SourceDatabase, choice: RowSelection, below: str | None) -> SourceCopy:
-    """Copy rows of a table or a query: no connection lasts as long as the work on them."""
+def copy_database_rows(
+    database: SourceDatabase, choice: RowSelection, temporary_folder: str | None
+) -> SourceCopy:
+    """Copy rows of a table or a query: a connection does not last as long as the evaluation."""
     roles, column, table = choice.roles, choice.column, database.table
-    lots = read_batches(database, roles.numbers, list_label_columns(roles, column), column, choice.period)
+    batches = read_batches(database, roles.numbers, list_label_columns(roles, column), column, choice.period)
     options: dict[str, Any] = {}
     if table:
         options = {"counts_others": False, "find_edges": partial(_find_time_range, database, table, choice)}
     return _copy_batches(
-        lots, choice, below, database.source, "in the order in which it gave them", **options
+        batches, choice, temporary_folder, database.source, "in the order of the database", **options
     )
 
 
 def _find_time_range(
     database: SourceDatabase, table: TableName, choice: RowSelection
 ) -> NDArray[np.datetime64]:
-    """The first and the last time of a table."""
+    """Return the first and the last time of a table."""
     return local_times(database.read_edges(table, choice.column), choice.column, choice.zone)
 
 
 def _copy_batches(
-    lots: Iterable[pa.Table], choice: RowSelection, below: str | None, source: str, order: str, **options: Any
+    batches: Iterable[pa.Table],
+    choice: RowSelection,
+    temporary_folder: str | None,
+    source: str,
+    order: str,
+    **options: Any,
 ) -> SourceCopy:
-    folder = _make_folder(below)
+    folder = _make_folder(temporary_folder)
     try:
         spool = RowSpool(
             source=source,
@@ -136,27 +142,28 @@ def _copy_batches(
             drop=choice.drop,
             **options,
         )
-        return SourceCopy(folder=folder, choice=choice, spooled=spool.fill(lots), order=order)
+        return SourceCopy(folder=folder, choice=choice, spooled=spool.fill(batches), order=order)
     except BaseException:
         folder.close()
         raise
 
 
-def _make_folder(below: str | None) -> TemporaryFolder:
+def _make_folder(temporary_folder: str | None) -> TemporaryFolder:
     try:
-        return TemporaryFolder(below=below)
+        return TemporaryFolder(below=temporary_folder)
     except OSError as error:
         raise UsageError(
-            f"`evaluation.temporary_folder` must be a folder that can be written; got {str(below)!r}."
+            "`evaluation.temporary_folder` must be a folder that can be written; "
+            f"got {str(temporary_folder)!r}."
         ) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SourceReference:
-    """Where the rows of an audit are, and the hash of the file that is their source if it is one.
+    """The path of the rows of an audit, their source, and the hash of the source if it is a file.
 
-    `arguments` are those of `evaluate` beside its settings; `engine` is what will do the work. Rows that were
-    copied lie in `copy`, which goes when this is closed.
+    `arguments` are those of `evaluate` beside its settings; `engine` is the engine that evaluates the rows.
+    `copy` holds the copied rows, if they were copied; `close` removes it.
     """
 
     path: Path
@@ -168,22 +175,23 @@ class SourceReference:
 
     @property
     def data_sha256(self) -> str:
-        """Not known before the rows are read."""
+        """Empty: the hash of the rows is not known before they are read."""
         return ""
 
     def evaluate(self, evaluate: Callable[..., Evaluation], settings: Mapping[str, Any]) -> Evaluation:
-        """Evaluate the rows of a source that nobody writes meanwhile."""
+        """Evaluate the rows; a source that is not copied must not change meanwhile."""
         if self.copy is None:
             with hash_while_unchanged(self.path, self.source_sha256):
                 return evaluate(self.path, **self.arguments, **settings)
-        with self.copy.telling():
+        with self.copy.row_counting_explained():
             evaluation = evaluate(self.path, **self.arguments, **settings)
         flow = self.copy.extend(evaluation.data.row_flow)
         data = replace(evaluation.data, source=self.source, file_sha256=self.source_sha256, row_flow=flow)
-        object.__setattr__(evaluation, "data", data)  # of the source, not of the copy; nobody has seen it yet
+        # The data of the source, not of the copy. The evaluation is frozen, but not shared yet.
+        object.__setattr__(evaluation, "data", data)
         return evaluation
 
     def close(self) -> None:
-        """Remove what was copied."""
+        """Remove the copy."""
         if self.copy is not None:
             self.copy.remove()

@@ -35,11 +35,15 @@ if TYPE_CHECKING:
     from scorereport.data.roles import Roles
 
 
-class SourceRows(NamedTuple):
-    """Columns as they came, and where from.
+#: How many rows are in memory at a time.
+BATCH_ROWS = 1 << 17
 
-    `order` says in which order the rows are, `find_times` finds times that the source has, of any day.
-    `counts_others` tells whether rows of other days were read as well.
+
+class SourceRows(NamedTuple):
+    """Columns as they were read, and their source.
+
+    `order` describes the order of the rows, `find_times` returns times of the source, of any day.
+    `counts_others` states whether rows of other days were read as well.
     """
 
     frame: pd.DataFrame
@@ -66,9 +70,9 @@ def read_source_file(path: Path, table: str, window: WindowTable, roles: Roles) 
 
 @contextmanager
 def hash_while_unchanged(path: Path, known: str = "") -> Iterator[str]:
-    """The hash of a file, or of a folder of files, that nobody writes while it is read in the block.
+    """Yield the hash of a file or a folder; raise an error if it changes while it is read in the block.
 
-    Where the hash is `known` from an earlier look, nobody wrote since then either.
+    If the hash is `known` already, a change since then is an error as well.
     """
     try:
         path.stat()
@@ -102,26 +106,22 @@ def read_source_database(
 
 
 def list_label_columns(roles: Roles, column: str) -> list[str]:
-    """The columns that are no numbers, with that of the window unless it plays a part anyway."""
-    beside = [column] if column and column not in (*roles.numbers, *roles.labels) else []
-    return [*roles.labels, *beside]
-
-
-#: Rows that are in memory at a time.
-BATCH_ROWS = 1 << 17
+    """List the columns that are not numeric, with that of the window unless it has another role."""
+    extra = [column] if column and column not in (*roles.numbers, *roles.labels) else []
+    return [*roles.labels, *extra]
 
 
 @contextmanager
 def open_batches(path: Path, table: str, columns: Sequence[str]) -> Iterator[Iterator[pa.Table]]:
-    """The rows in their order, with raw values as they are stored; of CSV files they are texts."""
+    """Yield batches of the rows in their order, with values as they are stored; those of CSV are texts."""
     place = locate_source(path, table or None)
     if place.kind == "CSV":
         yield _read_csv(path, columns)
     elif place.kind == "duckdb":
         with open_duckdb_table(path, table, place.name) as (connection, relation):
             with explain_read_errors(place.name, "a table"):
-                there = list(columns_of(connection, relation))
-            check_columns(columns, there, place.name)
+                available = list(columns_of(connection, relation))
+            check_columns(columns, available, place.name)
             with explain_read_errors(place.name, "a table"):
                 check_relation(connection, relation, columns)
                 yield _select_batches(connection, relation, columns)

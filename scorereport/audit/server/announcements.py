@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from scorereport.audit.server.scheduled_audit import ScheduledAudit
 
 
-_KEPT_NOTE = "The schedule of the version before goes on, but runs fail until the file is right."
-_LIMIT_NOTE = f"No more than the last {MAX_CAUGHT_UP} are caught up."
-_CUT_NOTE = "Still older ones are not counted."
+_KEPT_NOTE = "The schedule of the previous version stays in force, but runs fail until the file is corrected."
+_LIMIT_NOTE = f"At most the last {MAX_CAUGHT_UP} are caught up."
+_CUT_NOTE = "Even older ones are not counted."
 
 
 def log_change(log: EventLog, change: ConfigurationChange) -> None:
-    """A configuration came, changed, went or cannot be used."""
+    """Log that a configuration was added, changed, removed, passed over or refused."""
     fields = {"config": change.path.name}
     if change.plan is not None:
         fields["audit"] = change.plan.name
@@ -40,48 +40,48 @@ def log_change(log: EventLog, change: ConfigurationChange) -> None:
     log.write(f"configuration.{change.kind}", **fields)
 
 
-def log_next_run(log: EventLog, duty: ScheduledAudit, now: datetime) -> None:
-    """When an audit runs next."""
-    next_run = duty.render_local(duty.find_next(now))
-    log.write("audit.scheduled", audit=duty.plan.name, next_run=next_run)
+def log_next_run(log: EventLog, audit: ScheduledAudit, now: datetime) -> None:
+    """Log when an audit runs next."""
+    next_run = audit.format_local(audit.find_next(now))
+    log.write("audit.scheduled", audit=audit.plan.name, next_run=next_run)
 
 
-def log_decision(log: EventLog, duty: ScheduledAudit, decision: CatchUpDecision) -> None:
-    """What is caught up, and what is left out."""
+def log_decision(log: EventLog, audit: ScheduledAudit, decision: CatchUpDecision) -> None:
+    """Log which scheduled times are caught up, and which are left out."""
     if decision.late:
-        log.write("audit.caught_up", **_describe_times(duty, decision.late))
-    notes = [_LIMIT_NOTE] * (duty.plan.audit.schedule.catch_up == "all") + [_CUT_NOTE] * decision.is_cut
-    log_missed(log, duty, decision.left_out, note=" ".join(notes))
+        log.write("audit.caught_up", **_describe_times(audit, decision.late))
+    notes = [_LIMIT_NOTE] * (audit.plan.audit.schedule.catch_up == "all") + [_CUT_NOTE] * decision.is_cut
+    log_missed(log, audit, decision.left_out, note=" ".join(notes))
 
 
-def log_missed(log: EventLog, duty: ScheduledAudit, times: tuple[datetime, ...], note: str = "") -> None:
-    """Times of the schedule that are not run."""
+def log_missed(log: EventLog, audit: ScheduledAudit, times: tuple[datetime, ...], note: str = "") -> None:
+    """Log scheduled times that are not run."""
     if times:
-        log.write("audit.missed", **_describe_times(duty, times), **({"note": note} if note else {}))
+        log.write("audit.missed", **_describe_times(audit, times), **({"note": note} if note else {}))
 
 
-def log_start(log: EventLog, duty: ScheduledAudit, pid: int) -> None:
-    """A process has been started."""
+def log_start(log: EventLog, audit: ScheduledAudit, pid: int) -> None:
+    """Log that a process has been started."""
     log.write(
         "audit.started",
-        audit=duty.plan.name,
-        config=duty.plan.path.name,
-        as_of=duty.last.last_as_of,
+        audit=audit.plan.name,
+        config=audit.plan.path.name,
+        as_of=audit.last.last_as_of,
         pid=pid,
     )
 
 
-def log_progress(log: EventLog, duty: ScheduledAudit, progress: str) -> None:
-    """How far a process is that takes its time."""
-    log.write("audit.progress", audit=duty.plan.name, as_of=duty.last.last_as_of, progress=progress)
+def log_progress(log: EventLog, audit: ScheduledAudit, progress: str) -> None:
+    """Log the progress of a process."""
+    log.write("audit.progress", audit=audit.plan.name, as_of=audit.last.last_as_of, progress=progress)
 
 
-def log_end(log: EventLog, duty: ScheduledAudit, ending: ProcessEnd) -> None:
-    """A process has ended, or could not be started."""
+def log_end(log: EventLog, audit: ScheduledAudit, ending: ProcessEnd) -> None:
+    """Log that a process has ended, or could not be started."""
     log.write(
         "audit.finished",
-        audit=duty.plan.name,
-        as_of=duty.last.last_as_of,
+        audit=audit.plan.name,
+        as_of=audit.last.last_as_of,
         exit_code=ending.exit_code,
         status=ending.status,
         seconds=round(ending.seconds, 3),
@@ -89,34 +89,34 @@ def log_end(log: EventLog, duty: ScheduledAudit, ending: ProcessEnd) -> None:
     )
 
 
-def log_retry(log: EventLog, duty: ScheduledAudit, moment: datetime, seconds: float) -> None:
-    """A run that came to no result is tried again."""
+def log_retry(log: EventLog, audit: ScheduledAudit, moment: datetime, seconds: float) -> None:
+    """Log that a run without a result is tried again."""
     log.write(
         "audit.retry",
-        audit=duty.plan.name,
-        as_of=duty.render_local(moment),
-        failures=duty.failures,
+        audit=audit.plan.name,
+        as_of=audit.format_local(moment),
+        failures=audit.failures,
         in_seconds=round(seconds, 3),
     )
 
 
-def log_absence(log: EventLog, duty: ScheduledAudit, moment: datetime, reason: str) -> None:
-    """A run of the schedule did not happen, or not in time."""
-    log.write("audit.absent", audit=duty.plan.name, as_of=duty.render_local(moment), reason=reason)
+def log_absence(log: EventLog, audit: ScheduledAudit, moment: datetime, reason: str) -> None:
+    """Log that a scheduled run did not happen, or not in time."""
+    log.write("audit.absent", audit=audit.plan.name, as_of=audit.format_local(moment), reason=reason)
 
 
 def log_notification(log: EventLog, audit: str, reason: str, problems: list[str]) -> None:
-    """People were notified of a run that did not happen, or could not be."""
+    """Log that people were notified of a run that did not happen, or that the notification failed."""
     log.write("audit.notified", audit=audit, reason=reason, problems=problems)
 
 
-def _describe_times(duty: ScheduledAudit, times: tuple[datetime, ...]) -> dict[str, str | int]:
+def _describe_times(audit: ScheduledAudit, times: tuple[datetime, ...]) -> dict[str, str | int]:
     return {
-        "audit": duty.plan.name,
-        "policy": duty.plan.audit.schedule.catch_up,
+        "audit": audit.plan.name,
+        "policy": audit.plan.audit.schedule.catch_up,
         "count": len(times),
-        "first": duty.render_local(times[0]),
-        "last": duty.render_local(times[-1]),
+        "first": audit.format_local(times[0]),
+        "last": audit.format_local(times[-1]),
     }
 
 
@@ -128,14 +128,14 @@ class Notifier:
         self._threads: list[Thread] = []
 
     def send(self, plan: Plan, moment: datetime, reason: str) -> None:
-        """Notify the people that a configuration names; then report the reason and what went wrong."""
+        """Notify the people that a configuration names; then report the reason and the problems."""
         self._threads = [thread for thread in self._threads if thread.is_alive()]
         thread = Thread(target=self._send, args=(plan, moment, reason), daemon=True)
         self._threads.append(thread)
         thread.start()
 
     def wait(self, seconds: float) -> None:
-        """Wait for notifications that are under way, for this many seconds at most."""
+        """Wait for notifications that are being sent, for at most this many seconds."""
         end = monotonic() + seconds
         for thread in self._threads:
             thread.join(max(0.0, end - monotonic()))
@@ -149,19 +149,19 @@ class Notifier:
 
 
 def wants_failure_notifications(plan: Plan) -> bool:
-    """Whether a configuration names anybody who wants to know of audits that failed."""
+    """Whether a configuration asks for notifications of failed audits, by any channel."""
     notify = plan.audit.notify
     return "failed" in notify.on and any((notify.command, notify.webhook, notify.email))
 
 
 def notify_missed(plan: Plan, moment: datetime, reason: str) -> list[str]:
-    """Notify people of a scheduled run that came to no result; gives what went wrong, a sentence each."""
+    """Notify people of a scheduled run without a result; return the problems, a sentence each."""
     from scorereport._utils.clock import timestamp
     from scorereport.audit.after_run import begin_record, notify_by_plan
     from scorereport.configuration.periods import find_period
 
     local = moment.astimezone(plan.zone)
     period = find_period(plan.audit.window.period, local)
-    draft = begin_record(plan, period, local, started=timestamp(), command="")
-    hidden = plan.redactor.redact(reason)
-    return notify_by_plan(plan, replace(draft, reason=hidden, exit_code=ExitCode.INTERNAL))
+    record = begin_record(plan, period, local, started=timestamp(), command="")
+    redacted = plan.redactor.redact(reason)
+    return notify_by_plan(plan, replace(record, reason=redacted, exit_code=ExitCode.INTERNAL))

@@ -26,17 +26,18 @@ _EXIT_CODE_TEXTS = {
     ExitCode.CERTIFICATE_FAILED: "certificate failed",
     ExitCode.INTERNAL: "internal error",
 }
-#: All others may be of a database that was down, a disk that was full, or a process that was killed.
+#: Exit codes of runs with a result. After any other, the database may have been down, the disk full, or the
+#: process killed.
 _WITH_RESULT = frozenset(ExitCode) - {ExitCode.USAGE, ExitCode.INTERNAL}
-#: Of a line that never ends, so much is kept.
+#: The number of bytes that are read of a line; it may never end.
 _MAX_LINE_LENGTH = 2_000
-#: A program that an audit has left behind may hold its error stream open; nobody waits for it.
+#: How long to wait for the last output: a program that the audit left behind may hold the error stream open.
 _LAST_OUTPUT_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessEnd:
-    """How a process ended: its exit code (minus the signal that killed it), its time, its last line."""
+    """How a process ended: exit code (negative: the signal that killed it), duration, last line of output."""
 
     exit_code: int | None
     seconds: float
@@ -48,22 +49,25 @@ class ProcessEnd:
         return describe_exit_code(self.exit_code)
 
     @property
-    def is_settled(self) -> bool:
-        """Whether the audit came to a result, be it a bad one, and need not be tried again."""
+    def has_result(self) -> bool:
+        """Whether the audit has a result, good or bad, and need not be tried again."""
         return self.exit_code in _WITH_RESULT
 
 
 class AuditProcess:
-    """A process that leads a group of its own, so that a Ctrl-C in the terminal of the server spares it."""
+    """A process in its own process group, so that a Ctrl-C in the terminal of the server does not reach it.
+
+    When it ends, `on_end` is called; for each line of progress, `on_progress`. Both run in other threads.
+    """
 
     def __init__(
         self,
         command: Sequence[str],
-        tell: Callable[[ProcessEnd], None],
-        tell_progress: Callable[[str], None] = lambda _: None,
+        on_end: Callable[[ProcessEnd], None],
+        on_progress: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._began = monotonic()
-        self._tell, self._tell_progress = tell, tell_progress
+        self._started = monotonic()
+        self._on_end, self._on_progress = on_end, on_progress
         self._last_lines: deque[str] = deque(maxlen=1)
         self._process = subprocess.Popen(
             command,
@@ -76,26 +80,26 @@ class AuditProcess:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The process id."""
         return self._process.pid
 
     @property
     def seconds(self) -> float:
-        """How long it has run."""
-        return monotonic() - self._began
+        """How long the process has run."""
+        return monotonic() - self._started
 
-    def ask_to_end(self) -> None:
-        """Send SIGTERM to the process and to those it has started."""
+    def terminate(self) -> None:
+        """Send SIGTERM to the process and to all processes that it started."""
         self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Send SIGKILL to the process and to those it has started."""
+        """Send SIGKILL to the process and to all processes that it started."""
         self._signal(signal.SIGKILL)
 
     def _signal(self, number: signal.Signals) -> None:
         try:
             os.killpg(self.pid, number)
-        except (ProcessLookupError, PermissionError):  # all of them are gone, or going
+        except (ProcessLookupError, PermissionError):  # all of them have ended, or are about to
             return
 
     def _wait(self) -> None:
@@ -104,7 +108,7 @@ class AuditProcess:
         code = self._process.wait()
         reader.join(_LAST_OUTPUT_SECONDS)
         last_line = self._last_lines[-1] if self._last_lines else ""
-        self._tell(ProcessEnd(exit_code=code, seconds=self.seconds, last_line=last_line))
+        self._on_end(ProcessEnd(exit_code=code, seconds=self.seconds, last_line=last_line))
 
     def _read(self) -> None:
         stream: IO[bytes] | None = self._process.stderr
@@ -114,13 +118,13 @@ class AuditProcess:
             while line := stream.readline(_MAX_LINE_LENGTH):
                 text = line.decode(errors="replace").strip()
                 if text.startswith(PROGRESS_PREFIX):
-                    self._tell_progress(text.removeprefix(PROGRESS_PREFIX))
+                    self._on_progress(text.removeprefix(PROGRESS_PREFIX))
                 elif text:
                     self._last_lines.append(text)
 
 
 def describe_exit_code(code: int | None) -> str:
-    """An exit code in words; a negative one is that of the signal that killed the process.
+    """Describe an exit code in words; a negative one is that of the signal that killed the process.
 
     >>> describe_exit_code(1), describe_exit_code(-9), describe_exit_code(77), describe_exit_code(None)
     ('limit breached', 'killed by signal 9', 'exit code 77', 'not started')

@@ -15,12 +15,12 @@ from scorereport.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    Sight = Mapping[Path, str]
+    Digests = Mapping[Path, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ConfigurationChange:
-    """What became of a configuration; the plan is the one that holds from now on, or that is given up."""
+    """A change of a configuration; the plan is the one in force from now on, or the one that is dropped."""
 
     kind: Literal["added", "changed", "removed", "refused", "passed_over"]
     path: Path
@@ -30,7 +30,7 @@ class ConfigurationChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class KnownConfiguration:
-    """A file as it was last looked into; the plan of a broken one is that of the version before."""
+    """A file as it was last read; if it was refused, the plan is that of the previous version."""
 
     digest: str
     plan: Plan | None = None
@@ -38,12 +38,12 @@ class KnownConfiguration:
 
 
 class ConfigurationFolder:
-    """All configurations of a folder, and what has become of them since the last look."""
+    """All configurations of a folder, and their changes since the last update."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._entries: dict[Path, KnownConfiguration] = {}
-        self._before: Sight | None = None
+        self._before: Digests | None = None
 
     @property
     def refused(self) -> dict[Path, str]:
@@ -51,24 +51,24 @@ class ConfigurationFolder:
         return {path: entry.reason for path, entry in self._entries.items() if entry.reason}
 
     def update(self) -> list[ConfigurationChange]:
-        """Look at the folder again; OSError if that cannot be done.
+        """Read the folder again, and return the changes; raise an OSError if it cannot be read.
 
-        A file that has changed is looked into once it stays the same for two looks, so that one which is just
-        being saved is left alone. One that was refused is tried at every look: the reason may lie outside.
+        A changed file is read once it is the same in two updates, so that a file that is just being saved is
+        left alone. A refused file is tried in every update: the reason may lie outside of it.
         """
-        sight = hash_configurations(self._folder)
-        before = sight if self._before is None else self._before
-        self._before = sight
-        acted = {path: entry.digest for path, entry in self._entries.items()}
-        again = [path for path in self.refused if acted[path] == sight.get(path)]
-        paths = {*find_stable_changes(acted, before, sight), *again}
-        gone_first = sorted(paths, key=lambda path: (path in sight, path))
-        return [change for path in gone_first for change in self._review(path, sight.get(path))]
+        digests = hash_configurations(self._folder)
+        before = digests if self._before is None else self._before
+        self._before = digests
+        known = {path: entry.digest for path, entry in self._entries.items()}
+        again = [path for path in self.refused if known[path] == digests.get(path)]
+        paths = {*find_stable_changes(known, before, digests), *again}
+        gone_first = sorted(paths, key=lambda path: (path in digests, path))
+        return [change for path in gone_first for change in self._review(path, digests.get(path))]
 
     def _review(self, path: Path, digest: str | None) -> Iterator[ConfigurationChange]:
         old = self._entries.get(path)
         if digest is None:
-            yield from self._give_up(path, "The file is gone.")
+            yield from self._drop(path, "The file is gone.")
             return
         try:
             plan = read_scheduled_plan(path)
@@ -77,7 +77,7 @@ class ConfigurationFolder:
             yield from self._refuse(path, digest, describe_error(error))
             return
         if plan is None:
-            yield from self._give_up(path, "It has no `audit.schedule.cron` any more.")
+            yield from self._drop(path, "It has no `audit.schedule.cron` any more.")
             self._entries[path] = KnownConfiguration(digest=digest)
             yield ConfigurationChange(
                 kind="passed_over", path=path, reason="It has no `audit.schedule.cron`."
@@ -87,7 +87,7 @@ class ConfigurationFolder:
 
     def _accept(self, path: Path, digest: str, plan: Plan, old: Plan | None) -> Iterator[ConfigurationChange]:
         if old is not None and old.name != plan.name:
-            yield from self._give_up(path, f"It is called {plan.name} now.")
+            yield from self._drop(path, f"Its name is {plan.name} now.")
             old = None
         self._entries[path] = KnownConfiguration(digest=digest, plan=plan)
         yield ConfigurationChange(kind="added" if old is None else "changed", path=path, plan=plan)
@@ -99,45 +99,45 @@ class ConfigurationFolder:
         if old is None or (old.digest, old.reason) != (digest, reason):
             yield ConfigurationChange(kind="refused", path=path, plan=plan, reason=reason)
 
-    def _give_up(self, path: Path, reason: str) -> Iterator[ConfigurationChange]:
+    def _drop(self, path: Path, reason: str) -> Iterator[ConfigurationChange]:
         old = self._entries.pop(path, None)
         if old is not None and old.plan is not None:
             yield ConfigurationChange(kind="removed", path=path, plan=old.plan, reason=reason)
 
     def _check_name(self, plan: Plan | None, path: Path) -> None:
-        """Two configurations of one name would take their records for one another's."""
+        """Refuse a second configuration with the same name: their records could not be distinguished."""
         for other, entry in self._entries.items():
             if plan and other != path and entry.plan and entry.plan.name == plan.name:
                 raise UsageError(
                     f"`audit.name` must differ between the configurations of a folder; got {plan.name!r}, "
-                    f"which is that of {other.name}. Without a name, the name of the file is taken."
+                    f"which is that of {other.name}. Without `audit.name`, the name of the file is used."
                 )
 
 
 def hash_configurations(folder: Path) -> dict[Path, str]:
-    """The configurations of a folder with the SHA-256 of what they hold; hidden files are none."""
+    """Return the configurations of a folder with the SHA-256 of their contents; hidden files are ignored."""
     paths = [path for path in folder.iterdir() if path.suffix == ".toml" and not path.name.startswith(".")]
-    return {path: _find_digest(path) for path in sorted(paths) if path.is_file()}
+    return {path: _hash_configuration(path) for path in sorted(paths) if path.is_file()}
 
 
-def find_stable_changes(acted: Sight, before: Sight, sight: Sight) -> list[Path]:
-    """Files that are no more as they were looked into, but still as they were a look ago."""
-    paths = {*acted, *sight}
-    return [path for path in paths if acted.get(path) != sight.get(path) == before.get(path)]
+def find_stable_changes(known: Digests, before: Digests, digests: Digests) -> list[Path]:
+    """Find files that differ from what was last read, but not from the previous update."""
+    paths = {*known, *digests}
+    return [path for path in paths if known.get(path) != digests.get(path) == before.get(path)]
 
 
 def read_scheduled_plan(path: Path) -> Plan | None:
-    """The plan of a configuration; None if it has no schedule, whatever else it is about."""
+    """Read the plan of a configuration; None if it has no schedule, valid otherwise or not."""
     try:
         table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # a number of too many digits is a ValueError, too
-        raise UsageError(f"{path.name} is no TOML file: {error}.") from error
+        raise UsageError(f"{path.name} is not a TOML file: {error}.") from error
     for key in ("audit", "schedule", "cron"):
         table = table.get(key) if isinstance(table, dict) else None
     return read_plan(path) if table else None
 
 
-def _find_digest(path: Path) -> str:
+def _hash_configuration(path: Path) -> str:
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:

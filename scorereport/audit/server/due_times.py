@@ -1,10 +1,10 @@
 """Due times of schedules: which times to run now, and the alarms that wake the server at the next ones.
 
-All moments are in UTC. Python compares moments of one zone by what the wall clock shows, which would take the
-two half past two of an autumn night for one.
+All moments are in UTC. Python compares moments of one zone by their local time, so that the two moments at
+half past two of an autumn night would be equal.
 
-Its own cron trigger is not used: it counts the days of the week from Monday as 0 where cron has Sunday, and
-it has its own mind about the nights in which clocks change.
+The cron trigger of APScheduler is not used: it counts the days of the week from Monday as 0, cron from
+Sunday, and it differs from cron in the nights in which clocks change.
 """
 
 from __future__ import annotations
@@ -20,43 +20,43 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 
-#: No more missed audits than this are caught up: more than a year of daily ones.
+#: The largest number of missed audits that are caught up: more than a year of daily ones.
 MAX_CAUGHT_UP = 400
-#: Who looks so much later than a time of the schedule is still in time.
+#: A run that starts up to this much after its scheduled time is punctual.
 PUNCTUAL_WITHIN = timedelta(seconds=60)
-#: How many times are remembered as decided, in case the clock is put back.
+#: How many decided times are kept, in case the clock is put back.
 _MAX_REMEMBERED = 1_000
 
 
 class ScheduleTimes(Protocol):
-    """A schedule, as far as it matters here."""
+    """The methods of a schedule that this module needs."""
 
     def next_after(self, moment: datetime) -> datetime:
-        """The first time after a moment."""
+        """Return the first time after a moment."""
         ...
 
     def times_between(self, after: datetime, until: datetime) -> Sequence[datetime]:
-        """All times after one moment up to and including another, oldest first."""
+        """Return all times after one moment up to and including another, oldest first."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulePosition:
-    """How far an audit has come: the moment of the last look, and times that were run or are to be run.
+    """Position of an audit in its schedule: the moment of the last check, and times run or to be run.
 
-    Times that were left out are not remembered: if the clock was wrong, they may still be ahead.
+    Times that were left out are not kept: if the clock was wrong, they may still be ahead.
     """
 
-    looked: datetime
+    checked: datetime
     decided: frozenset[datetime] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatchUpDecision:
-    """What to do about the times since the last look, all of them oldest first.
+    """Which of the scheduled times since the last check to run, all of them oldest first.
 
-    `late` are those to be run that were missed; `left_out` those that the policy lets go. `is_cut` says that
-    there were still older ones than these, which nobody counted.
+    `late` are times to be run that were missed; `left_out` those that the policy leaves out. With `is_cut`,
+    there are even older times, which were not counted.
     """
 
     position: SchedulePosition
@@ -67,16 +67,17 @@ class CatchUpDecision:
 
 
 def start_position(schedule: ScheduleTimes, now: datetime, done: Iterable[datetime]) -> SchedulePosition:
-    """Where an audit stands of which these times are done; at this moment if there are none.
+    """Return the position of an audit with these completed times; without any, it starts now.
 
-    What somebody ran by hand, at a time that is not of the schedule, does not make up for times that were
-    missed before it; it only sets a beginning where there is no other. Times that lie ahead are of a clock
-    that was put back, or of an audit of the future; they set no beginning, and are not run again.
+    A run that somebody started by hand, at a moment that is not in the schedule, does not replace scheduled
+    times that were missed before it; it only sets the start if there is no other. Completed times in the
+    future are due to a clock that was put back, or to an audit of a future period; they do not set the
+    start, and are not run again.
     """
     moments = {moment.astimezone(UTC) for moment in done}
     decided = frozenset(moment for moment in moments if _is_scheduled(schedule, moment))
     past = [moment for moment in decided if moment <= now] or [m for m in moments if m <= now]
-    return SchedulePosition(looked=max(past, default=now), decided=decided)
+    return SchedulePosition(checked=max(past, default=now), decided=decided)
 
 
 def _is_scheduled(schedule: ScheduleTimes, moment: datetime) -> bool:
@@ -90,17 +91,17 @@ def decide_runs(
     now: datetime,
     punctual: timedelta = PUNCTUAL_WITHIN,
 ) -> CatchUpDecision:
-    """What to run of the times up to now, by the policy `latest`, `all` or `none` for those that were missed.
+    """Decide which times up to now to run; the policy for missed times is `latest`, `all` or `none`.
 
-    A time is missed if more than `punctual` has passed since. No time is run twice, wherever the clock jumps:
-    if it is put back, the next time after the new now that was not run yet is the next to be run.
+    A time is missed if more than `punctual` has passed since. No time is run twice, even if the clock jumps:
+    if it is put back, the next run is the first time after the new present that was not run yet.
     """
     now = now.astimezone(UTC)
-    start = max([min(position.looked, now), *(moment for moment in position.decided if moment <= now)])
+    start = max([min(position.checked, now), *(moment for moment in position.decided if moment <= now)])
     times, is_cut = _find_last_times(schedule, start, now)
     run = _choose_times(times, policy, now - punctual)
     return CatchUpDecision(
-        position=SchedulePosition(looked=now, decided=_remember(position.decided, run)),
+        position=SchedulePosition(checked=now, decided=_remember(position.decided, run)),
         run=run,
         late=tuple(moment for moment in run if moment < now - punctual),
         left_out=times[: len(times) - len(run)],
@@ -109,7 +110,7 @@ def decide_runs(
 
 
 def find_next_run(schedule: ScheduleTimes, position: SchedulePosition, now: datetime) -> datetime:
-    """The next time that will be run."""
+    """Return the next time that will be run."""
     moment = schedule.next_after(now).astimezone(UTC)
     while moment in position.decided:
         moment = schedule.next_after(moment).astimezone(UTC)
@@ -117,7 +118,7 @@ def find_next_run(schedule: ScheduleTimes, position: SchedulePosition, now: date
 
 
 def apply_policy(waiting: Sequence[datetime], policy: str) -> tuple[datetime, ...]:
-    """What still waits once the policy is another one."""
+    """Return the waiting times that a changed policy keeps."""
     return tuple({"all": waiting, "latest": waiting[-1:], "none": ()}[policy])
 
 
@@ -131,7 +132,7 @@ def _choose_times(times: tuple[datetime, ...], policy: str, punctual_since: date
 def _find_last_times(
     schedule: ScheduleTimes, start: datetime, end: datetime
 ) -> tuple[tuple[datetime, ...], bool]:
-    """Times from the end backwards until there are enough of them: years of minutes need not be counted."""
+    """Return the last times, and whether older ones were left out; years of minutes are not all listed."""
     span = timedelta(days=1)
     while span < end - start:
         times = schedule.times_between(end - span, end)
@@ -153,30 +154,30 @@ def _remember(decided: frozenset[datetime], times: Iterable[datetime]) -> frozen
 
 
 class ScheduleTrigger:
-    """Tells APScheduler the next time of a schedule; which times to run is decided elsewhere."""
+    """Trigger of APScheduler at the times of a schedule; `decide_runs` decides which of them to run."""
 
     def __init__(self, schedule: ScheduleTimes) -> None:
         self._schedule = schedule
 
     def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime:
-        """The first time after now, and after that of the last alarm."""
+        """Return the first time that is after now and after the previous alarm."""
         moments = [moment.astimezone(UTC) for moment in (previous_fire_time, now) if moment is not None]
         return self._schedule.next_after(max(moments)).astimezone(UTC)
 
 
 class ScheduleAlarms:
-    """One job for each audit, which does no more than wake the server up."""
+    """Alarms of APScheduler, one job for each audit; a job only wakes the server up."""
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._scheduler = _make_scheduler()
 
     def start(self) -> None:
-        """Begin to watch the clock."""
+        """Start the alarms."""
         self._scheduler.start()
 
     def set(self, name: str, schedule: ScheduleTimes) -> None:
-        """Wake the server at the times of a schedule, which replaces that which the audit had."""
+        """Wake the server at the times of a schedule, which replaces the earlier one of the audit."""
         self._scheduler.add_job(
             self._wake,
             ScheduleTrigger(schedule),
@@ -188,16 +189,16 @@ class ScheduleAlarms:
         )
 
     def drop(self, name: str) -> None:
-        """No alarms for this audit any more."""
+        """Remove the alarms of an audit."""
         if self._scheduler.get_job(name) is not None:
             self._scheduler.remove_job(name)
 
     def refresh(self) -> None:
-        """Look at the clock anew: it may have been set, or the machine may have slept."""
+        """Read the clock again: it may have been set, or the machine may have slept."""
         self._scheduler.wakeup()
 
     def stop(self) -> None:
-        """No alarms at all any more."""
+        """Stop all alarms."""
         self._scheduler.shutdown(wait=False)
 
 
@@ -215,5 +216,5 @@ def _make_scheduler() -> Any:
     log = logging.getLogger("apscheduler")
     log.addHandler(logging.NullHandler())  # standard error is for events, one line of JSON each
     log.propagate = False
-    # To wake up is the work of a moment, so it needs no thread beside that of the clock.
+    # A job takes no time, so it runs in the thread of the scheduler.
     return BackgroundScheduler(timezone=UTC, executors={"default": DebugExecutor()})

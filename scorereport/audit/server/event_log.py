@@ -13,36 +13,36 @@ if TYPE_CHECKING:
 
 
 class SecretRedactor(Protocol):
-    """Anything that takes secrets out of a text."""
+    """An object that removes secrets from a text."""
 
     def redact(self, text: str) -> str:
-        """The text without secrets."""
+        """Return the text without secrets."""
         ...
 
 
 class CombinedRedactor:
-    """The secrets of several audits at once: none of them is for the eyes of those who read the log."""
+    """Removes the secrets of several audits, which share one log."""
 
     def __init__(self) -> None:
         self._all: list[SecretRedactor] = []
 
     def add(self, redactor: SecretRedactor) -> None:
-        """Take out the secrets of one more audit; none is ever forgotten, for its last run may still talk."""
+        """Remove the secrets of one more audit, from now on: its last run may outlive its configuration."""
         if redactor not in self._all:
             self._all.append(redactor)
 
     def redact(self, text: str) -> str:
-        """The text without the secrets of any audit."""
+        """Return the text without the secrets of any audit."""
         for redactor in self._all:
             text = redactor.redact(text)
         return text
 
 
 class EventLog:
-    """Writes one line for each event, from any thread; a full disk or a closed stream stops nobody.
+    """Writes one line for each event, from any thread; a full disk or a closed stream raises no error.
 
     A line is `{"time": "2026-11-15T06:30:00.000Z", "event": "audit.finished", ...}` in ASCII: line breaks and
-    all that is not ASCII are escaped, so that a line is an event whatever reads it.
+    characters beyond ASCII are escaped, so that every reader takes a line for one event.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class EventLog:
         self._lock = Lock()
 
     def write(self, event: str, **fields: Any) -> None:
-        """Write an event; texts in its fields lose their secrets first."""
+        """Write an event; secrets in its fields are removed first."""
         line = json.dumps(
             {"time": format_event_time(self._clock()), "event": event, **self._redact(fields)}, default=str
         )
@@ -63,11 +63,11 @@ class EventLog:
             try:
                 self._stream.write(line + "\n")
                 self._stream.flush()
-            except (OSError, ValueError):  # nobody is left to be told
+            except (OSError, ValueError):  # there is no other place to report the problem
                 return
 
     def _redact(self, value: Any) -> Any:
-        """The secrets go before JSON escapes a letter of them."""
+        """Remove the secrets before JSON escapes characters in them."""
         if isinstance(value, Mapping):
             return {str(key): self._redact(item) for key, item in value.items()}
         if isinstance(value, (list, tuple)):
@@ -78,7 +78,7 @@ class EventLog:
 
 
 def format_event_time(moment: datetime) -> str:
-    """A moment in UTC, to the thousandth of a second.
+    """Format a moment in UTC, to the millisecond.
 
     >>> format_event_time(datetime(2026, 11, 15, 6, 30, tzinfo=UTC))
     '2026-11-15T06:30:00.000Z'

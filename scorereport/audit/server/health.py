@@ -1,8 +1,8 @@
 """Health file of a server, and the scheduled times that were completed before the server started.
 
-A server writes the file at every look at its folder, and whenever an audit starts or ends. A file that says
-`running` or `stopping` and was last written longer ago than three looks (`updated`, `poll_seconds`) tells of
-a server that is dead.
+A server writes the file whenever it polls its folder, and whenever an audit starts or ends. If the state is
+`running` or `stopping` and the file is older (`updated`) than three polls (`poll_seconds`), the server is
+dead.
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ if TYPE_CHECKING:
 
 
 HEALTH_FILE = ".scorereport-health.json"
-#: So many looks at the folder may go by in silence.
+#: A server that is alive writes its file at least once in this many polls.
 _MAX_SILENT_POLLS = 3
+#: How many records to read. The last one is not enough: somebody may have run the audit of an earlier day.
+_MAX_RECORDS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditHealth:
-    """An audit: its next run, the one that is under way, and how the last one ended.
+    """State of an audit: its next run, the present run, and how the last one ended.
 
-    `settled` is the time of the schedule up to which all is done, whether or not it made a new record;
-    `failures` counts attempts at the present one that came to no result; `missed` is the last time of the
-    schedule that did not happen, of which people were notified.
+    `settled` is the latest scheduled time with a result, whether or not the run wrote a new record;
+    `failures` counts attempts at the present time that gave no result; `missed` is the last scheduled time
+    that did not happen and of which people were notified.
     """
 
     name: str
@@ -73,22 +75,22 @@ class Health:
     refused: tuple[RefusedConfiguration, ...] = ()
 
     def is_alive(self, now: datetime | None = None) -> bool:
-        """Whether the server was heard of within three looks at its folder, and has not stopped."""
+        """Whether the server has not stopped, and wrote the file within the last three polls."""
         silence = (now or datetime.now(UTC)) - datetime.fromisoformat(self.updated)
         return self.state != "stopped" and silence <= timedelta(seconds=_MAX_SILENT_POLLS * self.poll_seconds)
 
 
 def write_health(folder: Path, health: Health) -> Path:
-    """Write the file whole or not at all; it need not outlive the machine, so nobody waits for the disk."""
+    """Write the file atomically, without a sync to disk: after a crash of the machine it is not needed."""
     path = Path(folder) / HEALTH_FILE
-    fresh = path.with_name(f"{HEALTH_FILE}.new")  # there is one server for a folder, so nobody else writes it
+    fresh = path.with_name(f"{HEALTH_FILE}.new")  # no other process writes it: a folder has one server
     with open(fresh, "w", encoding="utf-8", opener=only_owner) as file:
         file.write(json_documents.dump(health))
     return fresh.replace(path)
 
 
 def read_health(folder: str | Path) -> Health:
-    """Read what the server of a folder said last."""
+    """Read the health file of a folder."""
     path = Path(folder) / HEALTH_FILE
     try:
         text = path.read_bytes()
@@ -99,27 +101,23 @@ def read_health(folder: str | Path) -> Health:
     return json_documents.load(Health, text, str(path))
 
 
-#: The last record alone would not do: it may be that of a day long past, which somebody asked for.
-_MAX_RECORDS = 50
-
-
 def read_recorded_times(plan: Plan) -> frozenset[datetime]:
-    """The moments that the last records of an audit are seen from; none if there is no history yet."""
+    """Read the `as_of` moments of the last records of an audit; empty if there is no history yet."""
     from scorereport.history.database import find_database_file, read_url
     from scorereport.history.store import open_history
 
     file = find_database_file(read_url(plan.database_url))
     if file is not None and not file.exists():
         return frozenset()
-    with open_history(plan.database_url, head=plan.head, create=False) as history:
+    with open_history(plan.database_url, head=plan.chain_head, create=False) as history:
         records = history.records(audit=plan.name, kind="audit", last=_MAX_RECORDS)
     return frozenset(datetime.fromisoformat(record.as_of) for record in records)
 
 
 def read_completed_times(folder: Path) -> dict[str, datetime]:
-    """Up to when each audit was done, as the last server of the folder says; a broken file says nothing.
+    """Read the last completed time of each audit from the health file; empty if the file cannot be read.
 
-    A run that finds its period in the history makes no new record, so the history alone cannot tell.
+    The history alone is not enough: a run that finds its period in the history writes no new record.
     """
     with suppress(ScoreReportError):
         audits = read_health(folder).audits

@@ -36,23 +36,23 @@ def serve_audits(
     start_command: Sequence[str] | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> int:
-    """Run the audits of a folder by their schedules until SIGTERM or SIGINT; the exit code.
+    """Run the audits of a folder on their schedules until SIGTERM or SIGINT; return the exit code.
 
-    Each run is a process of its own. Configurations that come, change or go are picked up. A second signal
-    ends the audits that still run.
+    Each run is a process of its own. The server notices configurations that are added, changed or removed. A
+    second signal ends the audits that still run.
 
     Parameters
     ----------
     folder : the folder of configurations; those without `audit.schedule.cron` are passed over
-    log : where events go, one line of JSON each; standard error unless given
-    poll_seconds : how often the folder is looked at for changes, and the health file written
-    grace_seconds : how long audits that run may go on after a signal to stop
-    longest_seconds : how long an audit may run at all before it is ended
+    log : stream for events, one line of JSON each; by default standard error
+    poll_seconds : seconds between two polls: checks of the folder for changes, with a new health file
+    grace_seconds : how long running audits may continue after a signal to stop
+    longest_seconds : how long an audit may run at most before it is ended
     workers : how many audits, of different configurations, may run at a time
-    retry_seconds : after how long a run that came to no result is tried again, for each attempt
+    retry_seconds : after how long a run without a result is tried again, for each attempt
     notify_seconds : after how long without a result people are notified, by `[audit.notify]`
-    start_command : what runs a configuration, in place of `python -m scorereport audit run`
-    clock : what tells the time
+    start_command : the command that runs a configuration, by default `python -m scorereport audit run`
+    clock : the function that returns the present moment
     """
     settings = ServerSettings(
         folder=_check_folder(Path(folder)),
@@ -69,14 +69,14 @@ def serve_audits(
     remove_abandoned()
     with _hold_server_lock(settings.folder):
         server = AuditServer(settings, sys.stderr if log is None else log, clock)
-        with _stop_signals_caught(server.ask_to_stop):
+        with _stop_signals_caught(server.request_stop):
             server.run()
     return 0
 
 
 def _check_folder(folder: Path) -> Path:
     if not folder.is_dir():
-        raise UsageError(f"`audit serve` needs a folder of configurations; {folder} is none.")
+        raise UsageError(f"`audit serve` needs a folder of configurations; {folder} is not a folder.")
     return folder.absolute()
 
 
@@ -89,7 +89,7 @@ def _check_seconds(seconds: float, name: str, *, may_be_zero: bool = False) -> f
 
 @contextmanager
 def _hold_server_lock(folder: Path) -> Iterator[None]:
-    """One server for a folder: two would run every audit twice."""
+    """Hold the lock of a folder: two servers would run every audit twice."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / LOCK_NAME, timeout=0, mode=0o600)
@@ -97,13 +97,12 @@ def _hold_server_lock(folder: Path) -> Iterator[None]:
         lock.acquire()
     except Timeout as error:
         raise UsageError(
-            f"Another `scorereport audit serve` runs on {folder} already; stop it first, or serve another "
+            f"Another `scorereport audit serve` already runs on {folder}; stop it first, or serve another "
             "folder."
         ) from error
     except OSError as error:
         raise UsageError(
-            f"`audit serve` must write its lock and its health file into {folder}, and cannot: "
-            f"{error.strerror}."
+            f"`audit serve` cannot write its lock and its health file into {folder}: {error.strerror}."
         ) from error
     try:
         yield
@@ -112,11 +111,11 @@ def _hold_server_lock(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _stop_signals_caught(hear: Callable[[], None]) -> Iterator[None]:
-    """Hand over signals to stop; one that is ignored already, as under nohup, stays so."""
+def _stop_signals_caught(request_stop: Callable[[], None]) -> Iterator[None]:
+    """Call a function at each signal to stop; a signal that is ignored already, as under nohup, stays so."""
     known = [signal.Signals[name] for name in _STOP_SIGNALS if name in signal.Signals.__members__]
-    heard = [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
-    before = {number: signal.signal(number, lambda *_: hear()) for number in heard}
+    caught = [number for number in known if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, lambda *_: request_stop()) for number in caught}
     try:
         yield
     finally:

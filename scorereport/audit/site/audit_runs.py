@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from scorereport.history.trend.drift_records import Snapshot
 
 
-#: What may stay as it is: short, without capitals, which some systems do not tell apart, and nowhere `..`.
+#: Names that are kept: short, without `..`, and without capitals, which some systems do not distinguish.
 _PLAIN = re.compile(r"(?!.*\.\.)[a-z0-9](?:[a-z0-9._-]{0,58}[a-z0-9])?")
-#: How changed names end; no name that stays as it is ends so.
+#: The end of changed names; a name with this end is never kept.
 _CHANGED = re.compile(r"-[0-9a-f]{10}$")
-#: Names that some systems keep for devices, whatever ending follows.
+#: Names that some systems reserve for devices, with any ending.
 _DEVICE_NAMES = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?")
 _ENDINGS = (".html", ".pdf", ".json")
 
 
 def safe_name(name: str) -> str:
-    """A name for a file or a folder: the same one for the same name, another one for any other name.
+    """Return a safe name for a file or a folder: equal for equal names, different for different names.
 
     >>> safe_name("credit-risk"), safe_name("../Crédit")
     ('credit-risk', 'cr-dit-28631bf00e')
@@ -43,7 +43,7 @@ def safe_name(name: str) -> str:
 
 
 def safe_file_name(name: str) -> str:
-    """The same for a file, whose ending stays if it is one of a report.
+    """Return a safe name for a file; its ending is kept if it is that of a report.
 
     >>> safe_file_name("2026-10.pdf"), safe_file_name("a/b.exe")
     ('2026-10.pdf', 'a-b-exe-c865741344')
@@ -53,43 +53,43 @@ def safe_file_name(name: str) -> str:
 
 
 def link_to_file(path: str, *, above: int = 0) -> str:
-    """The address of a file of the site, from a page so many folders below its top."""
+    """Return the link to a file of the site from a page that is `above` folders below its top."""
     return "../" * above + quote(path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRun:
-    """One run of an audit: its record, and the hash of that."""
+    """One run of an audit: its record and the hash of the record."""
 
     record: Record
     sha256: str
 
     @property
     def has_numbers(self) -> bool:
-        """Whether the run came to numbers at all."""
+        """Whether the run has results."""
         return self.record.snapshot is not None and self.record.status is not AuditStatus.FAILED
 
     @property
     def is_ahead(self) -> bool:
-        """Whether its period lay in the future when it ran, which earlier versions accepted."""
+        """Whether its period was in the future when it ran, as earlier versions allowed."""
         return is_ahead(self.record.as_of, self.record.started)
 
     @property
     def period(self) -> str:
-        """The name of the period, as a reader would write it: of several days, from the first to the last."""
+        """The name of the period for readers, for several days with `to` between the first and the last."""
         return self.record.period.label.replace("--", " to ")
 
     @property
     def day(self) -> date:
-        """Where the run stands on the time axis: the middle of its period."""
+        """The day of the run on the time axis: the middle of its period."""
         return self.record.period.middle
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuditRuns:
-    """All runs of an audit, those of the oldest period first; `key` is its name as a file.
+    """All runs of an audit, the oldest period first; `key` is its name as a file.
 
-    Runs on a period of the future are listed, but neither their status nor their numbers count.
+    Runs on a future period are listed, but neither their status nor their numbers count.
     """
 
     name: str
@@ -99,17 +99,17 @@ class AuditRuns:
 
     @property
     def latest(self) -> RecordedRun:
-        """The run of the newest period, and of several, the last."""
+        """The last run of the newest period."""
         return (self._counted or self.runs)[-1]
 
     @cached_property
     def measured(self) -> tuple[RecordedRun, ...]:
-        """The runs that came to numbers."""
+        """The runs with results."""
         return tuple(run for run in self._counted if run.has_numbers)
 
     @cached_property
     def failed(self) -> tuple[RecordedRun, ...]:
-        """The runs that came to none."""
+        """The runs without results."""
         return tuple(run for run in self._counted if not run.has_numbers)
 
     @cached_property
@@ -118,19 +118,19 @@ class AuditRuns:
 
     @property
     def address(self) -> str:
-        """The page of the audit, from the top of the site."""
+        """The path of the audit's page, relative to the top of the site."""
         return f"audits/{self.key}.html"
 
 
 def get_snapshot(run: RecordedRun) -> Snapshot:
-    """The numbers of a run that has some."""
+    """Return the snapshot of a run with results."""
     if run.record.snapshot is None:
         raise ValueError(f"Record {run.record.id} has no numbers.")
     return run.record.snapshot
 
 
 def group_runs(records: Sequence[Record]) -> tuple[AuditRuns, ...]:
-    """The audits of a history by name; removals of files belong to the audit whose files they were."""
+    """Group the records of a history by audit, in order of name; removals of files belong to their audit."""
     by_audit: dict[str, list[RecordedRun]] = {}
     for record, sha256 in zip(records, hash_records(records), strict=True):
         by_audit.setdefault(record.audit, []).append(RecordedRun(record=record, sha256=sha256))
@@ -139,9 +139,9 @@ def group_runs(records: Sequence[Record]) -> tuple[AuditRuns, ...]:
 
 
 def hash_records(records: Sequence[Record]) -> list[str]:
-    """The hash of each record as the one after it names it; that of the last, or before a gap, is computed.
+    """Return the hash of each record as stated in the next one; computed for the last, and before a gap.
 
-    Whether the names are right is for `verify` to say, which takes longer than all pages together.
+    `verify` checks the stated hashes; that takes longer than writing all pages.
     """
     after: list[Record | None] = [*records[1:], None]
     return [

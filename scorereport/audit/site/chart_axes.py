@@ -18,20 +18,24 @@ if TYPE_CHECKING:
     from scorereport.audit.site.measure_series import MeasuredValue
 
 
-#: The width of every chart in its own units; the page stretches it to the room there is.
+#: The width of every chart in its own units; the page scales it to the available width.
 CHART_WIDTH = 10_000
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 #: Steps of a time axis in days, months or years, from fine to coarse.
 _DAY_STEPS, _MONTH_STEPS, _YEAR_STEPS = (1, 2, 7, 14), (1, 2, 3, 6), (1, 2, 5, 10, 20, 50)
-#: So many days at most are written out on a wide screen, and so many on a phone.
+#: The largest number of days that are labelled on a wide screen, and on a phone.
 _MOST_DAYS, _MOST_ON_PHONES = 9, 4
+#: An interval wider than the median width by more than this factor may be cut at the edge.
+_WIDE_FACTOR = 4
+#: A limit is left outside of the chart if it would leave less than this share of it to the data.
+_SMALLEST_SHARE = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DayTick:
-    """A day at the time axis: its place from 0 to 1, its text, and the year where a new one begins.
+    """A day on the time axis: its place from 0 to 1, its text, and the year where a new one begins.
 
-    One that is not `main` has no room on a phone.
+    A tick that is not `main` is not shown on a phone.
     """
 
     place: float
@@ -48,16 +52,16 @@ class TimeScale:
     last: float
 
     def place(self, day: date) -> int:
-        """Where a day stands, in units of the chart."""
+        """Return the place of a day, in units of the chart."""
         return round(CHART_WIDTH * self.share(day))
 
     def share(self, day: date) -> float:
-        """Where a day stands, from 0 to 1."""
+        """Return the place of a day, from 0 to 1."""
         return (day.toordinal() - self.first) / (self.last - self.first)
 
 
 def scale_of_days(days: Iterable[date]) -> TimeScale:
-    """A scale on which all days have room, with a little space at both ends; one day stands in the middle."""
+    """Return a scale for the days, with a small margin at both ends; a single day is in the middle."""
     ordinals = [day.toordinal() for day in days]
     first, last = min(ordinals), max(ordinals)
     space = max((last - first) * 0.015, 0.35) if last > first else 15
@@ -65,7 +69,7 @@ def scale_of_days(days: Iterable[date]) -> TimeScale:
 
 
 def list_day_ticks(days: Sequence[date], scale: TimeScale) -> tuple[DayTick, ...]:
-    """Round days, months or years that are few enough to be read; if there is only one day, that one."""
+    """List ticks at round days, months or years, few enough to be read; a single day is its own tick."""
     first, last = min(days), max(days)
     chosen = _choose_days(first, last) if last > first else [first]
     by_month = len(chosen) > 1 and all(day.day == 1 for day in chosen)
@@ -92,7 +96,7 @@ def _choose_days(first: date, last: date) -> list[date]:
 
 
 def _list_days(first: date, last: date) -> Iterator[list[date]]:
-    """Days in steps; those of weeks are Mondays."""
+    """List days in steps, from fine to coarse; with steps of weeks they are Mondays."""
     for step in _DAY_STEPS:
         start = first.toordinal() + (-first.weekday() % 7 if step >= 7 else 0)
         yield [date.fromordinal(day) for day in range(start, last.toordinal() + 1, step)]
@@ -114,23 +118,23 @@ def _list_years(first: date, last: date) -> Iterator[list[date]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberScale:
-    """Numbers from the bottom up, in a box of that height."""
+    """Numbers from bottom to top, in a box of this height."""
 
     low: float
     high: float
     height: int
 
     def place(self, value: float) -> int:
-        """How far a number lies below the top; beyond the ends, at the end."""
+        """Return the distance of a number from the top; numbers outside are placed at the edge."""
         inside = min(max(value, self.low), self.high)
         return round(self.height * (self.high - inside) / (self.high - self.low))
 
     def holds(self, value: float) -> bool:
-        """Whether a number lies inside."""
+        """Whether a number is inside."""
         return self.low <= value <= self.high
 
     def ticks(self, most: int) -> Ticks:
-        """Round numbers inside: as many as there is room for, and two at least."""
+        """Return round numbers inside the scale: at least two, and otherwise about `most`."""
         rough = (self.high - self.low) / most
         steps = [step for step in _round_steps(rough) if self._list(step)[1:]]
         step = min((step for step in steps if step >= rough * (1 - 1e-9)), default=steps[-1])
@@ -143,20 +147,20 @@ class NumberScale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ticks:
-    """Numbers at an axis, and the step between them."""
+    """Numbers on an axis, and the step between them."""
 
     step: float
     values: tuple[float, ...]
 
     def decimals(self, factor: float = 1.0) -> int:
-        """How many decimals they need, if they are written so many times larger."""
+        """Return how many decimals the numbers need when multiplied by `factor`."""
         step = self.step * factor
         enough = (decimals for decimals in range(9) if abs(step - round(step, decimals)) < step * 1e-6)
         return next(enough, 9)
 
 
 def scale_of_numbers(values: Sequence[float], height: int) -> NumberScale:
-    """A scale on which all numbers have room, with space above and below; it never is empty."""
+    """Return a scale for the numbers, with a margin above and below; it is never empty."""
     low, high = min(values, default=0.0), max(values, default=1.0)
     span = high - low or abs(high) * 0.2 or 1.0
     middle = (low + high) / 2
@@ -165,19 +169,13 @@ def scale_of_numbers(values: Sequence[float], height: int) -> NumberScale:
 
 
 def _round_steps(near: float) -> list[float]:
-    """1, 2, 2.5 and 5 times powers of ten around a number, from small to large."""
+    """Return 1, 2, 2.5 and 5 times powers of ten around a number, from small to large."""
     unit = 10.0 ** math.floor(math.log10(near))
     return [factor * power * unit for power in (0.1, 1, 10) for factor in (1, 2, 2.5, 5)]
 
 
-#: An interval so many times as wide as others may be cut at the edge.
-_WIDE_FACTOR = 4
-#: A limit is left outside of the picture if it would leave so small a share of it to the data.
-_SMALLEST_SHARE = 0.2
-
-
 def choose_number_scale(readings: Sequence[MeasuredValue], height: int) -> NumberScale:
-    """Room for all numbers, for intervals unless they are far wider than others, and for limits nearby."""
+    """Choose a scale for all numbers, for intervals unless far wider than others, and for limits nearby."""
     values = [reading.value for reading in readings if math.isfinite(reading.value)]
     ends = [*values, *_usual_ends(readings)]
     span = max(ends) - min(ends) if ends else 0.0
@@ -189,7 +187,7 @@ def choose_number_scale(readings: Sequence[MeasuredValue], height: int) -> Numbe
 
 
 def describe_outside(readings: Sequence[MeasuredValue], scale: NumberScale) -> Iterator[str]:
-    """What the picture does not show in full, in words."""
+    """Describe what the chart does not show in full."""
     infinite = sum(math.isinf(reading.value) for reading in readings)
     if infinite:
         yield f"{format_counted(infinite, 'infinite number')} drawn at the edge."
@@ -201,8 +199,8 @@ def describe_outside(readings: Sequence[MeasuredValue], scale: NumberScale) -> I
         yield f"{format_counted(cut, 'interval')} far wider than the others, cut at the edge."
     outside = sorted(limit for limit in _all_limits(readings) if not scale.holds(limit))
     if outside:
-        told = join_words(format_value(limit) for limit in outside)
-        yield f"Beyond the edge, far from all numbers: {'limits' if len(outside) > 1 else 'limit'} {told}."
+        listed = join_words(format_value(limit) for limit in outside)
+        yield f"Beyond the edge, far from all numbers: {'limits' if len(outside) > 1 else 'limit'} {listed}."
 
 
 def _usual_ends(readings: Sequence[MeasuredValue]) -> Iterator[float]:

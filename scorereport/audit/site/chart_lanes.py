@@ -1,6 +1,6 @@
 """Lanes of a trend chart, one for each model: lines, bands, limits and labels, as SVG paths.
 
-Down, a unit is a tenth of a pixel; texts are placed in pixels.
+A vertical unit is a tenth of a pixel; texts are placed in pixels.
 """
 
 from __future__ import annotations
@@ -20,29 +20,38 @@ if TYPE_CHECKING:
     from scorereport.audit.site.measure_series import MeasureSeries
 
 
+UNITS_PER_PIXEL = 10
+#: Height in pixels of the line above a lane, with the name of its model.
+NAME_HEIGHT = 26
+#: The distance in pixels of the labels on the right of a lane.
+_LABEL_HEIGHT = 15
+#: The axis has at most about one number per this many pixels.
+_TICK_HEIGHT = 32
+
+
 def join_lines(points: Iterable[tuple[int, int] | None]) -> str:
-    """Lines through points, with a gap where there is none.
+    """Return the path of a line through points, with a gap for None.
 
     >>> join_lines([(0, 5), (10, 2), None, (30, 4)])
     'M0 5l10-3M30 4'
     """
-    stretches = groupby(points, key=lambda point: point is not None)
+    segments = groupby(points, key=lambda point: point is not None)
     return "".join(
-        _draw_line([point for point in stretch if point is not None])
-        for is_there, stretch in stretches
+        _draw_line([point for point in segment if point is not None])
+        for is_there, segment in segments
         if is_there
     )
 
 
-def draw_band(stretch: Sequence[tuple[int, int, int]]) -> str:
-    """Along the upper ends, and back along the lower ones."""
-    there = [(x, upper) for x, upper, _ in stretch]
-    back = [(x, lower) for x, _, lower in reversed(stretch)]
+def draw_band(segment: Sequence[tuple[int, int, int]]) -> str:
+    """Return the path of a band: along the upper ends, and back along the lower ones."""
+    there = [(x, upper) for x, upper, _ in segment]
+    back = [(x, lower) for x, _, lower in reversed(segment)]
     return f"{_draw_line([*there, *back])}z"
 
 
 def draw_dots(points: Iterable[tuple[int, int]]) -> str:
-    """Points as lines without length, which round ends make dots whatever the chart is stretched to."""
+    """Return points as lines of length zero: with round ends they stay dots however the chart is scaled."""
     return "".join(f"M{x} {y}h0" for x, y in points)
 
 
@@ -52,24 +61,15 @@ def _draw_line(points: Sequence[tuple[int, int]]) -> str:
 
 
 def _step(x: int, y: int) -> str:
-    """One step of a path; a minus sign parts numbers as well as a space."""
+    """Format one step of a path; a minus sign separates numbers, so it needs no space."""
     return f"{'' if x < 0 else ' '}{x}{'' if y < 0 else ' '}{y}"
-
-
-UNITS_PER_PIXEL = 10
-#: Pixels of the line above a lane, with the name of its model.
-NAME_HEIGHT = 26
-#: Labels at the right of a lane stand so many pixels apart.
-_LABEL_HEIGHT = 15
-#: For so many pixels there is one number at the axis, or somewhat fewer.
-_TICK_HEIGHT = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneLabel:
-    """A text beside a lane: how far down the chart it stands, in pixels, what it is, and what it says.
+    """A text beside a lane: its distance from the top of the chart in pixels, its kind, and the text.
 
-    `more` may be left out where there is little room.
+    `more` may be left out if there is little space.
     """
 
     place: float
@@ -80,7 +80,7 @@ class LaneLabel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lane:
-    """What is drawn of one model: paths, and the texts beside them; `top` and `bottom` are of its plot."""
+    """The drawing of one model: paths, and the texts beside them; `top` and `bottom` are of its plot."""
 
     model: str
     name_place: float
@@ -105,7 +105,7 @@ class LaneSettings:
 
 
 def build_lane(series: MeasureSeries, places: Sequence[int], top: int, drawing: LaneSettings) -> Lane:
-    """A lane whose plot begins so far down; `places` are those of the runs, from left to right."""
+    """Build a lane whose plot begins at `top`; `places` are those of the runs, from left to right."""
     scale = drawing.scale
     bottom = top + scale.height
     ticks = _list_ticks(series.measure, scale)
@@ -113,17 +113,17 @@ def build_lane(series: MeasureSeries, places: Sequence[int], top: int, drawing: 
         None if reading is None or math.isnan(reading.value) else (place, top + scale.place(reading.value))
         for place, reading in zip(places, series.readings, strict=True)
     ]
-    stretches = _interval_segments(series, places, top, scale)
-    banded = [stretch for stretch in stretches if drawing.is_dense and len(stretch) > 1]
-    alone = [stretch for stretch in stretches if not (drawing.is_dense and len(stretch) > 1)]
+    segments = _interval_segments(series, places, top, scale)
+    banded = [segment for segment in segments if drawing.is_dense and len(segment) > 1]
+    alone = [segment for segment in segments if not (drawing.is_dense and len(segment) > 1)]
     return Lane(
         model=series.model,
         name_place=top / UNITS_PER_PIXEL - NAME_HEIGHT,
         top=top,
         bottom=bottom,
         grid="".join(f"M0 {top + scale.place(tick)}h{CHART_WIDTH}" for tick in ticks.values),
-        band="".join(draw_band(stretch) for stretch in banded),
-        whiskers="".join(f"M{x} {upper}V{lower}" for stretch in alone for x, upper, lower in stretch),
+        band="".join(draw_band(segment) for segment in banded),
+        whiskers="".join(f"M{x} {upper}V{lower}" for segment in alone for x, upper, lower in segment),
         line=join_lines(points),
         limits=tuple(_draw_limits(series, places, top, scale)),
         ticks=_label_ticks(ticks, top, drawing),
@@ -132,7 +132,7 @@ def build_lane(series: MeasureSeries, places: Sequence[int], top: int, drawing: 
 
 
 def _list_ticks(measure: str, scale: NumberScale) -> Ticks:
-    """Round numbers that the measure can have."""
+    """Return round numbers in the range of the measure."""
     low, high = find_range(measure)
     ticks = scale.ticks(scale.height // (_TICK_HEIGHT * UNITS_PER_PIXEL))
     return Ticks(step=ticks.step, values=tuple(tick for tick in ticks.values if low <= tick <= high))
@@ -152,7 +152,7 @@ def _label_ticks(ticks: Ticks, top: int, drawing: LaneSettings) -> tuple[LaneLab
 
 
 def _label_values(series: MeasureSeries, top: int, drawing: LaneSettings) -> tuple[LaneLabel, ...]:
-    """The newest number and its limits, moved apart where they would lie on each other."""
+    """Label the newest number and its limits, moved apart where they would overlap."""
     newest = series.readings[-1]
     if newest is None:
         return ()
@@ -178,7 +178,7 @@ def _label_limit(limit: float, *, is_share: bool) -> str:
 
 
 def spread_labels(places: Sequence[float], height: float) -> list[float]:
-    """Places from top to bottom, moved so that texts do not touch and none leaves the box.
+    """Move places, from top to bottom, so that labels do not overlap and none leaves the box.
 
     >>> spread_labels([10, 12, 99], 100)
     [10, 25, 99]
@@ -198,20 +198,20 @@ def spread_labels(places: Sequence[float], height: float) -> list[float]:
 def _interval_segments(
     series: MeasureSeries, places: Sequence[int], top: int, scale: NumberScale
 ) -> list[list[tuple[int, int, int]]]:
-    """Place, upper and lower end of runs in a row that have an interval."""
-    stretches: list[list[tuple[int, int, int]]] = [[]]
+    """Return place, upper end and lower end of consecutive runs that have an interval."""
+    segments: list[list[tuple[int, int, int]]] = [[]]
     for x, reading in zip(places, series.readings, strict=True):
         if reading is not None and reading.has_interval:
-            stretches[-1].append((x, top + scale.place(reading.upper), top + scale.place(reading.lower)))
-        elif stretches[-1]:
-            stretches.append([])
-    return [stretch for stretch in stretches if stretch]
+            segments[-1].append((x, top + scale.place(reading.upper), top + scale.place(reading.lower)))
+        elif segments[-1]:
+            segments.append([])
+    return [segment for segment in segments if segment]
 
 
 def _draw_limits(
     series: MeasureSeries, places: Sequence[int], top: int, scale: NumberScale
 ) -> Iterator[tuple[str, str]]:
-    """A line for each limit, as it was in each audit: it steps where the limit was changed."""
+    """Draw a line for each limit as it was in each audit; it has a step where the limit was changed."""
     for name, kind, _ in BOUNDS:
         judged = [
             None if reading is None or reading.judgement is None else getattr(reading.judgement, name)
@@ -226,7 +226,7 @@ def _draw_limits(
 def _draw_steps(
     places: Sequence[int], limits: Sequence[float | None], top: int, scale: NumberScale
 ) -> Iterator[str]:
-    """Level lines between changes, from the left edge to the right."""
+    """Draw horizontal lines between changes, from the left edge to the right."""
     starts = [0] + [place for place, (a, b) in enumerate(pairwise(limits), 1) if a != b]
     ends = [*starts[1:], len(limits)]
     for start, end in zip(starts, ends, strict=True):

@@ -31,49 +31,47 @@ _STATUSES = {
 _SENTENCES = {
     AuditStatus.PASS: "Pass: all limits are met.",
     AuditStatus.WARN: "Warn: a number is close to its limit, or has drifted.",
-    AuditStatus.INCONCLUSIVE: "Inconclusive: the data cannot tell whether a limit is met.",
+    AuditStatus.INCONCLUSIVE: (
+        "Inconclusive: the data are consistent with a limit being met and with it being breached."
+    ),
     AuditStatus.FAIL: "Fail: a limit is breached.",
-    AuditStatus.DONE: "Done: there are no limits to judge by.",
-    AuditStatus.UNCERTIFIED: "Certificate failed: R came to other numbers.",
+    AuditStatus.DONE: "Done: no limits are set.",
+    AuditStatus.UNCERTIFIED: "Certificate failed: the numbers of R differ.",
     AuditStatus.FAILED: "The last run failed.",
 }
 _UNJUDGED = {"tone": "plain", "mark": "●", "text": "no limits"}
+#: The name of the sample on the pages; it is not a model.
+SAMPLE_NAME = "all rows"
+_FORMATS = ("html", "pdf", "json")
 
 
 def status_badge(status: AuditStatus) -> dict[str, str]:
-    """What an audit came to."""
+    """Return the badge of an audit's status: its tone, mark and text."""
     look = _STATUSES[status] if status in _STATUSES else VERDICT_LABELS[LimitVerdict(status.value)]
     return dict(zip(("tone", "mark", "text"), look, strict=True))
 
 
 def status_sentence(status: AuditStatus) -> str:
-    """The same as a sentence."""
+    """Return the status of an audit as a sentence."""
     return _SENTENCES[status]
 
 
-def verdict_badge(light: LimitVerdict | None) -> dict[str, str]:
-    """What a model came to; None if nothing of it was judged."""
-    return (
-        _UNJUDGED
-        if light is None
-        else dict(zip(("tone", "mark", "text"), VERDICT_LABELS[light], strict=True))
-    )
+def verdict_badge(verdict: LimitVerdict | None) -> dict[str, str]:
+    """Return the badge of a model's verdict; None if no number of the model was judged."""
+    if verdict is None:
+        return _UNJUDGED
+    return dict(zip(("tone", "mark", "text"), VERDICT_LABELS[verdict], strict=True))
 
 
 def verdict_count_badges(counts: Mapping[LimitVerdict, int]) -> list[dict[str, Any]]:
-    """How many limits came to each verdict that occurs."""
-    return [verdict_badge(light) | {"count": format_count(n)} for light, n in counts.items() if n]
-
-
-#: What a page calls the sample, which is no model.
-SAMPLE_NAME = "all rows"
-_FORMATS = ("html", "pdf", "json")
+    """Return a badge with the number of limits for each verdict that occurs."""
+    return [verdict_badge(verdict) | {"count": format_count(n)} for verdict, n in counts.items() if n]
 
 
 def describe_entry(
     entry: BoardEntry, copies: Mapping[int, Sequence[ReportCopy]], *, above: int = 0
 ) -> dict[str, Any]:
-    """An audit for a page so many folders below the top of the site."""
+    """Describe an audit for a page that is `above` folders below the top of the site."""
     shown = entry.measured or entry.newest
     main = next((row.series for row in entry.rows if row.series is not None and row.model), None)
     return {
@@ -108,7 +106,7 @@ def _describe_row(entry: BoardEntry, row: BoardRow) -> dict[str, Any]:
     return {
         "model": row.model or SAMPLE_NAME,
         "is_sample": not row.model,
-        "verdict": verdict_badge(row.light),
+        "verdict": verdict_badge(row.verdict),
         "limits": verdict_count_badges(row.counts),
         "drift": _describe_drift(row),
         **_describe_score(entry, row),
@@ -122,7 +120,7 @@ def _describe_drift(row: BoardRow) -> dict[str, str]:
 
 
 def _describe_score(entry: BoardEntry, row: BoardRow) -> dict[str, Any]:
-    """The number of a row, how it changed, and its small line; empty if the model has none."""
+    """Describe the number of a row, its change, and its sparkline; empty if the model has none."""
     if row.series is None or row.reading is None:
         return {"value": "", "interval": "", "label": "", "change": "", "way": "", "spark": None}
     writer = choose_format(row.series.measure, row.series.known)
@@ -139,7 +137,7 @@ def _describe_score(entry: BoardEntry, row: BoardRow) -> dict[str, Any]:
 
 
 def describe_series(series: MeasureSeries) -> str:
-    """A series in a sentence, for those who do not see its line."""
+    """Describe a series in a sentence, for readers who cannot see its line."""
     known = series.known
     writer = choose_format(series.measure, known)
     values = [reading.value for reading in known if not math.isnan(reading.value)]
@@ -153,7 +151,7 @@ def describe_series(series: MeasureSeries) -> str:
 
 
 def describe_copies(copies: Sequence[ReportCopy], above: int) -> list[dict[str, str]]:
-    """Links to the files of a report, or why there is none; web page, PDF and data in this order."""
+    """Return links to the files of a report, or why one is absent; web page, PDF and data in this order."""
     ordered = sorted(
         copies, key=lambda copy: (_FORMATS.index(copy.kind) if copy.kind in _FORMATS else 9, copy.target)
     )

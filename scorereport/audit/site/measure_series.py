@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scorereport.scores import Direction
 
 
-#: The limits that a judgement may have, from the top of a chart to its bottom: name, kind, and side.
+#: The limits of a judgement, from the top of a chart to its bottom: name, kind, and side.
 BOUNDS = (
     ("fail_upper", "fail", "above"),
     ("warn_upper", "warn", "above"),
@@ -26,19 +26,23 @@ BOUNDS = (
     ("fail_lower", "fail", "below"),
 )
 _PARTS = {
-    MeasurePart.SKILL: "Skill: the share of the score of a constant forecast that the model saves.",
-    MeasurePart.MISCALIBRATION: "MCB, miscalibration: what the score would gain if the forecasts were recalibrated.",
-    MeasurePart.DISCRIMINATION: "DSC, discrimination: what the score gains because the forecasts tell cases apart.",
-    MeasurePart.LINE: "How outcomes follow forecasts on the scale of log odds.",
-    MeasurePart.SAMPLE: "The share of rows in which the event came.",
+    MeasurePart.SKILL: "Skill: the relative improvement of the score over that of a constant forecast.",
+    MeasurePart.MISCALIBRATION: (
+        "MCB, miscalibration: by how much the score would improve if the forecasts were recalibrated."
+    ),
+    MeasurePart.DISCRIMINATION: (
+        "DSC, discrimination: by how much recalibrated forecasts improve the score over a constant forecast."
+    ),
+    MeasurePart.LINE: "Calibration line: how the log odds of the event depend on those of the forecasts.",
+    MeasurePart.SAMPLE: "Prevalence: the share of rows with the event.",
 }
 _MEANINGS = {
-    "brier": "The mean squared distance of forecasts to what came.",
-    "log_loss": "The mean surprise at what came: minus the logarithm of its probability.",
-    "roc_auc": "How often, of two rows, the one with the event has the higher forecast.",
-    "multiclass_brier": "The mean squared distance of forecasts to what came, over all classes.",
-    "multiclass_log_loss": "The mean surprise at what came: minus the logarithm of its probability.",
-    "rps": "The mean squared distance of forecasts to what came, class by class in their order.",
+    "brier": "The mean squared difference between forecast and outcome.",
+    "log_loss": "The mean of minus the logarithm of the probability of the observed outcome.",
+    "roc_auc": "The probability that a row with the event has a higher forecast than a row without it.",
+    "multiclass_brier": "The mean squared difference between forecast and outcome, summed over all classes.",
+    "multiclass_log_loss": "The mean of minus the logarithm of the probability of the observed class.",
+    "rps": "The mean squared difference between cumulative forecast and outcome, over the ordered classes.",
 }
 
 
@@ -46,7 +50,7 @@ _MEANINGS = {
 class MeasuredValue:
     """A number in one run, with its interval, and with its limits if it was judged.
 
-    Of a component `value` is without the overfit, as the interval is, and `raw` with it.
+    For a component of a decomposition, `value` and the interval are overfit-corrected; `raw` is not.
     """
 
     label: str
@@ -63,13 +67,13 @@ class MeasuredValue:
 
     @property
     def is_corrected(self) -> bool:
-        """Whether something was taken off the raw number."""
+        """Whether the overfit correction changed the number."""
         return not math.isnan(self.raw) and self.raw != self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureSeries:
-    """A measure of a model in all runs that came to numbers; None where a run does not have it."""
+    """A measure of a model in all runs with results; None where a run does not have it."""
 
     measure: str
     model: str
@@ -78,37 +82,37 @@ class MeasureSeries:
 
     @property
     def known(self) -> tuple[MeasuredValue, ...]:
-        """The readings there are."""
+        """The readings that are not None."""
         return tuple(reading for reading in self.readings if reading is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureFormat:
-    """How the numbers of a measure are written: in percent, or with the same decimals everywhere."""
+    """Format of the numbers of a measure: in percent, or with the same number of decimals everywhere."""
 
     is_share: bool
     decimals: int
 
     def number(self, value: float) -> str:
-        """One number."""
+        """Format one number."""
         return format_percent(value) if self.is_share else format_number(value, self.decimals)
 
     def interval(self, lower: float, upper: float) -> str:
-        """Both ends of an interval; empty if it is not defined."""
+        """Format both ends of an interval; empty if it is not defined."""
         if not self.is_share:
             return format_interval(lower, upper, self.decimals)
         ends = format_interval(100 * lower, 100 * upper, 1)
         return f"{ends} %" if ends else ""
 
     def change(self, difference: float) -> str:
-        """A difference with its sign; one of shares is in points of percent."""
+        """Format a difference with its sign; a difference of shares is in percentage points."""
         factor, decimals, unit = (100, 1, " points") if self.is_share else (1, self.decimals, "")
         text = format_number(factor * difference, decimals)
         return f"{'+' if difference > 0 and text.strip('0.') else ''}{text}{unit}"
 
 
 def choose_format(measure: str, readings: Iterable[MeasuredValue]) -> MeasureFormat:
-    """How to write a measure that has these readings."""
+    """Choose the format of a measure with these readings."""
     known = MEASURES.get(measure)
     return MeasureFormat(
         is_share=known is not None and known.is_share,
@@ -117,13 +121,13 @@ def choose_format(measure: str, readings: Iterable[MeasuredValue]) -> MeasureFor
 
 
 def find_direction(measure: str) -> Direction | None:
-    """Which way is better, if either is."""
+    """Return the direction in which a measure is better; None if there is none."""
     known = MEASURES.get(measure)
     return None if known is None else known.direction
 
 
 def describe_measure(measure: str) -> str:
-    """What a measure is, in a sentence for those who see it for the first time; empty if none is known."""
+    """Explain a measure in a sentence, for readers who do not know it; empty if there is none."""
     known = MEASURES.get(measure)
     if known is None:
         return ""
@@ -135,22 +139,22 @@ def describe_measure(measure: str) -> str:
 
 
 def describe_direction(measure: str) -> str:
-    """The same in words; empty if neither way is better."""
+    """Describe the direction in which a measure is better; empty if there is none."""
     direction = find_direction(measure)
     return "" if direction is None else direction.value
 
 
 def find_range(measure: str) -> tuple[float, float]:
-    """Where a measure can lie."""
+    """Return the smallest and the largest possible value of a measure."""
     known = MEASURES.get(measure)
     return (-math.inf, math.inf) if known is None else (known.lower, known.upper)
 
 
 def collect_series(runs: Sequence[RecordedRun]) -> tuple[MeasureSeries, ...]:
-    """Everything that runs with numbers have measured or judged on all rows.
+    """Collect the series of all measures that runs with results have measured or judged on all rows.
 
-    The main score of the newest comes first, then what the newest has in its order, then what only earlier
-    ones have.
+    The main score of the newest run comes first, then the other measures of the newest run in their order,
+    then those of earlier runs only.
     """
     found = [_read_run(run) for run in runs]
     keys = dict.fromkeys(key for readings in reversed(found) for key in readings)

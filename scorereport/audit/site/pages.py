@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from scorereport.audit.site.site_files import ReportCopy
     from scorereport.audit.site.trend_charts import TrendChart
 
-#: So many letters of a hash are shown, and of a name or a reason in a tooltip.
-_HASH_LETTERS, _TOOLTIP_NAME, _TOOLTIP_REASON = 8, 36, 160
+#: How many characters are shown of a hash, and of a name or a reason in a tooltip.
+_HASH_LENGTH, _TOOLTIP_NAME, _TOOLTIP_REASON = 8, 36, 160
 _ZONE = "UTC"
-#: Said of a run that earlier versions accepted.
-_FUTURE_PERIOD = "The period lay in the future when this audit ran, so it does not count."
+#: The note on a run that earlier versions accepted.
+_FUTURE_PERIOD = "The period was in the future when this audit ran, so it does not count."
 
 
 # ---- The board ----
@@ -45,7 +45,7 @@ _FUTURE_PERIOD = "The period lay in the future when this audit ran, so it does n
 def describe_index(
     facts: SiteFacts, entries: Sequence[BoardEntry], copies: Mapping[int, Sequence[ReportCopy]]
 ) -> dict[str, Any]:
-    """The status board of all audits."""
+    """Describe the status board of all audits."""
     return {
         "title": facts.title,
         "created": facts.time,
@@ -58,15 +58,15 @@ def describe_index(
 
 
 def _describe_board(entries: Sequence[BoardEntry], facts: SiteFacts) -> dict[str, Any]:
-    """How many audits there are, and how many of them need somebody."""
+    """Describe how many audits there are, and how many of them need attention."""
     breached = sum(entry.is_in_breach for entry in entries)
     failed = sum(entry.has_failed for entry in entries)
     uncertified = sum(entry.newest.record.status is AuditStatus.UNCERTIFIED for entry in entries)
     unclear = sum(status_badge(entry.newest.record.status)["tone"] == "open" for entry in entries)
     problems = (
-        (facts.is_intact is False, "The history is not as it was written: see below."),
-        (failed, f"The last run of {format_counted(failed, 'audit')} failed; numbers shown of it are older."),
-        (uncertified, f"R came to other numbers in {format_counted(uncertified, 'audit')}."),
+        (facts.is_intact is False, "The history is not intact: see below."),
+        (failed, f"The last run of {format_counted(failed, 'audit')} failed; the numbers shown are older."),
+        (uncertified, f"The numbers of R differ in {format_counted(uncertified, 'audit')}."),
         (unclear, f"{format_counted(unclear, 'audit')} with a warning or an inconclusive verdict."),
     )
     is_bad = breached or any(found for found, _ in problems[:3])
@@ -86,7 +86,7 @@ def _describe_board(entries: Sequence[BoardEntry], facts: SiteFacts) -> dict[str
 def describe_audit(
     facts: SiteFacts, audit: AuditRuns, copies: Mapping[int, Sequence[ReportCopy]]
 ) -> dict[str, Any]:
-    """The page of one audit: its state, its trend charts, and the table of all its runs."""
+    """Describe the page of one audit: its status, its trend charts, and the table of all its runs."""
     series = collect_series(audit.measured)
     days, failed_days = [run.day for run in audit.measured], [run.day for run in audit.failed]
     charts = [
@@ -120,7 +120,7 @@ def _describe_chart(
     audit: AuditRuns,
     copies: Mapping[int, Sequence[ReportCopy]],
 ) -> dict[str, Any]:
-    """A chart with the text and the link of each of its points."""
+    """Describe a chart with the text and the link of each of its points."""
     tooltips = _write_tooltips(series, audit.measured)
     return {
         "id": f"chart-{number}",
@@ -129,7 +129,7 @@ def _describe_chart(
         "caption": " ".join(_list_captions(chart, series)),
         "drawing": chart,
         "names": [one.model or SAMPLE_NAME for one in series],
-        "told": " ".join(describe_series(one) for one in series),
+        "description": " ".join(describe_series(one) for one in series),
         "points": [
             {"column": column, "title": title, "href": _link_of(run, copies)}
             for column, title, run in zip(chart.columns, tooltips, audit.measured, strict=True)
@@ -142,13 +142,13 @@ def _describe_chart(
 
 
 def _list_captions(chart: TrendChart, series: Sequence[MeasureSeries]) -> Iterator[str]:
-    """What the measure is, which way is better, and what the picture does not show in full."""
+    """Explain the measure, the direction in which it is better, and what the chart does not show in full."""
     if meaning := describe_measure(chart.measure):
         yield meaning
     if direction := describe_direction(chart.measure):
         yield f"{_capitalise(direction)}."
     if any(reading.is_corrected for one in series for reading in one.known):
-        yield "Shown is what is left without the overfit of the sample; tooltips give the raw number as well."
+        yield "The numbers are overfit-corrected; tooltips also give the raw numbers."
     yield from chart.notes
 
 
@@ -157,13 +157,13 @@ def _capitalise(text: str) -> str:
 
 
 def _link_of(run: RecordedRun, copies: Mapping[int, Sequence[ReportCopy]]) -> str:
-    """The web page of a report, else another form of it, else the line of the run in the table."""
+    """Return the link to the web page of a report, else to another format, else to the row of the run."""
     reports = describe_copies(copies[run.record.id], above=1)
     return next((report["href"] for report in reports if report["href"]), f"#r{run.record.id}")
 
 
 def _write_tooltips(series: Sequence[MeasureSeries], runs: Sequence[RecordedRun]) -> list[str]:
-    """For each run its period and what it came to, then a line with the number of each model."""
+    """Write a tooltip for each run: its period and status, then a line with the number of each model."""
     writer = choose_format(series[0].measure, [reading for one in series for reading in one.known])
     names = [_shorten(one.model, _TOOLTIP_NAME) if one.model else SAMPLE_NAME for one in series]
     tooltips = []
@@ -183,14 +183,14 @@ def _describe_failed_run(run: RecordedRun) -> str:
     return f"{run.period}: run failed. {_shorten(run.record.reason, _TOOLTIP_REASON)}".rstrip()
 
 
-def _shorten(text: str, letters: int) -> str:
-    return text if len(text) <= letters else f"{text[: letters - 1]}…"
+def _shorten(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def _describe_table(
     audit: AuditRuns, series: Sequence[MeasureSeries], copies: Mapping[int, Sequence[ReportCopy]]
 ) -> dict[str, Any]:
-    """All runs, the newest first, with the main score of each model."""
+    """Describe the table of all runs, the newest first, with the main score of each model."""
     main = get_snapshot(audit.measured[-1]).main_score if audit.measured else ""
     scores = [one for one in series if one.measure == main and one.model]
     writer = choose_format(main, [reading for one in scores for reading in one.known])
@@ -211,7 +211,7 @@ def _describe_table(
 
 
 def _take_zone(rows: Sequence[dict[str, Any]]) -> str:
-    """If all times are of one zone, take it from them: the head of the column has it."""
+    """Remove the zone from all times if they share one, and return it for the column header."""
     zones = {row["ran"].rpartition(" ")[2] for row in rows}
     if zones != {_ZONE}:
         return ""
@@ -234,5 +234,5 @@ def _describe_run(run: RecordedRun, scores: Sequence[str], copies: Sequence[Repo
         "scores": scores,
         "drift": ", ".join(drifted) or ("none" if record.drifts else ""),
         "reports": describe_copies(copies, above=1),
-        "hash": run.sha256[:_HASH_LETTERS],
+        "hash": run.sha256[:_HASH_LENGTH],
     }

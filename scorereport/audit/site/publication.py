@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 
 _STYLE_SHEET = "style.css"
-#: Letters that are in the fonts of every site, so that these seldom change.
+#: Characters that are in the fonts of every site, so that the fonts seldom change.
 _ALWAYS_INCLUDED = "".join(map(chr, range(0x20, 0x7F))) + "·…−∞●○✓✗≈±×–—‘’“”‹›"
-#: The faces that the style sheet asks for.
+#: The font faces of the style sheet.
 _FONT_FACE = re.compile(
     r'@font-face \{ font-family: "([^"]+)"; font-weight: (\d+); font-style: normal; '
     r'src: url\("data:font/woff2;base64,([^"]+)"\)'
@@ -59,17 +59,17 @@ def write_site(
     verification: Verification | None = None,
     templates: Path | None = None,
 ) -> list[Path]:
-    """Write the web pages of all audits of a history into a folder, and return the files they are.
+    """Write the web pages of all audits of a history into a folder, and return their paths.
 
     Parameters
     ----------
     records : the whole history, oldest first
-    folder : a new one, an empty one, or one of an earlier site, whose files are replaced
-    find_folder : the folder of reports of a record, below which its files have their names
-    title : what the site is called
-    time : when it is made, in ISO format; the same records, title and time give the same bytes
-    verification : what `verify` says of the history, if it was asked
-    templates : a folder of templates that take the place of ours
+    folder : a new folder, an empty one, or one of an earlier site, whose files are replaced
+    find_folder : returns the folder of reports of a record, to which the names of its files are relative
+    title : the title of the site
+    time : when the site is written, in ISO format; the same records, title and time give the same bytes
+    verification : the result of `verify` for the history, if it was run
+    templates : a folder of templates that replace those of the package
     """
     own = read_manifest(folder)
     audits = group_runs(records)
@@ -88,7 +88,7 @@ def write_site(
 
 
 def _render_page(template: str, context: Mapping[str, Any], templates: Path | None) -> str:
-    """A page that fetches nothing but the style sheet of the site, and its fonts."""
+    """Render a page that loads nothing but the style sheet of the site, and its fonts."""
     page = render_html(template, context, templates=templates)
     check_self_contained(page, beside=(_STYLE_SHEET, f"../{_STYLE_SHEET}"))
     return add_policy(page, SITE_POLICY)
@@ -108,7 +108,7 @@ def _collect_facts(
 
 
 def _render_style(text: str, templates: Path | None) -> tuple[str, dict[str, bytes]]:
-    """The style sheet of all pages, and the fonts that it names, cut to the letters of the pages."""
+    """Render the style sheet of all pages, and its fonts, reduced to the characters of the pages."""
     sheet = render_html("site/style.css", {}, templates=templates)
     check_style(sheet)
     rules, fonts = [], {}
@@ -131,7 +131,10 @@ def _write(
     copies: Mapping[int, Sequence[ReportCopy]],
     own: frozenset[str],
 ) -> list[Path]:
-    """The list of files first, so that whatever happens nothing of ours is unknown; what is gone last."""
+    """Write the files; the manifest comes first, so that it lists all files of the site even after a crash.
+
+    Files of the earlier site are removed last.
+    """
     kept = {
         copy.target for of_record in copies.values() for copy in of_record if copy.state is FileState.THERE
     }
@@ -147,7 +150,7 @@ def _write(
 
 
 def _write_changed(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write the files that are new or have changed: all of them, or none."""
+    """Write the files that are new or changed: all of them, or none."""
     changed = {
         folder / name: content
         for name, content in contents.items()
@@ -160,7 +163,7 @@ def _write_changed(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def publish_site(plan: Plan, history: History, folder: Path) -> Path:
-    """Write the pages of all audits of a history into a folder, and return the first of them."""
+    """Write the pages of all audits of a history into a folder, and return the path of the index."""
     write_site(
         history.records(),
         folder,

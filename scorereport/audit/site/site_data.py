@@ -1,6 +1,7 @@
-"""Facts about the history that all pages state, and the numbers for machines in `audits.json`.
+"""Facts about the history that all pages state, and the machine-readable numbers in `audits.json`.
 
-Numbers have six figures; the records of the history have all. What is not finite is null.
+Numbers are rounded to six significant digits; the records of the history have all digits. Numbers that are
+not finite are null.
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
     from scorereport.audit.site.status_board import BoardEntry
 
 
-#: So many findings are named; more of them are counted.
+DATA_VERSION = 1
+#: The largest number of findings that are listed; the rest is counted.
 _MOST_FINDINGS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteFacts:
-    """What all pages of a site know: its title, when it was made, and the state of the history."""
+    """Facts for all pages of a site: its title, when it was written, and the state of the history."""
 
     title: str
     time: str
@@ -42,52 +44,54 @@ class SiteFacts:
 
     @property
     def is_intact(self) -> bool | None:
-        """Whether the history is as it was written; None if nobody looked."""
+        """Whether the history is as it was written; None if it was not verified."""
         return None if self.verification is None else not self.verification.findings
 
 
 def list_site_facts(facts: SiteFacts) -> list[dict[str, str]]:
-    """When the site was made, and of which history, as lines of a list."""
+    """Return when the site was written and from which history, as a list of labels and texts."""
     last = f"number {facts.last_id}, SHA-256 {facts.last_sha256}" if facts.records else "none"
     found = [
-        {"label": "This page was made", "text": format_time(facts.time)},
+        {"label": "This page was written", "text": format_time(facts.time)},
         {"label": "Last record", "text": last},
     ]
     return [*found, {"label": "History", "text": describe_history(facts)}]
 
 
 def describe_history(facts: SiteFacts) -> str:
-    """Whether the records are those that were written, in a sentence."""
-    if facts.verification is None:
-        return f"Chain of {format_counted(facts.records, 'record')}; nobody has verified it for this page."
-    found = len(facts.verification.findings)
-    checked = f"{format_counted(facts.verification.records, 'record')} and {format_counted(facts.verification.files, 'file')}"
-    if found:
-        return f"Not intact: {format_counted(found, 'finding')} in a chain of {checked} on {format_time(facts.time)}."
-    return f"Chain of {checked} verified on {format_time(facts.time)}."
+    """Describe in a sentence whether the history is intact."""
+    verification = facts.verification
+    if verification is None:
+        return f"Chain of {format_counted(facts.records, 'record')}; not verified for this page."
+    records, files = (
+        format_counted(verification.records, "record"),
+        format_counted(verification.files, "file"),
+    )
+    checked, time = f"{records} and {files}", format_time(facts.time)
+    if verification.findings:
+        found = format_counted(len(verification.findings), "finding")
+        return f"Not intact: {found} in a chain of {checked} on {time}."
+    return f"Chain of {checked} verified on {time}."
 
 
 def list_findings(facts: SiteFacts) -> list[str]:
-    """What is not as it was recorded, and what could not be looked at; long lists are cut, and say so."""
+    """List findings, warnings and notes of the verification; a long list of findings is cut, with a note."""
     if facts.verification is None:
         return []
-    told = [finding.sentence for finding in facts.verification.findings]
-    more = len(told) - _MOST_FINDINGS
+    sentences = [finding.sentence for finding in facts.verification.findings]
+    more = len(sentences) - _MOST_FINDINGS
     rest = (
         [f"And {format_counted(more, 'more finding')}; `scorereport audit verify` lists all."]
         if more > 0
         else []
     )
-    return [*told[:_MOST_FINDINGS], *rest, *facts.verification.warnings, *facts.verification.notes]
-
-
-DATA_VERSION = 1
+    return [*sentences[:_MOST_FINDINGS], *rest, *facts.verification.warnings, *facts.verification.notes]
 
 
 def render_data(
     facts: SiteFacts, entries: Sequence[BoardEntry], copies: Mapping[int, Sequence[ReportCopy]]
 ) -> str:
-    """All audits as one document; `series` have a number for each of those `runs` that is `measured`."""
+    """Return all audits as one JSON document; a series has a number for each run listed in `measured`."""
     document = {
         "version": DATA_VERSION,
         "title": facts.title,

@@ -20,21 +20,22 @@ if TYPE_CHECKING:
     from scorereport.audit.site.audit_runs import AuditRuns
 
 
-#: Where files wait until their record is written, beside their place: after a crash they may be there still.
+MANIFEST_FILE = ".scorereport-site"
+_MANIFEST_VERSION = 1
 
 
 class FileState(StrEnum):
-    """Whether a file that a record names can be had, in the words of the pages."""
+    """Whether a file that a record names is available, as the pages show it."""
 
     THERE = "there"
-    NOT_KEPT = "not kept"  # it was removed in due time, by a record of its own
+    NOT_KEPT = "not kept"  # it expired, and its removal is recorded
     MISSING = "missing"
-    CHANGED = "changed"  # what lies in its place is not what was recorded
+    CHANGED = "changed"  # the file in its place is not the recorded one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportCopy:
-    """A file of a report and its place in the site; there is a source if it has to be copied still."""
+    """A file of a report and its path in the site; `source` is set if it is still to be copied."""
 
     file: RecordedFile
     target: str
@@ -43,16 +44,16 @@ class ReportCopy:
 
     @property
     def kind(self) -> str:
-        """Which form of the report it is, by its ending."""
+        """The format of the file, by its ending."""
         return PurePosixPath(self.file.name).suffix.removeprefix(".").lower() or "file"
 
 
 def plan_copies(
     audits: Iterable[AuditRuns], folder: Path, find_folder: Callable[[Record], Path]
 ) -> dict[int, tuple[ReportCopy, ...]]:
-    """The files of each record by its id: what the site has, what it has to copy, and what is not to be had.
+    """Return the files of each record by its id: those the site has, those to copy, and those not available.
 
-    A copy that the site has, with the size and the hash of the record, serves even if its source is gone.
+    A copy in the site with the recorded size and hash is used even if its source is gone.
     """
     return {number: copies for audit in audits for number, copies in _plan_audit(audit, folder, find_folder)}
 
@@ -60,7 +61,7 @@ def plan_copies(
 def _plan_audit(
     audit: AuditRuns, folder: Path, find_folder: Callable[[Record], Path]
 ) -> Iterator[tuple[int, tuple[ReportCopy, ...]]]:
-    """Newest first: if a later run took the place of a file, the earlier one is the changed one."""
+    """Plan the copies of an audit, newest first: of two files with one name, the earlier is `changed`."""
     taken: dict[str, str] = {}
     for run in sorted(audit.runs, key=lambda run: run.record.id, reverse=True):
         copies = []
@@ -79,7 +80,7 @@ def _plan_audit(
 
 
 def _find_source(file: RecordedFile, folder: Path) -> tuple[FileState, Path | None]:
-    """Where the file lies: in its place, or waiting beside it; never outside of the folder of reports."""
+    """Find a file in its place or staged beside it, after a crash; never outside of the folder of reports."""
     place = folder / file.name
     found = [
         path for path in (place, place.parent / STAGING_FOLDER / place.name) if _is_below_folder(path, folder)
@@ -102,7 +103,7 @@ def _is_recorded(path: Path, file: RecordedFile) -> bool:
 
 
 def write_copies(copies: Mapping[int, Iterable[ReportCopy]], folder: Path) -> list[Path]:
-    """Copy what the site does not have yet, each file whole."""
+    """Copy the files that the site does not have yet, each atomically."""
     written = []
     for copy in (copy for of_record in copies.values() for copy in of_record):
         if copy.source is not None:
@@ -112,12 +113,8 @@ def write_copies(copies: Mapping[int, Iterable[ReportCopy]], folder: Path) -> li
     return written
 
 
-MANIFEST_FILE = ".scorereport-site"
-_MANIFEST_VERSION = 1
-
-
 def read_manifest(folder: Path) -> frozenset[str]:
-    """The files that an earlier site has in a folder; a folder of anything else is refused."""
+    """Read the names of the files of an earlier site; refuse a folder that holds other files."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"The site needs a folder; {folder} is a file.")
     if not (folder / MANIFEST_FILE).is_file():
@@ -129,7 +126,7 @@ def read_manifest(folder: Path) -> frozenset[str]:
 def _check_empty(folder: Path) -> None:
     if folder.is_dir() and any(folder.iterdir()):
         raise UsageError(
-            f"The folder {folder} holds files, and is no site that scorereport wrote; name another one."
+            f"The folder {folder} holds files, and is not a site of scorereport; name another folder."
         )
 
 
@@ -142,19 +139,19 @@ def _parse_manifest(path: Path) -> list[str]:
     except (ValueError, KeyError, TypeError, RecursionError):
         pass
     raise UsageError(
-        f"{path} is no list of files of this scorereport; move the folder away, or name another one."
+        f"{path} is not a manifest of this version of scorereport; move the folder away, or name another one."
     )
 
 
 def _is_inside(folder: Path, name: str) -> bool:
-    """Whether a name of the list is one of a file below the folder, also after all links are followed."""
+    """Whether a name of the manifest is a path inside the folder, also after links are resolved."""
     parts = PurePosixPath(name).parts
     plain = bool(parts) and ".." not in parts and not name.startswith("/") and "\\" not in name
     return plain and (folder / name).parent.resolve().is_relative_to(folder.resolve())
 
 
 def check_no_foreign_files(folder: Path, names: Iterable[str], own: frozenset[str]) -> None:
-    """Refuse to write over what somebody else has put into the folder."""
+    """Refuse to overwrite files that are not of the site."""
     for name in names:
         path = folder / name
         if not _is_inside(folder, name):
@@ -166,7 +163,7 @@ def check_no_foreign_files(folder: Path, names: Iterable[str], own: frozenset[st
 
 
 def write_manifest(folder: Path, names: Iterable[str]) -> Path:
-    """Write down which files are of the site."""
+    """Write the manifest: the names of all files of the site."""
     document = {"software": "scorereport", "version": _MANIFEST_VERSION, "files": sorted(set(names))}
     return write_text(
         folder / MANIFEST_FILE, json.dumps(document, ensure_ascii=False, indent=0) + "\n", public=True
@@ -174,7 +171,7 @@ def write_manifest(folder: Path, names: Iterable[str]) -> Path:
 
 
 def remove_site_files(folder: Path, names: Iterable[str]) -> None:
-    """Remove files of an earlier site, and folders that are empty then."""
+    """Remove files of an earlier site, and folders that become empty."""
     for name in sorted(names):
         path = folder / name
         path.unlink(missing_ok=True)

@@ -27,20 +27,20 @@ _SEVERITY = (
     AuditStatus.DONE,
     AuditStatus.PASS,
 )
-#: Shown of a model that has no main score, and of the sample.
+#: The measure that is shown for the sample.
 _SAMPLE_MEASURE = "prevalence"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoardRow:
-    """A model in the newest audit that came to numbers; the model "" is the sample.
+    """A model in the newest audit with results; the model "" is the sample.
 
-    `change` is against the audit before, NaN if there is none; `drifted` are labels of what differs from
-    earlier audits by more than chance, None if nothing was tested.
+    `change` is relative to the previous audit, NaN if there is none; `drifted` are the labels of measures
+    that differ from earlier audits by more than chance, None if nothing was tested.
     """
 
     model: str
-    light: LimitVerdict | None
+    verdict: LimitVerdict | None
     counts: dict[LimitVerdict, int]
     series: MeasureSeries | None
     reading: MeasuredValue | None
@@ -51,7 +51,7 @@ class BoardRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoardEntry:
-    """An audit on the board: its newest run, the newest with numbers, and a row for each model."""
+    """An audit on the board: its newest run, its newest run with results, and a row for each model."""
 
     audit: AuditRuns
     newest: RecordedRun
@@ -60,12 +60,12 @@ class BoardEntry:
 
     @property
     def is_old(self) -> bool:
-        """Whether the numbers are not of the newest run."""
+        """Whether the numbers are from an earlier run than the newest."""
         return self.measured is not None and self.measured is not self.newest
 
     @property
     def is_in_breach(self) -> bool:
-        """Whether a limit fails by the newest numbers there are."""
+        """Whether a limit is breached in the newest run with results."""
         if self.measured is None:
             return False
         record = self.measured.record
@@ -73,18 +73,18 @@ class BoardEntry:
 
     @property
     def has_failed(self) -> bool:
-        """Whether the newest run came to nothing."""
+        """Whether the newest run has no results."""
         return not self.newest.has_numbers
 
 
 def build_board(audits: Sequence[AuditRuns]) -> tuple[BoardEntry, ...]:
-    """All audits, the worst first, then by name."""
+    """Build the entries of all audits, the worst first, then by name."""
     entries = [_build_entry(audit) for audit in audits]
     return tuple(sorted(entries, key=lambda entry: (_severity(entry), entry.audit.name)))
 
 
 def _severity(entry: BoardEntry) -> int:
-    """The worse of what the newest run and the newest numbers came to."""
+    """Return the worse rank of the newest run and the newest run with results; 0 is the worst."""
     runs = [run for run in (entry.newest, entry.measured) if run is not None]
     return min(_SEVERITY.index(run.record.status) for run in runs)
 
@@ -100,7 +100,7 @@ def _build_entry(audit: AuditRuns) -> BoardEntry:
 
 
 def _build_rows(run: RecordedRun, series: Sequence[MeasureSeries]) -> tuple[BoardRow, ...]:
-    """Models in the order of the snapshot, then the sample if anything is known of it."""
+    """Build rows for the models in the order of the snapshot, then for the sample if it has numbers."""
     record = run.record
     named = [number.model for number in get_snapshot(run).numbers]
     judged, drifted = [j.model for j in record.judgements], [drift.model for drift in record.drifts]
@@ -116,7 +116,7 @@ def _build_row(run: RecordedRun, model: str, series: Sequence[MeasureSeries]) ->
     drifts = [drift for drift in run.record.drifts if drift.model == model]
     return BoardRow(
         model=model,
-        light=find_worst_verdict(judgements),
+        verdict=find_worst_verdict(judgements),
         counts=count_limit_verdicts(judgements),
         series=own,
         reading=None if own is None else own.readings[-1],
@@ -127,7 +127,7 @@ def _build_row(run: RecordedRun, model: str, series: Sequence[MeasureSeries]) ->
 
 
 def _find_change(series: MeasureSeries) -> float:
-    """The newest number against the one before it; what two infinite ones come to is not defined."""
+    """Return the newest number minus the previous one; NaN if it is not defined, as for two infinite ones."""
     if len(series.readings) < 2:
         return math.nan
     before, now = series.readings[-2:]

@@ -1,7 +1,7 @@
 """Trend charts and sparklines as coordinates, which a template draws.
 
-A chart has one lane for each model, all with the same scale. Across, a chart is 10,000 units wide and is
-stretched by the page.
+A chart has one lane for each model, all with the same scale. It is 10,000 units wide, and the page scales it
+to the available width.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
 
     from scorereport.audit.site.measure_series import MeasureSeries
 
-#: Pixels of a lane's plot by how many lanes there are, and of the space below it.
+#: Height of a lane's plot in pixels by the number of lanes, and of the space below it.
 _LANE_HEIGHTS = {1: 220, 2: 160, 3: 130}
 _MANY_LANES_HEIGHT, _GAP = 110, 8
-#: Up to so many audits each has its dot and its whisker; more of them are a line and a band.
+#: Up to this many audits each have a dot and a whisker; more audits are drawn as a line and a band.
 MAX_DOTS = 45
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartColumn:
-    """One audit across all lanes: its dots, and the room in which it can be pointed at."""
+    """One audit across all lanes: its dots, and the area that reacts to the pointer."""
 
     place: int
     left: int
@@ -57,7 +57,7 @@ class ChartColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrendChart:
-    """A measure over time. Columns are of the runs with numbers, failures those of the others, in order."""
+    """A measure over time. Columns are of the runs with results, failures of the others, in order."""
 
     measure: str
     label: str
@@ -77,7 +77,7 @@ class TrendChart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sparkline:
-    """A small line without axes: its path, and its last point."""
+    """A small line without axes: its path and its last point."""
 
     line: str
     dot: str
@@ -86,13 +86,13 @@ class Sparkline:
 def build_charts(
     series: Sequence[MeasureSeries], days: Sequence[date], failed_days: Sequence[date]
 ) -> tuple[TrendChart, ...]:
-    """A chart for each measure, with the days of the runs that have numbers and of those that failed."""
+    """Build a chart for each measure, with the days of the runs with results and of those that failed."""
     charts = groupby(series, key=lambda one: one.measure)
     return tuple(_build_chart(list(of_measure), days, failed_days) for _, of_measure in charts)
 
 
 def build_sparkline(series: MeasureSeries, days: Sequence[date], height: int = 240) -> Sparkline:
-    """The line of one series; numbers that are not finite are left out, as gaps."""
+    """Build the line of one series; numbers that are not finite become gaps."""
     finite = [reading.value for reading in series.known if math.isfinite(reading.value)]
     scale, time = scale_of_numbers(finite, height), scale_of_days(days)
     points = [
@@ -152,7 +152,7 @@ def _build_columns(
 
 
 def _find_column_edges(places: Sequence[int]) -> list[tuple[int, int]]:
-    """For each place the middle to its neighbours; the first and the last reach to the edges."""
+    """Return, for each place, the midpoints to its neighbours; the first and the last reach the edges."""
     distinct = sorted(set(places))
     middles = [0, *((a + b) // 2 for a, b in pairwise(distinct)), CHART_WIDTH]
     edges = dict(zip(distinct, pairwise(middles), strict=True))
