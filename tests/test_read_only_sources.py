@@ -658,9 +658,9 @@ def test_a_closed_session_still_sorts_on_disk(tmp_path):
 # ---- one place ----
 
 OPENERS = {
-    "duckdb.connect": {"connections.py"},
-    "sqlite3.connect": {"connections.py", "history/connecting.py"},
-    "create_engine": {"connections.py", "history/connecting.py", "history/checking_database.py"},
+    "duckdb.connect": {"data/database_sessions.py"},
+    "sqlite3.connect": {"data/database_sessions.py", "history/database.py"},
+    "create_engine": {"data/database_sessions.py", "history/database.py", "history/database_check.py"},
 }
 
 

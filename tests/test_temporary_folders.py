@@ -233,4 +233,4 @@ def test_no_other_module_makes_temporary_folders():
         for path in package.rglob("*.py")
         if re.search(r"\b(mkdtemp|TemporaryDirectory)\b", path.read_text(encoding="utf-8"))
     }
-    assert makers == {"temporary.py"}
+    assert makers == {"_utils/files.py"}
