@@ -145,7 +145,7 @@ def test_cells_far_from_their_nominal_value_are_off(nominal, empirical, off, saf
 
 def test_a_reason_is_found_by_study_setting_method_and_side():
     row = replace(ROWS[0], study="test power", nominal=0.05, empirical=0.9)
-    assert find_reason(row) == "These are rejections of what is false: the more the better."
+    assert find_reason(row) == "These are rejections of a false hypothesis: more is better."
     assert find_reason(replace(row, study="something else")) == NOT_EXPLAINED
     assert find_reason(replace(row, monte_carlo_error=0.3)) == MAYBE_CHANCE
 
