@@ -29,7 +29,7 @@ AVOIDED = {
     r"lights?": "verdict",
     r"prices? of (?:the )?overfit": "overfit weight",
     r"mend(?:s|ed|ing)?": "fix; To fix:",
-    r"(?<!there )(?:is|are) no(?! (?:longer|more|older|later|larger|smaller|further|fewer|less)\b)": "X is not a Y",
+    r"(?<!there )(?:is|are) no(?! (?:longer|more|older|later|larger|smaller|fewer|less)\b)": "X is not a Y",
     r"(?:of|with) (?:K |several |ordered )?classes the": "with K classes, the ...",
     r"so (?:many|much)": "this many, up to N",
     r"less overfit": "overfit-corrected",
