@@ -203,8 +203,8 @@ class TestModels:
         assert (found.ratio, found.is_met) == (1.05, False)
 
     def test_every_stage_of_spark_has_its_costs(self, tmp_path, monkeypatch):
-        said = {"stages": {"survey": {"by the clock": 3.0}, "scan": {"processor time of Java": 1.5}}}
-        run = Run(seconds=9.0, held=1, said=said | {"most": {"Java": 7}})
+        output = {"stages": {"survey": {"by the clock": 3.0}, "scan": {"processor time of Java": 1.5}}}
+        run = Run(seconds=9.0, held=1, output=output | {"most": {"Java": 7}})
         monkeypatch.setattr(spark, "run_work", lambda *_, **__: run)
         monkeypatch.setattr(spark, "_why_no_spark", lambda: "")
         assert [(told.name, told.ours, told.unit) for told in spark.measure_spark(tmp_path)] == [

@@ -242,7 +242,7 @@ def test_a_section_that_breaks_off_keeps_what_it_has_and_fails():
 
     section = _section("key", "Title", "text", lines())
     assert [line.verdict for line in section.comparisons] == [Verdict.AGREES, Verdict.FAILED]
-    assert section.comparisons[-1].reason == "The section broke off: RuntimeError: no more"
+    assert section.comparisons[-1].reason == "The section stopped: RuntimeError: no more"
 
 
 def test_figures_that_break_off_cost_no_comparison():
