@@ -35,11 +35,11 @@ from scorereport.reliability import decomposition
 from scorereport.report import report_output
 report_output.render_pdf = lambda html, created: b"%PDF- as another test sets it"
 from scorereport.study import validation_study
-validation_study.illustrate_nelson = tuple  # what papers and errata find of a broken engine, their own tests tell
+validation_study.illustrate_nelson = tuple  # papers and errata have their own tests
 validation_study._reproduce = validation_study._check_errata = lambda *_: iter(())
-validation_study.check_installation = validation_study.check_operation = lambda *_: iter(())  # these hold no numbers
+validation_study.check_installation = validation_study.check_operation = lambda *_: iter(())  # no numbers
 from scorereport.reference import band_comparison
-band_comparison.OUR_DRAWS = 200  # of bands, which nobody broke
+band_comparison.OUR_DRAWS = 200  # bands are not broken here
 right = decomposition.mean_at
 decomposition.mean_at = lambda *given: right(*given) + 1e-6
 from scorereport.cli import main
