@@ -15,12 +15,12 @@ import pytest
 import scorereport as sr
 from validation.benchmarks import __main__ as command
 from validation.benchmarks import large_work, memory, peer_work, peers, samples, spark
-from validation.benchmarks.apart import Failure, Run, must, run_apart, run_work
+from validation.benchmarks.apart import Failure, Run, require_success, run_apart, run_work
 from validation.benchmarks.large import compare_large, fit_exponent
-from validation.benchmarks.measure import Comparison, Skipped, Told, most_held
+from validation.benchmarks.measure import Comparison, Measured, Skipped, most_held
 from validation.benchmarks.page import find_deviation, render_page, render_peers
+from validation.benchmarks.page_texts import TEXTS
 from validation.benchmarks.record import merge_results, read_results
-from validation.benchmarks.told import TEXTS
 from validation.benchmarks.watched import Watched
 
 MET = Comparison(name="fast", ours=2.0, other=4.0, ratio=0.5, limit=1, rows=1_000_000_000)
@@ -38,7 +38,7 @@ def _python(code: str) -> list[str]:
 class TestApart:
     def test_tells_what_a_process_says_on_its_last_line(self):
         run = run_apart(_python('print(\'noise\'); print(\'{"seconds": 2, "held": 3, "n": 4}\')'), seconds=60)
-        assert run == Run(seconds=2, held=3, said={"n": 4})
+        assert run == Run(seconds=2, held=3, output={"n": 4})
 
     def test_a_process_that_takes_too_long_is_ended(self):
         run = run_apart(_python("import time; time.sleep(60)"), seconds=0.2)
@@ -53,7 +53,7 @@ class TestApart:
         run = run_apart(_python(f"{late}; raise ValueError('no such thing')"), seconds=60)
         assert run == Failure(kind="error", reason="ValueError: no such thing")
         with pytest.raises(RuntimeError, match="no such thing"):
-            must(run)
+            require_success(run)
 
     def test_the_most_a_process_held_is_at_least_its_arrays(self):
         before = most_held()
@@ -63,13 +63,13 @@ class TestApart:
 
 class TestSamples:
     def test_small_samples_begin_large_ones(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(samples, "PIECE", 1000)
+        monkeypatch.setattr(samples, "CHUNK", 1000)
         small, large = (pq.read_table(samples.write_rows(tmp_path, n)) for n in (700, 2500))
         assert large.num_rows == 2500
         assert large.slice(0, 700).equals(small)
 
     def test_files_for_packages_hold_the_same_rows(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(samples, "PIECE", 1000)
+        monkeypatch.setattr(samples, "CHUNK", 1000)
         table = pq.read_table(samples.write_rows(tmp_path, 2500))
         y, x = (np.fromfile(path) for path in samples.write_arrays(tmp_path, 2500))
         np.testing.assert_array_equal(x, table["forecast"].to_numpy())
@@ -103,7 +103,7 @@ class TestWork:
 
     @pytest.fixture
     def parts(self):
-        ((y, x),) = samples.draw_pieces(3000)
+        ((y, x),) = samples.draw_chunks(3000)
         found = sr.corp(y, x).decompose("brier")
         return found.miscalibration, found.discrimination, found.uncertainty
 
@@ -123,16 +123,16 @@ class TestWork:
     @pytest.mark.parametrize("package", sorted(peer_work.PACKAGES))
     def test_packages_find_the_same_parts(self, package, parts):
         pytest.importorskip({"scikit-learn": "sklearn"}.get(package, package.replace("-", "_")))
-        ((y, x),) = samples.draw_pieces(3000)
+        ((y, x),) = samples.draw_chunks(3000)
         for work in peer_work.PACKAGES[package]().values():
             np.testing.assert_allclose(work(y, x), parts, atol=1e-12)
 
     def test_work_in_a_process_of_its_own_tells_time_and_memory(self, tmp_path, parts):
         paths = samples.write_arrays(tmp_path, 3000)
-        run = must(run_work("peer_work", "scorereport", "decompose", 3000, *paths, seconds=120))
+        run = require_success(run_work("peer_work", "scorereport", "decompose", 3000, *paths, seconds=120))
         assert run.seconds > 0
         assert run.held > 20_000_000
-        assert run.said["parts"] == list(parts)
+        assert run.output["parts"] == list(parts)
 
 
 class TestPeers:
@@ -143,7 +143,7 @@ class TestPeers:
             asked.append(task[-1])
             if task[-1] > 10:
                 return Failure(kind="time", reason="It was not ready after 1 s.")
-            return Run(seconds=1.0, held=1, said={"parts": [0.1, 0.2, 0.3]})
+            return Run(seconds=1.0, held=1, output={"parts": [0.1, 0.2, 0.3]})
 
         monkeypatch.setattr(peers, "_run", run)
         cells = list(peers.climb("decompose", "scikit-learn", tmp_path, (10, 100, 1000, 10_000)))
@@ -188,24 +188,24 @@ class TestModels:
     @pytest.mark.sweep
     def test_a_report_in_a_process_of_its_own_tells_its_memory(self, tmp_path):
         source, target = samples.write_models(tmp_path, 300), tmp_path / "report.json"
-        run = must(run_work("memory_work", source, target, 0, seconds=120))
+        run = require_success(run_work("memory_work", source, target, 0, seconds=120))
         assert 1e8 < run.held < 1e9
         assert target.exists()
         table = pq.read_table(source)
         assert table.column_names == ["outcome", *samples.MODELS]
-        np.testing.assert_array_equal(table["calibrated"], next(samples.draw_pieces(300))[1])
+        np.testing.assert_array_equal(table["calibrated"], next(samples.draw_chunks(300))[1])
 
     def test_the_memory_of_a_report_has_a_limit(self, tmp_path, monkeypatch):
         monkeypatch.setattr(
-            memory, "run_work", lambda *_, **__: Run(seconds=1.0, held=2_100_000_000, said={})
+            memory, "run_work", lambda *_, **__: Run(seconds=1.0, held=2_100_000_000, output={})
         )
         (found,) = memory.compare_memory(tmp_path)
         assert found.name == "memory of a report of 3 models at 300 rows, 20 resamples / 2 GB"
         assert (found.ratio, found.is_met) == (1.05, False)
 
     def test_every_stage_of_spark_has_its_costs(self, tmp_path, monkeypatch):
-        said = {"stages": {"survey": {"by the clock": 3.0}, "scan": {"processor time of Java": 1.5}}}
-        run = Run(seconds=9.0, held=1, said=said | {"most": {"Java": 7}})
+        output = {"stages": {"survey": {"by the clock": 3.0}, "scan": {"processor time of Java": 1.5}}}
+        run = Run(seconds=9.0, held=1, output=output | {"most": {"Java": 7}})
         monkeypatch.setattr(spark, "run_work", lambda *_, **__: run)
         monkeypatch.setattr(spark, "_why_no_spark", lambda: "")
         assert [(told.name, told.ours, told.unit) for told in spark.measure_spark(tmp_path)] == [
@@ -238,7 +238,9 @@ class TestRecord:
         path = tmp_path / "results" / "latest.json"
         merge_results("large", [BROKEN], path)
         merge_results("bands", [MET], path)
-        merge_results("large", [MET, Told(name="told", ours=1.0), Skipped(name="no", reason="none")], path)
+        merge_results(
+            "large", [MET, Measured(name="told", ours=1.0), Skipped(name="no", reason="none")], path
+        )
         found = read_results(path)
         assert [(r["benchmark"], r["name"]) for r in found] == [
             ("bands", "fast"),
@@ -252,7 +254,7 @@ class TestRecord:
 
     def test_a_page_without_results_says_so(self):
         text = render_page({}, [], [])
-        assert "Nothing was measured yet." in text
+        assert "There are no results yet." in text
         assert text.count("Not measured yet.") == len(TEXTS) + 2  # peers and everything else
 
     def test_a_broken_limit_is_bold(self, tmp_path):

@@ -12,7 +12,7 @@ from validation.coverage import __main__ as program
 from validation.coverage import classes, documented, explained, record, scaling, weights
 from validation.coverage.page import MAYBE_CHANCE, NOT_EXPLAINED, find_reason, is_off, is_safe, render_page
 from validation.coverage.pairs import PAIRS
-from validation.coverage.settings import LAWS, SETTINGS
+from validation.coverage.settings import DISTRIBUTIONS, SETTINGS
 
 ABOUT, ROWS = record.read_record(program.RECORDED)
 
@@ -50,7 +50,7 @@ def test_rows_are_consistent(row):
 def test_bands_cover_what_they_promise_at_the_largest_n():
     bands = [row for row in ROWS if row.study == "pointwise bands"]
     largest = [row for row in bands if row.n == max(row.n for row in bands)]
-    assert len(largest) == len(LAWS) * 4 * 3
+    assert len(largest) == len(DISTRIBUTIONS) * 4 * 3
     for row in largest:
         assert row.empirical >= row.nominal - 3 * row.monte_carlo_error, row
 
@@ -74,17 +74,19 @@ def test_population_differences_are_those_of_the_document(name):
         assert value == pytest.approx(printed[component], abs=0.051e-5)
 
 
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
-def test_laws_of_forecasts_have_their_density(law):
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=lambda distribution: distribution.name)
+def test_distributions_of_forecasts_have_their_density(distribution):
     edges = np.linspace(0, 1, 21)
     u = (np.arange(200_000) + 0.5) / 200_000
-    share = np.histogram(law.quantile(u), edges)[0] / len(u)
+    share = np.histogram(distribution.quantile(u), edges)[0] / len(u)
     middle = (edges[1:] + edges[:-1]) / 2
-    density = (law.density(edges[:-1]) + 4 * law.density(middle) + law.density(edges[1:])) / 6  # Simpson
+    density = (
+        distribution.density(edges[:-1]) + 4 * distribution.density(middle) + distribution.density(edges[1:])
+    ) / 6  # Simpson
     np.testing.assert_allclose(share, density / 20, atol=1e-4)
-    values, counts = np.unique(law.calibrated(10).quantile(u), return_counts=True)
+    values, counts = np.unique(distribution.calibrated(10).quantile(u), return_counts=True)
     np.testing.assert_allclose(values, np.arange(0.05, 1, 0.1))
-    expected = law.density(values) / law.density(values).sum()
+    expected = distribution.density(values) / distribution.density(values).sum()
     np.testing.assert_allclose(counts / len(u), expected, atol=1e-4)
 
 
@@ -146,7 +148,7 @@ def test_cells_far_from_their_nominal_value_are_off(nominal, empirical, off, saf
 
 def test_a_reason_is_found_by_study_setting_method_and_side():
     row = replace(ROWS[0], study="test power", nominal=0.05, empirical=0.9)
-    assert find_reason(row) == "These are rejections of what is false: the more the better."
+    assert find_reason(row) == "These are rejections of a false hypothesis: more is better."
     assert find_reason(replace(row, study="something else")) == NOT_EXPLAINED
     assert find_reason(replace(row, monte_carlo_error=0.3)) == MAYBE_CHANCE
 
@@ -179,7 +181,7 @@ def test_an_interrupt_leaves_what_was_finished(tmp_path, monkeypatch, capsys):
     about, rows = record.read_record(out)
     assert not about["is_complete"]
     assert rows == [*ROWS[:3], ROWS[0]]
-    assert "does not hold the whole study" in out.with_suffix(".md").read_text()
+    assert "does not contain the whole study" in out.with_suffix(".md").read_text()
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["table.json", "table.md"]
 
 

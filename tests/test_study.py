@@ -35,11 +35,11 @@ from scorereport.reliability import decomposition
 from scorereport.report import report_output
 report_output.render_pdf = lambda html, created: b"%PDF- as another test sets it"
 from scorereport.study import validation_study
-validation_study.illustrate_nelson = tuple  # what papers and errata find of a broken engine, their own tests tell
+validation_study.illustrate_nelson = tuple  # papers and errata have their own tests
 validation_study._reproduce = validation_study._check_errata = lambda *_: iter(())
-validation_study.check_installation = validation_study.check_operation = lambda *_: iter(())  # these hold no numbers
+validation_study.check_installation = validation_study.check_operation = lambda *_: iter(())  # no numbers
 from scorereport.reference import band_comparison
-band_comparison.OUR_DRAWS = 200  # of bands, which nobody broke
+band_comparison.OUR_DRAWS = 200  # bands are not broken here
 right = decomposition.mean_at
 decomposition.mean_at = lambda *given: right(*given) + 1e-6
 from scorereport.cli import main
@@ -250,7 +250,7 @@ def test_a_section_that_breaks_off_keeps_what_it_has_and_fails():
 
     section = _section("key", "Title", "text", lines())
     assert [line.verdict for line in section.comparisons] == [Verdict.AGREES, Verdict.FAILED]
-    assert section.comparisons[-1].reason == "The section broke off: RuntimeError: no more"
+    assert section.comparisons[-1].reason == "The section stopped: RuntimeError: no more"
 
 
 def test_figures_that_break_off_cost_no_comparison():

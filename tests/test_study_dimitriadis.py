@@ -75,7 +75,7 @@ def test_all_verdicts(niamey):
         **{f"Theorem 1({part})": 6 for part in ("a", "c", "e", "a-d")},
         "Theorem 2": 2,
         "section 4": 2 * 8,
-        "Chernoff's law (ref. 31)": 4,
+        "Chernoff's distribution (ref. 31)": 4,
         "Appendix A": 3 + 1,
         "Appendix B": 2,
         "Fig. 4": 3 + 1,
@@ -101,7 +101,7 @@ def test_without_niamey_the_same_lines_are_not_compared(niamey):
     missing = [line for line in without if line.verdict is Verdict.NOT_COMPARED]
     assert len(missing) == OF_NIAMEY
     assert {line.reason for line in missing} == {
-        "Needs the forecasts at Niamey of the R package reliabilitydiag, which is not there."
+        "Needs the forecasts at Niamey of the R package reliabilitydiag, which is not installed."
     }
 
 

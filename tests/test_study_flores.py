@@ -10,7 +10,7 @@ import pytest
 import scorereport as sr
 from scorereport.reference.comparison_records import Verdict
 from scorereport.study.papers import flores
-from scorereport.study.papers.flores import fits_treating_nobody, reproduce_flores
+from scorereport.study.papers.flores import fits_treating_none, reproduce_flores
 from scorereport.study.papers.flores_errata import errata_flores
 from scorereport.study.papers.printed_numbers import smallest_sample
 
@@ -33,7 +33,7 @@ EXCEPTIONS = {
     },
     ("Theorem 2.4", "Brier score as mean regret"): Verdict.INCONSISTENT,
     ("Theorem 3.3", "mean regret on [.2, .7]"): Verdict.INCONSISTENT,
-    ("Theorem 3.4", "mean regret, even in log-odds"): Verdict.INCONSISTENT,
+    ("Theorem 3.4", "mean regret, uniform in log-odds"): Verdict.INCONSISTENT,
     ("Theorem 3.7", "mean net benefit on [.2, .7]"): Verdict.INCONSISTENT,
 }
 #: Appendix F as printed: AUC, Brier, net benefit at 5 %, 10 % and 20 %, Brier 5 %-20 %.
@@ -229,6 +229,6 @@ def test_a_tie_that_is_none_refutes_e10(monkeypatch):
 
 
 def test_table_2_allows_a_narrow_ratio_only():
-    assert fits_treating_nobody(0.0433)
-    assert not fits_treating_nobody(0.0430)
-    assert not fits_treating_nobody(0.0436)
+    assert fits_treating_none(0.0433)
+    assert not fits_treating_none(0.0430)
+    assert not fits_treating_none(0.0436)

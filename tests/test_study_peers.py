@@ -113,7 +113,7 @@ def test_an_absent_peer_is_reported(monkeypatch):
     assert [(line.subject, line.quantity, line.verdict) for line in absent] == [
         ("briertools", "installed", Verdict.ABSENT)
     ]
-    assert absent[0].reason.endswith("To compare with it: pip install briertools")
+    assert absent[0].reason.endswith("To fix: pip install briertools")
 
 
 # Errors of ours are seen
@@ -136,7 +136,7 @@ def test_a_known_deviation_hides_no_error(monkeypatch):
     lines = compare_with_peers(draw_cases(5, seed=2021))
     found = [line for line in lines if line.quantity.startswith("mean log score of three classes")]
     assert [line.verdict for line in found] == [Verdict.DIFFERS, Verdict.DIFFERS]
-    assert found[1].reason.startswith("1 case. It is not what was known: It clips")
+    assert found[1].reason.startswith("1 case. It is not the known deviation: It clips")
 
 
 def test_close_forecasts_are_expected_to_be_merged():
@@ -225,13 +225,18 @@ def test_no_case_is_no_comparison(samples):
             Verdict.EXPECTED,
             "1 case. It adds 1. Imitated, the largest difference is 0.",
         ),
-        (mean, lambda s: mean(s) + 1, Verdict.AGREES, "What was known is mended in this version: It adds 1."),
-        (mean, mean, Verdict.AGREES, "1 case. What was known made no difference: It adds 1."),
+        (
+            mean,
+            lambda s: mean(s) + 1,
+            Verdict.AGREES,
+            "The known deviation is fixed in this version: It adds 1.",
+        ),
+        (mean, mean, Verdict.AGREES, "1 case. The known deviation made no difference: It adds 1."),
         (
             lambda s: mean(s) + 2,
             lambda s: mean(s) + 1,
             Verdict.DIFFERS,
-            "It is not what was known: It adds 1.",
+            "It is not the known deviation: It adds 1.",
         ),
         (lambda s: mean(s) + 1, fail(ValueError("no")), Verdict.DIFFERS, "Ours raised ValueError: no"),
     ],
@@ -249,11 +254,26 @@ def test_verdicts_on_known_deviations(samples, theirs, imitate, verdict, reason)
     ("ours", "theirs", "verdict", "reason"),
     [
         (lambda: 1.0, lambda: 2.0, Verdict.EXPECTED, "It doubles."),
-        (lambda: 1.0, lambda: 1.0, Verdict.AGREES, "Mended in this version. Before: It doubles."),
-        (lambda: 1.0, lambda: 3.0, Verdict.DIFFERS, "Neither right nor the known wrong answer 2.0."),
-        (lambda: 2.0, lambda: 2.0, Verdict.DIFFERS, "The right answer is 1.0."),
-        (lambda: 1.0, lambda: {}["x"], Verdict.DIFFERS, "Neither right nor the known wrong answer 2.0."),
-        (lambda: 1.0, lambda: float("x"), Verdict.DIFFERS, "Neither right nor the known wrong answer 2.0."),
+        (lambda: 1.0, lambda: 1.0, Verdict.AGREES, "Fixed in this version. Before: It doubles."),
+        (
+            lambda: 1.0,
+            lambda: 3.0,
+            Verdict.DIFFERS,
+            "Neither the correct value nor the known wrong value 2.0.",
+        ),
+        (lambda: 2.0, lambda: 2.0, Verdict.DIFFERS, "The correct value is 1.0."),
+        (
+            lambda: 1.0,
+            lambda: {}["x"],
+            Verdict.DIFFERS,
+            "Neither the correct value nor the known wrong value 2.0.",
+        ),
+        (
+            lambda: 1.0,
+            lambda: float("x"),
+            Verdict.DIFFERS,
+            "Neither the correct value nor the known wrong value 2.0.",
+        ),
     ],
 )
 def test_verdicts_on_demonstrations(ours, theirs, verdict, reason):

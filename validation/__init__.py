@@ -1,1 +1,1 @@
-"""The study that the software is right: recorded answers, tables of the papers, benchmarks."""
+"""Validation of the software: recorded answers of R, the coverage study and the benchmarks."""

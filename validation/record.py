@@ -1,6 +1,6 @@
-"""Record answers of the R package, live: `python -m validation.record` writes recorded/reliabilitydiag.json.
+"""Record answers of the R package: `python -m validation.record` writes recorded/reliabilitydiag.json.
 
-The cases are seeded and small, of every shape; levels vary. The test suite and the certificate read the
+The cases are seeded, small and of every shape; levels vary. The test suite and the certificate read the
 record on machines without R.
 """
 
@@ -21,17 +21,17 @@ TARGET = Path(__file__).parent / "recorded" / "reliabilitydiag.json"
 SEED, CASES, MOST_ROWS = 20261115, 44, 250
 LEVELS = (0.9, 0.95, 0.8)
 COSTS = (0.1, 0.3)
-#: Resampled bands are recorded of every so many cases: they are held against a thousand draws each.
+#: Resampled bands are recorded for one case in this many: each is compared with a thousand draws.
 RESAMPLED_EVERY, DRAWS = 13, 200
 
 
 def main() -> None:
-    """Ask R about all cases and write what it says."""
+    """Ask R about all cases and write its answers."""
     with open_reference(PACKAGE, time_limit=300) as reference:
         cases = [_record(reference, number, case) for number, case in enumerate(draw_cases(CASES, SEED))]
-        made = {name: reference.software[name] for name in ("R", "reliabilitydiag", "monotone", "rpy2")}
-    write_text(TARGET, json_documents.dump({"seed": SEED, "software": made, "cases": cases}))
-    print(f"{TARGET}: {len(cases)} cases by reliabilitydiag {made['reliabilitydiag']}, R {made['R']}")
+        software = {name: reference.software[name] for name in ("R", "reliabilitydiag", "monotone", "rpy2")}
+    write_text(TARGET, json_documents.dump({"seed": SEED, "software": software, "cases": cases}))
+    print(f"{TARGET}: {len(cases)} cases by reliabilitydiag {software['reliabilitydiag']}, R {software['R']}")
 
 
 def _record(reference: Reference, number: int, case: Case) -> dict[str, Any]:

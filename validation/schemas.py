@@ -17,7 +17,7 @@ FOLDER = Path(scorereport.__file__).parent / "schemas"
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """Each schema by the name of its file."""
+    """Return each schema by the name of its file."""
     return {
         "evaluation-1.json": Evaluation.json_schema(),
         "certificate-1.json": Certificate.json_schema(),

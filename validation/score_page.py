@@ -1,4 +1,4 @@
-"""`docs/scores.md`, written from the registry: `make docs`."""
+"""Page docs/scores.md, written from the registry of scores by `make docs`."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from scorereport.scores import REGISTRY
 
 _HEAD = """# The scores
 
-Written from the registry of `scorereport.scores` by `make docs`; `help(sr.scores.rps)` has the
-formula, an example and the errata of each.
+This page is written from the registry of `scorereport.scores` by `make docs`. `help(sr.scores.rps)` shows the
+formula, an example and the errata of a score. The [glossary](glossary.md) defines [score](glossary.md#score),
+[proper](glossary.md#proper) and [skill](glossary.md#skill).
 
-| name | what it is | of | range | better | propriety | options | references |
+| name | description | input | range | better | propriety | options | references |
 |---|---|---|---|---|---|---|---|
 """
 
 
 def render_score_page() -> str:
-    """The page as text."""
+    """Render the page as text."""
     rows = []
     for entry in REGISTRY.values():
         options = ", ".join(f"`{option}`" for option in entry.options)

@@ -1,6 +1,6 @@
-"""A known defect of another implementation, shown by an example: right here, wrong there.
+"""Demonstrations of known defects of other implementations by examples.
 
-A defect that was mended agrees; a number that is neither right nor the known wrong one is an alarm.
+A defect that has been fixed agrees; a number that is neither right nor the known wrong one differs.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import numpy as np
 
 from scorereport.reference.comparison_records import TOLERANCE, Comparison, Verdict, distance
 
-#: What a demonstration shows where an implementation refuses.
+#: The result of an implementation that refuses its input.
 REFUSED = "refused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demonstration:
-    """A defect shown by an example: our right answer, and the wrong one that the peer was seen to give."""
+    """A defect shown by an example: our correct number, and the wrong one that the peer is known to give."""
 
     quantity: str
     ours: Callable[[], Any]
@@ -34,16 +34,19 @@ class Demonstration:
 
 
 def run_demonstration(shown: Demonstration, subject: str) -> Comparison:
-    """Whether the peer still errs as recorded and we do not."""
+    """Compare both numbers: the peer is expected to give the known wrong one, the engine the right one."""
     ours, theirs = _outcome(shown.ours), _outcome(shown.theirs)
     if not _same(ours, shown.right):
-        verdict, reason = Verdict.DIFFERS, f"The right answer is {shown.right}."
+        verdict, reason = Verdict.DIFFERS, f"The correct value is {shown.right}."
     elif _same(theirs, shown.wrong):
         verdict, reason = Verdict.EXPECTED, shown.reason
     elif _same(theirs, shown.right):
-        verdict, reason = Verdict.AGREES, f"Mended in this version. Before: {shown.reason}"
+        verdict, reason = Verdict.AGREES, f"Fixed in this version. Before: {shown.reason}"
     else:
-        verdict, reason = Verdict.DIFFERS, f"Neither right nor the known wrong answer {shown.wrong}."
+        verdict, reason = (
+            Verdict.DIFFERS,
+            f"Neither the correct value nor the known wrong value {shown.wrong}.",
+        )
     is_number = isinstance(ours, float) and isinstance(theirs, float)
     return Comparison(
         subject=subject,
@@ -59,7 +62,7 @@ def run_demonstration(shown: Demonstration, subject: str) -> Comparison:
 
 @contextmanager
 def suppress_warnings() -> Iterator[None]:
-    """Keep to ourselves what peers warn of and log."""
+    """Suppress warnings and log messages of peers."""
     disabled = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:
@@ -71,7 +74,7 @@ def suppress_warnings() -> Iterator[None]:
 
 
 def _outcome(function: Callable[[], Any]) -> float | str:
-    """The number that comes out, that it was refused, or what else was raised."""
+    """The number that a function returns, or that it refused, or the error that it raised."""
     try:
         with suppress_warnings():
             return float(function())

@@ -1,4 +1,4 @@
-"""What is installed, whether it is what was delivered, and whether it works on this machine."""
+"""Checks of the installation: libraries, delivered files, fonts, R, and operation on this machine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from importlib.metadata import PackagePath
 
 
-#: What the package cannot do without, and how each is imported.
+#: Required libraries, and the module that each is imported as.
 _LIBRARIES = {
     "numpy": "numpy",
     "scipy": "scipy",
@@ -47,13 +47,13 @@ _PANGO = "sudo apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subs
 
 
 def software_versions() -> dict[str, str]:
-    """The versions of this package, of Python, the machine, and every library."""
+    """Return the versions of this package, Python and every library, and the platform."""
     own = {"scorereport": version("scorereport"), "python": python_version(), "platform": platform()}
     return {**own, **{name: _version(name) or "absent" for name in _LIBRARIES}}
 
 
 def check_installation(time_limit: float) -> Iterator[Comparison]:
-    """Libraries, files, fonts and R, each present or absent, with what mends it."""
+    """Check that libraries, files, fonts and R are present; each failure states how to fix it."""
     yield _present("scorereport", version("scorereport"))
     yield _present("Python", f"{python_version()} on {platform()}")
     for name, module in _LIBRARIES.items():
@@ -67,29 +67,29 @@ def check_installation(time_limit: float) -> Iterator[Comparison]:
 
 
 def _check_library(name: str, module: str) -> Comparison:
-    """A library must import: WeasyPrint, for one, needs libraries of the system."""
+    """Check that a library can be imported: WeasyPrint, for example, needs system libraries."""
     try:
         import_module(module)
     except Exception as error:
         remedy = _PANGO if name == "weasyprint" else f"pip install {name}"
-        return _line(name, Verdict.FAILED, f"{type(error).__name__}: {error}. To mend it: {remedy}")
+        return _line(name, Verdict.FAILED, f"{type(error).__name__}: {error}. To fix: {remedy}")
     return _present(name, _version(name) or "of unknown version")
 
 
 def _check_delivery() -> Comparison:
-    """Every installed file has the hash that its wheel recorded."""
+    """Check that every installed file has the hash that its wheel recorded."""
     recorded = [file for file in distribution("scorereport").files or [] if file.hash is not None]
     code = [file for file in recorded if file.parts[0] == "scorereport"]
     if not code:
-        reason = "an editable installation: its files are the developer's, not those of a wheel"
+        reason = "an editable installation: its files are not those of a wheel"
         return _line("files as delivered", Verdict.NOT_COMPARED, reason)
     changed = [str(file) for file in code if not _is_as_recorded(file)]
-    told = (
+    reason = (
         f"{len(code)} files have the SHA-256 of the wheel"
         if not changed
         else f"changed: {', '.join(changed)}"
     )
-    return _line("files as delivered", Verdict.FAILED if changed else Verdict.PASSED, told)
+    return _line("files as delivered", Verdict.FAILED if changed else Verdict.PASSED, reason)
 
 
 def _is_as_recorded(file: PackagePath) -> bool:
@@ -103,14 +103,20 @@ def _digest(content: bytes) -> str:
 
 
 def _check_fonts() -> Comparison:
-    """The font that a report is set in, as the system would choose it."""
+    """Check that the system has a font: the one it chooses for sans-serif."""
     matcher = shutil.which("fc-match")
     if matcher is None:
-        return _line("fonts", Verdict.ABSENT, "no fc-match to ask which fonts there are: install fontconfig")
+        return _line(
+            "fonts",
+            Verdict.ABSENT,
+            "fc-match, which lists fonts, is not installed. To fix: install fontconfig",
+        )
     asked = subprocess.run([matcher, "sans-serif"], capture_output=True, text=True, check=False)
     is_there = asked.returncode == 0 and asked.stdout.strip()
     if not is_there:
-        return _line("fonts", Verdict.FAILED, "no font at all: sudo apt-get install fonts-dejavu-core")
+        return _line(
+            "fonts", Verdict.FAILED, "there are no fonts. To fix: sudo apt-get install fonts-dejavu-core"
+        )
     return _present("fonts", f"sans-serif is {asked.stdout.strip()}")
 
 
@@ -120,7 +126,7 @@ def _check_r(time_limit: float) -> Iterator[Comparison]:
             for name in ("R", "rpy2", "rpy2-rinterface", "reliabilitydiag", "monotone"):
                 yield _present(name, reference.software[name])
     except Unavailable as error:
-        yield _line("R with reliabilitydiag", Verdict.ABSENT, f"{error} To mend it: {error.remedy}")
+        yield _line("R with reliabilitydiag", Verdict.ABSENT, f"{error} To fix: {error.remedy}")
     except ReferenceFailure as failure:
         yield _line("R with reliabilitydiag", Verdict.FAILED, str(failure))
 
@@ -149,7 +155,7 @@ _COLUMNS = ("--outcome", doctor_visits.OUTCOME, "--forecast", doctor_visits.FORE
 
 
 def check_operation() -> Iterator[Comparison]:
-    """The way of the data from end to end on demonstration data, and the exit codes of the command line."""
+    """Check evaluation, documents and reports on demonstration data, and exit codes of the command line."""
     with TemporaryFolder("operation-") as folder:
         evaluation = _evaluate()
         yield _check(
@@ -179,7 +185,7 @@ def _writes(evaluation: Evaluation, path: Path, start: bytes) -> bool:
 
 
 def _check_command_line(folder: Path) -> Iterator[Comparison]:
-    """Good data, a column that is not there, and a forecast of 1.5, by a process of their own."""
+    """Check the exit codes for good data, an unknown option and a forecast of 1.5, in separate processes."""
     frame = doctor_visits.make_demo_predictions().head(200)
     good, bad = folder / "good.csv", folder / "bad.csv"
     frame.to_csv(good, index=False)
@@ -189,8 +195,8 @@ def _check_command_line(folder: Path) -> Iterator[Comparison]:
             ["score", str(good), *_COLUMNS, "--resamples", "0"],
             ExitCode.DONE,
         ),
-        "it refuses an option it does not know": (["score", "--no-such-option"], ExitCode.USAGE),
-        "it refuses data that are wrong": (["score", str(bad), *_COLUMNS], ExitCode.DATA_REFUSED),
+        "the command line refuses an unknown option": (["score", "--no-such-option"], ExitCode.USAGE),
+        "the command line refuses invalid data": (["score", str(bad), *_COLUMNS], ExitCode.DATA_REFUSED),
     }
     for what, (arguments, code) in asked.items():
         done = subprocess.run(
@@ -202,7 +208,7 @@ def _check_command_line(folder: Path) -> Iterator[Comparison]:
 def _check(what: str, holds: Callable[[], bool]) -> Comparison:
     try:
         return _operation_line(what, holds(), "")
-    except Exception as error:  # whatever it is, the study must say so and go on
+    except Exception as error:  # any error becomes a failed line, and the study continues
         return _operation_line(what, False, f"{type(error).__name__}: {error}")
 
 

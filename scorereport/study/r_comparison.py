@@ -1,7 +1,7 @@
 """The engine against R on seeded cases of every shape, and the known defects of the R package.
 
-The defects do not affect certificates: they are in calls that `certify` never makes. Beside each stands the
-number of the engine, which is checked against arithmetic by hand; a defect that was fixed agrees.
+The defects do not affect certificates: they are in calls that `certify` never makes. Each is compared with
+the number of the engine, which is checked against arithmetic by hand; a defect that has been fixed agrees.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ _LEVEL = 0.9999
 _SUBJECT = "Known defects of reliabilitydiag"
 _ANSWERS = ("snapped", "wrong_log", "p_value", "end_of_table")
 SNAPPING = (
-    "Forecasts are moved to `xvalues` only after they were sorted, so equal ones are not pooled: four rows "
+    "Forecasts are moved to `xvalues` only after sorting, so that equal ones are not pooled: four rows "
     "moved to 0.1 and 0.9."
 )
-LOG = 'summary(score = "log") finds the function log of base R and takes it for a score.'
+LOG = 'summary(score = "log") uses the function log of base R as a score.'
 RESTRICTED = "R offers region.method = restricted_resampling, which fails; the engine does not have it."
 P_VALUE = "The p-value is a share of 100 draws and can be 0; the engine counts the sample itself among them."
 END = f"The table of Chernoff's quantiles ends; a continuous band of level {_LEVEL} has no bounds."
 
 
 def show_defects(reference: Reference) -> Iterator[Comparison]:
-    """Every known defect that a certificate does not meet, as an expected deviation while it lasts."""
+    """Compare every known defect outside of certificates; each is an expected deviation until it is fixed."""
     try:
-        told = reference.fetch("defects", x=_X, y=_Y, values=_VALUES)
-        shown = _demonstrations({name: told[name] for name in _ANSWERS})
-        works = told["restricted"] == ["works"]
+        answers = reference.fetch("defects", x=_X, y=_Y, values=_VALUES)
+        shown = _demonstrations({name: answers[name] for name in _ANSWERS})
+        works = answers["restricted"] == ["works"]
     except (ReferenceFailure, KeyError) as error:
         yield _line("all of them", Verdict.FAILED, f"R could not be asked: {error}")
         return
@@ -64,13 +64,13 @@ def _line(quantity: str, verdict: Verdict, reason: str) -> Comparison:
     return Comparison(subject=_SUBJECT, quantity=quantity, verdict=verdict, reason=reason)
 
 
-def _demonstrations(told: dict[str, Any]) -> tuple[Demonstration, ...]:
-    """Each with its arithmetic by hand; R's wrong numbers are those of version 0.2.1.9000."""
+def _demonstrations(answers: dict[str, Any]) -> tuple[Demonstration, ...]:
+    """Demonstrations with arithmetic by hand; R's wrong numbers are those of version 0.2.1.9000."""
     return (
         Demonstration(
             quantity="MCB of forecasts moved to other values",
             ours=lambda: _pooled().miscalibration,
-            theirs=lambda: told["snapped"][0],
+            theirs=lambda: answers["snapped"][0],
             right=13 / 300,
             wrong=0.085,
             reason=SNAPPING,
@@ -78,7 +78,7 @@ def _demonstrations(told: dict[str, Any]) -> tuple[Demonstration, ...]:
         Demonstration(
             quantity="DSC of forecasts moved to other values",
             ours=lambda: _pooled().discrimination,
-            theirs=lambda: told["snapped"][1],
+            theirs=lambda: answers["snapped"][1],
             right=1 / 12,
             wrong=0.125,
             reason=SNAPPING,
@@ -86,15 +86,15 @@ def _demonstrations(told: dict[str, Any]) -> tuple[Demonstration, ...]:
         Demonstration(
             quantity="mean log score by its name",
             ours=lambda: corp(_Y, _X).decompose("log").score,
-            theirs=lambda: told["wrong_log"][0],
+            theirs=lambda: answers["wrong_log"][0],
             right=-log(0.88 * 0.13 * 0.86 * 0.9) / 4,
             wrong=inf,
             reason=LOG,
         ),
         Demonstration(
-            quantity="p-value of a forecast turned round",
+            quantity="p-value of a reversed forecast",
             ours=_p_value,
-            theirs=lambda: told["p_value"][0],
+            theirs=lambda: answers["p_value"][0],
             right=0.01,
             wrong=0.0,
             reason=P_VALUE,
@@ -102,7 +102,7 @@ def _demonstrations(told: dict[str, Any]) -> tuple[Demonstration, ...]:
         Demonstration(
             quantity=f"bounds of a band of level {_LEVEL}",
             ours=lambda: _count(corp(_Y, _X).band(level=_LEVEL, method="continuous").lower),
-            theirs=lambda: _count(told["end_of_table"]),
+            theirs=lambda: _count(answers["end_of_table"]),
             right=101.0,
             wrong=0.0,
             reason=END,
@@ -119,7 +119,7 @@ def _count(bounds: FloatArray) -> int:
 
 
 def _p_value() -> float:
-    """No draw of 99 is as bad as outcomes opposite to the forecast."""
+    """The p-value of outcomes opposite to the forecast; none of 99 draws is as extreme."""
     fit = corp([1.0, 0.0] * 50, [0.1, 0.9] * 50)
     return miscalibration_test(fit, resamples=99).p_value
 
@@ -127,12 +127,12 @@ def _p_value() -> float:
 #: Levels of bands and costs of bounded scores, in turn.
 _LEVELS = (0.9, 0.95, 0.8)
 _COSTS = (0.1, 0.3)
-#: Bands are resampled of every so many cases, with so many draws: fewer would not see a band too narrow.
+#: Bands of one case in this many are resampled, with this many draws: fewer would miss a narrow band.
 _RESAMPLED_EVERY, _DRAWS = 7, 200
 
 
 def compare_live(cases: Sequence[Case], reference: Reference, seed: int) -> Iterator[Comparison]:
-    """All cases, summed up by quantity and then by shape; what nobody expects stands for itself."""
+    """Compare all cases, summarised by quantity, then by shape; unexpected results have separate lines."""
     asked = steps(enumerate(cases), len(cases), f"asking {reference.name}")
     found = [(case, _compare_case(case, number, reference, seed)) for number, case in asked]
     yield from summarise((line for _, lines in found for line in lines), "All shapes", "case")
@@ -145,16 +145,16 @@ def _shape_of(pair: tuple[Case, list[Comparison]]) -> str:
 
 
 def _worst_of_shape(shape: str, held: list[tuple[Case, list[Comparison]]]) -> Comparison:
-    """The number of a shape that comes nearest to its tolerance, among those that agree."""
+    """The agreeing number of a shape that is nearest to its tolerance."""
     rows = [len(case.y_true) for case, _ in held]
     agreeing = [line for _, lines in held for line in lines if line.verdict is Verdict.AGREES]
     numbers = [line for line in agreeing if line.tolerance and line.difference is not None]
-    told = f"{format_counted(len(agreeing), 'line')} of {format_counted(len(held), 'case')}"
-    told += f", {min(rows):,} to {max(rows):,} rows"
+    counts = f"{format_counted(len(agreeing), 'line')} of {format_counted(len(held), 'case')}"
+    counts += f", {min(rows):,} to {max(rows):,} rows"
     if not numbers:
-        return Comparison(subject="Shapes", quantity=shape, verdict=Verdict.NOT_COMPARED, reason=told)
+        return Comparison(subject="Shapes", quantity=shape, verdict=Verdict.NOT_COMPARED, reason=counts)
     worst = max(numbers, key=lambda line: (line.difference or 0.0) / (line.tolerance or 1.0))
-    return replace(worst, subject="Shapes", quantity=shape, reason=f"{told}. The worst: {worst.quantity}")
+    return replace(worst, subject="Shapes", quantity=shape, reason=f"{counts}. The worst: {worst.quantity}")
 
 
 def _compare_case(case: Case, number: int, reference: Reference, seed: int) -> list[Comparison]:

@@ -13,15 +13,15 @@ from scorereport.reliability.sampling import random_stream
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-#: Rows of the one case that shows what size can do.
+#: Rows of the one large case.
 MILLION = 1_000_000
-#: From how many cases on the one of a million rows is among them.
+#: With this many cases or more, one of them has a million rows.
 CASES_WITH_A_MILLION = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Case:
-    """Outcomes and forecasts with a name; forecasts of single precision stay as they are."""
+    """Outcomes and forecasts with a name; forecasts in single precision are kept so."""
 
     name: str
     shape: str
@@ -47,7 +47,7 @@ def _constant(rng: np.random.Generator, n: int) -> FloatArray:
 
 
 def _zero_or_one(rng: np.random.Generator, n: int) -> FloatArray:
-    """A hard classifier on half of the cases, percentages of 5 for all others; sometimes it is wrong."""
+    """Forecasts of 0 and 1 for half of the rows, multiples of 5 % for the others."""
     soft = (20 * _continuous(rng, n)).round() / 20
     return np.where(rng.random(n) < 0.5, soft.round(), soft)
 
@@ -57,7 +57,7 @@ def _rare(rng: np.random.Generator, n: int) -> FloatArray:
 
 
 def _heavy_ties(rng: np.random.Generator, n: int) -> FloatArray:
-    """Most cases at one value, the others all over the place."""
+    """Most forecasts are one value, the others are uniform."""
     return np.where(rng.random(n) < 0.8, 0.3, rng.random(n))
 
 
@@ -65,8 +65,8 @@ def _single_precision(rng: np.random.Generator, n: int) -> FloatArray:
     return _continuous(rng, n).astype(np.float32)
 
 
-#: Each shape: its forecasts, and whether outcomes follow the recalibrated forecast, with some doubt or
-#: without, oppose it, or are all the same.
+#: Each shape: how forecasts are drawn, and whether outcomes follow a power of the forecast ("follow"), follow
+#: it without certainty ("doubt"), oppose it, or are all equal.
 _SHAPES: dict[str, tuple[Callable[[np.random.Generator, int], FloatArray], str]] = {
     "continuous": (_continuous, "follow"),
     "discrete": (_discrete, "follow"),
@@ -84,7 +84,7 @@ CASE_SHAPES = (*_SHAPES, "a million rows")
 
 
 def draw_cases(count: int, seed: int) -> Iterator[Case]:
-    """So many cases, shape by shape in turn; the last of a hundred or more has a million rows.
+    """Draw this many cases, each shape in turn; the last of a hundred or more has a million rows.
 
     >>> [case.name for case in draw_cases(2, seed=1)]
     ['continuous 1', 'discrete 1']
@@ -99,7 +99,7 @@ def draw_cases(count: int, seed: int) -> Iterator[Case]:
 
 
 def draw_million(seed: int) -> Case:
-    """A million rows of forecasts to three digits, half of them shared by many."""
+    """Draw a million rows; half of the forecasts are rounded to three digits, so that many are equal."""
     rng = random_stream(seed, MILLION)
     forecasts = rng.beta(0.7, 4, MILLION)
     forecasts[::2] = forecasts[::2].round(3)
@@ -108,17 +108,17 @@ def draw_million(seed: int) -> Case:
 
 
 def _draw(shape: str, number: int, rng: np.random.Generator) -> Case:
-    draw, law = _SHAPES[shape]
+    draw, rule = _SHAPES[shape]
     n = 2 if shape == "two rows" else int(np.exp(rng.uniform(np.log(8), np.log(3000))))
     y_prob = draw(rng, n)
-    return Case(name=f"{shape} {number}", shape=shape, y_true=_outcomes(rng, y_prob, law), y_prob=y_prob)
+    return Case(name=f"{shape} {number}", shape=shape, y_true=_outcomes(rng, y_prob, rule), y_prob=y_prob)
 
 
-def _outcomes(rng: np.random.Generator, y_prob: FloatArray, law: str) -> FloatArray:
+def _outcomes(rng: np.random.Generator, y_prob: FloatArray, rule: str) -> FloatArray:
     """Outcomes with a probability that is a power of the forecast: mostly not calibrated."""
-    if law == "equal":
+    if rule == "equal":
         return np.full(len(y_prob), float(rng.integers(2)))
     chance = y_prob.astype(np.float64) ** rng.uniform(0.5, 2)
-    if law == "doubt":  # what was certain does not always happen: an infinite log score
+    if rule == "doubt":  # forecasts of 0 and 1 may be wrong: an infinite log score
         chance = 0.03 + 0.94 * chance
-    return (rng.random(len(y_prob)) < (1 - chance if law == "oppose" else chance)).astype(np.float64)
+    return (rng.random(len(y_prob)) < (1 - chance if rule == "oppose" else chance)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""`run_study()`: all sections of the validation study, in order."""
+"""`run_study()`: run all sections of the validation study, in order."""
 
 from __future__ import annotations
 
@@ -37,47 +37,51 @@ from scorereport.study.seeded_cases import Case, draw_cases
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-#: Cases that R is asked about unless told otherwise, and which share of them base R is asked about too.
+#: Default number of cases that R is asked about; base R is asked about one in this many of them too.
 CASES, _BASE_SHARE = 300, 5
 #: Columns of the Niamey data: the outcome, and four forecasts.
 _NIAMEY = ("obs", "ENS", "EPC", "EMOS", "Logistic")
 #: Seconds that R may take for one case.
 STUDY_TIME_LIMIT = 900.0
-#: Title of each section, and how its comparisons were made.
+#: Title of each section, and a sentence on its comparisons.
 _TEXTS = {
     "installation": ("Installation", "Libraries, files, fonts and R, as they are on this machine."),
     "operation": (
         "Operation",
-        "The way of the data from end to end on demonstration data, and the exit codes of the command line.",
+        "The whole path of the data, from reading to the report, on demonstration data, and the exit "
+        "codes of "
+        "the command line.",
     ),
     "defects": (
         "Known defects of the R package",
-        "Calls that a certificate never makes, each by its smallest example, beside the engine.",
+        "Calls that a certificate never makes, each with its smallest example, compared with the engine.",
     ),
     "recorded": (
         "Recorded answers of R",
-        "Answers of the R package, recorded with their data, which can be checked on every machine.",
+        "Answers of the R package that were recorded with their data, so that every machine can check them.",
     ),
     "peers": (
         "Other implementations",
-        "Independent Python packages on the same cases, where they define the same number. What is known to "
-        "be wrong in them is shown to be so.",
+        "Independent Python packages on the same cases, where they define the same number. Their known "
+        "defects "
+        "are demonstrated.",
     ),
     "papers": (
         "Numbers of the papers",
-        "What five papers print, computed anew. Inconsistent is what contradicts the paper itself.",
+        "The numbers that five papers print, computed again. A number is inconsistent if it contradicts the "
+        "paper itself.",
     ),
     "errata": (
         "Errata of the papers",
-        "Where a printed formula is wrong: the value it gives, the right one, and a proof or counterexample, "
-        "computed now.",
+        "For each wrong formula: the value that it gives, the correct value, and a proof or counterexample, "
+        "computed in this run.",
     ),
 }
 _ERRATA = (errata_galdran, errata_nelson, errata_flores, errata_dimitriadis, errata_ahmadian)
 
 
 def run_study(*, cases: int = CASES, seed: int = SEED, time_limit: float = STUDY_TIME_LIMIT) -> Study:
-    """Check installation and operation, and hold the engine against R, its record, peers and papers."""
+    """Check installation and operation, and compare the engine with R, its record, peers and papers."""
     drawn = list(draw_cases(cases, seed))
     return Study(
         time=timestamp(),
@@ -118,27 +122,27 @@ def _known_section(
 def _section(
     key: str, title: str, text: str, lines: Iterable[Comparison], figures: Iterable[StudyFigure] = ()
 ) -> StudySection:
-    """Gather a section; what breaks it is its last line, and the others go on."""
+    """Collect the lines of a section; an error becomes its last line, and the other sections still run."""
     found: list[Comparison] = []
     shown: list[StudyFigure] = []
     try:
         found.extend(lines)
         shown.extend(figures)
     except Exception as error:
-        reason = f"The section broke off: {type(error).__name__}: {error}"
+        reason = f"The section stopped: {type(error).__name__}: {error}"
         found.append(Comparison(subject=title, quantity="the rest", verdict=Verdict.FAILED, reason=reason))
     return StudySection(key=key, title=title, text=text, comparisons=tuple(found), figures=tuple(shown))
 
 
 @contextmanager
 def _try_reference(kind: str, time_limit: float) -> Iterator[Reference | Comparison]:
-    """A running reference, or the line that says why there is none."""
+    """A running reference, or the line with the reason why there is none."""
     with ExitStack() as stack:
         found: Reference | Comparison
         try:
             found = stack.enter_context(open_reference(kind, time_limit))
         except Unavailable as error:
-            found = _missing(kind, Verdict.ABSENT, f"{error} To mend it: {error.remedy}")
+            found = _missing(kind, Verdict.ABSENT, f"{error} To fix: {error.remedy}")
         except ReferenceFailure as failure:
             found = _missing(kind, Verdict.FAILED, str(failure))
         yield found
@@ -156,20 +160,20 @@ def _missing(kind: str, verdict: Verdict, reason: str) -> Comparison:
 def _live_section(
     key: str, reference: Reference | Comparison, drawn: Sequence[Case], seed: int
 ) -> StudySection:
-    """Cases of every shape, or the reason why R was not asked."""
+    """The section of live comparisons, or the reason why R was not asked."""
     if isinstance(reference, Comparison):
         title = f"{reference.subject}, live"
         return _section(key, title, "R was not asked.", [reference])
     shapes = ", ".join(dict.fromkeys(case.shape for case in drawn))
     text = (
-        f"{len(drawn)} seeded cases ({shapes}) compared with {reference.title}, in a process of its own. "
+        f"{len(drawn)} seeded cases ({shapes}) compared with {reference.title}, in a separate process. "
         "Each line is the largest difference over all cases, or over those of a shape."
     )
     return _section(key, f"{reference.name}, live", text, compare_live(drawn, reference, seed))
 
 
 def _fetch_niamey(reference: Reference | Comparison) -> tuple[pd.DataFrame | None, list[Comparison]]:
-    """The data of the CORP paper, from the R package: they are not ours to copy; and what went wrong."""
+    """The data of the CORP paper, from the R package, since they are not ours to copy; and any failure."""
     if isinstance(reference, Comparison):
         return None, []
     try:
@@ -192,6 +196,6 @@ def _reproduce(niamey: pd.DataFrame | None) -> Iterator[Comparison]:
 
 
 def _under_its_paper(line: Comparison) -> Comparison:
-    """The paper as subject, and the place in it before the quantity."""
+    """The line with the paper as its subject, and the place in the paper before the quantity."""
     paper, _, place = line.subject.partition(", ")
     return replace(line, subject=paper, quantity=f"{place}: {line.quantity}" if place else line.quantity)

@@ -1,1 +1,1 @@
-"""Benchmarks: two things timed in one run, told as a ratio, because absolute times are noise."""
+"""Benchmarks: two things timed in one run and compared by their ratio, because absolute times are noise."""

@@ -1,4 +1,4 @@
-"""`make bench`: run all benchmarks, or some by name; print ratios, write them for machines and readers."""
+"""`make bench`: run all benchmarks, or some by name; print ratios, write them as JSON and as a page."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NAMES = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run, print and write; the exit code is 1 if a limit is broken."""
+    """Run, print and write; return exit code 1 if a limit is broken."""
     options = _parse(arguments)
     with data_folder(options.data) as folder:
         are_met = [_run(name, folder) for name in options.names or NAMES]
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(name: str, folder: Path) -> bool:
-    """Run one benchmark, and tell whether it kept all limits."""
+    """Run one benchmark, and return whether all its limits are met."""
     results = []
     for result in _benchmarks(folder)[name]():
         print(describe_result(result), flush=True)
@@ -69,8 +69,8 @@ def _run(name: str, folder: Path) -> bool:
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m validation.benchmarks",
-        description=f"{__doc__} With the variable {VARIABLE} at most so many rows are drawn, to try "
-        "everything quickly; the page for readers is left alone then.",
+        description=f"{__doc__} The environment variable {VARIABLE} sets the largest number of rows, "
+        "for a quick trial; the page is then not written.",
     )
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help=f"benchmarks to run: {', '.join(NAMES)}; all unless given"
@@ -102,7 +102,7 @@ def _benchmarks(folder: Path) -> dict[str, Benchmark]:
 
 
 def describe_result(result: Result) -> str:
-    """A line for the terminal."""
+    """Return a line for the terminal."""
     if isinstance(result, Skipped):
         return f"{result.name:72} skipped: {result.reason}"
     per_row = "" if result.nanoseconds is None else f", {result.nanoseconds:.3g} ns a row"

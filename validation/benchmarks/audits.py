@@ -1,4 +1,4 @@
-"""A year of daily audits of five models: how long history and site take, and how large the site is."""
+"""A year of daily audits of five models: time of history and site, and size of the site."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from scorereport.history.audit_record import Record
 
 YEAR, TENTH, MODELS = 365, 36, 5
-#: Seconds and bytes that the site of a year may take, the copies of the reports apart.
+#: Limits on seconds and bytes of the site of a year, without the copies of the reports.
 SECONDS, BYTES = 10.0, 3e6
 TIME = "2026-11-15T00:00:00+00:00"
 
 
 def compare_audits() -> Iterator[Comparison]:
-    """Ten times the audits should cost ten times the time, and a year stay below what a reader waits for."""
+    """Compare the time of ten times as many audits, and time and size of a year's site with limits."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         many, few = (_Case(folder / str(days), days) for days in (YEAR, TENTH))
@@ -54,7 +54,7 @@ def _compare_times(what: str, times: tuple[float, float], limit: float) -> Compa
 
 
 class _Case:
-    """A history in SQLite with its reports, and the site that is made of it again and again."""
+    """A history in SQLite with its reports, and the site that is written from it repeatedly."""
 
     def __init__(self, folder: Path, days: int) -> None:
         self.folder = folder
@@ -66,12 +66,12 @@ class _Case:
             self.records: Sequence[Record] = [history.append(draft) for draft in drafts]
 
     def read(self) -> None:
-        """All records, from the database."""
+        """Read all records from the database."""
         with closing(open_history(self.url)) as history:
             self.records = history.records()
 
     def write(self) -> None:
-        """The site, without its history being read; reports are copied the first time only."""
+        """Write the site without reading the history; reports are copied the first time only."""
         write_site(
             self.records,
             self.folder / "site",
@@ -81,6 +81,6 @@ class _Case:
         )
 
     def measure_pages(self) -> int:
-        """Bytes of all files but the copies of reports."""
+        """Return the bytes of all files except the copies of reports."""
         files = [path for path in (self.folder / "site").rglob("*") if path.is_file()]
         return sum(path.stat().st_size for path in files if "reports" not in path.parts)

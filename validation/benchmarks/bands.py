@@ -33,7 +33,7 @@ RESAMPLES = 100
 RECORDED_RATIO = 100.0
 GIGABYTE = 1e9
 
-#: Once, and all hundred resamples: most of its time goes into what it does once, whatever their number.
+#: All resamples in one call: much of its time does not depend on their number.
 _R_SCRIPT = """
 file <- file(commandArgs(TRUE)[1], "rb")
 x <- readBin(file, "double", {n}); y <- readBin(file, "double", {n})
@@ -61,7 +61,7 @@ print(taken, re.search(r"VmHWM:\\s+(\\d+) kB", status)[1])
 
 
 def compare_bands() -> Iterator[Comparison | Skipped]:
-    """Time and memory of confidence bands of continuous forecasts."""
+    """Compare time and memory of bands of continuous forecasts."""
     yield _against_r()
     yield _against_scores()
     yield from _per_row_and_resample()
@@ -81,7 +81,7 @@ def _band(y: FloatArray, x: FloatArray) -> object:
 def _against_r() -> Comparison | Skipped:
     name = "R reliabilitydiag / band, 100 resamples of 100,000"
     if shutil.which("Rscript") is None:
-        return Skipped(name=name, reason="there is no Rscript on this machine")
+        return Skipped(name=name, reason="Rscript is not installed")
     y, x = _draw(N)
     ours, _ = time_by_turns(lambda: _band(y, x), lambda: None, repeats=5)
     sort, *whole = _time_r(y, x)
@@ -92,7 +92,7 @@ def _against_r() -> Comparison | Skipped:
 
 
 def _time_r(y: FloatArray, x: FloatArray) -> list[float]:
-    """Seconds of order + isoreg and, if it is there, of reliabilitydiag."""
+    """Seconds of order + isoreg and, if it is installed, of reliabilitydiag."""
     with tempfile.TemporaryDirectory() as folder:
         data, script = Path(folder, "data.bin"), Path(folder, "bands.R")
         data.write_bytes(x.tobytes() + y.tobytes())
@@ -128,7 +128,7 @@ def _per_row_and_resample() -> Iterator[Comparison | Skipped]:
     yield Comparison(name=name, ours=ours, other=other, ratio=ours / other, limit=3, unit="ns")
     name = "consistency band, time per row and resample, two threads / one"
     if (os.cpu_count() or 1) < 2:
-        yield Skipped(name=name, reason="there is one processor only")
+        yield Skipped(name=name, reason="the machine has one processor only")
         return
     two, one = time_by_turns(partial(band, 2), partial(band, 1), repeats=5)
     ours, other = (1e9 * taken / RESAMPLES / N_ROWS for taken in (two, one))
@@ -136,12 +136,12 @@ def _per_row_and_resample() -> Iterator[Comparison | Skipped]:
 
 
 def _a_million_rows() -> Iterator[Comparison | Skipped]:
-    """A fresh process draws 1,000 resamples: the most memory it ever held, and the time of a row."""
+    """Draw 1,000 resamples in a fresh process: its peak memory, and the time per row."""
     memory = "memory of a process with a band, 1,000 resamples of 1,000,000 / 1 GB"
     row = "band, time per row and resample / np.sort of random uint32"
     if not Path("/proc/self/status").exists():
         for name in (memory, row):
-            yield Skipped(name=name, reason="there is no /proc to ask for the memory held")
+            yield Skipped(name=name, reason="there is no /proc, which states the memory of a process")
         return
     n, resamples = N_ROWS, 1000
     script = _MEMORY_SCRIPT.format(n=n, resamples=resamples)

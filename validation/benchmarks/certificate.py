@@ -1,4 +1,4 @@
-"""The certificate: the way to R and back against what R needs for the work itself."""
+"""The certificate: the whole call against the time that R needs for the work itself."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAME = f"certificate of {MODELS} models at {N:,} rows / R alone"
 
 
 def compare_certificate() -> Iterator[Comparison | Skipped]:
-    """All of `certify` in Python, processes started and all, against the same work timed by R in R."""
+    """Compare all of `certify` in Python, including the start of R, with the same work timed inside R."""
     predictions = _draw()
     evaluation = sr.evaluate(predictions, resamples=0)
     start = time.perf_counter()
@@ -49,7 +49,7 @@ def _draw() -> Predictions:
 
 
 def _time_r(predictions: Predictions) -> float:
-    """Seconds that R says it took: a plain Rscript, without rpy2 and without what came before and after."""
+    """Seconds measured inside R, in a plain Rscript: without rpy2, start and transfer."""
     program = [str(find_r().rscript), str(R_CODE / "serve.R")]
     with Session(program, [R_CODE / "shared.R", R_CODE / "package.R"], time_limit=3600) as session:
         session.ask("hello")

@@ -1,4 +1,4 @@
-"""Models of K classes: the whole evaluation against binary evaluations of each of its views."""
+"""Models of K classes: the whole evaluation against binary evaluations of all its views."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ N, CLASSES, RESAMPLES = 5_000, 5, 100
 
 
 def compare_classes() -> Iterator[Comparison]:
-    """All of an ordinal evaluation, its joint parts included, against its views one by one."""
+    """Compare a whole ordinal evaluation, including its joint parts, with its views evaluated one by one."""
     rng = np.random.default_rng(2021)
     p = rng.dirichlet(np.ones(CLASSES), N)
-    came = (rng.random(N)[:, None] >= np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)
+    observed = (rng.random(N)[:, None] >= np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)
     labels = tuple(map(str, range(CLASSES)))
-    whole = sr.ClassPredictions(outcome=came, forecasts={"model": p}, classes=labels, ordered=True)
+    whole = sr.ClassPredictions(outcome=observed, forecasts={"model": p}, classes=labels, ordered=True)
     below = np.minimum(np.cumsum(p, axis=1), 1.0)
-    views = [(came == k, p[:, k]) for k in range(CLASSES)]
-    views += [(came <= k, below[:, k]) for k in range(CLASSES - 1)]
+    views = [(observed == k, p[:, k]) for k in range(CLASSES)]
+    views += [(observed <= k, below[:, k]) for k in range(CLASSES - 1)]
     parts = [sr.Predictions(outcome=y.astype(np.float64), forecasts={"model": x}) for y, x in views]
     ours, other = time_by_turns(
         lambda: sr.evaluate(whole, resamples=RESAMPLES),

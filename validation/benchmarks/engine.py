@@ -30,7 +30,7 @@ cat(min(replicate(3, once())))
 
 
 def compare_engine() -> Iterator[Comparison | Skipped]:
-    """The engine against the sort it cannot do without, scikit-learn and R."""
+    """Compare the engine with the sort that it needs, with scikit-learn and with R."""
     rng = np.random.default_rng(2021)
     x = rng.random(N)
     y = (rng.random(N) < x).astype(np.float64)
@@ -61,7 +61,7 @@ def compare_engine() -> Iterator[Comparison | Skipped]:
 def _against_r(x: FloatArray, y: FloatArray, ours: float) -> Comparison | Skipped:
     name = "R order + isoreg / fit + Brier decomposition"
     if shutil.which("Rscript") is None:
-        return Skipped(name=name, reason="there is no Rscript on this machine")
+        return Skipped(name=name, reason="Rscript is not installed")
     with tempfile.TemporaryDirectory() as folder:
         data, script = Path(folder, "data.bin"), Path(folder, "isoreg.R")
         data.write_bytes(x.tobytes() + y.tobytes())

@@ -1,4 +1,4 @@
-"""What the large benchmarks do in processes of their own.
+"""The work of the large benchmarks, in separate processes.
 
 `python -m validation.benchmarks.large_work WORK FILE`
 """
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 MEMORY_LIMIT = "1GB"
 THREADS = 2
-#: What either side would import while it works.
+#: Modules that are imported before the clock starts.
 IMPORTED = ("duckdb", "pandas", "pyarrow.parquet")
-#: Rows of a batch that DuckDB hands over.
+#: Rows of a batch that DuckDB returns.
 BATCH = 1_000_000
 
 
@@ -55,7 +55,7 @@ def decompose(source: str) -> dict[str, Any]:
 
 
 def sort(source: str) -> dict[str, Any]:
-    """DuckDB's own sort of the same columns under the same limits, drained to nothing."""
+    """DuckDB's own sort of the same columns under the same limits; the rows are discarded."""
     import duckdb
 
     with tempfile.TemporaryDirectory() as folder:
@@ -79,7 +79,7 @@ def evaluate(source: str) -> dict[str, Any]:
 
 
 def check(source: str) -> dict[str, Any]:
-    """Raise unless the blocks of the engine are those of the fit in memory, to the bit."""
+    """Raise unless the blocks of the engine equal those of the fit in memory, to the last bit."""
     import pyarrow.parquet as pq
 
     digest, table = _digest(source), pq.read_table(source)
@@ -93,10 +93,10 @@ def check(source: str) -> dict[str, Any]:
 def _digest(source: str) -> Digest:
     with open_duckdb(source, outcome="outcome", forecasts=["forecast"], memory_limit=MEMORY_LIMIT) as engine:
         survey = engine.survey
-        marks = DigestPlan(
+        plan = DigestPlan(
             total=survey.total, events=survey.events, measures=(("brier", ()),), buckets=1, most_distinct=0
         )
-        return engine.digest("forecast", marks)
+        return engine.digest("forecast", plan)
 
 
 WORK: dict[str, Callable[[str], dict[str, Any]]] = {
@@ -108,15 +108,15 @@ WORK: dict[str, Callable[[str], dict[str, Any]]] = {
 
 
 def main() -> None:
-    """Do the work that is named, and tell its time and memory."""
+    """Do the named work, and print its time and memory."""
     work, source = sys.argv[1:]
     os.environ["SCOREREPORT_THREADS"] = str(THREADS)
     for module in IMPORTED:
         import_module(module)
     start = time.perf_counter()
-    said = WORK[work](source)
+    output = WORK[work](source)
     taken = time.perf_counter() - start
-    print(json.dumps(said | {"seconds": taken, "held": most_held()}))
+    print(json.dumps(output | {"seconds": taken, "held": most_held()}))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The machine that numbers were taken on, and with what."""
+"""Description of the machine and the versions with which numbers were measured."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 
 def describe_machine() -> dict[str, str | int]:
-    """Date, processors, memory and versions."""
+    """Return date, processors, memory and versions."""
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "python": platform.python_version(),
@@ -21,5 +21,5 @@ def describe_machine() -> dict[str, str | int]:
 
 
 def physical_memory() -> int:
-    """Bytes of memory that the machine has."""
+    """Return the physical memory of the machine in bytes."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

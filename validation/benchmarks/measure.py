@@ -1,4 +1,4 @@
-"""Timing by turns, and what a benchmark has to say."""
+"""Timing in turns, and the results of benchmarks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """One thing against another: `ratio` must stay below or above `limit`."""
+    """A comparison of two measurements: `ratio` must stay below, or above, `limit`."""
 
     name: str
     ours: float
@@ -23,30 +23,30 @@ class Comparison:
     limit: float
     at_least: bool = False
     unit: str = "s"
-    rows: int = 0  # how many rows the time was for, if that is of interest
+    rows: int = 0  # number of rows, if the time per row is of interest
 
     @property
     def is_met(self) -> bool:
-        """Whether the ratio keeps its limit."""
+        """Whether the ratio meets its limit."""
         return self.ratio >= self.limit if self.at_least else self.ratio <= self.limit
 
     @property
     def nanoseconds(self) -> float | None:
-        """Time of a row, where the number of rows is known."""
+        """Time per row, where the number of rows is known."""
         return time_of_row(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """A comparison that this machine cannot make, and why."""
+    """A comparison that this machine cannot run, with the reason."""
 
     name: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """A number without a limit, for the reader."""
+class Measured:
+    """A measured number without a limit."""
 
     name: str
     ours: float
@@ -55,22 +55,22 @@ class Told:
 
     @property
     def nanoseconds(self) -> float | None:
-        """Time of a row, where the number of rows is known."""
+        """Time per row, where the number of rows is known."""
         return time_of_row(self)
 
 
-Result = Comparison | Skipped | Told
+Result = Comparison | Skipped | Measured
 
 
-def time_of_row(result: Comparison | Told) -> float | None:
-    """Nanoseconds of each row, where a time is of a known number of rows."""
+def time_of_row(result: Comparison | Measured) -> float | None:
+    """Return the nanoseconds per row, if the result is a time and the number of rows is known."""
     return 1e9 * result.ours / result.rows if result.rows and result.unit == "s" else None
 
 
 def time_by_turns(
     first: Callable[[], object], second: Callable[[], object], repeats: int = 7
 ) -> tuple[float, float]:
-    """Shortest time of each, taken by turns so that both meet the same weather."""
+    """Return the shortest time of each, measured in turns so that both run under the same load."""
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeats):
         for action, taken in zip((first, second), times, strict=True):
@@ -81,7 +81,7 @@ def time_by_turns(
 
 
 def peak_memory(action: Callable[[], object]) -> int:
-    """Bytes that an action holds at its worst, beyond what was there before."""
+    """Return the peak memory of an action in bytes, beyond what was allocated before."""
     tracemalloc.start()
     try:
         action()
@@ -91,7 +91,7 @@ def peak_memory(action: Callable[[], object]) -> int:
 
 
 def most_held() -> int:
-    """Bytes that this process held at its worst, its program and libraries included."""
+    """Return the peak memory of this process in bytes, including its program and libraries."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
     return 1024 * int(line.split()[1])

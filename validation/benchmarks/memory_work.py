@@ -1,4 +1,4 @@
-"""A report as a user makes it, in a process of its own, which tells the most it ever held.
+"""A report as a user writes it, in a separate process that prints its peak memory.
 
 `python -m validation.benchmarks.memory_work SOURCE REPORT RESAMPLES`
 """
@@ -15,7 +15,7 @@ from validation.benchmarks.samples import MODELS
 
 
 def main() -> None:
-    """Evaluate in memory, write the report, and tell time and memory."""
+    """Evaluate in memory, write the report, and print time and memory."""
     source, report, resamples = sys.argv[1:]
     start = time.perf_counter()
     evaluation = sr.evaluate(

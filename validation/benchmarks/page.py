@@ -1,4 +1,4 @@
-"""docs/performance.md: the results of the benchmarks as a page to read."""
+"""Page docs/performance.md: the results of the benchmarks."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from scorereport._utils.formatting import (
     format_rate,
     join_words,
 )
+from validation.benchmarks.page_texts import HEAD, OTHERS, PEERS_HEAD, REPEAT, TEXTS, WORKS
 from validation.benchmarks.peers import MEMORY, OURS, PEERS, SECONDS, read_cells
 from validation.benchmarks.record import read_results, results_file
-from validation.benchmarks.told import HEAD, OTHERS, PEERS_HEAD, REPEAT, TEXTS, WORKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ _FAILURES = {
 
 
 def write_page() -> None:
-    """Write the page from what was measured last."""
+    """Write the page from the latest results."""
     path = results_file()
     machine = json.loads(path.read_text(encoding="utf-8"))["machine"] if path.exists() else {}
     write_text(PAGE, render_page(machine, read_results(), read_cells()))
@@ -44,7 +44,7 @@ def write_page() -> None:
 def render_page(
     machine: Mapping[str, Any], results: Sequence[Mapping[str, Any]], cells: Sequence[Cell]
 ) -> str:
-    """The whole page: the machine, a table for each benchmark, the other packages."""
+    """Render the whole page: the machine, a table for each benchmark, the other packages."""
     named = [
         _render_section(*text, [result for result in results if result["benchmark"] == name])
         for name, text in TEXTS.items()
@@ -56,7 +56,7 @@ def render_page(
 
 def _describe_machine(machine: Mapping[str, Any]) -> str:
     if not machine:
-        return "Nothing was measured yet"
+        return "There are no results yet"
     versions = [f"{name} {machine[name]}" for name in ("python", "numpy", "duckdb", "scorereport")]
     return (
         f"Measured {machine['date']} on a machine with {format_counted(machine['processors'], 'core')} and "
@@ -83,7 +83,7 @@ def _render_result(result: Mapping[str, Any]) -> list[str]:
     per_row = (
         "" if nanoseconds is None else f"{format_number(nanoseconds, 0 if nanoseconds >= 100 else 1)} ns"
     )
-    if result["kind"] == "Told":
+    if result["kind"] != "Comparison":
         return [result["name"], "", "", ours, per_row]
     limit = f"{'≥' if result['at_least'] else '≤'} {format_difference(result['limit'])}"
     ratio = format_number(result["ratio"], 2)
@@ -99,7 +99,7 @@ def _format_quantity(value: float, unit: str) -> str:
 
 
 def _format_seconds(value: float) -> str:
-    """Three figures, and never more than four decimals."""
+    """Format with about three significant digits, and at most four decimals."""
     return format_number(value, 4 if value < 0.01 else 3 if value < 1 else 2 if value < 10 else 1)
 
 
@@ -107,7 +107,7 @@ def _format_seconds(value: float) -> str:
 
 
 def render_peers(cells: Sequence[Cell]) -> str:
-    """Tables of seconds and of memory for each kind of work, and why packages failed."""
+    """Render tables of seconds and memory for each kind of work, and why packages failed."""
     parts = [PEERS_HEAD.format(seconds=format_number(SECONDS, 0), memory=format_number(MEMORY / 1e9, 0))]
     if not cells:
         return "\n".join([*parts, "Not measured yet.\n"])
@@ -132,7 +132,7 @@ def _render_cell(cell: Cell) -> str:
 
 
 def _explain(cells: Sequence[Cell]) -> Iterable[str]:
-    """Who failed where, and how far the parts of the score are from ours."""
+    """Sentences on packages that failed, and on the largest difference between the components."""
     for cell in cells:
         if cell.failure in ("time", "memory", "error"):
             what = f"{cell.package} fails at {format_count(cell.rows)} rows, {_FAILURES[cell.failure]}"
@@ -140,23 +140,23 @@ def _explain(cells: Sequence[Cell]) -> Iterable[str]:
     deviations = [find_deviation(cell, cells) for cell in cells if cell.package != OURS and cell.parts]
     if deviations:
         yield (
-            "- Wherever a package gives an answer, its miscalibration, discrimination and uncertainty are "
-            f"ours; the largest difference is {format_difference(max(deviations))}."
+            "- Wherever a package gives a result, its miscalibration, discrimination and uncertainty agree "
+            f"with those of scorereport; the largest difference is {format_difference(max(deviations))}."
         )
 
 
 def _quote(cell: Cell) -> str:
-    said = " ".join(cell.reason.split())
-    return said if cell.failure == "time" else f"“{said[:160]}”."
+    reason = " ".join(cell.reason.split())
+    return reason if cell.failure == "time" else f"“{reason[:160]}”."
 
 
 def find_deviation(cell: Cell, cells: Iterable[Cell]) -> float:
-    """The largest difference of a part of the score from that of ours, on the same rows."""
+    """Return the largest difference between a component of a package and ours, on the same rows."""
     ours = next(c.parts for c in cells if c.package == OURS and c.rows == cell.rows)
     return max((abs(a - b) for a, b in zip(cell.parts, ours, strict=True)), default=float("nan"))
 
 
 def render_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
+    """Render a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |\n" for line in lines)

@@ -1,4 +1,4 @@
-# Rscript peer_work.R WORK ROWS OUTCOMES FORECASTS: what peer_work.py does, by reliabilitydiag.
+# Rscript peer_work.R WORK ROWS OUTCOMES FORECASTS: the work of peer_work.py, with reliabilitydiag.
 arguments <- commandArgs(TRUE)
 n <- as.numeric(arguments[2])
 y <- readBin(arguments[3], "double", n)

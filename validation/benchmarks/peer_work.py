@@ -1,7 +1,7 @@
-"""What each package does in a process of its own, from arrays in memory.
+"""The work of each package, in a separate process, from arrays in memory.
 
-`python -m validation.benchmarks.peer_work PACKAGE WORK ROWS OUTCOMES FORECASTS`; nothing but numpy and
-the package itself is imported, so that the memory of the process is its own.
+`python -m validation.benchmarks.peer_work PACKAGE WORK ROWS OUTCOMES FORECASTS`; only numpy and
+the package itself are imported, so that the memory of the process is that of the package.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from validation.benchmarks.measure import most_held
 Work = Callable[[Any, Any], tuple[float, ...]]
 
 RESAMPLES = 100
-#: Work is done again while it was done fewer times than this, in fewer seconds; peer_work.R has the same.
+#: Work is repeated until it was done this many times or took this many seconds; as in peer_work.R.
 _TIMES, _SECONDS = 3, 5.0
-#: Rows of a first call, which loads what has to be loaded and is not timed.
+#: Rows of a first call, which loads all modules and is not timed.
 _FEW = 1000
 
 
@@ -34,7 +34,7 @@ def _split(brier: Callable[[Any], float], x: Any, recalibrated: Any, constant: A
 
 
 def scikit_learn() -> dict[str, Work]:
-    """Isotonic regression and Brier score; the three parts are put together here."""
+    """Isotonic regression and Brier score; the components are computed here from them."""
     from sklearn.isotonic import IsotonicRegression
     from sklearn.metrics import brier_score_loss
 
@@ -46,7 +46,7 @@ def scikit_learn() -> dict[str, Work]:
 
 
 def model_diagnostics() -> dict[str, Work]:
-    """Its own decomposition."""
+    """The decomposition of the package itself."""
     from model_diagnostics.scoring import SquaredError
     from model_diagnostics.scoring import decompose as split
 
@@ -58,7 +58,7 @@ def model_diagnostics() -> dict[str, Work]:
 
 
 def scores() -> dict[str, Work]:
-    """Isotonic fit, with or without a band by the bootstrap, and Brier score; put together here."""
+    """Isotonic fit, with or without a bootstrap band, and Brier score; the components are computed here."""
     import xarray as xr
     from scores.probability import brier_score
     from scores.processing import isotonic_fit
@@ -77,7 +77,7 @@ def scores() -> dict[str, Work]:
 
 
 def scorereport() -> dict[str, Work]:
-    """Ours, in memory."""
+    """The decomposition of scorereport, in memory."""
     from scorereport import corp
 
     def decompose(y: Any, x: Any) -> tuple[float, ...]:
@@ -102,7 +102,7 @@ PACKAGES: dict[str, Callable[[], dict[str, Work]]] = {
 
 
 def main() -> None:
-    """Do the work that is named, and tell its shortest time, its memory and what it found."""
+    """Do the named work, and print its shortest time, its memory and its results."""
     package, name, rows, outcomes, forecasts = sys.argv[1:]
     work = PACKAGES[package]()[name]
     y, x = (np.fromfile(path, count=int(rows)) for path in (outcomes, forecasts))
@@ -112,8 +112,8 @@ def main() -> None:
         start = time.perf_counter()
         parts = work(y, x)
         taken.append(time.perf_counter() - start)
-    said = {"parts": [float(part) for part in parts], "version": version(package)}
-    print(json.dumps(said | {"seconds": min(taken), "held": most_held()}))
+    output = {"parts": [float(part) for part in parts], "version": version(package)}
+    print(json.dumps(output | {"seconds": min(taken), "held": most_held()}))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ RESULTS = FOLDER / "results" / "peers.json"
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 #: Larger sizes of bands would take minutes: each resample costs about as much as a fit.
 LARGEST_BAND = 10_000_000
-#: Rows at which packages are held against ours.
+#: Rows at which packages are compared with this one.
 COMPARED = 1_000_000
 SECONDS, MEMORY = 120.0, 8_000_000_000
 OURS, DUCKDB, R_PACKAGE = "scorereport", "scorereport (DuckDB)", "reliabilitydiag"
@@ -46,7 +46,7 @@ TITLES = {"decompose": "fit + Brier decomposition", "band": "fit + Brier decompo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """A package at a size: seconds, bytes, and MCB, DSC and UNC; or how it failed and what it said.
+    """A package at a size: seconds, bytes, and MCB, DSC and UNC; or how it failed, with its error message.
 
     Failures are "time", "memory", "error", "absent", and "larger" for sizes above one that failed.
     """
@@ -63,7 +63,7 @@ class Cell:
 
 
 def compare_peers(folder: Path | None = None) -> Iterator[Comparison | Skipped]:
-    """Measure all packages, write the table for machines, and hold each against ours at a million rows."""
+    """Measure all packages, write the results as JSON, and compare each with this one at a million rows."""
     reason = why_not(folder)
     if reason:
         yield Skipped(name="other packages", reason=reason)
@@ -75,7 +75,7 @@ def compare_peers(folder: Path | None = None) -> Iterator[Comparison | Skipped]:
 
 
 def measure_peers(folder: Path | None = None) -> list[Cell]:
-    """Every package with every work at every size."""
+    """Measure every package with every kind of work at every size."""
     sizes = [n for n in SIZES if n <= largest_size()]
     cells: list[Cell] = []
     with data_folder(folder) as place:
@@ -87,7 +87,7 @@ def measure_peers(folder: Path | None = None) -> list[Cell]:
 
 
 def climb(work: str, package: str, folder: Path, sizes: Sequence[int]) -> Iterator[Cell]:
-    """The cells of a package in ascending order of size; after a failure larger sizes are not tried."""
+    """Measure a package in ascending order of size; after a failure larger sizes are not tried."""
     known = find_version(package)
     failure = Failure(kind="absent", reason="It is not installed.") if known is None else None
     for n in sizes:
@@ -101,11 +101,11 @@ def _fill(run: Run | Failure, *, work: str, package: str, version: str, rows: in
     cell = Cell(work=work, package=package, version=version, rows=rows)
     if isinstance(run, Failure):
         return replace(cell, failure=run.kind, reason=run.reason)
-    return replace(cell, seconds=run.seconds, held=run.held, parts=tuple(run.said["parts"]))
+    return replace(cell, seconds=run.seconds, held=run.held, parts=tuple(run.output["parts"]))
 
 
 def _run(work: str, package: str, folder: Path, n: int) -> Run | Failure:
-    """One package at one size; the engine reads a Parquet file, all others have arrays in memory."""
+    """Run one package at one size; the DuckDB engine reads a Parquet file, the others arrays in memory."""
     if package == DUCKDB:
         return run_work("large_work", "decompose", write_rows(folder, n), seconds=SECONDS, memory=MEMORY)
     inputs = (n, *write_arrays(folder, largest_size()))
@@ -116,7 +116,7 @@ def _run(work: str, package: str, folder: Path, n: int) -> Run | Failure:
 
 
 def find_version(package: str) -> str | None:
-    """The version that is installed; None if there is none."""
+    """Return the installed version; None if there is none."""
     if package == R_PACKAGE:
         return _find_r_version()
     try:
@@ -151,7 +151,7 @@ def _against_ours(cells: Sequence[Cell]) -> Iterator[Comparison | Skipped]:
 
 
 def write_cells(cells: Sequence[Cell]) -> None:
-    """The table for machines."""
+    """Write the results as JSON."""
     record = {
         "machine": describe_machine(),
         "limits": {"seconds": SECONDS, "memory": MEMORY},
@@ -162,7 +162,7 @@ def write_cells(cells: Sequence[Cell]) -> None:
 
 
 def read_cells() -> list[Cell]:
-    """The table that was written last; empty if there is none."""
+    """Read the results that were written last; empty if there are none."""
     if not RESULTS.exists():
         return []
     record = json.loads(RESULTS.read_text(encoding="utf-8"))

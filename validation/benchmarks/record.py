@@ -1,4 +1,4 @@
-"""Results of benchmarks for machines: those that ran replace their old ones, all others are kept."""
+"""Results of benchmarks as JSON: those that ran replace their old results, all others are kept."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ FOLDER = Path(__file__).parent / "results"
 
 
 def results_file() -> Path:
-    """Where results are; those of a rehearsal have a file of their own."""
+    """Return the path of the results; those of a rehearsal have a separate file."""
     return FOLDER / ("rehearsal.json" if is_rehearsal() else "latest.json")
 
 
 def merge_results(benchmark: str, results: Sequence[Result], file: Path | None = None) -> None:
-    """Write the results of a benchmark in place of those it had."""
+    """Write the results of a benchmark in place of its earlier ones."""
     path = file or results_file()
     machine = describe_machine()
     new = [_describe(result) | {"benchmark": benchmark, "date": machine["date"]} for result in results]
@@ -36,7 +36,7 @@ def merge_results(benchmark: str, results: Sequence[Result], file: Path | None =
 
 
 def read_results(file: Path | None = None) -> list[dict[str, Any]]:
-    """All results there are."""
+    """Read all recorded results."""
     path = file or results_file()
     return json.loads(path.read_text(encoding="utf-8"))["results"] if path.exists() else []
 

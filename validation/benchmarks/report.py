@@ -1,4 +1,4 @@
-"""Reports: what is drawn and described against what WeasyPrint sets, and what a million rows add."""
+"""Reports: time outside against time inside WeasyPrint, growth with the rows, and memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MODELS = (0.7, 1.0, 1.4)
 SMALL, LARGE = 100_000, 1_000_000
 RESAMPLES = 100
 GIGABYTE = 1e9
-#: A process of its own evaluates the large sample and writes its report; it prints the most it ever held.
+#: A separate process evaluates the large sample and writes its report; it prints its peak memory.
 LIFE = """
 from validation.benchmarks.report import LARGE, draw_report
 from scorereport.report.report_output import render_report
@@ -48,7 +48,7 @@ class Split:
 
 
 def compare_reports() -> Iterator[Comparison | Skipped]:
-    """The split of the time, its growth with the rows, and the memory."""
+    """Compare time outside and inside WeasyPrint, its growth with the rows, and the memory."""
     small, large = (time_report(draw_report(n)) for n in (SMALL, LARGE))
     name = f"report of {len(MODELS)} models at {SMALL:,} rows, outside / inside WeasyPrint"
     yield Comparison(
@@ -61,7 +61,7 @@ def compare_reports() -> Iterator[Comparison | Skipped]:
 
 
 def draw_report(n: int) -> Report:
-    """Three models on n rows, evaluated."""
+    """Evaluate three models on n random rows, and build their report."""
     rng = np.random.default_rng(2021)
     x = rng.random(n)
     forecasts = {f"model {power}": x**power for power in MODELS}
@@ -72,7 +72,7 @@ def draw_report(n: int) -> Report:
 
 
 def time_report(report: Report, repeats: int = 3) -> Split:
-    """The shortest of some runs, after one that loads what has to be loaded."""
+    """Return the shortest of some runs, after a first one that loads all modules."""
     render = partial(render_report, report, {".pdf"})
     render()
     runs = []
@@ -111,10 +111,10 @@ def _watch_weasyprint() -> Iterator[list[float]]:
 
 
 def measure_memory() -> Comparison | Skipped:
-    """The most that a process held which evaluated the large sample and wrote its report in all forms."""
+    """Measure the peak memory of a process that evaluates the large sample and writes all report formats."""
     name = f"memory of a process with a report of {LARGE:,} rows / 1 GB"
     if not Path("/proc/self/status").exists():
-        return Skipped(name=name, reason="there is no /proc to ask for the memory held")
+        return Skipped(name=name, reason="there is no /proc, which states the memory of a process")
     done = subprocess.run([sys.executable, "-c", LIFE], capture_output=True, text=True, check=True)
     held = int(done.stdout)
     return Comparison(name=name, ours=held, other=GIGABYTE, ratio=held / GIGABYTE, limit=1, unit="bytes")

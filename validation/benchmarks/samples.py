@@ -1,4 +1,4 @@
-"""Rows for the large benchmarks: the same everywhere, written in pieces, small samples begin large ones."""
+"""Rows for the large benchmarks: the same everywhere, written in chunks; small samples begin large ones."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
 
 SEED = 2021
-PIECE = 1_000_000
+CHUNK = 1_000_000
 MODELS = ("calibrated", "timid", "more timid")
 LARGEST = 100_000_000
-#: Takes the place of `LARGEST`, to try everything quickly.
+#: Environment variable that replaces `LARGEST`, for a quick trial.
 VARIABLE = "SCOREREPORT_BENCH_ROWS"
 #: Free disk and memory that the largest size needs; smaller ones need their share.
 DISK, MEMORY = 6e9, 4e9
 
 
 def largest_size() -> int:
-    """Rows of the largest sample."""
+    """Return the number of rows of the largest sample."""
     return int(float(os.environ.get(VARIABLE) or LARGEST))
 
 
@@ -40,7 +40,7 @@ def is_rehearsal() -> bool:
 
 @contextmanager
 def data_folder(kept: Path | None) -> Iterator[Path]:
-    """A folder for samples: one that is kept, or one that goes."""
+    """A folder for samples: the given one, which is kept, or a temporary one."""
     if kept is not None:
         kept.mkdir(parents=True, exist_ok=True)
         yield kept
@@ -50,31 +50,31 @@ def data_folder(kept: Path | None) -> Iterator[Path]:
 
 
 def why_not(folder: Path | None) -> str:
-    """Why this machine cannot take the largest sample; empty if it can."""
+    """Return why this machine cannot process the largest sample; empty if it can."""
     share = largest_size() / LARGEST
     place = tempfile.gettempdir() if folder is None else folder
     free = shutil.disk_usage(place if Path(place).exists() else Path(place).parent).free
     if free < DISK * share:
         return f"{free / 1e9:.1f} GB of disk are free in {place}, of {DISK * share / 1e9:.1f} needed"
     if not Path("/proc/self/status").exists():
-        return "there is no /proc to ask for the memory held"
+        return "there is no /proc, which states the memory of a process"
     memory = physical_memory()
     if memory < MEMORY * share:
         return f"the machine has {memory / 1e9:.1f} GB of memory, of {MEMORY * share / 1e9:.1f} needed"
     return ""
 
 
-def draw_pieces(n: int) -> Iterator[tuple[FloatArray, FloatArray]]:
+def draw_chunks(n: int) -> Iterator[tuple[FloatArray, FloatArray]]:
     """Outcomes and forecasts of n rows, uniform and calibrated, a million at a time."""
-    for number, start in enumerate(range(0, n, PIECE)):
+    for number, start in enumerate(range(0, n, CHUNK)):
         rng = np.random.default_rng([SEED, number])
-        x, u = rng.random(PIECE), rng.random(PIECE)
-        piece = slice(0, n - start)
-        yield (u < x).astype(np.float64)[piece], x[piece]
+        x, u = rng.random(CHUNK), rng.random(CHUNK)
+        chunk = slice(0, n - start)
+        yield (u < x).astype(np.float64)[chunk], x[chunk]
 
 
 def write_rows(folder: Path, n: int) -> Path:
-    """A Parquet file of n rows, unless it is there: `outcome`, one byte, and `forecast`."""
+    """Write a Parquet file of n rows, unless it exists: `outcome`, one byte, and `forecast`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -84,13 +84,13 @@ def write_rows(folder: Path, n: int) -> Path:
     schema = pa.schema({"outcome": pa.uint8(), "forecast": pa.float64()})
     unfinished = path.with_suffix(".part")
     with pq.ParquetWriter(unfinished, schema) as writer:
-        for y, x in draw_pieces(n):
+        for y, x in draw_chunks(n):
             writer.write_table(pa.table([y.astype(np.uint8), x], schema=schema))
     return unfinished.replace(path)
 
 
 def write_models(folder: Path, n: int) -> Path:
-    """A Parquet file of n outcomes and three models, the first of them calibrated, unless it is there."""
+    """Write a Parquet file of n outcomes and three models, the first calibrated, unless it exists."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -100,7 +100,7 @@ def write_models(folder: Path, n: int) -> Path:
     schema = pa.schema({"outcome": pa.uint8(), **dict.fromkeys(MODELS, pa.float64())})
     unfinished = path.with_suffix(".part")
     with pq.ParquetWriter(unfinished, schema) as writer:
-        for number, (y, x) in enumerate(draw_pieces(n)):
+        for number, (y, x) in enumerate(draw_chunks(n)):
             rng = np.random.default_rng([SEED, number, 1])
             others = [np.clip(x**power + rng.normal(0, 0.02, len(x)), 1e-6, 1 - 1e-6) for power in (1.1, 1.2)]
             writer.write_table(pa.table([y.astype(np.uint8), x, *others], schema=schema))
@@ -108,13 +108,13 @@ def write_models(folder: Path, n: int) -> Path:
 
 
 def write_arrays(folder: Path, n: int) -> tuple[Path, Path]:
-    """Files with the bytes of n outcomes and n forecasts, both double, unless they are there."""
+    """Write files with the bytes of n outcomes and n forecasts, both double, unless they exist."""
     paths = folder / f"outcome-{n}.bin", folder / f"forecast-{n}.bin"
     if all(path.exists() for path in paths):
         return paths
     unfinished = [path.with_suffix(".part") for path in paths]
     with unfinished[0].open("wb") as outcomes, unfinished[1].open("wb") as forecasts:
-        for y, x in draw_pieces(n):
+        for y, x in draw_chunks(n):
             y.tofile(outcomes)
             x.tofile(forecasts)
     for part, path in zip(unfinished, paths, strict=True):

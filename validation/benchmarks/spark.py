@@ -1,4 +1,4 @@
-"""What a row costs the Spark engine, stage by stage: the numbers that docs/spark-plan.md multiplies."""
+"""Costs per row of the Spark engine by stage: the numbers that docs/spark-plan.md multiplies."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import shutil
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from validation.benchmarks.apart import must, run_work
-from validation.benchmarks.measure import Skipped, Told
+from validation.benchmarks.apart import require_success, run_work
+from validation.benchmarks.measure import Measured, Skipped
 from validation.benchmarks.samples import data_folder, largest_size, why_not, write_models
 
 if TYPE_CHECKING:
@@ -19,26 +19,26 @@ TITLES = {
     "digest": "a model from file to digest",
     "scan": "one scan of three models for a sum",
 }
-_PATIENCE = 3600.0
+_TIME_LIMIT = 3600.0
 
 
-def measure_spark(folder: Path | None = None) -> Iterator[Skipped | Told]:
-    """Processor time of Java and of Python for each stage, on this machine alone, and the memory of both."""
+def measure_spark(folder: Path | None = None) -> Iterator[Skipped | Measured]:
+    """Measure processor time of Java and Python for each stage, on this machine alone, and their memory."""
     n = largest_size() // 10
     reason = why_not(folder) or _why_no_spark()
     if reason:
         yield Skipped(name=f"Spark, {n:,} rows", reason=reason)
         return
     with data_folder(folder) as place:
-        run = must(run_work("spark_work", write_models(place, n), seconds=_PATIENCE))
-    for stage, taken in run.said["stages"].items():
+        run = require_success(run_work("spark_work", write_models(place, n), seconds=_TIME_LIMIT))
+    for stage, taken in run.output["stages"].items():
         for who, seconds in taken.items():
-            yield Told(name=f"{TITLES[stage]}, {n:,} rows, {who}", ours=seconds, rows=n)
-    for who, held in run.said["most"].items():
-        yield Told(name=f"memory of {who}", ours=held, unit="bytes")
+            yield Measured(name=f"{TITLES[stage]}, {n:,} rows, {who}", ours=seconds, rows=n)
+    for who, held in run.output["most"].items():
+        yield Measured(name=f"memory of {who}", ours=held, unit="bytes")
 
 
 def _why_no_spark() -> str:
     if find_spec("pyspark") is None:
         return "pyspark is not installed"
-    return "" if shutil.which("java") else "there is no Java, which Spark needs"
+    return "" if shutil.which("java") else "Java, which Spark needs, is not installed"

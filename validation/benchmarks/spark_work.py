@@ -1,4 +1,4 @@
-"""The stages of the Spark engine in a process of its own, timed in a second turn: the first warms Java up.
+"""The stages of the Spark engine in a separate process, timed in a second run: the first warms Java up.
 
 `python -m validation.benchmarks.spark_work FILE`
 """
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from scorereport.evaluation.engines.spark.spark_engine import SparkEngine
 
 _SUBMIT = "--driver-memory 2g --conf spark.log.level=OFF pyspark-shell"
-#: Ranges of forecasts that a sample is cut into: more than there are cores, as in a large job.
+#: Number of parts of the sample: more than there are cores, as in a large job.
 _PARTS = 4
 
 Taken = dict[str, float]
 
 
 def run_stages(source: str, watched: Watched) -> dict[str, Taken]:
-    """What each stage takes, by the clock and of processors."""
+    """Measure the time of each stage, by the clock and of processors."""
     taken: dict[str, Taken] = {}
 
     def timed(stage: str, work: Callable[[], Any]) -> Any:
@@ -47,14 +47,14 @@ def run_stages(source: str, watched: Watched) -> dict[str, Taken]:
 
     with timed("survey", lambda: open_spark(source, outcome="outcome", forecasts=MODELS)) as engine:
         engine.rows_per_part = -(-engine.survey.rows // _PARTS)
-        marks = make_marks(engine)
-        timed("digest", lambda: engine.digest(MODELS[0], marks))
+        plan = make_plan(engine)
+        timed("digest", lambda: engine.digest(MODELS[0], plan))
         timed("scan", lambda: engine.reduce(count_events, "counting events"))
     return taken
 
 
-def make_marks(engine: SparkEngine) -> DigestPlan:
-    """About as many marks as an evaluation asks for."""
+def make_plan(engine: SparkEngine) -> DigestPlan:
+    """Return a digest plan with about as many counted forecasts as that of an evaluation."""
     survey = engine.survey
     return DigestPlan(
         total=survey.total,
@@ -67,17 +67,17 @@ def make_marks(engine: SparkEngine) -> DigestPlan:
 
 
 def count_events(batch: Batch) -> Sums:
-    """The smallest sum there is."""
+    """Return the number of events, the smallest sum to collect."""
     return (np.array([batch.y.sum()]),)
 
 
 def main() -> None:
-    """Start Spark, run all stages twice, and tell what the second turn took."""
+    """Start Spark, run all stages twice, and print the times of the second run."""
     (source,) = sys.argv[1:]
     os.environ |= {"PYSPARK_SUBMIT_ARGS": _SUBMIT, "SPARK_LOCAL_IP": "127.0.0.1"}
     start = time.perf_counter()
     with ExitStack() as stack:
-        stack.callback(connect_spark(source, None).close)  # both turns find this session, and leave it open
+        stack.callback(connect_spark(source, None).close)  # both runs use this session, and leave it open
         watched = Watched(find_java())
         with watched.watching():
             run_stages(source, watched)
@@ -87,7 +87,7 @@ def main() -> None:
 
 
 def find_java() -> int:
-    """The number of the Java process that pyspark started."""
+    """Return the process ID of the Java process that pyspark started."""
     from pyspark import SparkContext
 
     gateway: Any = SparkContext._gateway

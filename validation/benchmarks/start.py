@@ -1,4 +1,4 @@
-"""What starting costs: importing the package, asking for help, reading a million rows."""
+"""Start-up time: importing the package, showing the help, reading a million rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROWS = 1_000_000
 
 
 def compare_start() -> Iterator[Comparison]:
-    """Imports against that of pandas, reading a CSV file against pandas' own reader."""
+    """Compare imports with that of pandas, and reading a CSV file with the reader of pandas."""
     nothing, _ = time_by_turns(_python("pass"), _python("pass"))
     package, pandas = (
         time_with - nothing

@@ -1,4 +1,4 @@
-"""A Java process and the Python workers below it: the time of processors and the memory that they take."""
+"""Processor time and memory of a Java process and of the Python workers below it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-_SECONDS_BETWEEN_LOOKS = 0.3
+_SECONDS_BETWEEN_READINGS = 0.3
 
 
 class Process(NamedTuple):
-    """What /proc tells of a process: seconds of its own and of children that ended, and bytes held."""
+    """A process in /proc: processor seconds of its own and of ended children, and memory in bytes."""
 
     parent: int
     own: float
@@ -26,21 +26,21 @@ class Process(NamedTuple):
 
 
 class Watched:
-    """A process with all that it starts."""
+    """A process with all its descendants."""
 
     def __init__(self, number: int) -> None:
         self._number = number
         self.most_held = {"Java": 0, "a Python worker": 0}
 
     def spent(self) -> dict[str, float]:
-        """Seconds of processors since the start; workers that ended are counted by their parents."""
+        """Return processor seconds since the start; ended workers are counted with their parents."""
         java, workers = self._read()
         python = java.ended + sum(worker.own + worker.ended for worker in workers)
         return {"processor time of Java": java.own, "processor time of Python": python}
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Look at the memory held again and again while the block runs."""
+        """Measure the memory repeatedly while the block runs."""
         done = Event()
         thread = Thread(target=self._watch, args=(done,))
         thread.start()
@@ -51,7 +51,7 @@ class Watched:
             thread.join()
 
     def _watch(self, done: Event) -> None:
-        while not done.wait(_SECONDS_BETWEEN_LOOKS):
+        while not done.wait(_SECONDS_BETWEEN_READINGS):
             java, workers = self._read()
             now = {"Java": java.held, "a Python worker": max((worker.held for worker in workers), default=0)}
             self.most_held = {who: max(held, now[who]) for who, held in self.most_held.items()}
@@ -66,7 +66,7 @@ class Watched:
 
 
 def read_processes() -> dict[int, Process]:
-    """All processes of this machine by their number."""
+    """Return all processes of this machine by their process ID."""
     numbers = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()]
     return {number: found for number in numbers if (found := _read_process(number)) is not None}
 
@@ -76,6 +76,6 @@ def _read_process(number: int) -> Process | None:
         text = Path(f"/proc/{number}/stat").read_text(encoding="utf-8")
     except OSError:  # it has ended
         return None
-    told = text.rpartition(")")[2].split()  # the name before may hold anything
-    own, ended = (sum(map(int, told[at : at + 2])) / _TICKS for at in (11, 13))
-    return Process(parent=int(told[1]), own=own, ended=ended, held=_PAGE * int(told[21]))
+    fields = text.rpartition(")")[2].split()  # the name before may contain any character
+    own, ended = (sum(map(int, fields[at : at + 2])) / _TICKS for at in (11, 13))
+    return Process(parent=int(fields[1]), own=own, ended=ended, held=_PAGE * int(fields[21]))

@@ -1,4 +1,4 @@
-"""`python -m validation.coverage`: run the study, write its table and the page that shows it."""
+"""`python -m validation.coverage`: run the study, write its table and its page."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the studies asked for; an interrupt leaves what is finished in the file."""
+    """Run the requested studies; after an interrupt the file contains the finished ones."""
     options = _parse(arguments)
     if options.merge:
         return _merge(options.merge, options.out or RECORDED)
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _write(out, rows, plan, is_complete=False)
         is_complete = options.only is None
     except KeyboardInterrupt:
-        print(f"interrupted; {out} holds what was finished", file=sys.stderr)
+        print(f"interrupted; {out} contains the finished studies", file=sys.stderr)
         return INTERRUPTED
     finally:
         _write(out, rows, plan, is_complete=is_complete)
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _merge(parts: Sequence[Path], out: Path) -> int:
-    """Put studies that were run one by one into the recorded table, in the order of `TEXTS`."""
+    """Merge studies that were run separately into the recorded table, in the order of `TEXTS`."""
     about, known = read_record(out)
     for part in parts:
         found = read_record(part)[1]
@@ -106,10 +106,10 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--rehearse", dest="mode", action="store_const", const="rehearsal", help="two runs of each kind"
     )
     parser.set_defaults(mode="quick")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="the table; the page goes beside it")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the table; the page is written beside it")
     parser.add_argument("--only", choices=STUDIES, help="one study, by default into build/coverage.json")
     parser.add_argument(
-        "--merge", type=Path, nargs="+", metavar="FILE", help="put these tables into the recorded one"
+        "--merge", type=Path, nargs="+", metavar="FILE", help="merge these tables into the recorded one"
     )
     parser.add_argument("--seed", type=int, default=Plan().seed)
     return parser.parse_args(arguments)

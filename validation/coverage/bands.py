@@ -1,4 +1,4 @@
-"""Pointwise consistency bands as in Fig. 4 of the paper: share of forecasts where the curve is inside."""
+"""Pointwise consistency bands as in Fig. 4 of the paper: share of rows where the curve is inside."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import scorereport as sr
-from validation.coverage.settings import LAWS
+from validation.coverage.settings import DISTRIBUTIONS
 from validation.coverage.simulate import Cell, Plan, Trial, draw_seed, simulate
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ _QUICK_RESAMPLES, _FULL_RESAMPLES = 200, 400
 
 
 def study_bands(plan: Plan) -> Iterator[Row]:
-    """Three laws of forecasts, in k values or continuous, each at several sample sizes."""
+    """Simulate three distributions of forecasts, with k values or continuous, at several sample sizes."""
     resamples = _FULL_RESAMPLES if plan.is_full else _QUICK_RESAMPLES
-    for law in LAWS:
+    for distribution in DISTRIBUTIONS:
         for values in _VALUES:
             for n in plan.cells(_QUICK_SIZES, _ALL_SIZES):
-                setting = law.calibrated(values)
+                setting = distribution.calibrated(values)
                 asymptotic = "continuous" if values is None else "discrete"
                 cell = Cell(study="pointwise bands", setting=setting.name, n=n, nominal=LEVEL)
                 trial = _trial(setting, n, asymptotic, resamples)
@@ -46,13 +46,13 @@ def _trial(setting: Setting, n: int, asymptotic: str, resamples: int) -> Trial:
             return share_inside(fit, fit.band(level=LEVEL, method=method, resamples=resamples, seed=seed))
 
         covered = {method: share(method) for method in ("resampling", asymptotic)}
-        chosen = fit.band(level=LEVEL, resamples=2).method  # two draws, to learn which it is
+        chosen = fit.band(level=LEVEL, resamples=2).method  # two draws are enough to find the method
         return covered | {"auto": covered[chosen] if chosen in covered else share(chosen)}
 
     return trial
 
 
 def share_inside(fit: sr.Corp, band: Band) -> float:
-    """The share of cases at whose forecast the fitted curve lies inside the band."""
+    """Return the share of rows at whose forecast the fitted curve lies inside the band."""
     lower, upper = band.at(fit.y_prob)
     return float(np.mean((fit.cep >= lower) & (fit.cep <= upper)))

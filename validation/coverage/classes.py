@@ -1,4 +1,4 @@
-"""Intervals and the joint test of models of four ordered classes, and paired differences of two of them."""
+"""Intervals and the joint test with four ordered classes, and paired differences of two models."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEVEL, RESAMPLES = 0.9, 199
 CLASSES = ("a", "b", "c", "d")
 #: Forecasts are the true probabilities to this power, rescaled: 1 is calibrated, 2 is overconfident.
 POWERS = {"calibrated": 1.0, "overconfident": 2.0}
-#: A model that decides otherwise, which powers do not: half of its forecasts is noise.
+#: A model with other predicted classes, which powers do not change: half of its forecasts is noise.
 BLURRED = "blurred"
 _PAIR = ("calibrated", BLURRED)
 _SIZES = (200, 800)
@@ -35,7 +35,7 @@ _DIFFERENCES = ("rps", "macro_f1", "quadratic_weighted_kappa", "rps miscalibrati
 
 
 def study_classes(plan: Plan) -> Iterator[Row]:
-    """Intervals by model, differences of both models, and the test of calibration."""
+    """Simulate intervals by model, differences between both models, and the test of calibration."""
     for name in POWERS:
         for n in plan.cells(_SIZES, _SIZES):
             cell = Cell(study="class intervals", setting=name, n=n, nominal=LEVEL)
@@ -50,23 +50,23 @@ def study_classes(plan: Plan) -> Iterator[Row]:
 
 
 def draw(rng: np.random.Generator, n: int) -> tuple[IntArray, dict[str, FloatArray]]:
-    """Classes with their true probabilities, from which each model makes its forecasts."""
+    """Draw classes by their true probabilities, and the forecasts of each model."""
     p = rng.dirichlet(np.ones(len(CLASSES)), n)
-    came = (rng.random(n)[:, None] >= np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)
+    observed = (rng.random(n)[:, None] >= np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)
     powers = {name: p**power for name, power in POWERS.items()}
     forecasts = {name: q / q.sum(axis=1, keepdims=True) for name, q in powers.items()}
-    return came, forecasts | {BLURRED: (p + rng.dirichlet(np.ones(len(CLASSES)), n)) / 2}
+    return observed, forecasts | {BLURRED: (p + rng.dirichlet(np.ones(len(CLASSES)), n)) / 2}
 
 
-def _assess(came: IntArray, forecasts: dict[str, FloatArray], settings: EvaluationSettings) -> Assessment:
-    panel = make_class_panel(came, forecasts)
+def _assess(observed: IntArray, forecasts: dict[str, FloatArray], settings: EvaluationSettings) -> Assessment:
+    panel = make_class_panel(observed, forecasts)
     measures = choose_class_measures(len(CLASSES), settings, ordered=True)
     return assess_classes(panel, make_families(panel, CLASSES, ordered=True)[-1:], measures, settings)
 
 
 @cache
 def population() -> dict[str, dict[str, float]]:
-    """The numbers of both models over a great many cases; of the calibrated one MCB is 0 for certain."""
+    """Numbers of both models over very many rows; the MCB of the calibrated one is exactly 0."""
     found = _assess(*draw(np.random.default_rng(1), _MANY), EvaluationSettings(resamples=0))
     truth = {}
     for name, scores in found.models.items():
@@ -81,9 +81,9 @@ def _interval_trial(name: str, n: int) -> Trial:
     truth = population()[name]
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
-        came, forecasts = draw(rng, n)
+        observed, forecasts = draw(rng, n)
         settings = EvaluationSettings(level=LEVEL, resamples=RESAMPLES, seed=draw_seed(rng))
-        scores = _assess(came, {name: forecasts[name]}, settings).models[name]
+        scores = _assess(observed, {name: forecasts[name]}, settings).models[name]
         intervals = {score: scores.score(score).interval for score in _SCORES}
         covered = {
             score: float(i is not None and i.lower <= truth[score] <= i.upper)
@@ -104,8 +104,8 @@ def _difference_trial(n: int) -> Trial:
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
         settings = EvaluationSettings(level=LEVEL, resamples=RESAMPLES, seed=draw_seed(rng))
-        came, forecasts = draw(rng, n)
-        found = _assess(came, {name: forecasts[name] for name in _PAIR}, settings)
+        observed, forecasts = draw(rng, n)
+        found = _assess(observed, {name: forecasts[name] for name in _PAIR}, settings)
         measures = choose_class_measures(len(CLASSES), settings, ordered=True)
         differences = {d.measure: d for d in compare_class_models(found, measures, settings).differences}
         return {
@@ -118,9 +118,9 @@ def _difference_trial(n: int) -> Trial:
 
 def _test_trial(name: str, n: int) -> Trial:
     def trial(rng: np.random.Generator) -> dict[str, float]:
-        came, forecasts = draw(rng, n)
+        observed, forecasts = draw(rng, n)
         settings = EvaluationSettings(resamples=RESAMPLES, seed=draw_seed(rng))
-        scores = _assess(came, {name: forecasts[name]}, settings).models[name]
+        scores = _assess(observed, {name: forecasts[name]}, settings).models[name]
         test = scores.miscalibration_test("rps")
         return {"joint test, RPS": float(test is not None and test.p_value <= ALPHA)}
 

@@ -1,4 +1,4 @@
-"""Type-I error of tests that compare two models which are equally good."""
+"""Type-I error of tests that compare two equally good models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy.signal import lfilter
 
 from scorereport.inference.differences import delong_test, score_difference
 from validation.coverage.pairs import PAIRS
-from validation.coverage.settings import CLUSTER_SIZE, alike
+from validation.coverage.settings import CLUSTER_SIZE, draw_correlated
 from validation.coverage.simulate import ALPHA, Cell, Plan, Trial, rejects, simulate
 
 if TYPE_CHECKING:
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from validation.coverage.pairs import PairedSample
     from validation.coverage.record import Row
 
-#: How strongly signals depend on those of the time before.
+#: Autocorrelation of the signals in time.
 _PERSISTENCE = 0.6
 _SIZES = (200, 1000)
 
 
 def study_comparisons(plan: Plan) -> Iterator[Row]:
-    """Independent rows, rows in time, rows in clusters, rows with weights."""
+    """Simulate independent rows, rows in time, rows in clusters, rows with weights."""
     for name, trial in _TRIALS.items():
         for n in plan.cells(_SIZES, _SIZES):
             cell = Cell(study="test sizes", setting=name, n=n, nominal=ALPHA)
@@ -40,7 +40,7 @@ def _independent_trial(n: int) -> Trial:
 
 
 def _serial_trial(n: int) -> Trial:
-    """Signals depend on those before, so differences of scores do."""
+    """Signals depend on those before, and so do differences between scores."""
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
         sample = PAIRS["equal"].forecast(rng, _persistent(rng, n), _persistent(rng, n))
@@ -59,11 +59,13 @@ def _persistent(rng: np.random.Generator, n: int) -> FloatArray:
 
 
 def _clustered_trial(n: int) -> Trial:
-    """Signals are alike within clusters."""
+    """Signals correlate within clusters."""
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
         cluster = np.arange(n) // CLUSTER_SIZE
-        sample = PAIRS["equal"].forecast(rng, alike(rng, cluster, 0.5), alike(rng, cluster, 0.5))
+        sample = PAIRS["equal"].forecast(
+            rng, draw_correlated(rng, cluster, 0.5), draw_correlated(rng, cluster, 0.5)
+        )
         naive = score_difference(sample.y, sample.first, sample.second)
         p_values = _p_values(sample, errors="cluster", cluster=cluster)
         return rejects(p_values | {"Diebold-Mariano, iid errors": naive.p_value})

@@ -1,4 +1,4 @@
-"""Clustered and weighted rows, which INTERVALS.md leaves open: bands, brackets and tests."""
+"""Clustered and weighted rows, which INTERVALS.md does not examine: bands, brackets and tests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _RESAMPLES = 200
 
 
 def study_dependence(plan: Plan) -> Iterator[Row]:
-    """Clusters of five rows, then rows with weights; always 1,000 rows, and once 200 in 40 clusters."""
+    """Simulate clusters of five rows (200 and 1,000 rows), then 1,000 rows with weights."""
     for kind, n in _CELLS:
         draw = _draw_from(SETTINGS["calibrated"], kind, n)
         cell = Cell(study=kind, setting="bands, calibrated", n=n, nominal=LEVEL)
@@ -78,7 +78,7 @@ def _bracket_trial(setting: Setting, kind: str, n: int) -> Trial:
 
 
 def _test_trial(draw: Draw) -> Trial:
-    """Tests that know of clusters or weights, and one that is told nothing of the clusters."""
+    """Tests that allow for clusters or weights, and one that ignores the clusters."""
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
         sample, seed = draw(rng), draw_seed(rng)

@@ -1,4 +1,4 @@
-"""The tables of INTERVALS.md, as printed there: population values in 1e-5, coverage in percent."""
+"""Tables of INTERVALS.md, as printed there: population values in 1e-5, coverage in percent."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ SIZES_OF_CONSISTENCY_BANDS = {200: 400, 1000: 250}
 SIZE_TESTS = ("MCB Brier", "MCB log", "MCB Brier, R's rule", "Spiegelhalter", "Hosmer-Lemeshow")
 POWER_TESTS = ("MCB Brier", "MCB log", "Spiegelhalter", "Hosmer-Lemeshow")
 
-#: (study, setting, n, method) -> what the document says.
+#: (study, setting, n, method) -> the value of INTERVALS.md.
 References = dict[tuple[str, str, int, str], Reference]
 
 
 def population(study: str) -> dict[str, dict[str, float]]:
-    """Population values of the settings, or of the pairs, by component."""
+    """Return the population values of the settings, or of the pairs, by component."""
     table = _POPULATION_OF_COMPONENTS if study == "component intervals" else _POPULATION_OF_DIFFERENCES
     return {
         name: dict(zip(COMPONENTS, (float(value) / 1e5 for value in values.split()), strict=True))
@@ -103,7 +103,7 @@ def population(study: str) -> dict[str, dict[str, float]]:
 
 
 def references() -> References:
-    """Everything that the study repeats."""
+    """Return all values of INTERVALS.md that the study repeats."""
     return (
         _by_size("component intervals", _COVERAGE_OF_COMPONENTS, COMPONENTS, SIZES_OF_COMPONENTS)
         | _by_size("difference intervals", _COVERAGE_OF_DIFFERENCES, COMPONENTS, SIZES_OF_DIFFERENCES)
@@ -126,7 +126,7 @@ def _lines(table: str) -> list[tuple[str, list[str]]]:
 
 
 def _by_size(study: str, table: str, methods: tuple[str, ...], sizes: dict[int, int]) -> References:
-    """A table with one column for each method, and in it one number for each sample size."""
+    """Read a table with one column for each method, with one number for each sample size in it."""
     return {
         (study, setting, n, method): _reference(value, runs)
         for setting, columns in _lines(table)
@@ -136,7 +136,7 @@ def _by_size(study: str, table: str, methods: tuple[str, ...], sizes: dict[int, 
 
 
 def _by_test(study: str, table: str, tests: tuple[str, ...]) -> References:
-    """A table with a sample size in each line and its own number of runs in each cell."""
+    """Read a table with a sample size in each line and a number of runs in each cell."""
     found = {}
     for name, columns in _lines(table):
         setting, n = name.rsplit(", ", 1)

@@ -1,4 +1,4 @@
-"""Few events, few distinct forecasts, and limits: what a validator with little data is told."""
+"""Few events, few distinct forecasts, and limits: intervals and verdicts from few data."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     Curve = Callable[[FloatArray], FloatArray]
 
 LEVEL = 0.95
-#: What is passed, or shown, by chance alone lies beyond one end of an interval.
+#: The allowed share of samples in which a limit is passed, or equivalence shown, by chance.
 ONE_SIDE = (1 - LEVEL) / 2
-#: One case in fifty is an event: 1.2, 2, 3, 5, 10, 20 and 50 events.
+#: Rows; one in fifty is an event, so that 1.2, 2, 3, 5, 10, 20 and 50 events are expected.
 _SIZES = (60, 100, 150, 250, 500, 1000, 2500)
 _PREVALENCE = 0.02
 _SCORES = {"Brier": "brier", "log": "log_loss"}
 _RESAMPLES, _DRAWS = 200, 40
-#: The limit of the referee: three quarters of the true score.
+#: The limit as a share of the true score, which therefore breaches it.
 _SHARE_OF_TRUTH = 0.75
-#: Distinct forecasts, all with the same share of the cases.
+#: Distinct forecasts by their number, all with the same share of the rows.
 _VALUES = {1: (0.3,), 2: (0.3, 0.7), 3: (0.2, 0.5, 0.8), 5: (0.1, 0.3, 0.5, 0.7, 0.9)} | {
     10: tuple((np.arange(10) + 0.5) / 10)
 }
@@ -56,7 +56,7 @@ def _constant(u: FloatArray) -> FloatArray:
     return np.full(len(u), _PREVALENCE)
 
 
-#: The forecast and the event probability of a case, from a uniform number.
+#: Forecast and event probability of a row as functions of a uniform number.
 RARE_SETTINGS: dict[str, tuple[Curve, Curve]] = {
     "calibrated": (_rare, _rare),
     "overconfident near 0": (_overconfident, _rare),
@@ -70,7 +70,7 @@ _SHIFTS: dict[str, Curve] = {
 
 
 def study_few_cases(plan: Plan) -> Iterator[Row]:
-    """Scores by number of events, a limit below the truth, few distinct forecasts, and equivalence."""
+    """Simulate scores by number of events, limits, few distinct forecasts, and equivalence."""
     yield from _study_events(plan)
     for n in plan.cells(_SIZES[:3], _SIZES[:6]):
         cell = Cell(study="limits with few events", setting="calibrated", n=n, nominal=ONE_SIDE)
@@ -138,13 +138,13 @@ def _score_trial(forecast: Curve, probability: Curve, n: int) -> Trial:
 
 
 def _covers(found: Bootstrap, measure: str, truth: float, *, allow_for_rare: bool = True) -> float:
-    """Whether an interval holds the truth, up to rounding: a constant forecast has a skill of exactly 0."""
+    """Whether an interval contains the true value, up to rounding: a constant forecast has skill 0."""
     estimate = found.interval("m", measure, level=LEVEL, allow_for_rare=allow_for_rare)
     return float(estimate.lower - 1e-12 <= truth <= estimate.upper + 1e-12)
 
 
 def _limit_trial(n: int) -> Trial:
-    """Whether a limit below the true score is passed: by the resamples alone, the interval, the verdict."""
+    """Whether a limit below the true score is passed: by resamples alone, by the interval, by the verdict."""
     limit = _SHARE_OF_TRUTH * _truth(resolve_measure("brier", {}), _rare, _rare)[0]
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
@@ -195,7 +195,7 @@ def _value_trial(values: FloatArray, curve: Curve, n: int) -> Trial:
 
 
 def _equivalence_trial(name: str, n: int) -> Trial:
-    """Whether a model is shown to be calibrated within exactly its miscalibration, which must be rare."""
+    """Whether a model is shown to be calibrated within exactly its own miscalibration, which must be rare."""
     values = np.array(_VALUES[3])
     setting = SETTINGS.get(name)
     delta = _components_of(values, _SHIFTS["slope .6"])[0]

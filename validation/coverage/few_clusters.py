@@ -2,8 +2,8 @@
 
 Clustered forecasts are calibrated: the log-odds are normal with mean -1 and variance 1, half of it between
 clusters, and an event happens where a uniform number lies below the forecast. That number is the normal
-probability of a variable whose correlation within clusters is 0.13, as of a random intercept of variance
-0.5 in log-odds. So slope 1 and intercept 0 are exact, and Brier score and AUC are integrals over the
+probability of a variable whose correlation within clusters is 0.13, as under a random intercept of variance
+0.5 in log-odds. Slope 1 and intercept 0 are therefore exact, and Brier score and AUC are integrals over the
 forecasts.
 """
 
@@ -28,7 +28,7 @@ from scorereport.inference.regression import calibration_line
 from scorereport.reliability.fit import corp
 from scorereport.results.model_records import GroupResult, ModelScores, ScoreValue
 from validation.coverage.rejections import closed_form_p_values
-from validation.coverage.settings import Sample, alike
+from validation.coverage.settings import Sample, draw_correlated
 from validation.coverage.simulate import ALPHA, Cell, Plan, Trial, draw_seed, rejects, simulate
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 _RESAMPLES = 300
-#: AUC, events, non-events, deviation of the log-odds of events, thresholds that make forecasts discrete.
+#: AUC, events, non-events, standard deviation of the scores of events, cuts that make forecasts discrete.
 _AUCS = (
     (0.97, 10, 300, 1.0, ()),
     (0.99, 20, 200, 1.0, ()),
@@ -67,7 +67,7 @@ _BETWEEN, _TOGETHER = 0.5, 0.13
 
 
 def study_few(plan: Plan) -> Iterator[Row]:
-    """AUCs, paired AUCs, clusters that are few or unequal, groups with few clusters or few events."""
+    """Simulate AUCs, paired AUCs, few or unequal clusters, groups with few clusters or few events."""
     for case in plan.cells(_AUCS[:4], _AUCS):
         cell = Cell(study="AUC intervals", setting=_name_auc(*case), n=case[1] + case[2], nominal=LEVEL)
         yield from simulate(plan, cell, _auc_trial(*case), plan.runs(500, 4000))
@@ -115,20 +115,20 @@ def _auc_trial(auc: float, events: int, others: int, deviation: float, cuts: tup
 
 
 def _discrete_auc(shift: float, deviation: float, cuts: tuple[float, ...]) -> float:
-    """Of forecasts that tell only between which cuts a case lies."""
+    """The AUC of forecasts that depend only on the cuts between which a score lies."""
     edges = np.array([-np.inf, *cuts, np.inf])
     of_events, of_others = np.diff(ndtr((edges - shift) / deviation)), np.diff(ndtr(edges))
     return float((of_events * (np.cumsum(of_others) - of_others / 2)).sum())
 
 
 def _paired_trial(auc: float, events: int, others: int) -> Trial:
-    """Two models whose scores correlate by 1/2 in each class."""
+    """Two models whose scores have correlation 1/2 in each class."""
     y = np.repeat([1, 0], [events, others])
     shift = np.sqrt(2) * float(ndtri(auc))
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
         case = np.arange(len(y)).repeat(2)
-        first, second = ndtr(alike(rng, case, 0.5).reshape(-1, 2).T + shift * y)
+        first, second = ndtr(draw_correlated(rng, case, 0.5).reshape(-1, 2).T + shift * y)
         return rejects({"DeLong": delong_test(y, first, second).p_value})
 
     return trial
@@ -152,8 +152,8 @@ def _study_clusters(plan: Plan, setting: str, sizes: list[int]) -> Iterator[Row]
 def draw_clusters(rng: np.random.Generator, sizes: list[int]) -> Sample:
     """Calibrated forecasts in clusters of these sizes."""
     cluster = np.repeat(np.arange(len(sizes)), sizes)
-    x = _quantile(alike(rng, cluster, _BETWEEN))
-    return Sample(y=ndtr(alike(rng, cluster, _TOGETHER)) < x, x=x, cluster=cluster)
+    x = _quantile(draw_correlated(rng, cluster, _BETWEEN))
+    return Sample(y=ndtr(draw_correlated(rng, cluster, _TOGETHER)) < x, x=x, cluster=cluster)
 
 
 def _quantile(normal: FloatArray) -> FloatArray:
@@ -189,7 +189,7 @@ def _cluster_trial(sizes: list[int]) -> Trial:
 
 
 def _some_seed(rng: np.random.Generator) -> int:
-    """One of a few seeds, of which the start of each stream is remembered."""
+    """One of a few seeds, for which the starts of the random streams are cached."""
     return draw_seed(rng) % _SEEDS
 
 
@@ -202,7 +202,7 @@ def _bootstrap(sample: Sample, scores: list[str], seed: int) -> Bootstrap:
 def _test_trial(sizes: list[int]) -> Trial:
     def trial(rng: np.random.Generator) -> dict[str, float]:
         sample = draw_clusters(rng, sizes)
-        noise = alike(rng, np.arange(len(sample.x)).repeat(2), 0.5).reshape(-1, 2)
+        noise = draw_correlated(rng, np.arange(len(sample.x)).repeat(2), 0.5).reshape(-1, 2)
         first, second = (expit(np.log(sample.x / (1 - sample.x)) + 0.5 * e) for e in noise.T)
         paired = {
             "paired Brier scores": score_difference(sample.y, first, second, cluster=sample.cluster),
@@ -218,7 +218,7 @@ def _test_trial(sizes: list[int]) -> Trial:
 
 
 def _nested_trial(clusters: int, groups: int) -> Trial:
-    """Clusters that each lie in one of several groups that do not differ."""
+    """Clusters, each in one of several groups that do not differ."""
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
         sample = draw_clusters(rng, [_SIZE] * clusters)
@@ -226,7 +226,7 @@ def _nested_trial(clusters: int, groups: int) -> Trial:
         intercept, both = group_calibration_test(sample.y, sample.x, group, cluster=sample.cluster)
         p_values = {"intercept": intercept.p_value, "intercept and slope": both.p_value}
         p_values |= _compare_groups(sample, group, _some_seed(rng))
-        # what the finding on groups says, with all tests adjusted for their number
+        # the finding on groups adjusts all tests for their number
         smallest = len(p_values) * min(p_values.values())
         return rejects(p_values | {"any, adjusted": smallest})
 
@@ -234,7 +234,7 @@ def _nested_trial(clusters: int, groups: int) -> Trial:
 
 
 def _rare_trial(groups: int, size: int) -> Trial:
-    """Independent rows of which 4 % are events."""
+    """Independent rows with 4 % of events."""
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
         x = expit(1.2 * rng.standard_normal(groups * size) - 4)
@@ -257,7 +257,7 @@ def _weighted_trial(groups: int) -> Trial:
 
 
 def _equivalence_trial(sizes: list[int]) -> Trial:
-    """Whether a model is shown to be calibrated within exactly its miscalibration, which must be rare."""
+    """Whether a model is shown to be calibrated within exactly its own miscalibration, which must be rare."""
     p = _quantile(ndtri((np.arange(100_000) + 0.5) / 100_000))
     delta = float(((_shift(p) - p) ** 2).mean())
 
@@ -275,7 +275,7 @@ def _shift(p: FloatArray) -> FloatArray:
 
 
 def _compare_groups(sample: Sample, group: NDArray[np.int64], seed: int) -> dict[str, float]:
-    """Cochran's Q of scores and AUCs, as an evaluation has it."""
+    """P-values of Cochran's Q of scores and AUCs, as in an evaluation."""
     found = [_score_group(sample, group == label, seed) for label in np.unique(group)]
     tests = compare_group_scores(found, 0, [], clustered=sample.cluster is not None)
     return {test.name: test.p_value for test in tests}

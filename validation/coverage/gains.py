@@ -1,4 +1,4 @@
-"""Recalibration: how often intervals cover the mean gain on new cases of maps fitted to as many cases."""
+"""Recalibration: how often intervals cover the mean gain, on new rows, of maps fitted to as many rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scorereport.inference.recalibration import RecalibrationTrial
     from validation.coverage.record import Row
 
-#: Intercept and slope of the true log-odds in those of the forecast, which is uniform.
+#: Intercept and slope of the true log-odds as a line in the log-odds of the uniform forecast.
 _SETTINGS = {
     "calibrated": (0.0, 1.0),
     "slope .95": (0.0, 0.95),
@@ -31,17 +31,17 @@ _SETTINGS = {
     "intercept +.25": (0.25, 1.0),
 }
 _SIZES = (300, 1000)
-#: Settings in which a gain is stated in some samples of the larger size, and in nearly all.
+#: Settings in which a gain is stated in some, and in nearly all, samples of the larger size.
 _STATED = ("slope .7", "slope .5")
 _FOLDS = 5
 _GRID = (np.arange(4000) + 0.5) / 4000
-#: Maps of which the true gain is the mean.
+#: Number of maps whose mean gain is the true one.
 _MAPS = 400
 _LEVEL = 0.95
 
 
 def study_gains(plan: Plan) -> Iterator[Row]:
-    """Each map by both scores, but for the isotonic one by the log score, which is often infinite."""
+    """Simulate each map under both scores, except the isotonic one under the log score, often infinite."""
     for name in plan.cells(tuple(_SETTINGS), tuple(_SETTINGS)):
         for n in plan.cells(_SIZES, _SIZES):
             cell = Cell(study="recalibration gains", setting=name, n=n, nominal=_LEVEL)
@@ -59,7 +59,7 @@ def _draw(rng: np.random.Generator, line: tuple[float, float], n: int) -> tuple[
 
 
 def _true_gains(line: tuple[float, float], n: int, maps: int) -> dict[tuple[str, str], float]:
-    """The mean gain on new cases, by method and score, of maps fitted outside one of five folds."""
+    """Mean gain on new rows, by method and score, of maps fitted to all but one of five folds."""
     truth, rng = expit(line[0] + line[1] * logit(_GRID)), random_stream(0, n)
     found: dict[tuple[str, str], list[float]] = {}
     for _ in range(maps):
@@ -97,7 +97,7 @@ def _trial(line: tuple[float, float], n: int, *, maps: int) -> Trial:
 
 
 def _sentence_trial(line: tuple[float, float], n: int, *, maps: int) -> Trial:
-    """Samples are drawn until a gain is significant, and stated."""
+    """Draw samples until a gain is significant and therefore stated."""
     truth = _true_gains(line, n, maps)
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
@@ -113,7 +113,7 @@ def _sentence_trial(line: tuple[float, float], n: int, *, maps: int) -> Trial:
 def _examine_sentence(
     trials: tuple[RecalibrationTrial, ...], truth: dict[tuple[str, str], float]
 ) -> dict[str, float]:
-    """Whether the interval of the sentence covers, if there is one."""
+    """Whether the intervals of the sentence and of the table cover; empty if no gain is stated."""
     better = [t for t in trials if t.brier.value < 0 and (t.brier.p_value_holm or 0.0) <= ALPHA]
     if not better:
         return {}

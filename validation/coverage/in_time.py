@@ -41,7 +41,7 @@ _BRIER = resolve_measure("brier", {})
 
 
 def study_time(plan: Plan) -> Iterator[Row]:
-    """Calibrated forecasts of a year, equal forecasts, and audits of a model that stays as it is."""
+    """Simulate calibrated forecasts of a year, equal forecasts, and audits of a stable model."""
     for correlation in plan.cells(_CORRELATIONS, _CORRELATIONS):
         setting = f"calibrated, autocorrelation {correlation:g}"
         cell = Cell(study="calibration in time", setting=setting, n=_TIMES, nominal=ALPHA)
@@ -112,7 +112,7 @@ def _small_trial(n: int) -> Trial:
 
 
 def _series_trial(correlation: float) -> Trial:
-    """Constant forecasts of 60 % and 40 % of events that happen half of the time, in spells."""
+    """Constant forecasts of 60 % and 40 % for autocorrelated events of probability 1/2."""
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
         y = (_draw_series(rng, _SERIES, correlation) > 0).astype(np.float64)
@@ -158,11 +158,11 @@ def _draw_audits(rng: np.random.Generator, kind: str) -> Iterator[Snapshot]:
         moved = log_odds + effect[_DAYS * number + day]
         outcome = (rng.random(len(day)) < expit(moved)).astype(np.float64)
         cluster = day if kind.endswith("by day") else None
-        yield _snap(expit(log_odds), outcome, cluster, number)
+        yield _make_snapshot(expit(log_odds), outcome, cluster, number)
 
 
-def _snap(p: FloatArray, y: FloatArray, cluster: IntArray | None, number: int) -> Snapshot:
-    """What an audit remembers, without its evaluation, which would take a hundred times as long."""
+def _make_snapshot(p: FloatArray, y: FloatArray, cluster: IntArray | None, number: int) -> Snapshot:
+    """The snapshot of an audit, without a whole evaluation, which would take a hundred times as long."""
     units = SamplingUnits(rows=len(y), cluster=cluster)
     fit, loss = sr.corp(y, p), (p - y) ** 2
     gain = loss - (fit.sample.cep(p) - y) ** 2

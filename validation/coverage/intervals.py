@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from validation.coverage.settings import Setting
 
 LEVEL = 0.9
-#: As many draws as in the document.
+#: As many draws as in INTERVALS.md.
 DRAWS, RESAMPLES = 40, 199
 _QUICK_SIZES = (200, 1000)
 _SCORES = {"Brier": "brier", "log": "log"}
 
 
 def study_intervals(plan: Plan) -> Iterator[Row]:
-    """The settings of section 4, then the pairs of section 5."""
+    """Simulate the settings of section 4, then the pairs of section 5."""
     for setting in SETTINGS.values():
         for n in plan.cells(_QUICK_SIZES, list(SIZES_OF_COMPONENTS)):
             cell = Cell(study="component intervals", setting=setting.name, n=n, nominal=LEVEL)
@@ -44,7 +44,7 @@ def study_intervals(plan: Plan) -> Iterator[Row]:
 
 
 def component_trial(setting: Setting, n: int) -> Trial:
-    """Whether the four brackets cover the population values."""
+    """Return the trial of whether the four bracket intervals cover the population values."""
     truth = setting.population()
 
     def trial(rng: np.random.Generator) -> dict[str, float]:
@@ -55,7 +55,7 @@ def component_trial(setting: Setting, n: int) -> Trial:
 
 
 def components_covered(fit: sr.Corp, seed: int, truth: dict[str, float]) -> dict[str, float]:
-    """1 for each bracket of a fit that holds the true value."""
+    """Return 1 for each bracket interval of a fit that contains the true value, else 0."""
     covered: dict[str, float] = {}
     for name, score in _SCORES.items():
         found = component_intervals(fit, score, level=LEVEL, draws=DRAWS, resamples=RESAMPLES, seed=seed)

@@ -1,4 +1,4 @@
-"""The table as a page to read: percentages, with the document's value in brackets."""
+"""Page docs/coverage.md: the recorded table as percentages, with the values of INTERVALS.md in brackets."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ if TYPE_CHECKING:
 
 _HEAD = """# Coverage study
 
-How often bands and intervals cover what they should, and how often tests reject what is true, in
-simulated data. `make coverage` runs the quick study, in minutes, and `python -m validation.coverage --full`
-the whole, in hours; both write this page and the same table for machines, validation/recorded/coverage.json.
-`--only STUDY` runs one study, and `--merge FILE` puts its table into the recorded one.
+How often [intervals](glossary.md#interval) and bands cover the true value or curve, and how often
+[tests](glossary.md#test) reject a true hypothesis, in simulated data. `make coverage` runs the quick study,
+in minutes, and `python -m validation.coverage --full` the whole study, in hours; both write this page and the
+same table as JSON, validation/recorded/coverage.json. `--only STUDY` runs one study, and `--merge FILE`
+merges its table into the recorded one.
 
 Last written {written}, seed {seed}, with {versions}.{unfinished}
 
-Numbers are percentages, with their Monte-Carlo errors as ±. In [brackets] stands the value of the
-document that the methods were chosen by, where it has one; a ✗ marks a difference of more than three
-Monte-Carlo errors, of {compared} values compared. Below each table stands a sentence for every cell that is
-more than {most} points from its nominal value; "safe" is said of intervals and bands that cover more often
-than promised, and of tests that reject less often.
+Numbers are percentages, with their Monte-Carlo errors as ±. A number in [brackets] is the value of the design
+document by which the methods were chosen, where it has one; a ✗ marks a difference of more than three
+Monte-Carlo errors, among {compared} values compared. Below each table, a sentence explains every cell that is
+more than {most} points from its nominal value. "Safe" means that an interval or band covers more often than
+its level, or that a test rejects less often than its level.
 """
 #: Points from the nominal value beyond which a cell needs a sentence.
 _MOST = 3
@@ -36,13 +37,13 @@ MAYBE_CHANCE = "Within three Monte-Carlo errors of the nominal value, which chan
 
 
 def render_page(record: Mapping[str, Any], rows: Sequence[Row]) -> str:
-    """One table for each study, sample sizes side by side, with sentences for what is off."""
+    """Render a table for each study, sample sizes side by side, with a sentence for each cell that is off."""
     head = _HEAD.format(
         most=_MOST,
         written=record["written"],
         seed=record["seed"],
         versions=", ".join(f"{name} {version}" for name, version in record["versions"].items()),
-        unfinished="" if record["is_complete"] else " It does not hold the whole study.",
+        unfinished="" if record["is_complete"] else " It does not contain the whole study.",
         compared=sum(row.agrees is not None for row in rows),
     )
     studies = dict.fromkeys(row.study for row in rows)
@@ -73,7 +74,7 @@ def _render_study(study: str, text: str, rows: Sequence[Row]) -> str:
 
 
 def _render_reasons(rows: Sequence[Row]) -> Iterable[str]:
-    """Every cell that is off, by the sentence that explains it."""
+    """Count the cells that are off, grouped by the sentence that explains them."""
     by_reason: dict[str, list[Row]] = {}
     for row in rows:
         if is_off(row):
@@ -95,7 +96,7 @@ def is_safe(row: Row) -> bool:
 
 
 def find_reason(row: Row) -> str:
-    """That chance may explain a cell; else the first sentence whose patterns it matches."""
+    """Return the sentence for a cell: that chance may explain it, else the first whose patterns match."""
     if abs(row.empirical - row.nominal) <= ERRORS_ALLOWED * row.monte_carlo_error:
         return MAYBE_CHANCE
     about = (row.study, row.setting, row.method, "safe" if is_safe(row) else "unsafe")

@@ -1,4 +1,4 @@
-"""What the study records: a row for each method in each cell, and the file that holds them."""
+"""Record of the study: a row for each method in each cell, and the file that holds the rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray
 
-#: Rows agree with the document within this many Monte-Carlo errors of their difference.
+#: Rows agree with INTERVALS.md if they differ by at most this many Monte-Carlo errors of the difference.
 ERRORS_ALLOWED = 3
 _PACKAGES = ("scorereport", "numpy", "scipy", "statsmodels")
 
@@ -34,10 +34,10 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """How often a method covered (or, of a test, rejected) in simulated data.
+    """How often a method covered (or a test rejected) in simulated data.
 
     `reference` is the value of INTERVALS.md from `reference_runs` runs, None where it has none, and
-    `agrees` tells whether the two differ by no more than chance allows.
+    `agrees` is whether the two differ by no more than chance allows.
     """
 
     study: str
@@ -84,7 +84,7 @@ def make_row(
 
 
 def monte_carlo_error(values: FloatArray) -> float:
-    """Standard error of the mean of runs that succeed or fail, or of shares."""
+    """Standard error of the mean over runs, of zeros and ones or of shares."""
     if ((values == 0) | (values == 1)).all():
         return share_error(float(values.mean()), len(values))
     return float(values.std(ddof=1) / np.sqrt(len(values)))
@@ -104,7 +104,7 @@ def combined_error(share: float, runs: int, reference: Reference) -> float:
 
 
 def write_record(path: Path, rows: Sequence[Row], *, mode: str, seed: int, is_complete: bool) -> None:
-    """Write all rows with what they came from; nobody ever sees half a file."""
+    """Write all rows with date, mode, seed and versions; the file is replaced as a whole."""
     record = {
         "written": datetime.now(UTC).date().isoformat(),
         "mode": mode,
@@ -119,6 +119,6 @@ def write_record(path: Path, rows: Sequence[Row], *, mode: str, seed: int, is_co
 
 
 def read_record(path: Path) -> tuple[dict[str, Any], list[Row]]:
-    """What `write_record` wrote: the record without its rows, and the rows."""
+    """Read what `write_record` wrote: the record without its rows, and the rows."""
     record = json.loads(path.read_text(encoding="utf-8"))
     return record, [Row(**row) for row in record.pop("rows")]

@@ -1,4 +1,4 @@
-"""Type-I error of every test at 5 %, and power where INTERVALS.md tells it."""
+"""Type-I error of every test at the 5 % level, and power where INTERVALS.md has it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from validation.coverage.record import Row
     from validation.coverage.settings import Sample, Setting
 
-#: As many draws as in the document.
+#: As many draws as in INTERVALS.md.
 RESAMPLES, RESAMPLES_OF_R = 199, 100
 GROUPS = 4
 _SIZE_CELLS = (
@@ -48,7 +48,7 @@ _GRADES = {"A": (0.002, 1000), "B": (0.01, 500), "C": (0.05, 300), "D": (0.2, 10
 
 
 def study_rejections(plan: Plan) -> Iterator[Row]:
-    """Tests of calibration, their power, comparisons of two models, tests by group and by grade."""
+    """Simulate tests of calibration, their power, comparisons of two models, tests by group and by grade."""
     for name, n in plan.cells(_SIZE_CELLS, _SIZE_CELLS):
         cell = Cell(study="test sizes", setting=name, n=n, nominal=ALPHA)
         yield from simulate(plan, cell, _size_trial(SETTINGS[name], n), plan.runs(150, 3000))
@@ -101,7 +101,7 @@ def _power_trial(setting: Setting, n: int) -> Trial:
 
 
 def miscalibration_p_values(fit: sr.Corp, seed: int) -> dict[str, float]:
-    """The exact test by the Brier and by the log score."""
+    """Return p-values of the exact test by the Brier and by the log score."""
     return {
         f"MCB {name}": miscalibration_test(fit, score, resamples=RESAMPLES, seed=seed).p_value
         for name, score in (("Brier", "brier"), ("log", "log"))
@@ -109,7 +109,7 @@ def miscalibration_p_values(fit: sr.Corp, seed: int) -> dict[str, float]:
 
 
 def closed_form_p_values(sample: Sample) -> dict[str, float]:
-    """Tests of calibration that take clusters and weights as they come."""
+    """Return p-values of calibration tests that allow for clusters and weights."""
     slope, intercept, both = line_tests(
         sample.y, sample.x, sample_weight=sample.weight, cluster=sample.cluster
     )
@@ -128,7 +128,7 @@ def closed_form_p_values(sample: Sample) -> dict[str, float]:
 
 
 def group_p_values(sample: Sample, group: np.ndarray) -> dict[str, float]:
-    """Whether groups differ that were made at random: calibration, and the AUC by Cochran's Q."""
+    """Return p-values of tests whether random groups differ: calibration, and the AUC by Cochran's Q."""
     intercept, both = group_calibration_test(
         sample.y, sample.x, group, sample_weight=sample.weight, cluster=sample.cluster
     )
@@ -140,7 +140,7 @@ def group_p_values(sample: Sample, group: np.ndarray) -> dict[str, float]:
 
 
 def _auc_p_value(sample: Sample, group: np.ndarray) -> float:
-    """NaN if a group has no AUC, or one without a spread."""
+    """The p-value of Cochran's Q; NaN if a group has no AUC, or an AUC without a standard error."""
     aucs = [
         auc_interval(
             sample.y[chosen],

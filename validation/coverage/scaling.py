@@ -1,4 +1,4 @@
-"""Intervals on the probability scale for right and wrong forecasts of three classes, and its verdicts."""
+"""Intervals and verdicts of the probability scale, for right and wrong forecasts of three classes."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ LEVEL, RESAMPLES, N_BINS = 0.95, 399, 10
 _SIZES = (300, 2000)
 _MANY = 400_000
 _PARTS = ("model", "source", "divergence")
-#: Forecasts are the true probabilities to this power, rescaled; "uninformative" ones do not heed what comes.
+#: Forecasts are the true probabilities to this power, rescaled; outcomes of "uninformative" are independent.
 _POWERS = {"calibrated": 1.0, "over-confident": 2.0, "under-confident": 0.5, "uninformative": 1.0}
 SETTINGS = (*_POWERS, "one-hot")
-#: What a class is multiplied by where classes are given too much or too little.
+#: Factors of the classes' probabilities in the setting "class bias".
 _BIAS = (3.0, 1.0, 1 / 3)
 _BIASED = "class bias"
 _ROUNDING = 1e-12
 
 
 def study_scaling(plan: Plan) -> Iterator[Row]:
-    """Intervals of model, source and divergence; then how often models are called over-confident or not."""
+    """Simulate intervals of model, source and divergence, then verdicts of over- and under-confidence."""
     for name in SETTINGS:
         for n in plan.cells(_SIZES, _SIZES):
             cell = Cell(study="scale intervals", setting=name, n=n, nominal=LEVEL)
@@ -46,25 +46,25 @@ def study_scaling(plan: Plan) -> Iterator[Row]:
 
 
 def draw(rng: np.random.Generator, name: str, n: int) -> tuple[IntArray, FloatArray]:
-    """Classes that came, and the forecasts."""
+    """Draw observed classes and forecasts."""
     p = rng.dirichlet(np.ones(3), n)
-    came = (rng.random(n)[:, None] >= np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)
+    observed = (rng.random(n)[:, None] >= np.cumsum(p, axis=1)[:, :-1]).sum(axis=1)
     if name == "uninformative":
-        came = rng.integers(0, 3, n)
+        observed = rng.integers(0, 3, n)
     if name == "one-hot":
-        return came, np.eye(3)[p.argmax(axis=1)]
+        return observed, np.eye(3)[p.argmax(axis=1)]
     q = p * _BIAS if name == _BIASED else p ** _POWERS[name]
-    return came, q / q.sum(axis=1, keepdims=True)
+    return observed, q / q.sum(axis=1, keepdims=True)
 
 
-def _scale(came: IntArray, p: FloatArray, resamples: int, seed: int = 1) -> tuple[ScaleResult, ...]:
-    panel = make_class_panel(came, {"m": p})
+def _scale(observed: IntArray, p: FloatArray, resamples: int, seed: int = 1) -> tuple[ScaleResult, ...]:
+    panel = make_class_panel(observed, {"m": p})
     return scale_panel(panel, "m", (), n_bins=N_BINS, limit=0.0, level=LEVEL, resamples=resamples, seed=seed)
 
 
 @cache
 def population(name: str) -> dict[str, float]:
-    """The marks over a great many cases, whose bins are nearly those of the population."""
+    """The marks over very many rows, whose bins are nearly those of the population."""
     found = _scale(*draw(np.random.default_rng(1), name, _MANY), 0)
     return {label: estimate.value for result in found for label, estimate in _estimates(result)}
 
@@ -90,7 +90,7 @@ def _interval_trial(name: str, n: int) -> Trial:
 
 
 def _is_not_wrong(estimate: Estimate, truth: float) -> bool:
-    """Whether the interval covers, or was left out."""
+    """Whether the interval covers the true value, or was left out."""
     return bool(np.isnan(estimate.lower)) or estimate.lower - _ROUNDING <= truth <= estimate.upper + _ROUNDING
 
 

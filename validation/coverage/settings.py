@@ -1,4 +1,4 @@
-"""Where the data come from: forecasts by their quantile function, and the true event probability.
+"""Simulated populations: forecasts by their quantile function, and the true event probability.
 
 Every forecast is a function of a uniform number, so that population values are integrals over [0, 1].
 """
@@ -21,13 +21,13 @@ Curve = Callable[[FloatArray], FloatArray]
 _PANELS, _NODES, _HALVINGS = 1000, 16, 30
 _ROUNDING = 1e-14
 CLUSTER_SIZE = 5
-#: Latent correlations within a cluster, of forecasts and, given these, of outcomes.
+#: Latent correlations within a cluster: of forecasts, and of outcomes given the forecasts.
 _FORECASTS_TOGETHER, _OUTCOMES_TOGETHER = 0.5, 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """Outcomes and forecasts; with a number for each cluster, or a weight for each row."""
+    """Outcomes and forecasts of each row, with its cluster or its weight if there are any."""
 
     y: NDArray[np.bool_]
     x: FloatArray
@@ -37,25 +37,27 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Setting:
-    """A law of forecasts, by its quantile function, and the event probability at each forecast."""
+    """A distribution of forecasts, by its quantile function, and the event probability at each forecast."""
 
     name: str
     quantile: Curve
     cep: Curve
 
     def draw(self, rng: np.random.Generator, n: int) -> Sample:
-        """Independent cases."""
+        """Draw independent rows."""
         x = self.quantile(rng.random(n))
         return Sample(y=rng.random(n) < self.cep(x), x=x)
 
     def draw_clusters(self, rng: np.random.Generator, n: int) -> Sample:
-        """Clusters of five cases, within which forecasts and outcomes are alike (Gaussian copula)."""
+        """Draw clusters of five rows, within which forecasts and outcomes correlate (Gaussian copula)."""
         cluster = np.arange(n) // CLUSTER_SIZE
-        x = self.quantile(ndtr(alike(rng, cluster, _FORECASTS_TOGETHER)))
-        return Sample(y=ndtr(alike(rng, cluster, _OUTCOMES_TOGETHER)) < self.cep(x), x=x, cluster=cluster)
+        x = self.quantile(ndtr(draw_correlated(rng, cluster, _FORECASTS_TOGETHER)))
+        return Sample(
+            y=ndtr(draw_correlated(rng, cluster, _OUTCOMES_TOGETHER)) < self.cep(x), x=x, cluster=cluster
+        )
 
     def draw_weighted(self, rng: np.random.Generator, n: int) -> Sample:
-        """Independent cases with weights of mean 1 and variance 1/2 that tell nothing of them."""
+        """Draw independent rows with independent weights of mean 1 and variance 1/2."""
         sample = self.draw(rng, n)
         return Sample(y=sample.y, x=sample.x, weight=rng.gamma(2, 0.5, n))
 
@@ -72,8 +74,8 @@ class Setting:
         }
 
 
-def alike(rng: np.random.Generator, cluster: NDArray[np.int64], correlation: float) -> FloatArray:
-    """Standard normal numbers that correlate within clusters."""
+def draw_correlated(rng: np.random.Generator, cluster: NDArray[np.int64], correlation: float) -> FloatArray:
+    """Draw standard normal numbers that correlate within clusters."""
     shared, own = rng.standard_normal(int(cluster[-1]) + 1)[cluster], rng.standard_normal(len(cluster))
     return np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * own
 
@@ -89,13 +91,13 @@ def quadrature() -> tuple[FloatArray, FloatArray]:
 
 
 def _integrate(values: FloatArray) -> float:
-    """Integral over [0, 1]; what rounding leaves of 0 is 0, which an interval may end at."""
+    """Integral over [0, 1]; a rounding error near 0 becomes 0, because intervals may end at 0."""
     total = float(quadrature()[1] @ values)
     return total if total > _ROUNDING else 0.0
 
 
 def _divergence(p: FloatArray, x: FloatArray) -> FloatArray:
-    """Kullback and Leibler's, of Bernoulli laws."""
+    """Kullback-Leibler divergence of Bernoulli distributions."""
     return kl_div(p, x) + kl_div(1 - p, 1 - x)
 
 
@@ -156,12 +158,12 @@ DEPARTURES = {
 }
 
 
-# Appendix A of the paper
+# Appendix A of Dimitriadis, Gneiting, Jordan (2021)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Law:
-    """A law of forecasts of the paper: quantile function and density."""
+class ForecastDistribution:
+    """A distribution of forecasts in the paper: quantile function and density."""
 
     name: str
     quantile: Curve
@@ -182,15 +184,17 @@ class Law:
 
 
 def _mixture_quantile(u: FloatArray) -> FloatArray:
-    """Three quarters Beta(1, 10), one quarter uniform; each has its own part of [0, 1]."""
+    """Three quarters Beta(1, 10), one quarter uniform; each is drawn from its own part of [0, 1]."""
     is_beta = u < 0.75
     return np.where(is_beta, -np.expm1(np.log1p(-np.where(is_beta, u / 0.75, 0)) / 10), 4 * u - 3)
 
 
-LAWS = (
-    Law(name="uniform", quantile=_uniform, density=np.ones_like),
-    Law(name="linear", quantile=lambda u: (np.sqrt(15 * u + 1) - 1) / 3, density=lambda x: 0.4 + 1.2 * x),
-    Law(
+DISTRIBUTIONS = (
+    ForecastDistribution(name="uniform", quantile=_uniform, density=np.ones_like),
+    ForecastDistribution(
+        name="linear", quantile=lambda u: (np.sqrt(15 * u + 1) - 1) / 3, density=lambda x: 0.4 + 1.2 * x
+    ),
+    ForecastDistribution(
         name="beta mixture",
         quantile=_mixture_quantile,
         density=lambda x: 7.5 * (1 - x) ** 9 + 0.25,

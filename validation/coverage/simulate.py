@@ -1,4 +1,4 @@
-"""The engine: one cell of the study is many runs of the same trial, each with its own random numbers."""
+"""Simulation: one cell of the study is many runs of the same trial, each with its own random numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-#: A trial draws data and tells, for each method, whether (or at what share of forecasts) it covered.
+#: A trial draws data and returns, for each method, whether (or at what share of forecasts) it covered.
 Trial = Callable[["np.random.Generator"], Mapping[str, float]]
 
 #: The level of every test.
@@ -30,22 +30,22 @@ _references = cache(references)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """How much to simulate: in "full", what takes minutes ("quick"), or each kind of trial ("rehearsal")."""
+    """How much to simulate: "full" for hours, "quick" for minutes, "rehearsal" for two runs of each trial."""
 
     mode: str = "quick"
     seed: int = SEED
 
     @property
     def is_full(self) -> bool:
-        """Whether time does not matter."""
+        """Whether all sizes and runs are simulated."""
         return self.mode == "full"
 
     def runs(self, quick: int, full: int) -> int:
-        """The number of runs of a cell."""
+        """Return the number of runs of a cell."""
         return {"quick": quick, "full": full, "rehearsal": 2}[self.mode]
 
     def cells(self, quick: Sequence[_T], full: Sequence[_T]) -> Sequence[_T]:
-        """The sample sizes, or other cells, to visit."""
+        """Return the sample sizes, or other cells, to simulate."""
         return {"quick": quick, "full": full, "rehearsal": quick[:1]}[self.mode]
 
 
@@ -60,12 +60,12 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """Its name, which also selects its random numbers."""
+        """The name of the cell, from which its random numbers start."""
         return f"{self.study}: {self.setting}, n = {self.n}"
 
 
 def simulate(plan: Plan, cell: Cell, trial: Trial, runs: int) -> list[Row]:
-    """Run a trial many times: a row for each method."""
+    """Run a trial many times and return a row for each method."""
     start = time.perf_counter()
     values: dict[str, list[float]] = {}
     for run in range(runs):
@@ -87,10 +87,10 @@ def simulate(plan: Plan, cell: Cell, trial: Trial, runs: int) -> list[Row]:
 
 
 def draw_seed(rng: np.random.Generator) -> int:
-    """A seed for what resamples inside a trial."""
+    """Draw a seed for the resampling inside a trial."""
     return int(rng.integers(2**31))
 
 
 def rejects(p_values: Mapping[str, float]) -> dict[str, float]:
-    """1 for each test that rejects; one that has no p-value does not."""
+    """Return 1 for each test that rejects, else 0; a test without a p-value does not reject."""
     return {name: float(p <= ALPHA) for name, p in p_values.items()}

@@ -1,4 +1,4 @@
-"""Simultaneous bands: how often a whole curve stays inside; pointwise ones beside them for contrast."""
+"""Simultaneous bands: how often a whole curve lies inside; pointwise bands beside them for contrast."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ STUDY = "simultaneous bands"
 _HONEST = ("calibrated", "slope .8", "sqrt", "10 values, cal.", "rare, cal.", "flat (DSC=0)")
 _CONSISTENCY = ("calibrated", "10 values, cal.", "rare, cal.")
 _MURPHY_SIZES = (200, 1000)
-#: Coverage is exact for any number of draws, so few will do where time is short.
+#: Coverage is exact for any number of draws, so that few are enough in the quick study.
 _QUICK_RESAMPLES, _FULL_RESAMPLES = 200, 1000
 
 
 def study_simultaneous(plan: Plan) -> Iterator[Row]:
-    """Bands for the true curve, bands for the curve of a calibrated forecast, bands of Murphy curves."""
+    """Simulate confidence bands, consistency bands and bands of Murphy curves."""
     resamples = _FULL_RESAMPLES if plan.is_full else _QUICK_RESAMPLES
     for name in _HONEST:
         for n, runs in plan.cells(*2 * [list(SIZES_OF_HONEST_BANDS.items())]):

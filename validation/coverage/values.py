@@ -1,4 +1,4 @@
-"""Decisions at thresholds, distances from calibration, and flexible curves: what their intervals cover."""
+"""Coverage of intervals of decisions at thresholds, distances from calibration, and flexible curves."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _CURVES = ("calibrated", "slope .8", "sqrt")
 _PLACES = ("low", "middle", "high")
 _KINDS = ("clusters", "weights")
 _MEASURES = ("ici", "e50", "e90", "emax")
-#: Forecasts that stand for all: their quantiles at midpoints of as many equal shares.
+#: Number of forecasts that represent the population: quantiles at the midpoints of equal shares.
 _POPULATION = 2000
 
 
 def study_values(plan: Plan) -> Iterator[Row]:
-    """Rates and net benefit by prevalence, then distances and bands by the shape of the curve."""
+    """Simulate rates and net benefit by prevalence, then distances and bands by the shape of the curve."""
     decisions = [(prevalence, n, "") for prevalence in _FORECASTS for n in (100, 500, 2000)]
     decisions += [(0.1, 500, kind) for kind in _KINDS]
     for prevalence, n, kind in plan.cells(decisions[:2] + decisions[-2:], decisions):
@@ -59,7 +59,7 @@ def study_values(plan: Plan) -> Iterator[Row]:
 
 
 def _study_decisions(plan: Plan, prevalence: float, n: int, kind: str) -> Iterator[Row]:
-    """At half the prevalence, at it, and at twice of it or, where that is 1, at .8."""
+    """At half the prevalence, at the prevalence, and at twice the prevalence or, where that is 1, at .8."""
     thresholds = np.array([prevalence / 2, prevalence, 2 * prevalence if prevalence < 0.5 else 0.8])
     setting = f"prevalence {prevalence:g}{f', {kind}' if kind else ''}"
     cell = Cell(study="decisions", setting=setting, n=n, nominal=LEVEL)
@@ -88,7 +88,7 @@ def _decision_trial(prevalence: float, n: int, thresholds: FloatArray, kind: str
 
 
 def _draw_beta(prevalence: float, rng: np.random.Generator, n: int, kind: str) -> Sample:
-    """Calibrated forecasts with a beta distribution; clusters of five cases that have the same forecast."""
+    """Calibrated forecasts with a beta distribution; clusters of five rows that have the same forecast."""
     total = _FORECASTS[prevalence]
     a, b = prevalence * total, (1 - prevalence) * total
     cluster = np.arange(n) // 5 if kind == "clusters" else None
@@ -125,7 +125,7 @@ def _study_distances(plan: Plan, name: str, n: int, kind: str) -> Iterator[Row]:
 
 
 def _distance_trial(setting: Setting, n: int, kind: str) -> Trial:
-    """Against the distances of the smoothed curve, and those of the true one."""
+    """Coverage of the distances of the smoothed curve, and of those of the true curve."""
     smoothed, true = _true_distances(setting)
     ece, draw = _true_ece(setting), _draw_from(setting, kind, n)
 
@@ -149,7 +149,7 @@ def _draw_from(setting: Setting, kind: str, n: int) -> Draw:
 
 
 def _true_distances(setting: Setting) -> tuple[dict[str, float], dict[str, float]]:
-    """Distances of the curve that lowess has in an endless sample, and of the true curve."""
+    """Distances of the curve that lowess has in an infinite sample, and of the true curve."""
     x, share = np.unique(setting.quantile((np.arange(_POPULATION) + 0.5) / _POPULATION), return_counts=True)
     cep = setting.cep(x)
     smooth = (local_lines(x, x, share.astype(np.float64), 2 / 3) * cep).sum(axis=1)
@@ -157,13 +157,13 @@ def _true_distances(setting: Setting) -> tuple[dict[str, float], dict[str, float
 
 
 def _summarize(distance: FloatArray, times: NDArray[np.intp]) -> dict[str, float]:
-    """The measures; what rounding leaves of 0 is 0, which an interval may end at."""
+    """The measures; a rounding error near 0 becomes 0, because intervals may end at 0."""
     d = np.repeat(np.where(distance > 1e-12, distance, 0.0), times)
     return dict(zip(_MEASURES, (d.mean(), *np.quantile(d, [0.5, 0.9]), d.max()), strict=True))
 
 
 def _true_ece(setting: Setting) -> float:
-    """Over ten bins of equal width, by numerical integration."""
+    """The true ECE over ten bins of equal width, by numerical integration."""
     u, weight = quadrature()
     x = setting.quantile(u)
     sums = np.bincount(np.clip(np.ceil(10 * x) - 1, 0, 9).astype(int), weight * (setting.cep(x) - x))

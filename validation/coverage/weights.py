@@ -1,7 +1,7 @@
-"""Weights of both kinds: rows drawn with unequal chances, rows drawn by outcome, and counted rows.
+"""Weights of both kinds: rows drawn with unequal probabilities, rows drawn by outcome, repeated rows.
 
-Populations have forecasts with logit P(event) = slope * logit x. True values of scores and of the AUC are
-those of a large population drawn once.
+In the populations, logit P(event) = slope * logit x. True values of scores and of the AUC are those of one
+large population.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 LEVEL, BAND_LEVEL = 0.95, 0.9
 _RESAMPLES, _DRAWS = 199, 40
 _LARGE = 400_000
-#: Rows to draw from for each row of a sample that is drawn by outcome.
+#: Rows of the population for each row of a sample that is drawn by outcome.
 _POPULATION = 40
 
 
@@ -57,7 +57,7 @@ class Drawn:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Design:
-    """How rows were drawn from a population, and what is true in it."""
+    """How rows are drawn from a population, and the true values in it."""
 
     name: str
     forecasts: Callable[[np.random.Generator, int], FloatArray]
@@ -75,7 +75,7 @@ class Design:
 
     @cache  # noqa: B019  # a few designs, which live as long as the study
     def truth(self, slope: float) -> dict[str, float]:
-        """True values of what intervals are for."""
+        """True values of the numbers that have intervals."""
         y, x = self.population(np.random.default_rng(1), _LARGE, slope)
         p = expit(slope * logit(x))
         return {
@@ -108,7 +108,7 @@ def _log_normal(rng: np.random.Generator, y: FloatArray, x: FloatArray, n: int) 
 
 
 def _by_outcome(of_event: float, of_other: float) -> Callable[..., Drawn]:
-    """Rows kept with a probability that depends on their outcome, and weights that make up for it."""
+    """Keep rows with a probability that depends on their outcome, with weights that compensate for it."""
 
     def draw(rng: np.random.Generator, y: FloatArray, x: FloatArray, n: int) -> Drawn:
         chance = np.where(y == 1, of_event, of_other)
@@ -119,7 +119,7 @@ def _by_outcome(of_event: float, of_other: float) -> Callable[..., Drawn]:
 
 
 def _counted(_: np.random.Generator, y: FloatArray, x: FloatArray, _n: int) -> Drawn:
-    """A row for each forecast and outcome, with its number of cases."""
+    """One row for each pair of forecast and outcome, with its frequency."""
     pairs, count = np.unique(np.stack([x, y]), axis=1, return_counts=True)
     return Drawn(y=pairs[1], x=pairs[0], weight=count.astype(np.float64), kind="frequency")
 
@@ -134,7 +134,7 @@ DESIGNS = (
 
 
 def study_weights(plan: Plan) -> Iterator[Row]:
-    """Tests and bands of calibrated forecasts, then intervals where the slope is .8."""
+    """Simulate tests and bands of calibrated forecasts, and intervals at slope .8."""
     for design in DESIGNS:
         for n in plan.cells((300,), (300,)):
             cell = Cell(study="weights: tests", setting=design.name, n=n, nominal=ALPHA)

@@ -1,1 +1,1 @@
-"""Five papers: their numbers computed anew, and their errata with a proof or counterexample each."""
+"""Five papers: their numbers computed again, and their errata with a proof or counterexample each."""

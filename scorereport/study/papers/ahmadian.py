@@ -1,4 +1,4 @@
-"""The numbers, tables and theorems of Ahmadian et al. (2025) against the engine."""
+"""Numbers, tables and theorems of Ahmadian et al. (2025), compared with the engine."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def count_brier_above_log() -> int:
 
 
 def compare_tables() -> Iterator[Comparison]:
-    """The arithmetic of the tables, the claims drawn from them, and that their entries stay out of reach."""
+    """Compare the arithmetic of the tables and the claims about them; their entries cannot be computed."""
     for name, rows, unit in _TABLES:
         yield from _compare_table(f"{PAPER}, {name}", rows, unit)
     above = count_brier_above_log()
@@ -104,7 +104,7 @@ def compare_tables() -> Iterator[Comparison]:
         str(len(TABLE_3)),
         above,
         corrected=11,
-        reason="Said to be so throughout; the table has it in part of its rows.",
+        reason="The paper claims it for all rows; the table shows it for some.",
     )
 
 
@@ -113,8 +113,8 @@ def _compare_table(place: str, rows: Sequence[PrintedRow], unit: Fraction) -> It
     log = sum(row.penalized_log > row.log for row in rows)
     consistent = sum(gap <= unit for row in rows for gap in _gaps(row))
     every = str(len(rows))
-    yield compare_printed(place, "Rows in which PBS is ahead of BS", every, brier)
-    yield compare_printed(place, "Rows in which PLL is ahead of LL", every, log)
+    yield compare_printed(place, "Rows in which PBS is better than BS", every, brier)
+    yield compare_printed(place, "Rows in which PLL is better than LL", every, log)
     yield compare_printed(place, "Gains that agree with their entries", str(2 * len(rows)), consistent)
     yield report_irreproducible(
         place,
@@ -127,7 +127,7 @@ def _compare_table(place: str, rows: Sequence[PrintedRow], unit: Fraction) -> It
 
 
 def _gaps(row: PrintedRow) -> tuple[Fraction, Fraction]:
-    """How far the printed gains are from the differences of the rounded entries."""
+    """Deviations of the printed gains from the differences between the rounded entries."""
     return (
         abs(row.penalized_brier - row.brier - row.brier_gain),
         abs(row.penalized_log - row.log - row.log_gain),
@@ -137,7 +137,7 @@ def _gaps(row: PrintedRow) -> tuple[Fraction, Fraction]:
 #: The two forecasts of section 1.1; the second class is the true one.
 A = (Fraction(33, 100), Fraction(34, 100), Fraction(33, 100))
 B = (Fraction(51, 100), Fraction(49, 100), Fraction(0))
-#: Steps of the grid on which theorems are tried: it holds the uniform forecast and that of two classes.
+#: Steps of the grid for the theorems: it contains the uniform forecasts over all and over two classes.
 _STEPS = 12
 _PAIRS = 100_000
 _DISTRIBUTIONS: dict[str, Callable[[np.random.Generator, tuple[int, int]], FloatArray]] = {
@@ -153,7 +153,7 @@ def exact_brier(forecast: tuple[Fraction, ...], label: int) -> Fraction:
 
 
 def reproduce_ahmadian() -> Iterator[Comparison]:
-    """Each number, theorem and checkable claim of the paper against the engine."""
+    """Compare each number, theorem and checkable claim of the paper with the engine."""
     yield from _compare_motivation()
     yield from _compare_maxima()
     yield from _compare_superiority()
@@ -184,7 +184,7 @@ def _compare_motivation() -> Iterator[Comparison]:
 
 
 def _extremes(score: Callable[..., FloatArray], classes: int) -> tuple[float, float]:
-    """The worst score of a correct prediction on the grid, and the best of a wrong one."""
+    """Return the worst score of a correct prediction on the grid, and the best of a wrong one."""
     forecasts = as_table(simplex_grid(classes, _STEPS))
     values = score_forecasts(score, forecasts)
     is_correct = forecasts.argmax(axis=1)[:, None] == np.arange(classes)
@@ -207,7 +207,7 @@ def _compare_maxima() -> Iterator[Comparison]:
 
 
 def _compare_superiority() -> Iterator[Comparison]:
-    """The best wrong prediction less the worst correct one; ties of two classes are the best wrong ones."""
+    """Best wrong prediction minus worst correct one; ties of two classes are the best wrong ones."""
     classes = 4
     lines = (
         ("Theorem 1", "Logarithmic loss", scores.multiclass_log_loss, math.log(2 / classes)),
@@ -219,7 +219,7 @@ def _compare_superiority() -> Iterator[Comparison]:
         correct, wrong = _extremes(score, classes)
         yield compare_claim(
             f"{PAPER}, {place}",
-            f"{name}: best wrong prediction less worst correct one, {classes} classes",
+            f"{name}: best wrong prediction minus worst correct one, {classes} classes",
             "above 0" if exact > 0 else "not above 0",
             f"{wrong - correct:.6g}",
             holds=is_near(wrong - correct, exact),
@@ -237,8 +237,8 @@ def _compare_propriety() -> Iterator[Comparison]:
 
 def _compare_simulations() -> Iterator[Comparison]:
     shares = {
-        f"{law}, {classes} classes": _draw_shares(law, classes, random_stream(SEED, number, classes))
-        for number, law in enumerate(_DISTRIBUTIONS)
+        f"{name}, {classes} classes": _draw_shares(name, classes, random_stream(SEED, number, classes))
+        for number, name in enumerate(_DISTRIBUTIONS)
         for classes in (3, 5, 10)
     }
     for place, printed, tolerance, relation, position in (
@@ -251,16 +251,16 @@ def _compare_simulations() -> Iterator[Comparison]:
             printed,
             {name: share[position] for name, share in shares.items()},
             tolerance=tolerance,
-            reason="The text draws vectors on the simplex and their number of classes from a normal law,"
-            " which is no procedure; readings of it disagree.",
+            reason="The text draws vectors on the simplex and their number of classes from a normal"
+            " distribution, which is not a procedure; readings of it disagree.",
         )
 
 
-def _draw_shares(law: str, classes: int, rng: np.random.Generator) -> tuple[float, float]:
-    """Percent of pairs in which the wrong forecast scores worse, if it gives the true class less, or more."""
-    correct, wrong = (_DISTRIBUTIONS[law](rng, (_PAIRS, classes)) for _ in range(2))
+def _draw_shares(name: str, classes: int, rng: np.random.Generator) -> tuple[float, float]:
+    """Percentage of wrong forecasts that score worse, if they give the true class less, or more."""
+    correct, wrong = (_DISTRIBUTIONS[name](rng, (_PAIRS, classes)) for _ in range(2))
     rows, best = np.arange(_PAIRS), correct.argmax(axis=1)
-    # classes are exchangeable: moving the largest to the front is drawing among correct forecasts
+    # classes are exchangeable: moving the largest to the front draws among correct forecasts
     correct[rows, best], correct[:, 0] = correct[:, 0], correct[rows, best].copy()
     is_wrong = wrong.argmax(axis=1) > 0
     correct, wrong = (

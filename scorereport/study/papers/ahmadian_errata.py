@@ -25,12 +25,12 @@ _TENTHS = (Fraction(5, 10), Fraction(3, 10), Fraction(2, 10))
 
 
 def errata_ahmadian() -> Iterator[Comparison]:
-    """Each erratum with the printed claim, the correct value, and whether the computation confirms it."""
+    """Compare each erratum: the printed claim, the correct value, and whether the computation confirms it."""
     return judge_errata(PAPER, _ERRATA)
 
 
 def _penalise(forecasts: FloatArray, truth: FloatArray, penalty: float, length: int) -> FloatArray:
-    """Algorithm 1 line by line; it prints the number of classes as `length`, the number of cases is meant."""
+    """Algorithm 1 line by line; it prints the number of classes as `length` but means the number of cases."""
     hot_values = np.where(truth == 1, forecasts, truth).sum(axis=1)
     container = forecasts - hot_values[:, None]
     container = np.where(container < 0, 0.0, container).sum(axis=1)
@@ -68,7 +68,7 @@ def _find_length() -> ErratumResult:
 
 
 def _find_ties() -> ErratumResult:
-    """A tie with the true class, which argmax gives to the first class."""
+    """A tie with the true class, for which argmax returns the first class."""
     forecasts, truth = np.array([[0.5, 0.5]]), np.eye(2)[[1]]
     lenient = float(_penalise(forecasts, truth, 0.5, length=1)[0])
     penalty = float(scores.penalized_brier([1], forecasts)[0] - scores.multiclass_brier([1], forecasts)[0])
@@ -76,7 +76,7 @@ def _find_ties() -> ErratumResult:
 
 
 def _find_proof() -> ErratumResult:
-    """S_PBS(Q, Q) - S_BS(Q, Q), said to be 0."""
+    """S_PBS(Q, Q) - S_BS(Q, Q), which the paper claims to be 0."""
     penalised, plain = (
         expected_scores(score, as_table([_TENTHS]))[0, 0]
         for score in (scores.penalized_brier, scores.multiclass_brier)
@@ -113,7 +113,7 @@ def _find_strict_ties() -> ErratumResult:
 
 
 def _find_expansion() -> ErratumResult:
-    """The sum of squares of the two values beside the first of (.5, .3, .2)."""
+    """The sum of squares of the two values after the first of (.5, .3, .2)."""
     others, classes = _TENTHS[1:], len(_TENTHS)
     mean = sum(others, Fraction()) / len(others)
     spread = sum(((q - mean) ** 2 for q in others), Fraction())
@@ -137,7 +137,7 @@ def _find_same_hot_value() -> ErratumResult:
 
 
 def _expected_f1(decision: int, chance: Fraction, cases: int, empty: int) -> Fraction:
-    """Expected F1 score of one decision for all cases; `empty` is what 0/0 counts."""
+    """Expected F1 score of one decision for all cases; `empty` is the value of 0/0."""
     total = Fraction()
     for outcome in product((0, 1), repeat=cases):
         events, alarms = sum(outcome), decision * cases
@@ -165,7 +165,7 @@ def _find_sign() -> ErratumResult:
 
 
 def _find_true_negative() -> ErratumResult:
-    """Forecast A of section 1.1 names the class that came."""
+    """Forecast A of section 1.1 predicts the observed class."""
     predicted = int(np.argmax(as_table([A])))
     engine = scores.penalized_brier([1], as_table([A]))[0]
     return "negative", "positive", predicted == 1 and is_near(engine, exact_brier(A, 1))
@@ -201,32 +201,34 @@ _ERRATA: tuple[Erratum, ...] = (
     (
         "E3: the penalties of Algorithm 1 must be as many as the cases, not as the classes",
         _find_length,
-        "With two cases of three classes the arrays do not fit together.",
+        "With two cases and three classes the arrays do not have the same length.",
     ),
     (
-        "E3: Algorithm 1 takes a tie for correct, unlike the argmax of Definition 5",
+        "E3: Algorithm 1 counts a tie as correct, unlike the argmax of Definition 5",
         _find_ties,
         "Penalty for (.5, .5) if the second class is true.",
     ),
     (
         "E4: equations 38 and 39 fail: a penalised score of the truth exceeds the plain one",
         _find_proof,
-        "The expected penalty is (c - 1)/c (1 - max Q), not 0, unless Q is sure; Q = (.5, .3, .2).",
+        "The expected penalty is (c - 1)/c (1 - max Q), not 0, unless Q is certain; Q = (.5, .3, .2).",
     ),
     (
         "E5: with the ties of Algorithm 1 PBS is not proper",
         _find_lenient_brier,
-        "If (.51, .49) is true, (.5, .5) escapes the penalty and expects less; by first argmax it does not.",
+        "If (.51, .49) is true, (.5, .5) escapes the penalty and has a smaller expected score; with the "
+        "first argmax it does not.",
     ),
     (
         "E5: with the ties of Algorithm 1 PLL is not proper",
         _find_lenient_log,
-        "If (.51, .49) is true, (.5, .5) escapes the penalty and expects less; by first argmax it does not.",
+        "If (.51, .49) is true, (.5, .5) escapes the penalty and has a smaller expected score; with the "
+        "first argmax it does not.",
     ),
     (
-        "E5: with ties taken for wrong PBS is not proper either",
+        "E5: with ties counted as wrong PBS is not proper either",
         _find_strict_ties,
-        "If three classes are equally likely, (.34, .33, .33) expects less than the truth.",
+        "If three classes are equally likely, (.34, .33, .33) has a smaller expected score than the truth.",
     ),
     (
         "E6: equations 12 to 18 count c terms beside the true class where there are c - 1",
@@ -241,26 +243,28 @@ _ERRATA: tuple[Erratum, ...] = (
     (
         "E8: the F1 score is not a proper score",
         _find_f_measure,
-        "Three cases of probability .3: calling all positive expects more F1 than the truthful all negative.",
+        "Three cases of probability .3: predicting all positive has a larger expected F1 than the "
+        "truthful all "
+        "negative.",
     ),
     (
-        "E9: PBS does not select better models than PLL throughout",
+        "E9: PBS does not select better models than PLL in all rows",
         _find_selection,
         "Rows of Table 3 in which its F1 score is the larger one.",
     ),
     (
-        "E9: the correlations with the F1 score are not negative as tabled",
+        "E9: the correlations with the F1 score are not negative in the table",
         _find_sign,
         "All correlations of Table 2 are positive: they belong to scores with their sign changed.",
     ),
     (
         "E10: the correct forecast A is a true positive, not a true negative",
         _find_true_negative,
-        "Its largest probability is that of the class that came.",
+        "Its largest probability is that of the observed class.",
     ),
     (
         "E10: Algorithm 4 does not give every iteration a full test block",
         _find_block_slices,
-        "Its slices do not wrap around: of ten blocks the last iterations run past the end.",
+        "Its slices do not wrap around: with ten blocks the last iterations run past the end.",
     ),
 )

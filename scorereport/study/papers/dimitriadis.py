@@ -39,9 +39,9 @@ _TABLE_2 = {
     "EMOS": ("Fig. 2(d)", (".232", ".018", ".030", ".244")),
     "Logistic": ("Fig. 1(f)", (".206", ".017", ".056", ".244")),
 }
-#: Bins the text of section 3 quotes: first and last forecast, and the probability they share.
+#: Bins that section 3 quotes: first and last forecast, and their recalibrated probability.
 _BINS = (("9/52", "20/52", ".125"), ("21/52", "42/52", ".481"))
-#: Panels of Fig. 3, what they print as MCB, DSC and UNC, and their bands' methods as section 4 tells.
+#: Panels of Fig. 3, what they print as MCB, DSC and UNC, and the methods of their bands, as section 4 states.
 _FIGURE_3 = {
     "discrete": ("ab", (".042", ".055", ".218"), ("discrete", "resampling")),
     "continuous": ("cd", (".039", ".061", ".224"), ("resampling", "resampling")),
@@ -49,7 +49,7 @@ _FIGURE_3 = {
 
 
 def reproduce_dimitriadis(niamey: pd.DataFrame | None) -> Iterator[Comparison]:
-    """All numbers of the paper; those of Niamey need its forecasts: columns obs, ENS, EPC, EMOS, Logistic."""
+    """Compare all numbers of the paper; those of Niamey need the columns obs, ENS, EPC, EMOS, Logistic."""
     yield from (item.compare(niamey) for item in _niamey_items())
     yield from _compare_figure_3()
     yield from compare_dimitriadis_theorems()
@@ -57,7 +57,7 @@ def reproduce_dimitriadis(niamey: pd.DataFrame | None) -> Iterator[Comparison]:
 
 
 class _Item(NamedTuple):
-    """Something printed about the forecasts at Niamey, and how it is computed."""
+    """A printed number about the forecasts at Niamey, and its computation."""
 
     place: str
     quantity: str
@@ -67,7 +67,7 @@ class _Item(NamedTuple):
     corrected: float | None = None
 
     def compare(self, niamey: pd.DataFrame | None) -> Comparison:
-        """Compare what is printed, unless the forecasts are not there."""
+        """Compare the printed number, unless the forecasts are not available."""
         place = f"{PAPER}, {self.place}"
         if niamey is None:
             return Comparison(
@@ -76,7 +76,8 @@ class _Item(NamedTuple):
                 engine=None,
                 reference=self.printed,
                 verdict=Verdict.NOT_COMPARED,
-                reason="Needs the forecasts at Niamey of the R package reliabilitydiag, which is not there.",
+                reason="Needs the forecasts at Niamey of the R package reliabilitydiag, which is not "
+                "installed.",
             )
         engine = self.measure(niamey)
         if isinstance(engine, str):
@@ -107,7 +108,7 @@ def _items_of_table_2() -> Iterator[_Item]:
 
 
 def _item_of_sample_size() -> _Item:
-    """The n of a caption, which neither the calendar nor the printed UNC allow."""
+    """The n of a caption, which contradicts the calendar and the printed UNC."""
     days = (date(2016, 10, 1) - date(2016, 7, 1)).days
     reason = f"E1: July to September has {days} days; with 86 cases no number of events has UNC .244."
     corrected = None if attainable_events(86, ".244") else float(days)
@@ -133,7 +134,7 @@ def _fit(niamey: pd.DataFrame, forecast: str) -> Corp:
 
 
 def _members(niamey: pd.DataFrame) -> float:
-    """The smallest number of which all forecasts of ENS are shares; NaN if there is none to 100."""
+    """The smallest n up to 100 with all forecasts of ENS multiples of 1/n; NaN if there is none."""
     x = niamey["ENS"].to_numpy()
     return next((m for m in range(1, 101) if np.abs(m * x - np.round(m * x)).max() < 1e-9), math.nan)
 
@@ -148,7 +149,7 @@ def _best(label: str, sign: int) -> Callable[[pd.DataFrame], str]:
 
 
 def _of_bin(inside: float, column: str) -> Callable[[pd.DataFrame], float]:
-    """One column of the bin of ENS that holds a forecast; NaN if none does."""
+    """One column of the bin of ENS that contains a forecast; NaN if there is none."""
 
     def measure(niamey: pd.DataFrame) -> float:
         bins = _fit(niamey, "ENS").bins
@@ -176,7 +177,7 @@ def figure_3(kind: str) -> Corp:
     """The sample of Fig. 3: 1024 uniform forecasts x, "discrete" ones with 10 values, and events at rate √x.
 
     R drew it after `set.seed(42)`, by a Mersenne Twister, `sample()` and `rbinom()`; the same bits give
-    the very same draws.
+    the same draws.
 
     >>> figure_3("discrete").events
     696

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def errata_dimitriadis() -> Iterator[Comparison]:
-    """Each erratum with the printed claim, the correct value, and whether the computation confirms it."""
+    """Compare each erratum: the printed claim, the correct value, and whether the computation confirms it."""
     return judge_errata(PAPER, _ERRATA)
 
 
@@ -72,9 +72,10 @@ _ERRATA: tuple[Erratum, ...] = (
         "At n = 1024, α = 1/3 all negative integers lie below x; the smallest that does not is meant.",
     ),
     (
-        "E3: weight of the lowest of 10 forecasts in the discrete Linear law, as printed and as simulated",
+        "E3: weight of the lowest of 10 forecasts in the discrete Linear distribution, printed and simulated",
         _find_linear_weights,
-        "The authors' program has weights even from 1 to 4: the density at j/9, not at the forecasts.",
+        "The authors' program has evenly spaced weights from 1 to 4: the density at j/9, not at the "
+        "forecasts.",
     ),
     (
         "E5: the printed row Logistic of Table 2 does not add up, by rounding only",
@@ -84,6 +85,6 @@ _ERRATA: tuple[Erratum, ...] = (
     (
         "E5: MCB = 0 does not mean calibration unless the score is strictly proper",
         _find_vanishing_part,
-        "Forecasts .4 for one event in three: no misclassification is avoidable, yet .4 is not 1/3.",
+        "Forecasts of .4 for one event in three: no misclassification is avoidable, yet .4 is not 1/3.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Theorems and simulations of Dimitriadis et al. (2021), tried on seeded samples."""
+"""Theorems and simulations of Dimitriadis et al. (2021), checked on seeded samples."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class _Rule(NamedTuple):
-    """A proper score to try Theorem 1 with."""
+    """A proper score for which Theorem 1 is checked."""
 
     label: str
     name: str
@@ -47,14 +47,14 @@ _RULES = (
     _Rule("elementary score at .75", "elementary", False, {"theta": 0.75}),
 )
 _SAMPLES = 120
-#: Cases and distinct forecasts on both sides of every limit of the rule for bands.
+#: Numbers of rows and distinct forecasts on both sides of every limit of the rule for bands.
 _SIZES = ((1000, 10), (1001, 10), (1001, 12), (5000, 100), (5001, 100), (5000, 99), (5000, 25), (5000, 26))
 #: Quantiles of Chernoff's distribution as Groeneboom and Wellner (2001) tabulate it.
 _CHERNOFF = {".90": "0.664235", ".95": "0.845081", ".975": "0.998181", ".995": "1.286659"}
 
 
 def compare_dimitriadis_theorems() -> Iterator[Comparison]:
-    """Theorems, identities and rules of the paper, tried on seeded samples."""
+    """Check theorems, identities and rules of the paper on seeded samples."""
     for rule in _RULES:
         yield from _compare_theorem_1(rule)
     yield from _compare_theorem_2()
@@ -65,7 +65,7 @@ def compare_dimitriadis_theorems() -> Iterator[Comparison]:
 
 
 def _samples() -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Outcomes, and forecasts in steps of .05 from 0 to 1, of which every third sample is calibrated."""
+    """Draw outcomes, and forecasts in steps of .05 from 0 to 1; every third sample is calibrated."""
     for number in range(_SAMPLES):
         rng = random_stream(SEED, number)
         x = rng.integers(0, 21, rng.integers(2, 40)) / 20
@@ -88,7 +88,7 @@ def _compare_theorem_1(rule: _Rule) -> Iterator[Comparison]:
 
 
 def _try_theorem_1(rule: _Rule, y: FloatArray, x: FloatArray) -> tuple[float, float, float, bool]:
-    """MCB, DSC, the error of their sum, and whether one vanishes though it must not, or the reverse."""
+    """MCB, DSC, the error of their sum, and whether one is 0 although it must not be, or the reverse."""
     fit = corp(y, x)
     parts = fit.decompose(rule.name, **rule.options)
     mcb, dsc = parts.miscalibration, parts.discrimination
@@ -102,7 +102,7 @@ def _try_theorem_1(rule: _Rule, y: FloatArray, x: FloatArray) -> tuple[float, fl
 
 
 def _compare_theorem_2() -> Iterator[Comparison]:
-    """Samples with rising event rates, on which the decomposition must be Murphy's."""
+    """Check that the decomposition equals Murphy's on samples with increasing event rates."""
     gaps = np.array([_try_theorem_2(number) for number in range(_SAMPLES)]).max(axis=0)
     for quantity, gap in zip(("MCB and REL", "DSC and RES"), gaps, strict=True):
         yield compare_printed(f"{PAPER}, Theorem 2", f"{quantity}: largest difference", "0", gap)
@@ -124,7 +124,7 @@ def _try_theorem_2(number: int) -> tuple[float, float]:
 def _compare_identities() -> Iterator[Comparison]:
     checks = (
         ("section 3", "recalibrated probabilities and their formula as max of min of means", _try_min_max),
-        ("section 5", "MCB of misclassification and the share of forecasts put right", _try_sides),
+        ("section 5", "MCB of misclassification and the share of corrected forecasts", _try_sides),
         ("section 5", "components and the integrals of their Murphy curves", _try_mixture),
     )
     for place, quantity, measure in checks:
@@ -172,7 +172,7 @@ def _compare_default_methods() -> Iterator[Comparison]:
 
 
 def _method_of_paper(n: int, k: int) -> str:
-    """The default of a consistency band as section 4 words it."""
+    """The default method of a consistency band as section 4 states it."""
     if n <= 1000 or (n <= 5000 and n <= 50 * k):
         return "resampling"
     return "discrete" if n >= 8 * k**2 else "continuous"
@@ -181,7 +181,9 @@ def _method_of_paper(n: int, k: int) -> str:
 def _compare_quantiles() -> Iterator[Comparison]:
     for level, quantile in _CHERNOFF.items():
         engine = chernoff_quantile(float(level))
-        yield compare_printed(f"{PAPER}, Chernoff's law (ref. 31)", f"quantile {level}", quantile, engine)
+        yield compare_printed(
+            f"{PAPER}, Chernoff's distribution (ref. 31)", f"quantile {level}", quantile, engine
+        )
 
 
 def _compare_rates() -> Iterator[Comparison]:
@@ -200,7 +202,7 @@ _REPLICATES = 100
 
 
 class _Distribution(NamedTuple):
-    """A law of simulated forecasts: its density, and how it is drawn from two uniform numbers."""
+    """A distribution of simulated forecasts: its density, and its draws from two uniform numbers."""
 
     density: Callable[[FloatArray], FloatArray]
     draw: Callable[[FloatArray, FloatArray], FloatArray]
@@ -221,45 +223,47 @@ _DISTRIBUTIONS = {
 
 
 def compare_simulations() -> Iterator[Comparison]:
-    """What the figures show of calibrated forecasts, on seeded samples."""
-    for name, law in _DISTRIBUTIONS.items():
-        yield compare_printed(f"{PAPER}, Appendix A", f"{name}: integral of the density", "1", law.area())
+    """Check the figures on calibrated forecasts with seeded samples."""
+    for name, distribution in _DISTRIBUTIONS.items():
+        yield compare_printed(
+            f"{PAPER}, Appendix A", f"{name}: integral of the density", "1", distribution.area()
+        )
         yield _compare_coverage(name)
         yield from _compare_errors(name)
     yield _compare_drawing()
     for figure, settings in (("Fig. 4", "confidence bands, other n and k"), ("Fig. 5", "other n")):
-        reason = "Drawn without numbers; this study simulates a few of the settings only."
+        reason = "Plotted without numbers; this study simulates only a few of the settings."
         yield report_irreproducible(f"{PAPER}, {figure}", settings, None, reason=reason)
 
 
 def _compare_drawing() -> Comparison:
-    """Whether the area of the Linear density up to what is drawn is the uniform number it is drawn from."""
+    """Check that the Linear distribution function of a draw is the uniform number that it is drawn from."""
     u = np.arange(101) / 100
     x = _DISTRIBUTIONS["Linear"].draw(u, u)
     error = float(np.abs(x * (0.4 + _DISTRIBUTIONS["Linear"].density(x)) / 2 - u).max())
-    return compare_printed(f"{PAPER}, Appendix A", "Linear: largest error of how it is drawn", "0", error)
+    return compare_printed(f"{PAPER}, Appendix A", "Linear: largest error of the draws", "0", error)
 
 
-def _compare_coverage(law: str) -> Comparison:
-    coverage = [_coverage(law, number) for number in range(_REPLICATES)]
-    quantity = f"{law}, k = 10, n = 1024: coverage of the 90 % consistency band, {_REPLICATES} replicates"
+def _compare_coverage(name: str) -> Comparison:
+    coverage = [_coverage(name, number) for number in range(_REPLICATES)]
+    quantity = f"{name}, k = 10, n = 1024: coverage of the 90 % consistency band, {_REPLICATES} replicates"
     mean, lowest = float(np.mean(coverage)), 0.9 - 4 * float(np.std(coverage)) / math.sqrt(_REPLICATES)
     claim = "90 % or a little more, within 4 standard errors"
     return compare_claim(f"{PAPER}, Fig. 4", quantity, claim, f"{mean:.1%}", holds=mean >= lowest)
 
 
-def _compare_errors(law: str) -> Iterator[Comparison]:
+def _compare_errors(name: str) -> Iterator[Comparison]:
     for k in (10, 50, None):
-        errors = [_squared_errors(law, k, number) for number in range(_REPLICATES)]
+        errors = [_squared_errors(name, k, number) for number in range(_REPLICATES)]
         best = min(errors[0], key=lambda name: sum(error[name] for error in errors))
-        quantity = f"{law}, {f'k = {k}' if k else 'continuous'}, n = 512: method with the smallest error"
+        quantity = f"{name}, {f'k = {k}' if k else 'continuous'}, n = 512: method with the smallest error"
         yield compare_word(f"{PAPER}, Fig. 5", quantity, "CORP", best)
 
 
-def _draw(law: str, k: int | None, n: int, number: int) -> tuple[FloatArray, FloatArray]:
-    """Outcomes and calibrated forecasts of a law, with k values or continuous."""
+def _draw(name: str, k: int | None, n: int, number: int) -> tuple[FloatArray, FloatArray]:
+    """Draw outcomes and calibrated forecasts of a distribution, with k values or continuous."""
     rng = random_stream(SEED, number)
-    density, draw = _DISTRIBUTIONS[law]
+    density, draw = _DISTRIBUTIONS[name]
     if k is None:
         x = draw(rng.random(n), rng.random(n))
     else:
@@ -268,17 +272,17 @@ def _draw(law: str, k: int | None, n: int, number: int) -> tuple[FloatArray, Flo
     return (rng.random(n) < x).astype(np.float64), x
 
 
-def _coverage(law: str, number: int) -> float:
+def _coverage(name: str, number: int) -> float:
     """Share of the forecasts at which the reliability curve lies in the consistency band."""
-    fit = corp(*_draw(law, 10, 1024, number))
+    fit = corp(*_draw(name, 10, 1024, number))
     band = fit.band("consistency", 0.9)
     curve = fit.recalibrate(band.x)
     return float(((curve >= band.lower) & (curve <= band.upper)).mean())
 
 
-def _squared_errors(law: str, k: int | None, number: int) -> dict[str, float]:
+def _squared_errors(name: str, k: int | None, number: int) -> dict[str, float]:
     """Mean squared error of estimated event probabilities: recalibrated, and by bins of several kinds."""
-    y, x = _draw(law, k, 512, number)
+    y, x = _draw(name, k, 512, number)
     edges = {f"{m} bins": np.linspace(0, 1, m + 1) for m in (5, 10, 50)}
     for root in (6, 3, 2):
         m = math.ceil(512 ** (1 / root) - 1e-9)
@@ -288,7 +292,7 @@ def _squared_errors(law: str, k: int | None, number: int) -> dict[str, float]:
 
 
 def _binned(y: FloatArray, x: FloatArray, edges: FloatArray) -> FloatArray:
-    """Event frequency of the bin each forecast lies in."""
+    """Event frequency of the bin of each forecast."""
     place = np.searchsorted(edges[1:-1], x, side="right")
     cases = np.bincount(place)
     return (np.bincount(place, weights=y) / np.maximum(cases, 1))[place]

@@ -60,7 +60,7 @@ _PAPERS_READ = 2610
 
 
 def reproduce_flores() -> Iterator[Comparison]:
-    """All numbers of the paper, and its theorems on seeded samples; a few seconds for the million cases."""
+    """Compare all numbers of the paper, and its theorems on seeded samples; a million cases take seconds."""
     yield from _compare_appendix_f()
     yield from _compare_table_2()
     yield from _compare_survey()
@@ -86,7 +86,7 @@ def _compare_appendix_f() -> Iterator[Comparison]:
 
 
 def _compare_scales(y: FloatArray, forecasts: dict[str, FloatArray]) -> Iterator[Comparison]:
-    """How many cells of the last column each convention of the bounded Brier score gives."""
+    """Count the cells of the last column that each convention of the bounded Brier score reproduces."""
     cells = {name: float(printed.split()[-1]) for name, printed in _APPENDIX_F.items()}
     found = {}
     for scale in ("paper", "regret", "difference"):
@@ -96,8 +96,8 @@ def _compare_scales(y: FloatArray, forecasts: dict[str, FloatArray]) -> Iterator
         )
     reasons = {
         "paper": "Twice the mean regret should fit every cell.",
-        "regret": "E2: the column is twice the mean regret that Theorem 3.3 says it is.",
-        "difference": "E14: the undivided difference, of which Table 2 is made, is 0.15 of the column.",
+        "regret": "E2: the column is twice the mean regret of Theorem 3.3.",
+        "difference": "E14: the undivided difference, which Table 2 uses, is 0.15 of the column.",
     }
     for scale, reason in reasons.items():
         yield compare_printed(
@@ -119,7 +119,7 @@ def _row(y: FloatArray, p: FloatArray) -> list[float]:
 def _assel() -> tuple[FloatArray, dict[str, FloatArray]]:
     """A million outcomes and the forecasts of Assel et al., drawn in the order of the authors' program.
 
-    Some cells lie on the edge of rounding (an AUC of .725 prints as 0.73), so the draws must be theirs.
+    Some cells lie at the edge of rounding (an AUC of .725 prints as 0.73), so the draws must be the same.
     """
     y = np.random.RandomState(42).binomial(1, 0.2, 1_000_000).astype(np.float64)
     random = np.random.RandomState(43)
@@ -148,8 +148,8 @@ def _compare_table_2() -> Iterator[Comparison]:
         reason = "Needs the authors' forecasts for the breast cancer data, which are not in this package."
         yield report_irreproducible(place, quantity, printed, reason=reason)
     brier, log = _ALIKE
-    stated, as_odds = ratios_of_treating_nobody()
-    explains = not fits_treating_nobody(stated) and fits_treating_nobody(as_odds)
+    stated, as_odds = ratios_of_treating_none()
+    explains = not fits_treating_none(stated) and fits_treating_none(as_odds)
     yield compare_formula(
         place,
         "Thr. Brier over Thr. LogLoss of the three models that are alike, on 1.66 %-3 %",
@@ -157,14 +157,14 @@ def _compare_table_2() -> Iterator[Comparison]:
         stated,
         corrected=stated if explains else None,
         tolerance=1e-4,
-        reason=f"E14: treating nobody has {stated:.4f}; odds of 1.66 and 3 to 100 have {as_odds:.4f}.",
+        reason=f"E14: treating none has {stated:.4f}; odds of 1.66 and 3 to 100 have {as_odds:.4f}.",
     )
 
 
-def ratios_of_treating_nobody() -> tuple[float, float]:
-    """Thr. Brier over Thr. LogLoss if nobody is treated, on 1.66 %-3 % and on odds of 1.66 and 3 to 100.
+def ratios_of_treating_none() -> tuple[float, float]:
+    """Thr. Brier over Thr. LogLoss if none are treated, on 1.66 %-3 % and on odds of 1.66 and 3 to 100.
 
-    Only events count, and all alike: the ratio is the same whatever the prevalence.
+    Only events count, all with the same weight: the ratio does not depend on the prevalence.
     """
 
     def ratio(lower: float, upper: float) -> float:
@@ -177,7 +177,7 @@ def ratios_of_treating_nobody() -> tuple[float, float]:
     return ratio(0.0166, 0.03), ratio(0.0166 / 1.0166, 0.03 / 1.03)
 
 
-def fits_treating_nobody(ratio: float) -> bool:
+def fits_treating_none(ratio: float) -> bool:
     """Whether the printed digits of Table 2 allow this ratio."""
     brier, log = _ALIKE
     lowest = (float(brier) - half_unit(brier)) / (float(log) + half_unit(log))
@@ -192,7 +192,7 @@ def _compare_survey() -> Iterator[Comparison]:
             f"{venue}: shares of papers by metric",
             ", ".join(f"{100 * float(share):.1f} %" for share in shares),
             f"at least {fewest} papers",
-            reason="Counts are not published; so many papers at least had a binary classifier.",
+            reason="Counts are not published; at least this many papers had a binary classifier.",
             is_possible=fewest <= _PAPERS_READ,
             otherwise=Verdict.INCONSISTENT,
         )

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit
 
 from scorereport import scores
-from scorereport.study.papers.flores import fits_treating_nobody, ratios_of_treating_nobody
+from scorereport.study.papers.flores import fits_treating_none, ratios_of_treating_none
 from scorereport.study.papers.paper_numerics import integral
 from scorereport.study.papers.printed_numbers import FLORES as PAPER
 from scorereport.study.papers.printed_numbers import Erratum, ErratumResult, is_near, judge_errata
@@ -65,7 +65,8 @@ ERRATA_OF_RANKING: tuple[Erratum, ...] = (
     (
         "E11: sums in place of products in Definition I.9",
         _find_products,
-        "Four cases with both rates 1/2 and both areas 1/4: an accuracy of 2 is none; products give 1/2.",
+        "Four cases with both rates 1/2 and both areas 1/4: an accuracy of 2 is impossible; products give "
+        "1/2.",
     ),
     (
         "E11: brackets missing in the proof of Theorem I.11",
@@ -73,16 +74,16 @@ ERRATA_OF_RANKING: tuple[Erratum, ...] = (
         "An event and a non-event at 1/2 have regret 1/4: the factor 2 must also take the prevalence.",
     ),
     (
-        "E12: the AUC is no average of regret without calibration (section 5)",
+        "E12: the AUC is not an average of regret without calibration (section 5)",
         _find_area,
-        "Outcomes 0, 0, 1, 1 at .4, .45, .48, .49 are ordered without fault, yet forecast near 1/2.",
+        "Outcomes 0, 0, 1, 1 at .4, .45, .48, .49 are ordered perfectly, yet forecast near 1/2.",
     ),
 )
 
 
 def _find_range() -> ErratumResult:
-    stated, as_odds = ratios_of_treating_nobody()
-    return stated, as_odds, fits_treating_nobody(as_odds) and not fits_treating_nobody(stated)
+    stated, as_odds = ratios_of_treating_none()
+    return stated, as_odds, fits_treating_none(as_odds) and not fits_treating_none(stated)
 
 
 def _find_mean_forecast() -> ErratumResult:
@@ -108,10 +109,10 @@ ERRATA_OF_EXPERIMENTS: tuple[Erratum, ...] = (
     (
         "E14: Table 2 is not on 1.66 %-3 % but on odds of 1.66 and 3 to 100; ratio of its last two lines",
         _find_range,
-        "Where nobody is treated the ratio of the scores depends on the interval alone.",
+        "If none are treated, the ratio of the scores depends on the interval alone.",
     ),
     (
-        "E15: the forecast called well calibrated is not; its mean, and that of the calibrated one",
+        'E15: the "well calibrated" forecast is not calibrated; its mean, and that of the calibrated one',
         _find_mean_forecast,
         "A fifth are ill; the marker shifted by .95 has log-odds -1.8375 + .95 z, not -.9 + z.",
     ),
@@ -128,7 +129,7 @@ _S, _A, _B = Fraction(3, 10), Fraction(1, 5), Fraction(3, 5)
 
 
 def errata_flores() -> Iterator[Comparison]:
-    """Each erratum with the printed claim, the correct value, and whether the computation confirms it."""
+    """Compare each erratum: the printed claim, the correct value, and whether the computation confirms it."""
     return judge_errata(PAPER, _ERRATA)
 
 
@@ -177,7 +178,7 @@ def _find_bounded_net_benefit() -> ErratumResult:
 
 
 def _find_rankings() -> ErratumResult:
-    """The better of two forecasts by mean regret and by mean net benefit, which a grid confirms."""
+    """The better of two forecasts by mean regret and by mean net benefit, confirmed on a grid."""
     y, bounds = [0, 0, 1, 1], (0.1, 0.9)
     forecasts = {"first": [0.05, 0.05, 0.15, 0.15], "second": [0.7, 0.45, 0.95, 0.05]}
     grid = bounds[0] + np.diff(bounds) * (np.arange(1000) + 0.5) / 1000
@@ -204,7 +205,7 @@ def _shift(s: Fraction, mu: Fraction) -> Fraction:
 
 
 def _engine_shift(s: Fraction, mu: Fraction) -> float:
-    """The adjusted forecast of the package: the root of its score where nothing happens."""
+    """The adjusted forecast of the package: the root of its score for a non-event."""
     return math.sqrt(scores.shifted_brier([0], [float(s)], mu=float(mu))[0])
 
 
@@ -228,7 +229,7 @@ def _find_inverse() -> ErratumResult:
 
 def _find_shifted_brier() -> ErratumResult:
     mu = Fraction(1, 5)
-    costs = np.array([float(_shift(_S, 1 - mu)), 1.0])  # from where on the event is missed
+    costs = np.array([float(_shift(_S, 1 - mu)), 1.0])  # the cost above which the event is missed
     printed = integral(lambda c: 1 - float(_shift(Fraction(c), mu)), costs)
     correct = float(scores.shifted_brier([1], [float(_S)], mu=float(mu))[0])
     return (
@@ -306,15 +307,16 @@ _ERRATA: tuple[Erratum, ...] = (
     (
         "E6: bounded Brier is not averaged net benefit (section 5); the better of two forecasts by each",
         _find_rankings,
-        "Outcomes 0, 0, 1, 1 on [.1, .9]: net benefit weighs regret by 1/(1 - c), and that can tell.",
+        "Outcomes 0, 0, 1, 1 on [.1, .9]: net benefit weighs regret by 1/(1 - c), which can change the "
+        "ranking.",
     ),
     (
         "E7: the adjustment M of Definition D.7 falls with the forecast; M(.2, .3)",
         _find_adjustment,
-        "M(.2, .3) = 12/19 but M(.8, .3) = 3/31; with the sign turned it is 7/19 and rises.",
+        "M(.2, .3) = 12/19 but M(.8, .3) = 3/31; with the opposite sign it is 7/19 and rises.",
     ),
     (
-        "E8: Proposition D.8 undoes M(., μ) by -μ, which is no probability; M(M(.2, .3), .)",
+        "E8: Proposition D.8 inverts M(., μ) by -μ, which is not a probability; M(M(.2, .3), .)",
         _find_inverse,
         "With -.3 the result is above 1; with 1 - .3 it is .2 again.",
     ),
@@ -342,7 +344,8 @@ _ERRATA: tuple[Erratum, ...] = (
     (
         "E13: log loss is uniform over log-odds unlike the Brier score, not like it (after Theorem 2.5)",
         _find_log_odds,
-        "An event forecast .3: over log-odds its regret comes to -log .3; the Brier score is even in costs.",
+        "An event forecast .3: over log-odds its regret integrates to -log .3; the Brier score is uniform "
+        "in costs.",
     ),
     *ERRATA_OF_EXPERIMENTS,
 )

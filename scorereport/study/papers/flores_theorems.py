@@ -1,4 +1,4 @@
-"""Theorems of Flores et al. (2025) on regret and bounded scores, tried on a seeded sample."""
+"""Theorems of Flores et al. (2025) on regret and bounded scores, checked on a seeded sample."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CUTS_INSIDE = np.arange(4, 15) / 20
 
 
 def compare_flores_theorems() -> Iterator[Comparison]:
-    """What the formulas of the theorems come to, and what the engine computes."""
+    """Compare the values of the formulas in the theorems with those of the engine."""
     yield from _theorems_of_mixtures()
     yield from _theorems_of_bounds()
     yield from _theorems_of_curves()
@@ -51,7 +51,7 @@ def _compare(
 
 @cache
 def sample(*, balanced: bool = False) -> tuple[FloatArray, FloatArray]:
-    """Outcomes, and forecasts in steps of .05 that know something of them; half of them events if asked."""
+    """Draw outcomes, on request half of them events, and informative forecasts in steps of .05."""
     rng = random_stream(SEED)
     x = rng.integers(1, 20, 60) / 20
     liking = x**1.5 - rng.random(60)
@@ -63,7 +63,7 @@ def _regret(c: float, threshold: float | None = None) -> float:
 
 
 def _net_benefit_shortfall(c: float) -> float:
-    """Net benefit that the forecast falls short of the prevalence."""
+    """Prevalence minus the net benefit of the forecast."""
     y, p = sample()
     return float(y.mean() - scores.net_benefit(y, p, threshold=c).mean())
 
@@ -99,7 +99,7 @@ def _theorems_of_bounds() -> Iterator[Comparison]:
     engine = scores.bounded_log_loss(y, p, lower=a, upper=b).mean()
     corrected = integral(lambda c: _regret(c) / (c * (1 - c)), _CUTS_INSIDE) / log_width
     reason = "E3: the right-hand side has the wrong sign."
-    yield _compare("Theorem 3.4", "mean regret, even in log-odds", printed, engine, corrected, reason)
+    yield _compare("Theorem 3.4", "mean regret, uniform in log-odds", printed, engine, corrected, reason)
     worse, least = (np.where(y == 1, s, 1 - s - np.log(1 - s)) for s in (forecast, best))
     printed = y.mean() - (worse - least).mean() / (b - a)
     engine = scores.bounded_net_benefit(y, p, lower=a, upper=b).mean()
@@ -120,7 +120,7 @@ def _theorems_of_curves() -> Iterator[Comparison]:
 
 
 def _theorems_of_fixed_numbers() -> Iterator[Comparison]:
-    """Decisions for the K highest of distinct forecasts: their cost, and that all measures rank alike."""
+    """Check decisions for the K highest forecasts: their cost, and that all measures rank alike."""
     y, p = sample()
     distinct = p + np.arange(len(p)) / 1e4
     found = y[np.argsort(-distinct)[:15]].sum()
@@ -133,11 +133,11 @@ def _theorems_of_fixed_numbers() -> Iterator[Comparison]:
         for name in ("precision", "recall", "net_benefit")
     ]
     apart = sum(int((rank != ranks[0]).sum()) for rank in ranks)
-    yield _compare("Appendix H", "forecasts of 20 that measures of 15 decisions rank apart", 0, apart)
+    yield _compare("Appendix H", "forecasts of 20 that measures of 15 decisions rank differently", 0, apart)
 
 
 def _theorems_of_ranking() -> Iterator[Comparison]:
-    """Theorems that need calibrated forecasts: recalibrated in the sample, they hold exactly."""
+    """Check theorems on calibrated forecasts: for forecasts recalibrated in the sample they hold exactly."""
     y, x = sample()
     s, prevalence = corp(y, x).cep, float(y.mean())
     inside = (s >= LOWER) & (s <= UPPER)

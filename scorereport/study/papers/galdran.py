@@ -1,4 +1,4 @@
-"""The numbers, claims and Table 1 of Galdran (2023), MICCAI, against the engine."""
+"""Numbers, claims and Table 1 of Galdran (2023), MICCAI, compared with the engine."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _gain(score: str, other: str, column: str) -> Fraction:
 
 
 def window_areas(metric: str) -> tuple[float, float]:
-    """Areas if all labels are as wrong as can be, and if all are right, over the first fifth removed."""
+    """Areas over the first fifth removed, if all labels are as wrong as possible, and if all are right."""
     truth, right = np.repeat([0, 4], 10), np.repeat(np.eye(5)[[0, 4]], 10, axis=0)
     wrong, right_area = (
         retention_curve(truth, table, metric=metric, fractions=(0, 0.2)).area
@@ -68,14 +68,14 @@ def window_areas(metric: str) -> tuple[float, float]:
 
 
 def compare_table() -> Iterator[Comparison]:
-    """The claims drawn from the table, and that its entries stay out of reach."""
+    """Compare the claims about the table; its entries cannot be computed."""
     yield from _compare_means()
     yield from _compare_ends()
     yield from _compare_areas()
 
 
 def _compare_means() -> Iterator[Comparison]:
-    """How often one score is ahead of another by the printed means, or even by mean and spread."""
+    """Count how often one score is better than another by the printed means, or by mean and spread."""
     gaps = [
         interval_end("sa-RPS", column, best=False) - interval_end(blind, column, best=True)
         for column in _COLUMNS
@@ -98,7 +98,7 @@ def _compare_means() -> Iterator[Comparison]:
 
 
 def _compare_ends() -> Iterator[Comparison]:
-    """The best end of RPS and the worst of sa-RPS, for the data of which the paper says they do not meet."""
+    """Compare the best end of RPS with the worst of sa-RPS, where the paper denies an overlap."""
     for column in _COLUMNS[2:]:
         best, worst = interval_end("RPS", column, best=True), interval_end("sa-RPS", column, best=False)
         yield compare_claim(
@@ -113,7 +113,7 @@ def _compare_ends() -> Iterator[Comparison]:
 
 
 def _compare_areas() -> Iterator[Comparison]:
-    """What can be said of the entries without the network: which areas a percent axis allows."""
+    """Report the areas that a percent axis allows, because the entries need the network."""
     for column in _COLUMNS:
         is_kappa = column.endswith("QWK")
         wrong, right = window_areas("quadratic_weighted_kappa" if is_kappa else "expected_cost")
@@ -159,12 +159,12 @@ def expected_exact_score(
     forecast: Sequence[Fraction],
     truth: Sequence[Fraction],
 ) -> Fraction:
-    """What a forecast scores on average if the classes come as in `truth`."""
+    """Expected score of a forecast if the classes have the probabilities `truth`."""
     return sum((q * score(forecast, label) for label, q in enumerate(truth)), Fraction())
 
 
 def count_beaten(score: Callable[..., FloatArray], forecasts: Sequence[Sequence[Fraction]]) -> int:
-    """How many true distributions expect a better score from another forecast of the list."""
+    """Number of true distributions under which another forecast of the list has a better expected score."""
     expected = expected_scores(score, as_table(forecasts))
     return int((np.diag(expected) > expected.min(axis=0) + TOLERANCE).sum())
 
@@ -181,7 +181,7 @@ def count_beaten_exactly(
 
 def ratio_of_two_classes() -> float:
     """RPS over the Brier score for two classes; NaN if it is not the same for all forecasts."""
-    forecasts = as_table(simplex_grid(2, 6)[:-1])  # the last is sure and right: 0 over 0
+    forecasts = as_table(simplex_grid(2, 6)[:-1])  # the last is certain and right: 0/0
     label = np.zeros(len(forecasts))
     ratio = scores.rps(label, forecasts) / scores.multiclass_brier(label, forecasts)
     return float(ratio[0]) if np.ptp(ratio) <= TOLERANCE else math.nan
@@ -190,16 +190,16 @@ def ratio_of_two_classes() -> float:
 _EXAMPLES = (
     ("eqs. 3 and 4", "RPS of p1", "1/8", P_1, 0),
     ("eqs. 3 and 4", "RPS of p2", "1/4", P_2, 0),
-    ("eq. 5", "RPS of a sure forecast of the true class", "0", FIRST, 0),
-    ("eq. 5", "RPS of a sure forecast of the next class", "1/2", MIDDLE, 0),
-    ("eq. 5", "RPS of a sure forecast of the last class", "1", LAST, 0),
+    ("eq. 5", "RPS of a certain forecast of the true class", "0", FIRST, 0),
+    ("eq. 5", "RPS of a certain forecast of the next class", "1/2", MIDDLE, 0),
+    ("eq. 5", "RPS of a certain forecast of the last class", "1", LAST, 0),
     ("eq. 6", "RPS of the symmetric forecast", "0.09", SYMMETRIC, 1),
     ("eq. 6", "RPS of the asymmetric forecast", "0.1025", ASYMMETRIC, 1),
 )
 
 
 def reproduce_galdran() -> Iterator[Comparison]:
-    """Each number and checkable claim of the paper against the engine."""
+    """Compare each number and checkable claim of the paper with the engine."""
     yield from _compare_examples()
     yield from _compare_preferences()
     yield from _compare_ranges()
@@ -236,7 +236,7 @@ def _compare_preferences() -> Iterator[Comparison]:
     ranked, brier = (score([0, 4], sure) for score in (scores.rps, scores.multiclass_brier))
     yield compare_claim(
         f"{PAPER}, Fig. 3",
-        "Sure forecasts of class 5 for class 1, and of class 3 for class 5",
+        "Certain forecasts of class 5 for class 1, and of class 3 for class 5",
         "RPS finds the first worse, Brier does not",
         f"RPS {ranked[0]:.6g} and {ranked[1]:.6g}, Brier {brier[0]:.6g} and {brier[1]:.6g}",
         holds=bool(ranked[0] > ranked[1] and is_near(brier[0], brier[1])),
@@ -255,7 +255,7 @@ def _compare_ranges() -> Iterator[Comparison]:
             "1",
             squared,
             corrected=classes - 1,
-            reason="A sure forecast at the far end scores (K - 1)²/(K - 1) = K - 1.",
+            reason="A certain forecast at the far end scores (K - 1)²/(K - 1) = K - 1.",
         )
     yield compare_printed(
         f"{PAPER}, sect. 2.2",
@@ -276,5 +276,5 @@ def _compare_propriety() -> Iterator[Comparison]:
             "0",
             count_beaten(score, grid),
             corrected=count_beaten_exactly(exact, grid),
-            reason="Not proper: the expectation is smallest for another forecast than the truth.",
+            reason="Not proper: a forecast other than the truth has the smallest expected score.",
         )

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def errata_galdran() -> Iterator[Comparison]:
-    """Each erratum with the printed claim, the correct value, and whether the computation confirms it."""
+    """Compare each erratum: the printed claim, the correct value, and whether the computation confirms it."""
     return judge_errata(PAPER, _ERRATA)
 
 
@@ -117,17 +117,18 @@ _ERRATA: tuple[Erratum, ...] = (
     (
         "E3: the sa-RPS reaches K - 1, not 1",
         _find_range,
-        "Largest value for three classes: a sure forecast at the far end has (1 + 1)²/(K - 1) = 2.",
+        "Largest value for three classes: a certain forecast at the far end has (1 + 1)²/(K - 1) = 2.",
     ),
     (
         "E4: the sa-RPS is not proper",
         _find_propriety,
-        "Three classes equally likely, unit scale: the sure middle class expects less than the truth.",
+        "Three equally likely classes, unit scale: certainty of the middle class has a lower mean than "
+        "the truth.",
     ),
     (
         "E5: being 0 at the truth and never negative does not make a score proper",
         _find_argument,
-        "On the 1/6-grid the sa-RPS is 0 only for a sure and right forecast, and yet improper.",
+        "On the 1/6-grid the sa-RPS is 0 only for a certain and right forecast, and yet it is improper.",
     ),
     (
         "E6: the asymmetric forecast as printed in the text does not sum to 1",
@@ -147,6 +148,7 @@ _ERRATA: tuple[Erratum, ...] = (
     (
         "E9: areas of 13 to 18 are impossible with the removed fraction on the axis",
         _find_axis,
-        "QWK and its area over [0, 1] never exceed 1; it takes a percent axis of 17.86 points or more.",
+        "QWK and its area over [0, 1] never exceed 1; the axis must be in percent, with 17.86 points or "
+        "more.",
     ),
 )

@@ -1,4 +1,4 @@
-"""The numbers and claims of Nelson (2017), Entropy 19, and the fits of its Fig. 1, against the engine."""
+"""Numbers and claims of Nelson (2017), Entropy 19, and the fits of its Fig. 1, compared with the engine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _QUANTILES = {"5%": 0.05, "median": 0.5, "95%": 0.95}
 def fitted_accuracies(
     coupling: float, d: int, *, with_covariance: bool = False, sizes: tuple[int, int] = (12, 13)
 ) -> FloatArray:
-    """Accuracies of models fitted again and again to samples of sources at 0 and 1 in each dimension."""
+    """Accuracies of models fitted repeatedly to samples of sources at 0 and 1 in each dimension."""
     fits = (
         _fit_once(coupling, random_stream(SEED, fit, d), d, with_covariance, sizes) for fit in range(_REPEATS)
     )
@@ -66,7 +66,7 @@ def _fit_once(
             scores.coupled_gaussian_logpdf(cases[label], mean=mean, scale=scale, kappa=coupling)
             for mean in (means[label], means[1 - label])
         )
-        # where both densities vanish there is no posterior; the true class was held impossible
+        # where both densities are 0 there is no posterior; the true class has probability 0
         is_possible = np.isfinite(own)
         probabilities.append(np.where(is_possible, expit(np.where(is_possible, own, 0.0) - other), 0.0))
     return np.concatenate(probabilities)
@@ -118,7 +118,7 @@ _SAMPLES = 200
 
 
 def reproduce_nelson() -> Iterator[Comparison]:
-    """Each number and checkable claim of the paper against the engine."""
+    """Compare each number and checkable claim of the paper with the engine."""
     for place, quantity, find_gap in _IDENTITIES:
         yield compare_printed(f"{PAPER}, {place}", quantity, "0", find_gap())
     yield from _compare_densities()
@@ -128,11 +128,11 @@ def reproduce_nelson() -> Iterator[Comparison]:
     yield from compare_figure_7()
 
 
-# Identities: the largest deviation over seeded samples, or how many of them deviate.
+# Identities: the largest deviation over seeded samples, or the number of samples that deviate.
 
 
 def _samples() -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Outcomes of a draw with their forecasts, none of them exactly 0 or 1."""
+    """Draw outcomes with forecasts, none of which is exactly 0 or 1."""
     for number in range(_SAMPLES):
         rng = random_stream(SEED, number)
         p = rng.beta(rng.uniform(0.3, 4), rng.uniform(0.3, 4), 20).clip(0.001, 0.999)
@@ -193,11 +193,11 @@ def _mean_gap() -> float:
 
 
 _IDENTITIES: tuple[tuple[str, str, Callable[[], float]], ...] = (
-    ("eqs. 2 and 5", "Accuracy less the exponential of the mean log score: largest gap", _accuracy_gap),
-    ("eqs. 6 and 7", "P_CE less P_Ent P_Div: largest gap", _cross_entropy_gap),
-    ("eq. 8", "P_Div less the exponential of -D(p‖q): largest gap", _divergence_gap),
-    ("eq. 11", "m less q - 1 of the Student t: largest gap", _coupling_gap),
-    ("eq. 13", "Generalised mean less its formula: largest gap", _mean_gap),
+    ("eqs. 2 and 5", "Accuracy minus the exponential of the mean log score: largest gap", _accuracy_gap),
+    ("eqs. 6 and 7", "P_CE minus P_Ent P_Div: largest gap", _cross_entropy_gap),
+    ("eq. 8", "P_Div minus the exponential of -D(p‖q): largest gap", _divergence_gap),
+    ("eq. 11", "m minus q - 1 of the Student t: largest gap", _coupling_gap),
+    ("eq. 13", "Generalised mean minus its formula: largest gap", _mean_gap),
     ("sect. 3", "Samples without decisiveness >= accuracy >= robustness", _order_exceptions),
 )
 
@@ -207,7 +207,7 @@ _IDENTITIES: tuple[tuple[str, str, Callable[[], float]], ...] = (
 
 def _compare_densities() -> Iterator[Comparison]:
     yield compare_printed(
-        f"{PAPER}, sect. 3", "Log density less that of the Student t: largest gap", "0", _t_gap()
+        f"{PAPER}, sect. 3", "Log density minus that of the Student t: largest gap", "0", _t_gap()
     )
     for coupling in (-0.095, 0.0, 0.162, 0.5):
         for d in (1, 2, 10):
@@ -230,7 +230,7 @@ def _t_gap() -> float:
 
 
 def _mass(coupling: float, d: int) -> float:
-    """Integral over spheres round the mean, whose area is 2 π^(d/2) r^(d-1)/Γ(d/2)."""
+    """Integral over spheres around the mean, whose area is 2 π^(d/2) r^(d-1)/Γ(d/2)."""
 
     def ring(radius: float) -> float:
         point = np.zeros((1, d))

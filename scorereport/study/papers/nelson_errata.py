@@ -25,7 +25,7 @@ _OUTCOMES = (1, 1, 1, 0, 1, 0, 1, 0)
 
 
 def errata_nelson() -> Iterator[Comparison]:
-    """Each erratum with the printed claim, the correct value, and whether the computation confirms it."""
+    """Compare each erratum: the printed claim, the correct value, and whether the computation confirms it."""
     return judge_errata(PAPER, _ERRATA)
 
 
@@ -38,7 +38,7 @@ def _find_deviation() -> ErratumResult:
 
 
 def _find_lower_bound() -> ErratumResult:
-    """Whether the lower bound of entropy is negative is told by the product, never by the ratio."""
+    """The sign of the lower bound of entropy depends on the product, not on the ratio."""
     p = np.array([0.9, 0.95, 0.99, 0.2])
     mean, deviation = scores.generalized_mean(p, 0), scores.probability_deviation(p)
     bound = -np.log(p).mean() - np.log(p).std()
@@ -78,7 +78,7 @@ def _find_double_root() -> ErratumResult:
 
 
 def _find_bin_weights() -> ErratumResult:
-    """Calibrated forecasts uniform on [0, 1]: each comes with both outcomes, weighted by their chance."""
+    """Calibrated forecasts uniform on [0, 1], each with both outcomes, weighted by their probability."""
     grid = (np.arange(1000) + 0.5) / 1000
     outcomes, forecasts = np.repeat([1, 0], len(grid)), np.tile(grid, 2)
     weight = np.concatenate([grid, 1 - grid])
@@ -89,14 +89,14 @@ def _find_bin_weights() -> ErratumResult:
 
 
 def _find_empty_bin() -> ErratumResult:
-    """Two right forecasts in two bins, the lower of which holds nothing that came true."""
+    """Two right forecasts in two bins; no pair of the lower bin is an observed class."""
     scale = scores.probability_scale([1, 0], [0.9, 0.2], n_bins=2)
     printed = float(np.prod(scale.source) ** (1 / len(scale.source)))
     return printed, scale.accuracy.source, scale.events[0] == 0 and is_near(scale.accuracy.source, 1)
 
 
 def _contribution(bins: int) -> tuple[float, float]:
-    """Accuracy by the weights of equation 17, and as the engine has it."""
+    """Accuracy with the weights of equation 17, and by the engine."""
     scale = scores.probability_scale(_OUTCOMES, _FORECASTS, n_bins=bins)
     is_used = scale.events > 0
     weight = (scale.source / scale.source.sum())[is_used]
@@ -104,7 +104,7 @@ def _contribution(bins: int) -> tuple[float, float]:
 
 
 def _find_unequal_bins() -> ErratumResult:
-    """Sixteen pairs in three bins, of which one is larger; in four bins the weights agree."""
+    """Sixteen pairs in three bins, one of which is larger; in four bins the weights agree."""
     accuracy = scores.probability_accuracy(_OUTCOMES, _FORECASTS)
     printed, engine = _contribution(3)
     holds = is_near(engine, accuracy) and is_near(_contribution(4)[0], accuracy)
@@ -127,7 +127,7 @@ def _find_binned_sample() -> ErratumResult:
 
 
 def _find_caption() -> ErratumResult:
-    """Slope of the three means if the model takes 2 for a variance of 1."""
+    """Slope of the three means if the model assumes variance 2 where it is 1."""
     slope = average_model((FIRST, WRONG_MODELS["Fig. 6b, variance 2 for 1"][0])).slope
     return "above 1", f"{slope:.3f}", slope < 1
 
@@ -177,7 +177,7 @@ _ERRATA: tuple[Erratum, ...] = (
     (
         "E4: the compact support of Fig. 1c needs κ = -.095",
         _find_compact,
-        "With the printed sign no density vanishes and the accuracy is not 0.",
+        "With the printed sign no density is 0 and the accuracy is not 0.",
     ),
     (
         "E5: equation 18 takes the root twice",
@@ -190,7 +190,7 @@ _ERRATA: tuple[Erratum, ...] = (
         "Calibrated uniform forecasts have accuracy e^(-1/2) = .607; equal weights tend to e^(-1) = .368.",
     ),
     (
-        "E6: with weights 1/B a bin in which nothing came true makes equation 19 vanish",
+        "E6: with weights 1/B a bin without an observed class makes equation 19 equal 0",
         _find_empty_bin,
         "Forecasts .9 and .2, both right: the lower bin has source probability 0, and so has its product.",
     ),

@@ -1,4 +1,4 @@
-"""Figs. 2 to 7 of Nelson (2017): models of two classes, and the simulations behind the figures."""
+"""Figs. 2 to 7 of Nelson (2017): models of two classes, and the simulations of the figures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 #: The coupling of the sources, whose classes lie at 0 and 2: Student t of two degrees.
 _SOURCE_COUPLING = 0.5
-#: Probabilities that models report stay so far from 0 and 1.
+#: Least distance of the models' probabilities from 0 and 1.
 PRECISION = 0.01
 _GRID_QUANTILES = 20_000
 #: Exponents of decisiveness, accuracy and robustness.
@@ -37,7 +37,7 @@ EXPONENTS = (1.0, 0.0, -2 / 3)
 
 
 class ClassModel(NamedTuple):
-    """What a model believes of one class."""
+    """The distribution that a model assumes for one class."""
 
     mean: float
     variance: float = 1.0
@@ -84,7 +84,7 @@ class ScaleMeans(NamedTuple):
 def average_model(
     models: tuple[ClassModel, ClassModel], window: tuple[float, float] | None = None
 ) -> ScaleMeans:
-    """Means over both sources, by their quantiles; `window` leaves out what lies beyond it."""
+    """Means over both sources, by their quantiles; values outside `window` are left out."""
     classes = [true_probabilities(models, label, window) for label in (0, 1)]
     model, source = (np.concatenate(part) for part in zip(*classes, strict=True))
     return ScaleMeans(*(average(model, source, m) for m in EXPONENTS))
@@ -106,7 +106,7 @@ def average(model: FloatArray, source: FloatArray, m: float) -> ScaleMean:
 def true_probabilities(
     models: tuple[ClassModel, ClassModel], label: int, window: tuple[float, float] | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """What model and source give to a class where it is the true one, at its quantiles."""
+    """Probabilities of model and source for a class where it is the true one, at its quantiles."""
     x = 2.0 * label + stdtrit(2, (np.arange(_GRID_QUANTILES) + 0.5) / _GRID_QUANTILES)
     x = x if window is None else x[(x >= window[0]) & (x <= window[1])]
     reported = np.clip(posterior(x, models, label), PRECISION, 1 - PRECISION)
@@ -114,7 +114,7 @@ def true_probabilities(
 
 
 def posterior(x: FloatArray, models: tuple[ClassModel, ClassModel], label: int) -> FloatArray:
-    """Probability of a class where `x` is seen, by densities that `models` believe in and equal priors."""
+    """Probability of a class given `x`, by the densities of `models` and equal priors."""
     own, other = (
         scores.coupled_gaussian_logpdf(
             x, mean=model.mean, scale=float(np.sqrt(model.variance)), kappa=model.coupling
@@ -125,10 +125,10 @@ def posterior(x: FloatArray, models: tuple[ClassModel, ClassModel], label: int) 
 
 
 def compare_figures_2_to_6() -> Iterator[Comparison]:
-    """Where the three means lie for a perfect model and for wrong ones."""
+    """Compare the positions of the three means for a perfect model and for wrong ones."""
     perfect = average_model(PERFECT)
     gap = max(abs(mean.model - mean.source) for mean in perfect)
-    yield compare_printed(f"{PAPER}, Fig. 2", "Means of a perfect model less those of the source", "0", gap)
+    yield compare_printed(f"{PAPER}, Fig. 2", "Means of a perfect model minus those of the source", "0", gap)
     for name, (second, is_overconfident) in WRONG_MODELS.items():
         place, _, error = name.partition(", ")
         means = average_model((FIRST, second))
@@ -154,7 +154,7 @@ def compare_figure_7() -> Iterator[Comparison]:
     matching = [
         name for name, mean in means.items() if all(map(_prints_as, _values(mean), FIGURE_7.values()))
     ]
-    why = "The range of x is not stated" + f"; all three come out for {' or '.join(matching)}." * bool(
+    why = "The range of x is not stated" + f"; all three are reproduced for {' or '.join(matching)}." * bool(
         matching
     )
     for position, (quantity, printed) in enumerate(FIGURE_7.items()):
@@ -183,7 +183,7 @@ CLOSER = (FIRST, WRONG_MODELS["Fig. 5a, mean 1 for 2"][0])
 
 
 class ClassBins(NamedTuple):
-    """Cases binned by what a model gives to one class: its frequency, the model's mean, its events."""
+    """Bins by the model's probability of one class: frequency of the class, mean of the model, events."""
 
     source: FloatArray
     model: FloatArray
@@ -199,7 +199,7 @@ class SimulatedRoc(NamedTuple):
 
 
 def draw_two_classes() -> tuple[IntArray, FloatArray]:
-    """Seeded cases of both sources in turn: their classes, and where they are seen."""
+    """Draw seeded cases of both sources in turn: their classes and their values of x."""
     label = np.arange(CASES) % 2
     return label, 2.0 * label + stdtrit(2, random_stream(SEED, 2).random(CASES))
 
@@ -207,25 +207,25 @@ def draw_two_classes() -> tuple[IntArray, FloatArray]:
 def bin_class(models: tuple[ClassModel, ClassModel], label: int) -> ClassBins:
     """Sort all cases by the probability of one class and cut them into bins of equal count.
 
-    The limits of the model come after the sorting: values pulled to a limit would be ties, and their order
-    would decide what is in which bin.
+    Probabilities are clipped to the limits of the model after sorting: clipped values would be ties, and
+    their order would decide the bins.
     """
     drawn, x = draw_two_classes()
     probability = posterior(x, models, label)
     order = np.argsort(probability, kind="stable")
-    came = np.split((drawn == label)[order], BINS)
+    observed = np.split((drawn == label)[order], BINS)
     reported = np.split(np.clip(probability[order], PRECISION, 1 - PRECISION), BINS)
     return ClassBins(
-        source=np.array([part.mean() for part in came]),
+        source=np.array([part.mean() for part in observed]),
         model=np.array(
-            [scores.generalized_mean(q[is_true], 0) for q, is_true in zip(reported, came, strict=True)]
+            [scores.generalized_mean(q[is_true], 0) for q, is_true in zip(reported, observed, strict=True)]
         ),
-        events=np.array([part.sum() for part in came], dtype=np.float64),
+        events=np.array([part.sum() for part in observed], dtype=np.float64),
     )
 
 
 def trace_roc(models: tuple[ClassModel, ClassModel], cases: tuple[ClassModel, ClassModel]) -> SimulatedRoc:
-    """ROC curve of the second class if `models` classify and cases come from other densities."""
+    """ROC curve of the second class if `models` classify and cases have other densities."""
     first, second = (posterior(_quantiles(of_class), models, 1) for of_class in cases)
     together = np.concatenate([first, second])
     threshold = np.quantile(together, np.linspace(1, 0, _POINTS + 1))
@@ -241,7 +241,7 @@ def _quantiles(model: ClassModel) -> FloatArray:
 
 
 def compare_figures_4_and_5() -> Iterator[Comparison]:
-    """What the text says of a model whose classes are too close."""
+    """Compare the claims of the text about a model whose classes are too close."""
     actual, predicted = (trace_roc(CLOSER, cases).area for cases in (PERFECT, CLOSER))
     yield compare_claim(
         f"{PAPER}, Fig. 4d",

@@ -1,4 +1,4 @@
-"""Panels of the figures of Nelson (2017): what the paper draws, as our own simulations give it."""
+"""Panels of the figures of Nelson (2017), drawn from our own simulations."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _X_LIMITS, _HIGHEST_DENSITY = (-6.0, 8.0), 0.4
 _GRID = np.concatenate(
     [np.linspace(-6, -2, 10, endpoint=False), np.linspace(-2, 4, 61), np.linspace(4, 8, 11)[1:]]
 )
-#: Exponents of the spectrum, a colour that belongs to no class, and the part of Fig. 7 seen closely.
+#: Exponents of the spectrum, a colour that no class has, and the enlarged part of Fig. 7.
 _SPECTRUM = np.linspace(-2, 2, 33)
 _NO_CLASS = 3
 _CLOSE_SOURCE, _CLOSE_MODEL = (0.605, 0.635), (0.54, 0.57)
 
 
 def scale_diagram_panel(title: str, models: Models, *, by_class: bool = False) -> StudyPanel:
-    """Model against source: bubbles of both classes, their means if wanted, and the three marks."""
+    """Model against source: bubbles of both classes, optionally their means, and the three marks."""
     means = average_model(models)
     slope, angle = format_number(means.slope, 2), format_number(math.degrees(math.atan(means.slope)), 0)
     divergence = format_number(means.accuracy.divergence, 3)
@@ -72,7 +72,7 @@ def scale_diagram_panel(title: str, models: Models, *, by_class: bool = False) -
 
 
 def density_panel(models: Models) -> StudyPanel:
-    """Densities of both classes, as they are and as the model believes."""
+    """Densities of both classes, true and assumed by the model."""
     return StudyPanel(
         title="(b) Densities",
         x_label="x",
@@ -84,7 +84,7 @@ def density_panel(models: Models) -> StudyPanel:
 
 
 def posterior_panel(models: Models) -> StudyPanel:
-    """Probabilities of both classes, as they are and as the model believes; equal scales are assumed."""
+    """Probabilities of both classes, true and assumed by the model, with equal scales."""
     boundary = (models[0].mean + models[1].mean) / 2
     return StudyPanel(
         title="(c) Probabilities",
@@ -98,7 +98,7 @@ def posterior_panel(models: Models) -> StudyPanel:
 
 
 def roc_panel(models: Models) -> StudyPanel:
-    """The actual ROC curve, and the one that the model predicts of itself."""
+    """The actual ROC curve, and the one that the model predicts."""
     actual, predicted = (trace_roc(models, cases) for cases in (PERFECT, models))
     return StudyPanel(
         title="(d) ROC curves",
@@ -138,7 +138,7 @@ def projection_panel() -> StudyPanel:
 
 
 def readings_panel() -> StudyPanel:
-    """The accuracy by the range of x, beside what is printed; within the frame it rounds to that."""
+    """The accuracy by the range of x, beside the printed value; within the frame it rounds to that value."""
     means = {name: average_model(GAUSSIAN, window).accuracy for name, window in WINDOWS.items()}
     y, x, _ = FIGURE_7.values()
     (left, right), (bottom, top) = (
@@ -224,5 +224,5 @@ def _marks(label: str, x: Iterable[float], y: Iterable[float], *, colour: int | 
 
 
 def _plain(values: Iterable[float]) -> tuple[float, ...]:
-    """Six digits, which no picture shows: what machines round otherwise is not among them."""
+    """Round to six digits, more than a picture shows, so that machines that round differently agree."""
     return tuple(float(f"{value:.6g}") for value in values)

@@ -20,7 +20,7 @@ def r_bits(seed: int) -> np.random.MT19937:
     values = [seed]
     for _ in range(50 + 625):
         values.append((69069 * values[-1] + 1) % 2**32)
-    key = np.array(values[-624:], dtype=np.uint32)  # the one before them is where R keeps the position
+    key = np.array(values[-624:], dtype=np.uint32)  # R stores the position in the value before them
     bits = np.random.MT19937()
     bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": 624}}
     return bits
@@ -36,7 +36,7 @@ def r_uniform(bits: np.random.MT19937, n: int) -> FloatArray:
 
 
 def r_sample(bits: np.random.MT19937, k: int, n: int) -> FloatArray:
-    """R's `sample` of 0, ..., k - 1 with replacement: the last of 16 bits, drawn again where too large."""
+    """R's `sample` of 0, ..., k - 1 with replacement: the last of 16 bits, drawn again if too large."""
     drawn: list[int] = []
     while len(drawn) < n:
         value = int(2**16 * r_uniform(bits, 1)[0]) % 2 ** math.ceil(math.log2(k))
@@ -51,7 +51,7 @@ def r_bernoulli(bits: np.random.MT19937, p: FloatArray) -> FloatArray:
 
 
 def simplex_grid(classes: int, steps: int) -> list[tuple[Fraction, ...]]:
-    """All forecasts for so many classes whose probabilities are multiples of 1/steps.
+    """Return all forecasts for this many classes whose probabilities are multiples of 1/steps.
 
     >>> len(simplex_grid(3, 6))
     28
@@ -62,25 +62,25 @@ def simplex_grid(classes: int, steps: int) -> list[tuple[Fraction, ...]]:
 
 
 def as_table(forecasts: Sequence[Sequence[Fraction]]) -> FloatArray:
-    """Forecasts as the engine takes them, one row each."""
+    """Return forecasts as an array for the engine, one row each."""
     return np.array(forecasts, dtype=np.float64)
 
 
 def score_forecasts(score: Callable[..., FloatArray], forecasts: FloatArray) -> FloatArray:
-    """The score of each forecast (row) for each class that may come (column)."""
+    """Return the score of each forecast (row) for each possible observed class (column)."""
     n, classes = forecasts.shape
     return np.column_stack([score(np.full(n, label), forecasts) for label in range(classes)])
 
 
 def expected_scores(score: Callable[..., FloatArray], forecasts: FloatArray) -> FloatArray:
-    """The expected score of each forecast (row) if each of them (column) is the truth."""
+    """Return the expected score of each forecast (row) if each of them (column) is the truth."""
     values = score_forecasts(score, forecasts)[:, None, :]
-    # what cannot come counts nothing, even where it would score infinity
+    # a class of probability 0 counts nothing, even if its score is infinite
     return (np.where(forecasts > 0, values, 0.0) * forecasts).sum(axis=2)
 
 
 def integral(function: Callable[[float], float], cuts: Iterable[float], *, nodes: int = 20) -> float:
-    """Integral from the first cut to the last of what is smooth between cuts, by Gauss-Legendre.
+    """Integrate a function that is smooth between cuts from the first cut to the last, by Gauss-Legendre.
 
     >>> round(integral(lambda x: abs(x - 1), (0, 1, 3)), 12)
     2.5

@@ -1,4 +1,4 @@
-"""How what a paper prints is compared with what the engine computes."""
+"""Comparison of printed numbers and claims of papers with results of the engine."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 
-#: What the printed claim comes to, what is correct, and whether the computation bears that out.
+#: Value of the printed claim, correct value, and whether the computation confirms it.
 ErratumResult = tuple[Fraction | float | str, Fraction | float | str, bool]
-#: What is wrong in a paper, the computation that shows it, and why it is so.
+#: Description of an error in a paper, the computation that shows it, and the reason.
 Erratum = tuple[str, Callable[[], ErratumResult], str]
 
 
 def half_unit(printed: str) -> float:
-    """Half a unit of the last printed decimal; fractions and whole numbers are meant exactly.
+    """Return half a unit of the last printed decimal; fractions and whole numbers are exact.
 
     >>> half_unit(".1025"), half_unit("9/32")
     (5e-05, 1e-12)
@@ -31,7 +31,7 @@ def half_unit(printed: str) -> float:
 
 
 def is_near(value: float, exact: Fraction | float) -> bool:
-    """Whether a number of the engine is an exact one but for rounding."""
+    """Whether a number of the engine equals an exact one up to rounding."""
     return distance(float(value), float(exact)) <= TOLERANCE
 
 
@@ -45,7 +45,7 @@ def compare_printed(
     tolerance: float | None = None,
     reason: str = "",
 ) -> Comparison:
-    """Hold a number against the printed one and, where that is in error, against the corrected one."""
+    """Compare a number with the printed one and, if that is wrong, with the corrected one."""
     line = compare_formula(
         subject,
         quantity,
@@ -68,7 +68,7 @@ def compare_formula(
     tolerance: float = TOLERANCE,
     reason: str = "",
 ) -> Comparison:
-    """Hold a number against what a printed formula comes to; `reason` is for the case that it is in error."""
+    """Compare a number with the value of a printed formula; `reason` is used if the formula is wrong."""
     engine, printed = float(engine), float(printed)
     gap = distance(engine, printed)
     if gap <= tolerance + TOLERANCE:
@@ -97,9 +97,9 @@ def compare_claim(
     *,
     holds: bool,
     otherwise: Verdict = Verdict.DIFFERS,
-    reason: str = "What the engine computes does not bear it out.",
+    reason: str = "The results of the engine do not confirm it.",
 ) -> Comparison:
-    """Judge a claim that is no number by what was computed; `reason` is for the case that it fails."""
+    """Compare a claim that is not a number with a result; `reason` is used if the claim fails."""
     return Comparison(
         subject=subject,
         quantity=quantity,
@@ -111,7 +111,7 @@ def compare_claim(
 
 
 def compare_word(subject: str, quantity: str, printed: str, engine: str) -> Comparison:
-    """Hold a word against the printed one."""
+    """Compare a word with the printed one."""
     return compare_claim(subject, quantity, printed, engine, holds=engine == printed)
 
 
@@ -124,10 +124,10 @@ def compare_readings(
     reason: str,
     tolerance: float | None = None,
 ) -> Comparison:
-    """Judge a number whose setting the text leaves open by all readings of it that were computed.
+    """Compare a printed number with all readings of a text that does not state its setting.
 
-    Reproduced if each reading gives it; not reproducible if it lies among readings that disagree. A
-    number outside what the readings span differs.
+    It is reproduced if each reading gives it, and not reproducible if it lies between readings that
+    disagree. A number outside the range of the readings differs.
     """
     tolerance, value = half_unit(printed) if tolerance is None else tolerance, float(Fraction(printed))
     gaps = [distance(reading, value) for reading in readings.values()]
@@ -137,7 +137,7 @@ def compare_readings(
     elif low <= value <= high:
         verdict = Verdict.NOT_REPRODUCIBLE
     else:
-        verdict, reason = Verdict.DIFFERS, "Outside what the readings of the text give."
+        verdict, reason = Verdict.DIFFERS, "Outside the range of the readings of the text."
     return Comparison(
         subject=subject,
         quantity=quantity,
@@ -168,7 +168,7 @@ def report_irreproducible(
     is_possible: bool = True,
     otherwise: Verdict = Verdict.DIFFERS,
 ) -> Comparison:
-    """Say why something cannot be computed anew, unless what was computed shows that it is impossible."""
+    """Report why a number cannot be reproduced, unless a computation shows that it is impossible."""
     return Comparison(
         subject=subject,
         quantity=quantity,
@@ -201,7 +201,7 @@ NELSON = "Nelson (2017)"
 
 
 def smallest_sample(*shares: str) -> int:
-    """The smallest n of which some count has each of the shares, to the digits they are printed with.
+    """Return the smallest n for which each share is a count divided by n, to the printed digits.
 
     >>> smallest_sample(".481")
     27
@@ -215,7 +215,7 @@ def smallest_sample(*shares: str) -> int:
 
 
 def attainable_events(n: int, uncertainty: str) -> list[int]:
-    """Numbers of events among n whose p(1 - p) is the printed one.
+    """Return the numbers of events among n for which p(1 - p) rounds to the printed value.
 
     >>> attainable_events(92, ".244"), attainable_events(86, ".244")
     ([39, 53], [])

@@ -18,16 +18,18 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray
     from scorereport.study.peers.peer_samples import PeerSample
 
-#: As many cases are enough where tables of rows times thresholds or loops over thresholds make a peer slow.
+#: Number of cases where tables of rows times thresholds, or loops over thresholds, make a peer slow.
 _SLOW_CASES = 44
-_NOT_TREATED = "It moves forecasts of 0 below 0, and so does not treat them at threshold 0; we treat p >= 0."
+_NOT_TREATED = (
+    "It moves forecasts of 0 below 0, and therefore does not treat them at threshold 0; we treat p >= 0."
+)
 
 
 # scores
 
 
 def scores_checks() -> tuple[Check, ...]:
-    """All numbers that scores defines as we do."""
+    """Checks of all numbers that scores defines as we do."""
     return (*_mean_checks(), *_curve_checks())
 
 
@@ -152,7 +154,7 @@ def dcurves_checks() -> tuple[Check, ...]:
 
 
 def dcurves_demonstrations() -> tuple[Demonstration, ...]:
-    """What dcurves does with missing forecasts, and with forecasts of 0 at threshold 0."""
+    """Demonstrations of dcurves with missing forecasts, and with forecasts of 0 at threshold 0."""
     y, p = np.array([1.0, 1.0, 0.0, 0.0]), np.array([0.9, math.nan, 0.2, 0.1])
     certain = np.array([0.9, 0.0, 0.2, 0.1])
     return (
@@ -162,7 +164,7 @@ def dcurves_demonstrations() -> tuple[Demonstration, ...]:
             theirs=lambda: _net_benefit(y, p, np.array([0.5]))[0],
             right=REFUSED,
             wrong=0.25,
-            reason="It silently takes a missing forecast for one below every threshold; we refuse it.",
+            reason="It silently treats a missing forecast as below every threshold; we refuse it.",
         ),
         Demonstration(
             quantity="net benefit at threshold 0 of an event forecast 0",

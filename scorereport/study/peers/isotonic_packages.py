@@ -1,6 +1,6 @@
-"""Comparisons with model-diagnostics and briertools, which use scikit-learn's isotonic regression.
+"""Comparisons with the decompositions of model-diagnostics and the bounded scores of briertools.
 
-They are model-diagnostics, with decompositions, and briertools, with bounded scores.
+Both packages use the isotonic regression of scikit-learn.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def model_diagnostics_checks() -> tuple[Check, ...]:
 
 
 def model_diagnostics_demonstrations() -> tuple[Demonstration, ...]:
-    """What model-diagnostics does not refuse."""
+    """Demonstrations of invalid input that model-diagnostics accepts."""
     from model_diagnostics import scoring
 
     return (
@@ -99,7 +99,8 @@ def model_diagnostics_demonstrations() -> tuple[Demonstration, ...]:
             theirs=lambda: scoring.LogLoss()([1.0], [1.5]),
             right=REFUSED,
             wrong=-float(np.log(1.5)),
-            reason="It scores what is no probability, here below the perfect score 0; we refuse it.",
+            reason="It scores a number that is not a probability, here below the perfect score 0; we "
+            "refuse it.",
         ),
     )
 
@@ -109,7 +110,7 @@ def _parts(d: Decomposition) -> tuple[float, ...]:
 
 
 def _parts_of_merged(sample: PeerSample, forecasts: NDArray[Any], score: str) -> tuple[float, ...]:
-    """The decomposition whose recalibrated forecasts come from the merged ones."""
+    """The decomposition with forecasts that are recalibrated after merging."""
     plain, recalibrated = sample.fit.decompose(score), recalibrate_merged(sample, forecasts)
     function = {"brier": scores.brier, "log": scores.log_loss}[score]
     mean = np.nan if np.isnan(recalibrated).any() else float(function(sample.y, recalibrated).mean())
@@ -171,7 +172,7 @@ def briertools_checks() -> tuple[Check, ...]:
 
 
 def briertools_demonstrations() -> tuple[Demonstration, ...]:
-    """What briertools calls net benefit."""
+    """Demonstrations of the net benefit of briertools."""
     from briertools import DCAScorer
 
     y, p = [0.0, 1.0, 1.0], [0.3, 0.2, 0.9]
@@ -183,7 +184,7 @@ def briertools_demonstrations() -> tuple[Demonstration, ...]:
             theirs=lambda: DCAScorer().score(y, p, INTERVAL),
             right=by_hand,
             wrong=0.12,
-            reason="Its score, which its legend calls net benefit, is the bounded Brier difference.",
+            reason="Its score, labelled net benefit in its legend, is the bounded Brier difference.",
         ),
     )
 

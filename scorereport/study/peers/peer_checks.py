@@ -1,7 +1,7 @@
-"""One number of our engine compared with that of a peer on all cases.
+"""Checks that compare one number of our engine with that of a peer on all cases.
 
-A known deviation is never excused by its size: the cases in which it shows are chosen by a rule stated
-beforehand, and there the peer must agree with our number after its convention has been imitated.
+A known deviation is never accepted because it is small: a rule fixed beforehand selects the cases that it
+affects, and there the peer must agree with our number after its convention has been imitated.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PeerComputation = Callable[["PeerSample"], Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deviation:
-    """What a peer does otherwise: in which cases, how our number is made to do the same, and why."""
+    """A known deviation of a peer: the affected cases, how to imitate it, and the reason."""
 
     only: CaseRule
     imitate: PeerComputation
@@ -41,7 +41,7 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A number (or an array of them) by our engine and by a peer, on all cases but those left out."""
+    """A number (or an array) by our engine and by a peer, on all cases except those left out."""
 
     quantity: str
     ours: PeerComputation
@@ -55,7 +55,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class _Worst:
-    """The pair of numbers that differ most among those of many cases, relative to the tolerance."""
+    """The pair of numbers that differ most among many cases."""
 
     engine: float = math.nan
     reference: float = math.nan
@@ -64,7 +64,7 @@ class _Worst:
     verdict: Verdict | None = None
 
     def compare(self, subject: str, quantity: str, tolerance: float) -> Comparison:
-        """The comparison of this pair, or what is to be said where there is none."""
+        """Return the comparison of this pair, with its own verdict if there is one."""
         line = compare_numbers(subject, quantity, self.engine, self.reference, tolerance=tolerance)
         if self.verdict is None:
             return line
@@ -72,7 +72,7 @@ class _Worst:
 
 
 def run_check(check: Check, subject: str, samples: Sequence[PeerSample]) -> list[Comparison]:
-    """Hold one number against that of a peer: one comparison, and another for its known deviation."""
+    """Compare one number with that of a peer: one comparison, and another for its known deviation."""
     chosen, left_out = _choose(check, samples)
     lines = [_compare_all(check, subject, chosen, left_out)] if chosen else []
     if check.deviation is not None:
@@ -86,7 +86,7 @@ def run_check(check: Check, subject: str, samples: Sequence[PeerSample]) -> list
 
 
 def _choose(check: Check, samples: Sequence[PeerSample]) -> tuple[list[PeerSample], dict[str, int]]:
-    """The cases to be compared, and how many are left out by which rule."""
+    """The cases to compare, and the number of cases that each rule leaves out."""
     rules = check.unless if check.deviation is None else (*check.unless, check.deviation.only)
     chosen: list[PeerSample] = []
     left_out: dict[str, int] = {}
@@ -110,7 +110,7 @@ def _describe_cases(check: Check, number: int, left_out: dict[str, int]) -> str:
     return f"{text} {check.note}".strip()
 
 
-# What they come to
+# Comparisons
 
 
 def _compare_all(
@@ -125,7 +125,7 @@ def _compare_all(
 def _compare_deviation(
     check: Check, deviation: Deviation, subject: str, apart: Sequence[PeerSample]
 ) -> Comparison:
-    """Expected if the imitation agrees; agreement if the peer no longer deviates; else a difference."""
+    """Expected if the imitation agrees; agrees if the peer no longer deviates; else differs."""
     cases, quantity = format_counted(len(apart), "case"), f"{check.quantity}, {deviation.only.text}"
     plain, imitated = (_find_worst(ours, check.theirs, apart) for ours in (check.ours, deviation.imitate))
     line, imitation = (worst.compare(subject, quantity, check.tolerance) for worst in (plain, imitated))
@@ -134,10 +134,10 @@ def _compare_deviation(
             line if plain.failure else imitation, reason=f"{cases}. {plain.failure or imitated.failure}"
         )
     if line.verdict is Verdict.AGREES:
-        done = "made no difference" if imitation.verdict is Verdict.AGREES else "is mended in this version"
-        return replace(line, reason=f"{cases}. What was known {done}: {deviation.reason}")
+        done = "made no difference" if imitation.verdict is Verdict.AGREES else "is fixed in this version"
+        return replace(line, reason=f"{cases}. The known deviation {done}: {deviation.reason}")
     if imitation.verdict is not Verdict.AGREES:
-        return replace(imitation, reason=f"{cases}. It is not what was known: {deviation.reason}")
+        return replace(imitation, reason=f"{cases}. It is not the known deviation: {deviation.reason}")
     rest = f"Imitated, the largest difference is {imitation.difference:.1g}."
     return replace(line, verdict=Verdict.EXPECTED, reason=f"{cases}. {deviation.reason} {rest}")
 
@@ -153,21 +153,21 @@ def _not_compared(check: Check, subject: str, left_out: dict[str, int]) -> Compa
 
 
 def _find_worst(ours: PeerComputation, theirs: PeerComputation, samples: Sequence[PeerSample]) -> _Worst:
-    """The worst pair of all cases; whatever is raised is a finding, not the end of the study."""
+    """The worst pair of all cases; an error is a finding and does not stop the study."""
     worst = _Worst()
     for sample in samples:
         with suppress_warnings():
             found = _compare_case(ours, theirs, sample)
         if found.failure:
             is_lacking = found.verdict is Verdict.NOT_COMPARED and sample is samples[0]
-            verdict = found.verdict if is_lacking else Verdict.DIFFERS  # what it had before it does not lack
+            verdict = found.verdict if is_lacking else Verdict.DIFFERS  # it worked for an earlier case
             return replace(found, failure=f"{sample.case.name}: {found.failure}", verdict=verdict)
         worst = max(worst, found, key=lambda pair: pair.gap)
     return worst
 
 
 def _compare_case(ours: PeerComputation, theirs: PeerComputation, sample: PeerSample) -> _Worst:
-    """The worst pair of one case; what a version of the peer does not offer yet is not compared."""
+    """The worst pair of one case; a function that this version of the peer lacks is not compared."""
     try:
         engine = _numbers(ours(sample))
     except Exception as error:

@@ -1,4 +1,4 @@
-"""The engine compared with other Python packages, wherever they define the same number."""
+"""Comparison of the engine with other Python packages, wherever they define the same number."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Peer:
-    """A package: what it is installed and imported as, and what it is asked."""
+    """A package: the names it is installed and imported as, its checks and its demonstrations."""
 
     package: str
     module: str
@@ -58,7 +58,7 @@ _PEERS = (
 def compare_with_peers(cases: Iterable[Case]) -> Iterator[Comparison]:
     """Compare every number of every peer on all cases: one comparison for each, with the worst case.
 
-    Where a peer is known to deviate, its cases make a comparison of their own. A peer that is not installed,
+    Cases in which a peer is known to deviate have a separate comparison. A peer that is not installed,
     or cannot be imported, is reported as absent.
     """
     samples = [PeerSample(case=case, number=number) for number, case in enumerate(cases)]
@@ -71,7 +71,7 @@ def _compare_with(peer: _Peer, samples: Sequence[PeerSample]) -> Iterator[Compar
         with suppress_warnings():
             import_module(peer.module)
             checks, demonstrations = peer.checks(), peer.demonstrations()
-    except Exception as error:  # also what an installation that does not fit raises
+    except Exception as error:  # also errors of an incompatible installation
         yield _absent(peer, error)
         return
     for check in checks:
@@ -85,5 +85,5 @@ def _absent(peer: _Peer, error: Exception) -> Comparison:
         subject=peer.package,
         quantity="installed",
         verdict=Verdict.ABSENT,
-        reason=f"{error}. To compare with it: pip install {peer.package}",
+        reason=f"{error}. To fix: pip install {peer.package}",
     )

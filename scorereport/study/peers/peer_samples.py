@@ -1,4 +1,4 @@
-"""A case in the form that peers take, what is derived from it, and the rules that choose cases."""
+"""Cases in the form that peers accept, with derived quantities, and the rules that select cases."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
     from scorereport._utils.arrays import FloatArray, IntArray
 
-#: scikit-learn takes forecasts closer than this for equal: `numpy.finfo(...).resolution` of their precision.
+#: scikit-learn treats forecasts closer than this as equal: `numpy.finfo(...).resolution` of their precision.
 RESOLUTION = {np.dtype(np.float64): 1e-15, np.dtype(np.float32): 1e-6}
-#: scikit-learn pulls probabilities this far away from 0 and 1 before it takes logarithms.
+#: scikit-learn clips probabilities to this distance from 0 and 1 before it takes logarithms.
 CLIP = float(np.finfo(np.float64).eps)
 #: The interval of costs for which bounded scores are compared.
 INTERVAL = (0.1, 0.4)
 #: The number of grades for which labels are compared.
 GRADES = 5
-#: As many cases, ten of every shape, are enough for what repeats a comparison with weights or labels.
+#: Number of cases, ten of every shape, where a comparison is repeated with weights or labels.
 FEWER_CASES = 110
-#: Peers that hold a table of rows times thresholds are spared larger cases.
+#: Larger cases are left out where a peer builds a table of rows times thresholds.
 MANY_ROWS = 100_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PeerSample:
-    """A case with forecasts in double precision, and all that the comparisons derive from it."""
+    """A case with forecasts in double precision, and the quantities that comparisons derive from it."""
 
     case: Case
     number: int
@@ -92,19 +92,19 @@ class PeerSample:
 
     @cached_property
     def grades(self) -> tuple[IntArray, IntArray]:
-        """Grades by the second model, taken for the truth, and by the first."""
+        """Grades by the second model, which are the outcomes, and by the first."""
         return _grade(self.other), _grade(self.p)
 
     @cached_property
     def three_classes(self) -> tuple[IntArray, FloatArray]:
-        """A class of three, and for two draws with probability p that of 0, 1 and 2 events."""
+        """One of three classes, and the probabilities of 0, 1 and 2 events in two draws."""
         p = self.p
         classes = np.where(self.y == 1, 2, (self.weight > 2).astype(np.int64))
         return classes, np.column_stack([(1 - p) ** 2, 2 * p * (1 - p), p**2])
 
     @property
     def loss_differences(self) -> FloatArray:
-        """Differences of the Brier scores of the two models, written out once more."""
+        """Differences between the Brier scores of the two models, computed independently."""
         return np.asarray((self.p - self.y) ** 2 - (self.other - self.y) ** 2)
 
     @property
@@ -123,7 +123,7 @@ def _grade(probability: FloatArray) -> IntArray:
 
 
 def merge_like_scikit_learn(forecasts: NDArray[Any]) -> FloatArray:
-    """Forecasts with those replaced that scikit-learn takes for equal to the first of their group."""
+    """Replace forecasts that scikit-learn treats as equal by the first of their group."""
     gap = np.asarray(RESOLUTION[forecasts.dtype], dtype=forecasts.dtype)
     level, position = np.unique(forecasts, return_inverse=True)
     merged = level.copy()
@@ -134,7 +134,7 @@ def merge_like_scikit_learn(forecasts: NDArray[Any]) -> FloatArray:
 
 
 class CaseRule(NamedTuple):
-    """Cases with a property that is known before anything is compared."""
+    """A property of cases that is known before anything is compared."""
 
     text: str
     holds: Callable[[PeerSample], bool]
@@ -150,7 +150,7 @@ def _has_clipped(probability: FloatArray) -> bool:
 
 
 def _separates(sample: PeerSample) -> bool:
-    """Whether a threshold separates the outcomes, so that a logistic fit runs away."""
+    """Whether a threshold separates the outcomes, so that a logistic fit diverges."""
     events, others = sample.p[sample.y == 1], sample.p[sample.y == 0]
     return bool(events.min() >= others.max() or events.max() <= others.min())
 

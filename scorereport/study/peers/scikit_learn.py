@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from scorereport.study.peers.peer_samples import CaseRule, PeerSample
 
 _CLIPS = "It clips forecasts at 2.2e-16, so that an infinite score becomes a number (scikit-learn #20354)."
-_MERGES = "It takes forecasts less than 1e-15 apart for equal; we never merge."
+_MERGES = "It treats forecasts less than 1e-15 apart as equal; we never merge."
 MERGES_SINGLE = (
-    "In single precision it takes forecasts less than 1e-6 apart for equal, and where the highest is among "
-    "them it has no answer for that one (NaN); we never merge."
+    "In single precision it treats forecasts less than 1e-6 apart as equal, and if the highest is among "
+    "them, its result for that one is NaN; we never merge."
 )
 #: Sums and logarithms of float32 numbers have seven digits.
 SINGLE_TOLERANCE = 1e-5
@@ -34,12 +34,12 @@ SINGLE_NOTE = "Tolerance 1e-05: it computes in single precision."
 
 
 def scikit_learn_checks() -> tuple[Check, ...]:
-    """All numbers that scikit-learn defines as we do."""
+    """Checks of all numbers that scikit-learn defines as we do."""
     return (*_score_checks(), *_skill_checks(), *_ranking_checks(), *_isotonic_checks(), *_label_checks())
 
 
 def scikit_learn_demonstrations() -> tuple[Demonstration, ...]:
-    """What scikit-learn makes of an infinite score, and of forecasts that are almost equal."""
+    """Demonstrations of scikit-learn with an infinite score, and with almost equal forecasts."""
     from sklearn import metrics
     from sklearn.isotonic import IsotonicRegression
 
@@ -222,7 +222,7 @@ def _label_checks() -> tuple[Check, ...]:
             "macro F1",
             lambda s: scores.macro_f1(*s.grades, n_classes=GRADES),
             lambda s: metrics.f1_score(*s.grades, average="macro", zero_division=0.0),
-            note="Their labels, too, are those that came or were decided for.",
+            note="Both average over the labels that are observed or predicted.",
         ),
         Check(
             "quadratic weighted kappa",
@@ -255,7 +255,7 @@ def _clipped(imitate: PeerComputation, only: CaseRule = rules.CLIPPED) -> Deviat
 
 
 def merged(imitate: PeerComputation) -> Deviation:
-    """The deviation that forecasts less than 1e-15 apart are taken for equal."""
+    """The deviation that forecasts less than 1e-15 apart are treated as equal."""
     return Deviation(only=rules.CLOSE, imitate=imitate, reason=_MERGES)
 
 
@@ -270,7 +270,7 @@ def _roc_points(fit: Corp) -> FloatArray:
 
 
 def recalibrate_merged(sample: PeerSample, forecasts: NDArray[Any]) -> FloatArray:
-    """Our fit to the forecasts that scikit-learn tells apart; beyond the highest of them it gives NaN."""
+    """Our fit to the forecasts that scikit-learn distinguishes; NaN above the highest of them."""
     merged = merge_like_scikit_learn(forecasts)
     recalibrated = corp(sample.y, merged).recalibrate(sample.p)
     return np.where(sample.p > merged.max(), np.nan, recalibrated)

@@ -25,10 +25,10 @@ LEVEL = 0.95
 #: Lags of HAC errors, and rows of a cluster.
 LAGS = 4
 ROWS_OF_A_CLUSTER = 3
-#: Both climb to the top of the same likelihood, which is flat there: half of the digits are sure.
+#: Both maximise the same likelihood, which is flat near its maximum: half of the digits are reliable.
 _FIT_TOLERANCE = 1e-8
 _FIT_NOTE = "Tolerance 1e-08: both stop where a step no longer raises the likelihood."
-#: As many cases are enough where a peer collects garbage at every call.
+#: Number of cases where a peer runs the garbage collector at every call.
 _SLOW_CASES = 22
 _NO_LINE: tuple[CaseRule, ...] = (
     rules.ONE_CLASS,
@@ -43,7 +43,7 @@ _NO_LINE: tuple[CaseRule, ...] = (
 
 
 def scipy_checks() -> tuple[Check, ...]:
-    """All numbers that scipy defines as we do."""
+    """Checks of all numbers that scipy defines as we do."""
     return (*_scipy_fit_checks(), *_scipy_test_checks(), *_scipy_rate_checks())
 
 
@@ -61,7 +61,7 @@ def _scipy_fit_checks() -> tuple[Check, ...]:
         error = np.sqrt(level * (1 - level) / n)
         return np.clip([norm.ppf(0.05, level, error), norm.ppf(0.95, level, error)], 0, 1)
 
-    inside = "Not independent: our engine calls it for sums of cases, and verifies the answer exactly."
+    inside = "Not independent: our engine calls it for sums of cases, and verifies the result exactly."
     return (
         Check(
             "recalibrated probabilities",
@@ -162,7 +162,7 @@ def _bounds(estimate: Estimate) -> tuple[float, float]:
 
 
 def statsmodels_checks() -> tuple[Check, ...]:
-    """All numbers that statsmodels defines as we do."""
+    """Checks of all numbers that statsmodels defines as we do."""
     return (*_line_checks(), *_error_checks(), *_several_checks())
 
 
@@ -174,7 +174,7 @@ def _line_checks() -> tuple[Check, ...]:
         columns, offset = (sm.add_constant(x), None) if slope else (np.ones_like(x), x)
         model = sm.GLM(sample.y, columns, family=sm.families.Binomial(), offset=offset, freq_weights=weight)
         near = model.fit(tol=1e-12, maxiter=100)
-        return model.fit(start_params=near.params, tol=1e-12)  # its errors lag behind its estimates
+        return model.fit(start_params=near.params, tol=1e-12)  # its errors are those of the step before
 
     def line(sample: PeerSample, weight: FloatArray | None = None) -> Any:
         joint, offset = fit(sample, slope=True, weight=weight), fit(sample, slope=False, weight=weight)
@@ -249,14 +249,14 @@ def _several_checks() -> tuple[Check, ...]:
             "p-values adjusted by Holm",
             lambda s: holm(s.p[:100]),
             lambda s: multipletests(s.p[:100], method="holm")[1],
-            note="Up to 100 forecasts, taken as p-values.",
+            note="Up to 100 forecasts, used as p-values.",
             most_cases=_SLOW_CASES,
         ),
         Check(
             "Cochran's Q",
             lambda s: inference.cochran_q(s.p[:100], s.other[:100] + 0.1).statistic,
             lambda s: combine_effects(s.p[:100], (s.other[:100] + 0.1) ** 2).q,
-            note="Up to 100 forecasts, taken as estimates, with those of a second model as errors.",
+            note="Up to 100 forecasts, used as estimates, with those of a second model as errors.",
             most_cases=_SLOW_CASES,
         ),
     )
