@@ -250,8 +250,8 @@ def assert_nothing_recorded(url, place, what):
         before = (place / "head").read_bytes()
         with pytest.raises(
             UsageError,
-            match=rf"^The history .+ did not store {what} as it was written, so nothing was recorded: a rule, "
-            "a trigger or a policy",
+            match=rf"^The history .+ did not store {what} as it was written, so nothing was recorded: a "
+            "rule, a trigger or a policy",
         ):
             history.append(make_draft("lost", status=AuditStatus.FAILED), make_documents(b"lost", b"too"))
         assert history.last().id == len(history.records()) == 2
@@ -321,8 +321,8 @@ CHANGES = {
 def test_a_record_that_was_changed_is_refused(copied, file_url, change):
     tamper(copied, f"UPDATE audits SET {change} WHERE id = 2")
     sentence = (
-        rf"^Record 2 of the history {copied}/history\.db is not as it was recorded; `scorereport audit verify` "
-        r"shows what was changed\.$"
+        rf"^Record 2 of the history {copied}/history\.db is not as it was recorded; `scorereport audit "
+        r"verify` shows what was changed\.$"
     )
     with open_history(file_url) as history:
         for ask in (history.records, lambda: history.get(2), lambda: history.find("claims", "period 2")):
@@ -1430,11 +1430,13 @@ REMOVALS = {
     ),
     "no time": (
         {"started": "soon"},
-        "the file claims/1.pdf was removed, but the times of the records do not show whether the removal was due.",
+        "the file claims/1.pdf was removed, but the times of the records do not show whether the removal was "
+        "due.",
     ),
     "no zone": (
         {"started": "2027-01-15T02:00:00"},
-        "the file claims/1.pdf was removed, but the times of the records do not show whether the removal was due.",
+        "the file claims/1.pdf was removed, but the times of the records do not show whether the removal was "
+        "due.",
     ),
     "another audit": (
         {"audit": "loans", "ran": False},
