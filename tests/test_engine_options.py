@@ -87,7 +87,8 @@ def test_a_report_rendered_again_needs_no_engine(call, tmp_path):
     )
     assert (code, error) == (
         ExitCode.USAGE,
-        "scorereport: Give either FILE with its options, or --from: results are rendered as they are.\n",
+        "scorereport: Give either FILE with its options, or --from: with --from, results are rendered as they "
+        "are.\n",
     )
 
 
@@ -96,8 +97,8 @@ def test_a_certificate_of_rows_that_r_cannot_hold_is_refused_before_the_work(cal
     code, _, error = call("score", "p.csv", *ROLES, "--engine", engine, "--certify")
     assert (code, error) == (
         ExitCode.USAGE,
-        "scorereport: `--certify` needs all rows in memory, for R has no other way, and they are left to "
-        f"{engine}: leave it out, or give --engine memory if the machine has room for them.\n",
+        "scorereport: `--certify` needs all rows in memory, because R does, but the engine is "
+        f"{engine}. To fix: leave out --certify, or give --engine memory if the machine has enough memory.\n",
     )
     assert asked == {}
 

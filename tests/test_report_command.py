@@ -410,7 +410,7 @@ def test_the_date_of_results_stays(call, tmp_path):
     call("loans.csv", *QUICK, *DATE, "-o", "a.json")
     code, error = call("--from", "a.json", "--date", "2020-01-01", "-o", "b.json")
     assert code == ExitCode.USAGE
-    assert "These results have a date, 2026-11-15T00:00:00+00:00: --date cannot change it." in error
+    assert "These results have the date 2026-11-15T00:00:00+00:00, which --date cannot change." in error
     assert not (tmp_path / "b.json").exists()
     assert call("--from", "a.json", *DATE, "-o", "b.json")[0] == 0
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()

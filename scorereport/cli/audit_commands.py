@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _PROGRAM = (sys.executable, "-m", "scorereport")
 
 app = typer.Typer(
-    help="Audit models in production: evaluate new data by the same configuration, and record the results.",
+    help="Audit models in production: evaluate new data with the same configuration, and record the results.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -156,7 +156,9 @@ def history(
     every: Annotated[
         bool, typer.Option("--all", help="List all audits of the history, not only this one.")
     ] = False,
-    last: Annotated[int | None, typer.Option(min=1, help="List only the last records, this many.")] = None,
+    last: Annotated[
+        int | None, typer.Option(min=1, help="List only this many of the latest records.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the records of the audit, oldest first."""
@@ -211,8 +213,8 @@ def verify(
 ) -> None:
     """Check that no record and no file was changed, removed, inserted or moved.
 
-    The exit code is 1 if one was, or if no run can have written a record, and 3 if the chain head file lacks
-    records.
+    The exit code is 1 if one was, or if a record cannot have been written by a run. It is 3 if the chain head
+    file lacks records.
     """
     from scorereport._utils import json_documents
     from scorereport._utils.formatting import format_counted

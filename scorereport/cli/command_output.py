@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 Strict = Annotated[
     bool,
     typer.Option(
-        "--strict", help="Exit code 3 for warnings, inconclusive verdicts, and comparisons with R not made."
+        "--strict",
+        help="Exit code 3 for warnings, inconclusive verdicts, and comparisons that could not be made.",
     ),
 ]
 
@@ -51,7 +52,7 @@ def _conclude_certificate(certificate: Certificate | None, *, strict: bool, sile
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print lines of text without escape sequences, which names of files and columns, and data, may contain."""
+    """Print lines of text without escape sequences, which names and data may contain."""
     typer.echo(visible_lines(text), err=err)
 
 

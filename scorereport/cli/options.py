@@ -103,7 +103,9 @@ class EvaluationRequest:
         list[float] | None, typer.Option(help="Decision threshold to show in tables; repeat for more.")
     ] = None
     level: Annotated[float | None, typer.Option(help="Confidence level of intervals (default 0.95).")] = None
-    band_level: Annotated[float | None, typer.Option(help="Confidence level of bands (default 0.9).")] = None
+    band_level: Annotated[
+        float | None, typer.Option(help="Level of consistency and confidence bands (default 0.9).")
+    ] = None
     interval_method: Annotated[
         str | None, typer.Option(help='Bootstrap interval of scores: "bca" (default) or "percentile".')
     ] = None
@@ -124,8 +126,8 @@ class EvaluationRequest:
     engine: Annotated[
         Engine | None,
         typer.Option(
-            help="Engine: chosen by the size of the data (auto, default), in memory (memory), on disk (duckdb), "
-            "or on a cluster (spark)."
+            help="Engine: in memory (memory), on disk (duckdb), on a cluster (spark), or chosen by the size "
+            "of the data (auto, default)."
         ),
     ] = None
     memory_limit: Annotated[
@@ -258,8 +260,8 @@ def _check_certifiable(source: str, chosen: dict[str, Any]) -> None:
         engine = choose_engine(source, columns=used, memory_limit=limit, table=table)
     if engine in ("duckdb", "spark"):
         raise UsageError(
-            f"`--certify` needs all rows in memory, because R does, but the engine is {engine}. To fix: leave "
-            "out --certify, or give --engine memory if the machine has enough memory."
+            f"`--certify` needs all rows in memory, because R does, but the engine is {engine}. To fix: "
+            "leave out --certify, or give --engine memory if the machine has enough memory."
         )
 
 

@@ -1,4 +1,4 @@
-"""Progress of long computations on standard error: a bar on a terminal, otherwise a line every half minute."""
+"""Progress of long work on standard error: a bar on a terminal, otherwise a line every half minute."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _describe_share(pace: Pace) -> str:
 def throttle(
     callback: Callable[[Step], None], between: float = _SECONDS_BETWEEN_CHANGES
 ) -> Callable[[Step], None]:
-    """Limit the calls of a callback to one in `between` seconds, and the first and last of each kind of work."""
+    """Limit a callback to one call in `between` seconds, and the first and last call of each step."""
     called, what = -between, ""
 
     def throttled(step: Step) -> None:
@@ -110,7 +110,7 @@ def _show_bar() -> Iterator[None]:
 
 @contextmanager
 def _write_lines(stream: IO[str], between: float) -> Iterator[None]:
-    """Write lines from a separate thread, because one step may take longer than the time between two lines."""
+    """Write lines from a separate thread, because a step may take longer than `between` seconds."""
     pace, began, is_over = Pace(), monotonic(), Event()
 
     def write() -> None:

@@ -108,8 +108,8 @@ def report(
     checkpoints: Annotated[
         Path | None,
         typer.Option(
-            help="Report the choice among checkpoints: a file of their scores, or the rows that [checkpoints] "
-            "of the configuration describes."
+            help="File of checkpoints, with their scores or with their predictions as set in [checkpoints]: "
+            "adds the choice among them to the report."
         ),
     ] = None,
     source: Annotated[
@@ -124,7 +124,7 @@ def report(
     sign: Annotated[
         Path | None,
         typer.Option(
-            help="Certificate to sign the PDF with, a .p12 file; its password is in SCOREREPORT_SIGN_PASSWORD."
+            help="Certificate that signs the PDF, a .p12 file; its password is in SCOREREPORT_SIGN_PASSWORD."
         ),
     ] = None,
     strict: Strict = False,
@@ -136,7 +136,9 @@ def report(
     from scorereport.report.report_output import find_templates, write_pages
 
     if source is not None and checkpoints is not None:
-        raise UsageError("Give either --checkpoints or --from: --from renders results without changes.")
+        raise UsageError(
+            "Give either --checkpoints or --from: with --from, results are rendered as they are."
+        )
     outputs = _check_names(output or [Path("report.pdf")])
     signer = _open_signer(sign, outputs)
     time = None if date is None else read_time(date)
@@ -163,7 +165,7 @@ def _check_names(outputs: list[Path]) -> list[Path]:
 
 
 def _open_signer(certificate: Path | None, outputs: list[Path]) -> Callable[[bytes], bytes] | None:
-    """Return the function that signs a PDF; a certificate that cannot sign is refused before the evaluation."""
+    """Return the function that signs a PDF; refuse a certificate that cannot sign before the evaluation."""
     if certificate is None:
         return None
     from scorereport.report.report_output import check_signed
@@ -211,7 +213,7 @@ def _read_results(
 
     if request.file is not None or request.given or request.certify:
         raise UsageError(
-            "Give either FILE with its options, or --from: --from renders results without changes."
+            "Give either FILE with its options, or --from: with --from, results are rendered as they are."
         )
     templates_sha256 = hash_templates(templates)
     recorded = read_report(source, templates_sha256=templates_sha256)
