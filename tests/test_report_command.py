@@ -542,7 +542,7 @@ def test_a_section_can_have_a_template_of_its_own(call, write, tmp_path, templat
     hashes = [read(tmp_path / name)["provenance"]["templates_sha256"] for name in ("a.json", "b.json")]
     assert hashes[0] != hashes[1]
     code, error = call("--from", "b.json", "-o", "c.html")
-    assert (code, "The templates are others than those of the results" in error) == (0, True)
+    assert (code, "The templates differ from those of the results" in error) == (0, True)
 
 
 @pytest.mark.parametrize(
