@@ -1,7 +1,7 @@
 """scorereport: show that a probabilistic classifier is good enough to be used.
 
-Proper scores, CORP decompositions and curves, computed exactly. Names are loaded when first used,
-so that importing the package costs next to nothing.
+Proper scores, CORP decompositions and curves, computed exactly. Names are imported on first use, so that
+importing the package is fast.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from scorereport.results.evaluation import Evaluation as Evaluation
     from scorereport.scores.skills import skill as skill
 
+#: Public modules, and the modules that define the other public names.
 _MODULES = ("curves", "inference", "scores")
 _HOMES = {
     "Certificate": "reference.reference_documents",

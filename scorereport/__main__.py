@@ -1,4 +1,4 @@
-"""`python -m scorereport` is the command line."""
+"""Entry point of `python -m scorereport`, the command line."""
 
 from scorereport.cli import main
 

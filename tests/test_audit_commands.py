@@ -70,7 +70,7 @@ def test_run_tells_status_record_and_files(folder):
     assert "2026-10.2.json written." in first.stdout
     assert "Limits: 1 warn." in first.stdout
     again = call("run", config, "--as-of", "2026-11-02")
-    assert "record 4 (answered from the record; --again makes a new one)" in again.stdout
+    assert "record 4 (existing record; --again adds a new one)" in again.stdout
     assert call("run", config, "--as-of", "2026-11-02", "--strict").exit_code == ExitCode.WARNINGS
     answer = json.loads(call("run", config, "--as-of", "2026-11-02", "--json").stdout)
     assert (answer["id"], answer["status"]) == (4, "warn")
@@ -103,7 +103,7 @@ def test_show_tells_all_about_a_record(config, monkeypatch):
     assert hashlib.sha256(results.encode()).hexdigest() == record["results_sha256"]
     with pytest.raises(UsageError, match="There is no record 9"):
         call("show", "9")
-    with pytest.raises(UsageError, match="Record 3 has no results: it is failed"):
+    with pytest.raises(UsageError, match="Record 3 has no results: its status is failed"):
         call("show", "3", "--results")
 
 

@@ -565,7 +565,7 @@ def test_a_history_that_was_deleted_is_not_begun_anew_in_silence(folder):
     before = report.read_bytes()
     for path in (folder / "audits").glob("history.db*"):
         path.unlink()
-    with pytest.raises(UsageError, match="remembers"):
+    with pytest.raises(UsageError, match="does not match its chain head file"):
         run_audit(config, as_of=OCTOBER)
     assert report.read_bytes() == before
     assert verify(config).findings

@@ -1089,7 +1089,7 @@ def test_the_document_of_an_evaluation_of_classes_is_enough(call, write, tmp_pat
         (
             ["--from", "r.json", "--checkpoints", "epochs.csv"],
             ExitCode.USAGE,
-            r"Give either --checkpoints or --from: results are rendered as they are\.",
+            r"Give either --checkpoints or --from: with --from, results are rendered as they are\.",
         ),
     ],
     ids=["sums", "label", "absent", "column", "both"],

@@ -388,8 +388,8 @@ def test_labels_may_be_numbers(call, tmp_path):
         (
             ["--forecast", "m", "--classes", "low,,high"],
             ExitCode.USAGE,
-            "`--classes` must be words with a comma between them; got an empty one in 'low,,high'. "
-            "What holds commas itself can be named in a configuration.",
+            "`--classes` must be names separated by commas; got an empty one in 'low,,high'. "
+            "Names that contain commas can be given in a configuration.",
         ),
         (
             ["--forecast", "m", "--classes", "low"],
@@ -419,7 +419,7 @@ def test_labels_may_be_numbers(call, tmp_path):
         (
             ["--forecast", "q=q0,,q1", *GRADES[2:]],
             ExitCode.USAGE,
-            "`--forecast` must be words with a comma between them; got an empty one in 'q0,,q1'. ",
+            "`--forecast` must be names separated by commas; got an empty one in 'q0,,q1'. ",
         ),
         (
             ["--forecast", "q=q0,q1,q2", "--forecast", "q", *GRADES[2:]],
@@ -464,7 +464,7 @@ def test_labels_may_be_numbers(call, tmp_path):
         (
             ["--forecast", "m", *GRADES[2:], "--cost-matrix", "k.csv"],
             ExitCode.USAGE,
-            "`--cost-matrix` must be numbers with commas between them, without a header; got 'grade,m_low,",
+            "`--cost-matrix` must be numbers separated by commas, without a header; got 'grade,m_low,",
         ),
         (
             ["--forecast", "m", "--classes", "low,mid,high,top", "--cost-matrix", "costs.csv"],
@@ -497,7 +497,7 @@ def test_columns_of_classes_without_their_labels_get_a_hint(call, graded, file, 
     code, _, error = call("score", graded / "k.csv", "--outcome", "grade", "--forecast", forecast)
     assert code == ExitCode.DATA_REFUSED
     assert f"k.csv has no column `{forecast}`; " in error
-    assert error.endswith(" For columns of several classes give --classes as well.\n")
+    assert error.endswith(" For columns of several classes, give --classes as well.\n")
     assert "--classes" not in call("score", file, "--outcome", "y", "--forecast", "c")[2]
 
 

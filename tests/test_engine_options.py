@@ -87,7 +87,8 @@ def test_a_report_rendered_again_needs_no_engine(call, tmp_path):
     )
     assert (code, error) == (
         ExitCode.USAGE,
-        "scorereport: Give either FILE with its options, or --from: results are rendered as they are.\n",
+        "scorereport: Give either FILE with its options, or --from: with --from, results are rendered as "
+        "they are.\n",
     )
 
 
@@ -96,8 +97,8 @@ def test_a_certificate_of_rows_that_r_cannot_hold_is_refused_before_the_work(cal
     code, _, error = call("score", "p.csv", *ROLES, "--engine", engine, "--certify")
     assert (code, error) == (
         ExitCode.USAGE,
-        "scorereport: `--certify` needs all rows in memory, for R has no other way, and they are left to "
-        f"{engine}: leave it out, or give --engine memory if the machine has room for them.\n",
+        "scorereport: `--certify` needs all rows in memory, because R does, but the engine is "
+        f"{engine}. To fix: leave out --certify, or give --engine memory if the machine has enough memory.\n",
     )
     assert asked == {}
 
@@ -106,7 +107,7 @@ def test_a_certificate_of_rows_that_r_cannot_hold_is_refused_before_the_work(cal
 def test_a_large_file_cannot_be_certified_unless_it_is_said_to_fit(call, tmp_path, monkeypatch):
     FRAME.to_parquet(tmp_path / "p.parquet")
     monkeypatch.setattr("scorereport.evaluation.engines.engine_choice.physical_memory", lambda: 100)
-    assert "left to duckdb" in call("score", tmp_path / "p.parquet", *ROLES, "--certify")[2]
+    assert "but the engine is duckdb" in call("score", tmp_path / "p.parquet", *ROLES, "--certify")[2]
     assert "Enough." in call("score", tmp_path / "p.parquet", *ROLES, "--certify", "--engine", "memory")[2]
 
 

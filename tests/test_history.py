@@ -250,7 +250,8 @@ def assert_nothing_recorded(url, place, what):
         before = (place / "head").read_bytes()
         with pytest.raises(
             UsageError,
-            match=rf"^The history .+ has not kept {what} as it was given, so nothing was recorded: a rule, a",
+            match=rf"^The history .+ did not store {what} as it was written, so nothing was recorded: a "
+            "rule, a trigger or a policy",
         ):
             history.append(make_draft("lost", status=AuditStatus.FAILED), make_documents(b"lost", b"too"))
         assert history.last().id == len(history.records()) == 2
@@ -320,8 +321,8 @@ CHANGES = {
 def test_a_record_that_was_changed_is_refused(copied, file_url, change):
     tamper(copied, f"UPDATE audits SET {change} WHERE id = 2")
     sentence = (
-        rf"^Record 2 of the history {copied}/history\.db is not what was filed; `scorereport audit verify` "
-        r"tells what was changed\.$"
+        rf"^Record 2 of the history {copied}/history\.db is not as it was recorded; `scorereport audit "
+        r"verify` shows what was changed\.$"
     )
     with open_history(file_url) as history:
         for ask in (history.records, lambda: history.get(2), lambda: history.find("claims", "period 2")):
@@ -453,8 +454,8 @@ def test_a_newer_history_is_refused(url):
         connection.execute(text("INSERT INTO schema_versions VALUES (7, 'from the future')"))
     with pytest.raises(
         UsageError,
-        match=r"^The history .+ has version 7 of its tables; this scorereport knows versions up to 2\. Use "
-        r"the newer scorereport that wrote it\.$",
+        match=r"^The history .+ has version 7 of its tables; this scorereport supports versions up to 2\. To "
+        r"fix: use the newer scorereport that wrote it\.$",
     ):
         open_history(url)
 
@@ -489,7 +490,7 @@ def test_a_foreign_database_is_refused_and_left(tmp_path, table, sentence):
     before = foreign.read_bytes()
     with pytest.raises(UsageError) as refusal:
         open_history(f"sqlite:///{foreign}")
-    assert str(refusal.value).startswith(f"The database {foreign} is no history of audits: {sentence}")
+    assert str(refusal.value).startswith(f"The database {foreign} is not a history of audits: {sentence}")
     assert foreign.read_bytes() == before
     assert os.listdir(tmp_path) == ["other.db"]
 
@@ -500,7 +501,7 @@ def test_a_foreign_table_in_postgresql_is_refused_and_left(postgres_url):
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute("CREATE TABLE audits (id integer, who text)")
         with pytest.raises(
-            UsageError, match=r"^The database postgresql://.+ is no history of audits: its table"
+            UsageError, match=r"^The database postgresql://.+ is not a history of audits: its table"
         ):
             open_history(postgres_url)
         tables = connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
@@ -508,7 +509,7 @@ def test_a_foreign_table_in_postgresql_is_refused_and_left(postgres_url):
 
 
 def test_a_history_that_must_be_there(file_url, place):
-    sentence = rf"^There is no history {place}/history\.db; `scorereport audit run` begins one\.$"
+    sentence = rf"^There is no history {place}/history\.db; `scorereport audit run` creates one\.$"
     for opening in (lambda: open_history(file_url, create=False), lambda: open_unchecked(file_url)):
         with pytest.raises(UsageError, match=sentence):
             opening()
@@ -523,7 +524,7 @@ def test_a_history_that_must_be_there(file_url, place):
             "postgresql+asyncpg://me:secret@here/db",
             r"must begin with sqlite.+; got postgresql\+asyncpg://\.$",
         ),
-        ("me:secret", r"what was given cannot be read as one\.$"),
+        ("me:secret", r"the given value is not such an address\.$"),
         (
             "sqlite://",
             r"must name a file and nothing else, such as sqlite:///audits/history\.db; got sqlite://\.$",
@@ -566,7 +567,7 @@ def test_a_missing_driver_is_named(monkeypatch):
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(
-        UsageError, match=r"^The folder of the history .+ cannot be made: (Not a dir|File exists)"
+        UsageError, match=r"^The folder of the history .+ cannot be created: (Not a dir|File exists)"
     ):
         open_history(f"sqlite:///{tmp_path}/file/history.db")
 
@@ -658,7 +659,7 @@ def test_a_head_that_cannot_be_written_does_not_undo_the_record_and_is_a_problem
         assert history.last().id == 2
         reason = os.strerror(errno.EISDIR)
         assert history.problems == [
-            f"The file {place}/head, which remembers the last record, could not be written: {reason}."
+            f"The chain head file {place}/head, which names the last record, could not be written: {reason}."
         ]
 
 
@@ -670,8 +671,8 @@ def test_the_head_does_not_pass_over_a_record_that_was_not_noted(file_url, place
         assert history.find_unnoted("") == [2]
         history.append(make_draft("loans"))
         assert history.problems == [
-            f"The file {place}/head was not written, for it lacks record 2, which was appended by no run "
-            "that ended; the next run verifies it."
+            f"The chain head file {place}/head was not written because it lacks record 2, which was not "
+            "appended by a run that ended; the next run verifies it."
         ]
         assert read_chain_head(place / "head").id == 1
         assert history.find_unnoted("") == [2, 3]
@@ -699,32 +700,33 @@ def test_a_head_behind_is_a_warning_and_one_that_is_none_is_found(file_url, plac
         history.append(make_draft("by others"))
     verification = verify(file_url, place)
     assert verification.findings == ()
-    remembers = "The file `head` remembers record 1 and the history ends with record 2"
+    lag = "The chain head file names record 1, but the history ends with record 2"
     assert verification.notes == ()
     assert verification.warnings == (
-        f"{remembers}: a run was killed before it wrote the file, or could not write it, or records were "
-        "inserted. The next run verifies them.",
+        f"{lag}: a run was killed before it wrote the file, or could not write it, or records were "
+        "inserted. The next run verifies the later records.",
     )
     elsewhere = verify(file_url, place, is_here=lambda _: False)
-    assert elsewhere.notes == (f"{remembers}: others write into the history as well.",)
+    assert elsewhere.notes == (f"{lag}: others write to the history as well.",)
     assert elsewhere.warnings == ()
     (place / "head").write_text("1 abc\n", encoding="utf-8")
     assert find_subjects(verify(file_url, place)) == {("changed", "file head")}
 
 
-BLIND = "without it nobody sees whether records at the end were cut off."
+UNDETECTED = "without it, records cut off at the end cannot be detected."
 
 
 def test_a_head_that_is_missing_is_found_from_the_second_record_on(file_url, place):
     fill(file_url, place, 1)
     (place / "head").unlink()
     verification = verify(file_url, place)
-    assert (verification.findings, verification.notes) == ((), (f"There is no file {place}/head; {BLIND}",))
+    assert verification.findings == ()
+    assert verification.notes == (f"There is no chain head file {place}/head; {UNDETECTED}",)
     fill(file_url, place, 2, audit="loans")  # which does not pass over the first record
     (finding,) = verify(file_url, place).findings
     assert (finding.kind, finding.subject) == ("missing", "file head")
     assert finding.sentence == (
-        f"The file {place}/head, which every new record is noted in, is missing; {BLIND}"
+        f"The chain head file {place}/head, which names the last record, is missing; {UNDETECTED}"
     )
 
 
@@ -732,7 +734,8 @@ def test_a_head_on_another_machine_than_the_server_may_be_missing(postgres_url, 
     fill(postgres_url, place, 3)
     (place / "head").unlink()
     verification = verify(postgres_url, place)
-    assert (verification.findings, verification.notes) == ((), (f"There is no file {place}/head; {BLIND}",))
+    assert verification.findings == ()
+    assert verification.notes == (f"There is no chain head file {place}/head; {UNDETECTED}",)
 
 
 def test_a_history_that_its_head_does_not_know_is_refused(copied, file_url):
@@ -741,20 +744,22 @@ def test_a_history_that_its_head_does_not_know_is_refused(copied, file_url):
     last = sha256(read_body(copied, 5).encode())
     whole = (copied / "history.db").read_bytes()
     beginning = (
-        f"The history {copied}/history.db is not the one that the file {copied}/head remembers, whose "
+        f"The history {copied}/history.db does not match its chain head file {copied}/head, whose "
         f"record 5 has the hash {last}: "
     )
     tamper(copied, "DELETE FROM audits WHERE id > 3")
     assert_head_refused(
-        file_url, copied, f"{beginning}it ends with record 3. Records were removed or written"
+        file_url, copied, f"{beginning}the history ends with record 3. Records were removed or rewritten"
     )
     tamper(copied, "DELETE FROM audits")
-    assert_head_refused(file_url, copied, f"{beginning}it has no records. Records were removed or written")
+    assert_head_refused(
+        file_url, copied, f"{beginning}the history has no records. Records were removed or rewritten"
+    )
     (copied / "history.db").write_bytes(whole)
     rewrite(copied, 5, status="fail")
     other = sha256(read_body(copied, 5).encode())
     assert_head_refused(
-        file_url, copied, f"{beginning}it has another one there, with the hash {other}. Records were removed"
+        file_url, copied, f"{beginning}in the history this record has the hash {other}. Records were removed"
     )
 
 
@@ -1040,7 +1045,7 @@ def test_another_database_in_its_place_is_named(copied, file_url):
         connection.execute("CREATE TABLE other (id)")
     sentences = [finding.sentence for finding in verify(file_url, copied).findings]
     assert f"The history {copied}/history.db cannot be used: no such table: audits." in sentences
-    assert "Records 1 to 5 are missing at the end: the file `head` remembers record 5." in sentences
+    assert "Records 1 to 5 are missing at the end: the chain head file names record 5." in sentences
     assert "The table `documents` is missing in the database." in sentences
 
 
@@ -1075,7 +1080,7 @@ def test_hashes_kept_outside_must_be_in_the_chain(copied, file_url):
     (finding,) = verify(file_url, copied, heads=[last]).findings
     assert (finding.kind, finding.subject) == ("missing", f"hash {last}")
     for wrong in ("abc", "g" * 12, "a" * 65):
-        with pytest.raises(UsageError, match=r"^`head` must be the hash of a record, 12 to 64 letters"):
+        with pytest.raises(UsageError, match=r"^`head` must be the hash of a record, 12 to 64 characters"):
             verify(file_url, copied, heads=[wrong])
 
 
@@ -1138,9 +1143,9 @@ def test_a_history_that_is_written_anew_to_its_end_does_not_fit_its_reports(repo
     (finding,) = verify(file_url, reported).findings
     assert (finding.kind, finding.subject) == ("changed", "record 2")
     assert finding.sentence == (
-        "Record 2 is not the one that the report of record 3 names as the last before it, of the hash "
-        f"{old}: it or records before it were written anew. Reports of later records name such records, "
-        "too: 4, 5."
+        "Record 2 is not the one that the report of record 3 names as the last before it, which has the "
+        f"hash {old}: it or records before it were rewritten. The reports of these later records also name "
+        "rewritten records: 4, 5."
     )
 
 
@@ -1172,8 +1177,8 @@ def test_a_report_cannot_name_its_own_record_or_a_later_one(file_url, place, num
     (finding,) = verify(file_url, place).findings
     assert (finding.kind, finding.subject) == ("changed", "record 3")
     assert finding.sentence == (
-        f"The report of record 3 names record {number} as the last before it: it was changed, or its record "
-        "was moved."
+        f"The report of record 3 names record {number} as the last one before it: the report was changed, or "
+        "its record was moved."
     )
 
 
@@ -1199,7 +1204,7 @@ def test_tampering_in_postgresql_is_named(postgres_url, place):
     verification = verify(postgres_url, place)
     assert [finding.sentence for finding in verification.findings] == [
         "Columns of record 2 were changed, its text was not: `status` ('fail', not 'pass').",
-        "Record 4 was changed: its text does not have the hash that was filed with it.",
+        "Record 4 was changed: its text does not have the hash that is stored with it.",
         "The trigger `audits_not_changed` in the database was changed.",
         "The trigger `documents_not_emptied` is missing in the database.",
         "The table `audits` in the database was changed.",
@@ -1211,7 +1216,7 @@ def test_tampering_in_postgresql_is_named(postgres_url, place):
     [
         (
             ["CREATE RULE quiet AS ON INSERT TO audits WHERE NEW.status = 'failed' DO INSTEAD NOTHING"],
-            ["The rule `quiet` of the table `audits` is none of a history's."],
+            ["The rule `quiet` of the table `audits` does not belong to a history."],
         ),
         (
             [
@@ -1219,20 +1224,20 @@ def test_tampering_in_postgresql_is_named(postgres_url, place):
                 "CREATE POLICY few ON documents USING (sha256 > '1')",
             ],
             [
-                "The policy `few` of the table `documents` is none of a history's.",
+                "The policy `few` of the table `documents` does not belong to a history.",
                 "The table `documents` has row security, which hides rows; a history has none.",
             ],
         ),
         (
             ["CREATE TABLE more () INHERITS (audits)"],
-            ["The part `more` of the table `audits` is none of a history's."],
+            ["The part `more` of the table `audits` does not belong to a history."],
         ),
         (
             [
                 "CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
                 "CREATE TRIGGER lose BEFORE INSERT ON audits FOR EACH ROW EXECUTE FUNCTION lose()",
             ],
-            ["The trigger `lose` in the database is none of a history's."],
+            ["The trigger `lose` in the database does not belong to a history."],
         ),
     ],
     ids=["rule", "row security", "inheritance", "trigger"],
@@ -1375,8 +1380,8 @@ def test_files_may_be_removed_if_a_later_record_says_so(copied, file_url):
     verification = verify(file_url, copied)
     assert verification.findings == ()
     assert verification.notes == (
-        f"The file {copied}/reports/claims/2.pdf is there still, though record 7 says that it was removed: "
-        "the run was killed, or could not do it, or somebody has put the file back.",
+        f"The file {copied}/reports/claims/2.pdf still exists, though record 7 states that it was removed: "
+        "the run was killed or could not remove it, or somebody has put the file back.",
     )
     (copied / "reports" / "claims" / "2.pdf").write_bytes(b"another report")
     assert find_subjects(verify(file_url, copied)) == {("changed", "file claims/2.pdf")}
@@ -1414,7 +1419,7 @@ REMOVALS = {
     "among the latest twelve": ({"table": "days = 30"}, f"the file claims/1.pdf {NOT_DUE} 30 days, and in"),
     "for ever": (
         {"table": "keep = 1"},
-        "the file claims/1.pdf was removed, which was not due: its configuration removes none.",
+        "the file claims/1.pdf was removed, which was not due: its configuration removes no files.",
     ),
     "in the future": (
         {"table": "days = 300000\nkeep = 1", "started": "2999-01-01T00:00:00+00:00"},
@@ -1426,19 +1431,21 @@ REMOVALS = {
     ),
     "no time": (
         {"started": "soon"},
-        "the file claims/1.pdf was removed, and the times of records do not tell whether that was due.",
+        "the file claims/1.pdf was removed, but the times of the records do not show whether the removal was "
+        "due.",
     ),
     "no zone": (
         {"started": "2027-01-15T02:00:00"},
-        "the file claims/1.pdf was removed, and the times of records do not tell whether that was due.",
+        "the file claims/1.pdf was removed, but the times of the records do not show whether the removal was "
+        "due.",
     ),
     "another audit": (
         {"audit": "loans", "ran": False},
-        "files were removed, by a configuration with which the audit loans had never been run before.",
+        "files were removed, by a configuration with which the audit loans was never run before.",
     ),
     "configuration made up": (
         {"ran": False},
-        "files were removed, by a configuration with which the audit claims had never been run before.",
+        "files were removed, by a configuration with which the audit claims was never run before.",
     ),
     "configuration not kept": (
         {"kept": False},
@@ -1462,7 +1469,7 @@ REMOVALS = {
     ),
     "an audit": (
         {"kind": "audit"},
-        "files were removed, and is the record of an audit, which removes none.",
+        "files were removed, but it is the record of an audit, and audits remove no files.",
     ),
 }
 
@@ -1474,7 +1481,7 @@ def test_a_removal_that_was_not_due_is_named_and_excuses_nothing(copied, file_ur
     (copied / "reports" / "claims" / "1.pdf").unlink()
     finding, missing = verify(file_url, copied).findings
     assert (finding.kind, finding.subject) == ("changed", f"record {removal.id}")
-    assert finding.sentence.startswith(f"Record {removal.id} says that {claim}")
+    assert finding.sentence.startswith(f"Record {removal.id} states that {claim}")
     assert (missing.kind, missing.subject) == ("missing", "file claims/1.pdf")
 
 
@@ -1488,8 +1495,8 @@ def test_only_files_that_were_filed_can_have_been_removed(copied, file_url, chan
     (copied / "reports" / "claims" / "2.pdf").unlink()
     (finding,) = verify(file_url, copied).findings
     assert finding.sentence == (
-        f"Record 7 says that the file {forged.name} was removed, which no record of the audit claims before "
-        "it has filed."
+        f"Record 7 states that the file {forged.name} was removed, which no earlier record of the audit "
+        "claims filed."
     )
 
 
@@ -1497,7 +1504,7 @@ def test_files_of_another_audit_cannot_be_removed(copied, file_url):
     fill(file_url, copied, 3, audit="loans")
     append_removal(copied, find_filed(copied, 6))
     (finding,) = verify(file_url, copied).findings
-    assert "which no record of the audit claims before it has filed" in finding.sentence
+    assert "which no earlier record of the audit claims filed" in finding.sentence
 
 
 def test_a_removal_is_not_blamed_for_what_is_wrong_with_others(copied, file_url):
@@ -1525,10 +1532,10 @@ def test_each_machine_that_shares_a_server_keeps_files_of_its_own(copied, file_u
     )
     append_removal(copied, here, table=table, home="here")
     (finding,) = verify(file_url, copied).findings
-    assert finding.sentence.startswith(f"Record 8 says that the file claims/h.pdf {NOT_DUE} 30 days")
+    assert finding.sentence.startswith(f"Record 8 states that the file claims/h.pdf {NOT_DUE} 30 days")
     append_removal(copied, here, table=table, home="there")
     sentences = [finding.sentence for finding in verify(file_url, copied).findings]
-    assert "which no record of the audit claims before it has filed" in sentences[1]
+    assert "which no earlier record of the audit claims filed" in sentences[1]
 
 
 def test_names_that_leave_the_folder_are_named(copied, file_url):
@@ -1626,13 +1633,13 @@ def test_the_archive_can_be_checked_by_hand(copied, file_url, tmp_path):
     ]
     readme = (opened / "README.txt").read_text(encoding="utf-8")
     assert readme.endswith("are not as recorded:\n\n    claims/2.pdf\n")
-    script = readme[readme.index("    expected=") : readme.index("If nothing")]
+    script = readme[readme.index("    expected=") : readme.index("If only one fingerprint")]
     last = sha256(read_body(copied, 5).encode())
     assert run_script(script, opened) == f"{last}\n"
     records = (opened / "records.jsonl").read_text(encoding="utf-8")
     (opened / "records.jsonl").write_text(records.replace("period 2", "period 7"), encoding="utf-8")
     assert run_script(script, opened).startswith(
-        'This record does not follow on the one before: {"version":1,"id":3,'
+        'This record does not link to the one before: {"version":1,"id":3,'
     )
 
 
@@ -1657,7 +1664,10 @@ def test_the_export_of_one_audit_says_what_it_is(copied, file_url, tmp_path):
     with zipfile.ZipFile(target) as archive:
         names = archive.namelist()
         assert archive.read("records.jsonl").count(b"\n") == 2
-        assert b"This archive has the records of one audit, loans," in archive.read("README.txt")
+        assert (
+            b"This archive has the records of one audit, loans. The history has records of other audits"
+            in archive.read("README.txt")
+        )
         assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
     assert [name for name in names if name.startswith("reports")] == [
         "reports/loans/1.pdf",
@@ -1671,12 +1681,14 @@ def test_an_export_is_whole_or_not_at_all(copied, file_url, tmp_path):
     target = tmp_path / "out" / "history.zip"
     target.parent.mkdir()
     target.write_bytes(b"as before")
-    with pytest.raises(DataError, match=rf"^The document {key} of the history .+ is not what was filed; "):
+    with pytest.raises(
+        DataError, match=rf"^The document {key} of the history .+ is not as it was recorded; "
+    ):
         export(file_url, copied, target)
     assert [path.name for path in target.parent.iterdir()] == ["history.zip"]
     assert target.read_bytes() == b"as before"
     with pytest.raises(
-        UsageError, match=r"^A history is exported into a file that ends in \.jsonl, \.csv, \.zip; got"
+        UsageError, match=r"^The name of an exported file must end in one of \.jsonl, \.csv, \.zip; got"
     ):
         export(file_url, copied, tmp_path / "history.xlsx")
     for name in ("a.csv", "a.zip"):

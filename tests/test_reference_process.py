@@ -1151,9 +1151,7 @@ def test_json_stays_json_and_base_r_is_named(tmp_path, file, put_profile):
     assert document["certificate"]["verdict"] == "certified"
     verdict, attempt, left_out = lines_of(done)
     assert re.match(r"R certificate: Certified on these data\. .* with base R \d", verdict)
-    assert attempt.startswith(
-        f"{PACKAGE}: The Python package rpy2 is not installed. To mend it: pip install "
-    )
+    assert attempt.startswith(f"{PACKAGE}: The Python package rpy2 is not installed. To fix: pip install ")
     assert left_out.startswith("Not compared: intervals, ")
 
 
@@ -1169,7 +1167,7 @@ def test_without_r_scores_are_printed_all_the_same(tmp_path, monkeypatch, capfd,
     out, err = capfd.readouterr()
     verdict, *attempts, left_out = err.splitlines()
     assert verdict.startswith(f"R certificate: Not certified on these data. {MISSING} ")
-    remedy = "To mend it: install R from CRAN"
+    remedy = "To fix: install R from CRAN"
     assert attempts == [f"{PACKAGE}: {MISSING} {remedy}", f"{BASE}: {MISSING} {remedy}"]
     assert left_out == "Not compared: every number of this evaluation."
     assert json.loads(out)["certificate"]["verdict"] == "not certified" if options else "Brier" in out

@@ -416,7 +416,7 @@ def test_the_date_of_results_stays(call, tmp_path):
     call("loans.csv", *QUICK, *DATE, "-o", "a.json")
     code, error = call("--from", "a.json", "--date", "2020-01-01", "-o", "b.json")
     assert code == ExitCode.USAGE
-    assert "These results have a date, 2026-11-15T00:00:00+00:00: --date cannot change it." in error
+    assert "These results have the date 2026-11-15T00:00:00+00:00, which --date cannot change." in error
     assert not (tmp_path / "b.json").exists()
     assert call("--from", "a.json", *DATE, "-o", "b.json")[0] == 0
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
@@ -551,7 +551,7 @@ def test_a_section_can_have_a_template_of_its_own(call, write, tmp_path, templat
     hashes = [read(tmp_path / name)["provenance"]["templates_sha256"] for name in ("a.json", "b.json")]
     assert hashes[0] != hashes[1]
     code, error = call("--from", "b.json", "-o", "c.html")
-    assert (code, "The templates are others than those of the results" in error) == (0, True)
+    assert (code, "The templates differ from those of the results" in error) == (0, True)
 
 
 @pytest.mark.sweep(after=2)

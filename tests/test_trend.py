@@ -165,7 +165,7 @@ def test_forecasts_are_counted_in_bins_that_never_change(evaluation):
 def test_an_evaluation_without_its_rows_is_refused(evaluation, tmp_path):
     evaluation.to_json(tmp_path / "results.json")
     read = sr.Evaluation.from_json(tmp_path / "results.json")
-    with pytest.raises(UsageError, match="must have its predictions, which documents do not hold"):
+    with pytest.raises(UsageError, match="must have its predictions, which documents do not contain"):
         take_snapshot(read, month_period(0), time="")
 
 
@@ -176,7 +176,7 @@ def test_without_resamples_there_is_nothing_to_test(months):
     assert all(math.isnan(number.standard_error) for number in snapshot.numbers)
     trend = find_drift(snapshot, months, **SETTINGS)
     assert trend.drifts == ()
-    assert trend.notes == ("No intervals were asked for (`resamples = 0`), so nothing is tested.",)
+    assert trend.notes == ("No intervals were requested (`resamples = 0`), so nothing is tested.",)
 
 
 def test_classes_have_a_distribution_each_and_one_test(months):
@@ -204,7 +204,7 @@ def test_classes_have_a_distribution_each_and_one_test(months):
     assert forecasts.method.endswith("times 3 for the classes")
     other = find_drift(replace(snapshots[2], labels=("a", "b", "d")), snapshots[:2], **SETTINGS)
     assert other.notes == (
-        "2 earlier audits had another main score or other classes and are not compared with.",
+        "2 earlier audits with another main score or other classes are left out of the comparison.",
     )
     assert find_drift(snapshots[2], months, **SETTINGS).drifts == ()
 
@@ -269,7 +269,7 @@ def test_audits_of_all_rows_cannot_be_tested(months):
     daily = [window_snapshot(months[0], end, days=None) for end in range(3)]
     trend = find_drift(daily[-1], daily[:-1], **SETTINGS)
     assert (trend.drifts, trend.reference, len(trend.snapshots)) == ((), (), 3)
-    assert trend.notes[0].startswith("This audit is about all rows there are")
+    assert trend.notes[0].startswith("This audit covers all rows: earlier audits cover")
 
 
 def test_overlapping_audits_are_not_tested_yet(months):
@@ -288,7 +288,7 @@ def test_a_new_model_is_left_out_with_a_note(months):
     current = replace(months[-1], numbers=(*months[-1].numbers, *numbers))
     trend = find_drift(current, months[:-1], **SETTINGS)
     assert {drift.model for drift in trend.drifts} == {"", "logit"}
-    assert trend.notes == ("new is in none of the audits compared with, so its numbers are not tested.",)
+    assert trend.notes == ("new is in none of the reference audits, so its numbers are not tested.",)
 
 
 @pytest.mark.parametrize(
@@ -430,7 +430,7 @@ def test_a_change_must_be_more_than_audits_vary_by_themselves(months, now):
     statistic = (now - SHARES.mean()) / (SHARES.std(ddof=1) * math.sqrt(1 + 1 / 6))
     for drift in (prevalence, score):
         assert drift.p_value == pytest.approx(2 * student.sf(statistic, 5), rel=1e-6)
-        assert drift.method.endswith(", and over the spread of 6 audits by t")
+        assert drift.method.endswith(", and over the spread of 6 audits with a t distribution")
         assert drift.caution == ""
     reach = student.ppf(0.975, 5) * SHARES.std(ddof=1) * math.sqrt(1 + 1 / 6)
     assert prevalence.lower == pytest.approx(now - SHARES.mean() - reach, abs=1e-6)
@@ -538,7 +538,9 @@ def test_miscalibration_falls_by_no_more_than_it_was(months):
     assert (drift.reference, drift.lower) == (pytest.approx(0.0014), -drift.reference)
     assert drift.lower < drift.difference < drift.upper
     hidden = miscalibration_drift(months, 0.0, 0.0014, 0.00115).sentence
-    assert hidden.endswith("of −0.0014 [−0.0014, 0.0011] can be chance; if there is a change, it is small.")
+    assert hidden.endswith(
+        "of −0.0014 [−0.0014, 0.0011] can be due to chance; if there is a change, it is small."
+    )
     wide = miscalibration_drift(months, 0.03, 0.05, 0.01)
     assert wide.lower > -wide.reference
     negative = miscalibration_drift(months, -0.01, -0.001, 0.001)
@@ -548,7 +550,7 @@ def test_miscalibration_falls_by_no_more_than_it_was(months):
 def test_another_configuration_is_noted(months):
     names = ["", "a" * 64, "b" * 64, "a" * 64, "b" * 64, "b" * 64, "b" * 64]
     known = [replace(s, configuration=name) for s, name in zip(months, names, strict=True)]
-    note = "The configuration was changed since 2025-04: what is compared may differ for that reason"
+    note = "The configuration has changed since 2025-04: the numbers may differ for that reason"
     (told,) = find_drift(known[-1], known[:-1], **SETTINGS).notes
     assert told.startswith(f"{note}, if other rows or columns are read")
     for current, past in (
@@ -588,7 +590,7 @@ def test_sentences_tell_a_tiny_change_from_a_large_one(months):
     )
     assert tiny.has_drifted
     assert tiny.sentence.endswith(
-        "a small change, but more than chance explains. Scores depend on it as well."
+        "a small change, but more than chance explains. Scores depend on the prevalence as well."
     )
     assert large.sentence.startswith("Prevalence rose from ")
     assert "percentage points [" in large.sentence
@@ -598,10 +600,10 @@ def test_sentences_tell_a_tiny_change_from_a_large_one(months):
 def test_sentences_say_what_the_data_leave_open(months):
     trend = find_drift(months[-1], months[:-1], **SETTINGS)
     for drift in trend.drifts:
-        assert "can be chance" in drift.sentence
+        assert "can be due to chance" in drift.sentence
         assert drift.note == ""
     assert "Brier score of logit: " in trend.drifts[1].sentence
-    assert " before " in trend.drifts[1].sentence
+    assert ", in earlier audits " in trend.drifts[1].sentence
     assert "stability index" in trend.drifts[3].sentence
 
 
@@ -610,7 +612,7 @@ def test_few_events_are_no_ground_for_a_test_of_miscalibration():
     audits = [snap(*draw(rng, 120, shift=-2.2), number) for number in range(4)]
     trend = find_drift(audits[-1], audits[:-1], **SETTINGS)
     (mcb,) = [drift for drift in trend.drifts if drift.measure == "brier_miscalibration"]
-    assert mcb.note.endswith("fewer than 20 cases had another outcome than the most frequent one.")
+    assert mcb.note.endswith("fewer than 20 rows have an outcome other than the most frequent one.")
     assert math.isnan(mcb.p_value_adjusted)
     assert not mcb.has_drifted
     assert measure_drift_table(trend, "95 %").rows[-1][-1] == "not tested"

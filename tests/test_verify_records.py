@@ -398,8 +398,8 @@ def test_an_inserted_record_is_still_named_after_an_honest_run(config, monkeypat
     outcome = run_audit(config, as_of=NOVEMBER, again=True)
     assert outcome.record.id == 4
     assert outcome.problems == (
-        f"The file {read_plan(config).chain_head} was not written, for it lacks record 3, which was "
-        "appended by no run that ended; the next run verifies it.",
+        f"The chain head file {read_plan(config).chain_head} was not written because it lacks record 3, which was "
+        "not appended by a run that ended; the next run verifies it.",
     )
     assert FORGERIES[forge_copy] in list_sentences(config)
     assert verify(config).warnings
@@ -423,13 +423,13 @@ def test_what_cannot_be_seen_without_keys_leaves_a_lag(config, call):
     (read_plan(config).reports / "loans" / "2026-11.json").write_bytes(forgery.results)
     assert verify(config).findings == ()
     code, told, _ = call("audit", "verify", config)
-    remembers = "The file `head` remembers record 2 and the history ends with record 3: "
+    lag = "The chain head file names record 2, but the history ends with record 3: "
     assert code == ExitCode.WARNINGS
-    assert told.startswith(remembers)
+    assert told.startswith(lag)
     assert "3 records and 3 files: intact." in told
     code, told, _ = call("audit", "verify", config, "--json")
     assert code == ExitCode.WARNINGS
-    assert json.loads(told)["warnings"][0].startswith(remembers)
+    assert json.loads(told)["warnings"][0].startswith(lag)
     outcome = run_audit(config, as_of=OCTOBER, again=True)
     assert outcome.problems == (
         f"Record 3 was not noted in the file {read_plan(config).chain_head}, and no run is known to have "
@@ -518,7 +518,7 @@ def test_a_head_that_cannot_be_written_is_a_problem_of_the_run(config, call):
     code, _, told = call("audit", "run", config, "--as-of", NOVEMBER)
     assert code == ExitCode.LIMIT_BREACHED
     assert (
-        f"scorereport: The file {plan.chain_head}, which remembers the last record, could not be written: "
+        f"scorereport: The chain head file {plan.chain_head}, which names the last record, could not be written: "
         in told
     )
 
@@ -703,13 +703,13 @@ def test_records_of_other_machines_are_a_note_and_own_ones_a_warning(
     before = read_plan(ours).chain_head.read_text()
     run_audit(theirs, as_of=SEPTEMBER)
     found = verify(ours)
-    remembers = "The file `head` remembers record 1 and the history ends with record"
+    lag = "The chain head file names record 1, but the history ends with record"
     assert (found.findings, found.warnings) == ((), ())
-    assert found.notes[0] == f"{remembers} 2: others write into the history as well."
+    assert found.notes[0] == f"{lag} 2: others write to the history as well."
     assert run_audit(ours, as_of=OCTOBER).problems == ()
     read_plan(ours).chain_head.write_text(before)
     (warning,) = verify(ours).warnings
-    assert warning.startswith(f"{remembers} 3: a run was killed before it wrote the file, ")
+    assert warning.startswith(f"{lag} 3: a run was killed before it wrote the file, ")
     (problem,) = run_audit(ours, as_of=NOVEMBER).problems
     assert problem.startswith("Record 3 was not noted in the file ")
     for config in (ours, theirs):

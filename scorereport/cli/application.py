@@ -1,6 +1,6 @@
 """The application with all its commands; `demo`, `validate` and `r-setup` are defined here.
 
-Everything heavy is imported inside them, so that `--help` answers at once.
+Modules that are slow to import are imported inside the commands, so that `--help` is fast.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ if TYPE_CHECKING:
 
 
 def demo(
-    ordinal: Annotated[bool, typer.Option("--ordinal", help="The example of seven ordered classes.")] = False,
+    ordinal: Annotated[
+        bool, typer.Option("--ordinal", help="Use the example with seven ordered classes.")
+    ] = False,
     save: Annotated[Path | None, typer.Option(help="Also write the predictions to this .csv file.")] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Also write a report as .pdf, .html and .json into this folder."),
     ] = None,
 ) -> None:
-    """Fit models to real data, hold out rows, print their tables, and report on them."""
+    """Fit models to public data, evaluate them on held-out rows, and print the tables."""
     from scorereport._utils.files import write_text
     from scorereport.cli.progress_display import show_progress
     from scorereport.cli.terminal import print_evaluation
@@ -49,34 +51,36 @@ def demo(
     print_evaluation(evaluation)
     if output is not None:
         with show_progress():
-            written = _report_demo(example, evaluation, output)
+            written = _write_demo_report(example, evaluation, output)
         echo(f"Written: {', '.join(map(str, written))}")
 
 
-def _report_demo(example: ModuleType, evaluation: Evaluation, folder: Path) -> list[Path]:
+def _write_demo_report(example: ModuleType, evaluation: Evaluation, folder: Path) -> list[Path]:
     from scorereport.configuration import read_configuration
     from scorereport.reference.certification import FEWEST_DRAWS, certify
     from scorereport.report.report_output import prepare_report, write_pages
 
     folder.mkdir(parents=True, exist_ok=True)
-    made = prepare_report(
+    prepared = prepare_report(
         evaluation,
-        certify(evaluation, draws=FEWEST_DRAWS),  # R draws slowly, and a demonstration is short
+        certify(evaluation, draws=FEWEST_DRAWS),  # R draws slowly, and a demonstration should be short
         read_configuration(example.CONFIGURATION),
         command=describe_command(),
         selection=example.choose_checkpoint(),
     )
-    return write_pages(made, [folder / f"{example.REPORT_NAME}{end}" for end in (".pdf", ".html", ".json")])
+    return write_pages(
+        prepared, [folder / f"{example.REPORT_NAME}{end}" for end in (".pdf", ".html", ".json")]
+    )
 
 
 def validate(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the report.")] = Path(),
-    cases: Annotated[int, typer.Option(min=1, help="Random cases that R is asked about.")] = 300,
-    seed: Annotated[int | None, typer.Option(min=0, help="Where random numbers start.")] = None,
+    cases: Annotated[int, typer.Option(min=1, help="Number of random cases compared with R.")] = 300,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the random numbers.")] = None,
     strict: Strict = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
-    """Check this software on this machine against R, its peers and the papers; write validation-report.*."""
+    """Compare this installation with R, other packages and published results; write validation-report.*."""
     from scorereport.cli.progress_display import show_progress
     from scorereport.cli.terminal import print_study
     from scorereport.reference.comparison_records import Verdict
@@ -97,17 +101,19 @@ def validate(
 
 
 def set_up_r(
-    repository: Annotated[str, typer.Option(help="Address of another repository than CRAN.")] = "",
-    again: Annotated[bool, typer.Option("--again", help="Install even if it is there.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Do not show what R says.")] = False,
+    repository: Annotated[str, typer.Option(help="Address of a repository other than CRAN.")] = "",
+    again: Annotated[
+        bool, typer.Option("--again", help="Install the package even if it is installed already.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Do not show the output of R.")] = False,
 ) -> None:
-    """Install the R package reliabilitydiag from CRAN into your own library, and say what was done."""
+    """Install the R package reliabilitydiag from CRAN into your own library."""
     from scorereport.reference.r_installation import install_package
 
     echo(install_package(repository=repository, again=again, quiet=quiet))
 
 
-#: What typer, as shells expect, ends with after an interrupt.
+#: Exit code of typer after an interrupt, as shells expect.
 _INTERRUPTED = 130
 
 app = typer.Typer(
@@ -130,8 +136,8 @@ def _global_options(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)
     ] = False,
-    debug: Annotated[  # noqa: ARG001  # `cli` looks for it, also where this is never reached
-        bool, typer.Option("--debug", help="Show where an internal error happened.")
+    debug: Annotated[  # noqa: ARG001  # `entry_point` reads it, because an error may occur before this runs
+        bool, typer.Option("--debug", help="Show the traceback of an internal error.")
     ] = False,
 ) -> None:
     if version:
@@ -142,22 +148,22 @@ def _global_options(
 
 
 def run_command_line() -> int:
-    """Run the command that was given; its exit code.
+    """Run the command in `sys.argv` and return its exit code.
 
-    Typer would end the process with 1 for some errors, which means that a limit is breached.
+    Typer would end the process with exit code 1 for some errors, but 1 means that a limit is breached.
     """
     try:
         code: Any = app(standalone_mode=False)
     except typer.Abort as error:
         raise error.__cause__ or error from None
     except Exception as error:
-        show = getattr(error, "show", None)  # what typer says of wrong arguments
+        show = getattr(error, "show", None)  # the message of typer on wrong arguments
         if show is None:
             raise
         text = StringIO()
         show(text)
         echo(text.getvalue().rstrip("\n"), err=True)
         return ExitCode.USAGE
-    if code == _INTERRUPTED:  # typer makes an exit of an interrupt
+    if code == _INTERRUPTED:  # typer turns an interrupt into an exit
         raise KeyboardInterrupt
     return code if isinstance(code, int) else ExitCode.DONE

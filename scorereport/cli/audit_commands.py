@@ -1,4 +1,4 @@
-"""Commands `scorereport audit ...`: arguments are passed to functions, results become exit codes."""
+"""Commands `scorereport audit ...`: each calls a function and turns its result into text and an exit code."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from scorereport.history.store import History
     from scorereport.history.verification_findings import Verification
 
-#: How an audit is started again, by a scheduler.
+#: The command by which a scheduler starts an audit.
 _PROGRAM = (sys.executable, "-m", "scorereport")
 
 app = typer.Typer(
-    help="Audit models in production: the same evaluation on new data, judged, compared, recorded.",
+    help="Audit models in production: evaluate new data with the same configuration, and record the results.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-Config = Annotated[Path, typer.Argument(help="The configuration of the audit: a .toml file.")]
+Config = Annotated[Path, typer.Argument(help="Configuration of the audit, a .toml file.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 _DEFAULT = Path("audit.toml")
 
@@ -42,23 +42,29 @@ def run(
     config: Config = _DEFAULT,
     as_of: Annotated[
         str | None,
-        typer.Option(help="Count the period from this day, or moment, instead of now: repeats the past."),
+        typer.Option(help="Day or time that the period is counted from, instead of now: audits the past."),
     ] = None,
     again: Annotated[
         bool,
-        typer.Option("--again", help="Make a new record even if period, data and configuration have one."),
+        typer.Option(
+            "--again",
+            help="Add a new record even if there is one of the same period, data and configuration.",
+        ),
     ] = False,
     wait: Annotated[
         float, typer.Option(min=0, help="Seconds to wait for another run of the same audit.")
     ] = 3600.0,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit code 3 for warnings, open verdicts and drift.")
+        bool, typer.Option("--strict", help="Exit code 3 for warnings, inconclusive verdicts and drift.")
     ] = False,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show where an unforeseen error happened.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal error.")] = False,
 ) -> None:
-    """Read, evaluate, certify, judge, render and record one period; answer from the record if it is there."""
+    """Evaluate the rows of one period, judge the limits, file a report and add a record to the history.
+
+    If the history has a record of the same period, data and configuration, show it and change nothing.
+    """
     from scorereport.audit.run import run_audit
     from scorereport.cli.progress_display import show_progress
 
@@ -81,17 +87,17 @@ def _name_command(config: Path, as_of: str | None) -> str:
 
 
 def _print_result(outcome: RunResult) -> None:
-    """What came out of a run, in a few lines on standard output; a failure in one on standard error."""
+    """Print the result of a run on standard output; a failure also as one line on standard error."""
     from scorereport.cli.terminal import print_verdict
     from scorereport.history.audit_record import AuditStatus
 
     record = outcome.record
-    found = "" if outcome.is_new else " (answered from the record; --again makes a new one)"
-    echo(f"{record.audit} {record.period.label}: {record.status}, record {record.id}{found}")
+    existing = "" if outcome.is_new else " (existing record; --again adds a new one)"
+    echo(f"{record.audit} {record.period.label}: {record.status}, record {record.id}{existing}")
     typer.echo(f"SHA-256 of the record: {record.sha256}")
     for file in outcome.files:
         was = "" if outcome.is_new else " was"
-        echo(f"{file}{was} written." if file.exists() else f"{file} is not here.")
+        echo(f"{file}{was} written." if file.exists() else f"{file} does not exist.")
     print_verdict(record.judgements, sys.stdout)
     for drift in record.drifts:
         if drift.has_drifted:
@@ -116,15 +122,15 @@ def _exit_by_status(outcome: RunResult, *, strict: bool) -> None:
 @app.command()
 def units(
     config: Config = _DEFAULT,
-    kind: Annotated[Literal["systemd", "cron"], typer.Option(help="For which scheduler.")] = "systemd",
+    kind: Annotated[Literal["systemd", "cron"], typer.Option(help="The scheduler.")] = "systemd",
 ) -> None:
-    """Print a systemd timer, or a cron line, for those who have a scheduler of their own."""
+    """Print a systemd timer or a cron line that runs the audit on its schedule."""
     from scorereport.audit.plan import read_plan
     from scorereport.audit.timers import render_timers
 
     plan = read_plan(config)
     if plan.schedule is None:
-        raise UsageError(f"{config}: `audit.schedule.cron` is missing: when is the audit to run?")
+        raise UsageError(f"{config}: `audit.schedule.cron` is missing; it sets when the audit runs.")
     typer.echo(
         render_timers(
             name=plan.name,
@@ -139,7 +145,7 @@ def units(
 
 
 def _list_folders(plan: Plan) -> list[Path]:
-    """The folders that an audit writes into."""
+    """List the folders that an audit writes to."""
     folders = [plan.folder, plan.reports, plan.base]
     return list(dict.fromkeys(folder.resolve() for folder in folders))
 
@@ -148,12 +154,14 @@ def _list_folders(plan: Plan) -> list[Path]:
 def history(
     config: Config = _DEFAULT,
     every: Annotated[
-        bool, typer.Option("--all", help="All audits of the history, not only this one.")
+        bool, typer.Option("--all", help="List all audits of the history, not only this one.")
     ] = False,
-    last: Annotated[int | None, typer.Option(min=1, help="Only so many, the last ones.")] = None,
+    last: Annotated[
+        int | None, typer.Option(min=1, help="List only this many of the latest records.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the audits that were made."""
+    """List the records of the audit, oldest first."""
     from scorereport._utils import json_documents
     from scorereport.audit.plan import read_plan
     from scorereport.cli.terminal import print_history
@@ -172,7 +180,7 @@ def history(
 
 @app.command()
 def show(
-    number: Annotated[int, typer.Argument(metavar="ID", help="The number of the record.")],
+    number: Annotated[int, typer.Argument(metavar="ID", help="Number of the record.")],
     config: Config = _DEFAULT,
     results: Annotated[
         bool, typer.Option("--results", help="Print the results document of the audit instead.")
@@ -186,7 +194,7 @@ def show(
     with _open_existing(read_plan(config)) as opened:
         record = opened.get(number)
         if results and not record.results_sha256:
-            raise UsageError(f"Record {number} has no results: it is {record.status}.")
+            raise UsageError(f"Record {number} has no results: its status is {record.status}.")
         document = opened.document(record.results_sha256).decode() if results else ""
     if results or as_json:
         typer.echo(document or record.to_json(), nl=False)
@@ -199,13 +207,14 @@ def verify(
     config: Config = _DEFAULT,
     head: Annotated[
         list[str] | None,
-        typer.Option(help="A hash that was kept elsewhere and must be in the chain; repeat."),
+        typer.Option(help="Hash of a record, kept elsewhere, that must be in the chain; repeat for more."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check that no record and no file was changed, removed, inserted or moved; exit code 1 if one was.
+    """Check that no record and no file was changed, removed, inserted or moved.
 
-    Exit code 3 if the file `head` lacks records that it should remember.
+    The exit code is 1 if one was, or if a record cannot have been written by a run. It is 3 if the chain head
+    file lacks records.
     """
     from scorereport._utils import json_documents
     from scorereport._utils.formatting import format_counted
@@ -221,9 +230,10 @@ def verify(
         findings = [finding.sentence for finding in found.findings]
         for sentence in (*findings, *found.warnings, *found.notes):
             echo(plan.redactor.redact(sentence))
-        looked = f"{format_counted(found.records, 'record')} and {format_counted(found.files, 'file')}"
-        told = f"NOT intact, {format_counted(len(found.findings), 'finding')}" if found.findings else "intact"
-        typer.echo(f"{looked}: {told}. Last record: {found.head}")
+        checked = f"{format_counted(found.records, 'record')} and {format_counted(found.files, 'file')}"
+        count = format_counted(len(found.findings), "finding")
+        state = f"NOT intact, {count}" if found.findings else "intact"
+        typer.echo(f"{checked}: {state}. Last record: {found.head}")
     if found.findings:
         raise typer.Exit(ExitCode.LIMIT_BREACHED)
     if found.warnings:
@@ -233,14 +243,19 @@ def verify(
 @app.command()
 def export(
     config: Config = _DEFAULT,
-    output: Annotated[Path, typer.Option("--output", "-o", help="A .jsonl, .csv or .zip file.")] = Path(
-        "audits.zip"
-    ),
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File to write: .jsonl for the records, .csv for their numbers, .zip for everything.",
+        ),
+    ] = Path("audits.zip"),
     every: Annotated[
-        bool, typer.Option("--all", help="All audits of the history, not only this one.")
+        bool, typer.Option("--all", help="Export all audits of the history, not only this one.")
     ] = False,
 ) -> None:
-    """Write the history to a file: records to check by hand, numbers for a spreadsheet, or all of it."""
+    """Write the history to a file: the records, their numbers as a table, or everything as an archive."""
     from scorereport.audit.plan import read_plan
     from scorereport.history.export import export_history
 
@@ -260,7 +275,7 @@ def site(
     config: Config = _DEFAULT,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the pages.")] = Path("site"),
 ) -> None:
-    """Write web pages of all audits of the history: status board, trends, and every report."""
+    """Write a web site about all audits of the history: status board, trends, and every report."""
     from scorereport.audit.plan import read_plan
     from scorereport.audit.site.publication import publish_site
 
@@ -272,19 +287,26 @@ def site(
 
 @app.command()
 def serve(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of configurations.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder with the configurations.")],
     log: Annotated[
-        Path | None, typer.Option(help="Append the log to this file; else standard error.")
+        Path | None, typer.Option(help="File that the log is appended to, instead of standard error.")
     ] = None,
-    poll: Annotated[float, typer.Option(min=0.1, help="Seconds between looks at the folder.")] = 5.0,
-    grace: Annotated[float, typer.Option(min=0, help="Seconds that running audits have to end.")] = 300.0,
-    longest: Annotated[float, typer.Option(min=1, help="Seconds after which an audit is ended.")] = 21600.0,
-    workers: Annotated[int, typer.Option(min=1, help="Audits that may run at the same time.")] = 2,
+    poll: Annotated[float, typer.Option(min=0.1, help="Seconds between two checks of the folder.")] = 5.0,
+    grace: Annotated[
+        float, typer.Option(min=0, help="Seconds that running audits may take to end when the server stops.")
+    ] = 300.0,
+    longest: Annotated[
+        float, typer.Option(min=1, help="Seconds after which a running audit is stopped.")
+    ] = 21600.0,
+    workers: Annotated[int, typer.Option(min=1, help="Number of audits that may run at the same time.")] = 2,
     notify_after: Annotated[
-        float, typer.Option(min=1, help="Seconds without a result after which people are notified.")
+        float,
+        typer.Option(
+            min=1, help="Seconds after the scheduled time without a result until people are notified."
+        ),
     ] = 7200.0,
 ) -> None:
-    """Run all audits of a folder on their schedules, until SIGTERM."""
+    """Run all audits of a folder on their schedules, until SIGTERM stops it."""
     from contextlib import nullcontext
 
     from scorereport._utils.files import only_owner
@@ -303,16 +325,16 @@ def serve(
 
 
 def _redact_findings(found: Verification, plan: Plan) -> Verification:
-    """The same with the secrets taken out of its sentences."""
-    hide = plan.redactor.redact
-    findings = (replace(f, subject=hide(f.subject), sentence=hide(f.sentence)) for f in found.findings)
-    notes, warnings = tuple(map(hide, found.notes)), tuple(map(hide, found.warnings))
+    """Remove the secrets from all sentences of a verification."""
+    redact = plan.redactor.redact
+    findings = (replace(f, subject=redact(f.subject), sentence=redact(f.sentence)) for f in found.findings)
+    notes, warnings = tuple(map(redact, found.notes)), tuple(map(redact, found.warnings))
     return replace(found, findings=tuple(findings), notes=notes, warnings=warnings)
 
 
 @contextmanager
 def _errors_redacted(plan: Plan) -> Iterator[None]:
-    """Take the secrets out of what is refused, and of errors that nobody foresaw."""
+    """Remove the secrets from the messages of errors, expected and internal ones."""
     try:
         yield
     except Exception as error:
@@ -324,7 +346,7 @@ def _errors_redacted(plan: Plan) -> Iterator[None]:
 
 @contextmanager
 def _open_existing(plan: Plan) -> Iterator[History]:
-    """The history that is there already: looking at it makes none."""
+    """Open an existing history; commands that only read must not create one."""
     from scorereport.history.store import open_history
 
     with (

@@ -1,4 +1,4 @@
-"""Text that commands print, free of control characters, and the exit code that a verdict leads to."""
+"""Output of commands: text without control characters, and the exit code that follows from a verdict."""
 
 from __future__ import annotations
 
@@ -16,25 +16,29 @@ if TYPE_CHECKING:
 
 
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Exit code 3 for warnings, open verdicts, and what is missing.")
+    bool,
+    typer.Option(
+        "--strict",
+        help="Exit code 3 for warnings, inconclusive verdicts, and comparisons that could not be made.",
+    ),
 ]
 
 
-def conclude_report(made: Report, *, strict: bool) -> None:
-    """Tell the verdicts on limits and of the certificate on standard error, and by the exit code."""
+def conclude_report(report: Report, *, strict: bool) -> None:
+    """Print the verdicts on limits and of the certificate on standard error, and exit with their code."""
     from scorereport.cli.terminal import print_verdict
     from scorereport.configuration.limit_verdicts import verdict_exit_code
 
-    print_verdict(made.judgements, sys.stderr)
-    _conclude_certificate(made.certificate, strict=False)
-    code = verdict_exit_code(made.verdict, strict=strict)
+    print_verdict(report.judgements, sys.stderr)
+    _conclude_certificate(report.certificate, strict=False)
+    code = verdict_exit_code(report.verdict, strict=strict)
     if code != ExitCode.DONE:
         raise typer.Exit(code)
-    _conclude_certificate(made.certificate, strict=strict, silent=True)
+    _conclude_certificate(report.certificate, strict=strict, silent=True)
 
 
 def _conclude_certificate(certificate: Certificate | None, *, strict: bool, silent: bool = False) -> None:
-    """Tell the verdict of a certificate on standard error, and by the exit code."""
+    """Print the verdict of a certificate on standard error, and exit with its code."""
     from scorereport.cli.terminal import print_certificate
 
     if certificate is None:
@@ -48,7 +52,7 @@ def _conclude_certificate(certificate: Certificate | None, *, strict: bool, sile
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print lines of text; names of files and columns, and data, may hold escape sequences."""
+    """Print lines of text without escape sequences, which names and data may contain."""
     typer.echo(visible_lines(text), err=err)
 
 

@@ -1,4 +1,4 @@
-"""Entry point of the command line: every error ends here, as one line and an exit code."""
+"""Entry point of the command line: every error becomes one line on standard error and an exit code."""
 
 from __future__ import annotations
 
@@ -27,45 +27,45 @@ from scorereport.errors import ExitCode
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: What shells have for an interrupt, and for output that nobody reads any more.
+#: Exit codes by the convention of shells: for an interrupt, and for output that is no longer read.
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
 
 
 def main() -> None:
-    """Run the command line; what goes wrong is one line on standard error and an exit code."""
+    """Run the command line; an error becomes one line on standard error and an exit code."""
     code = _run()
-    gc.collect()  # DuckDB complains of what outlives it, such as the frames of an error
+    gc.collect()  # DuckDB prints errors if objects outlive it, such as the frames of a traceback
     sys.exit(code)
 
 
 def _run() -> int:
-    """The exit code of the command that was given; no error leaves this function."""
+    """Run the command in `sys.argv` and return its exit code; no error leaves this function."""
     try:
         if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(errors="replace")  # a terminal without ↑ or ∞ still gets its numbers
+            sys.stdout.reconfigure(errors="replace")  # a terminal that lacks ↑ or ∞ still shows the numbers
         with stopped_by_signals(), _background_errors_shown():
-            # Here, because a package that cannot be imported is an error like any other.
+            # Imported here, so that a failed import is handled like any other error.
             from scorereport.cli.application import run_command_line
 
             code = run_command_line()
             if sys.stdout is not None:
-                sys.stdout.flush()  # a full disk or a reader that left would else be noticed after the end
+                sys.stdout.flush()  # otherwise a full disk or a closed pipe would show after the end only
     except Stopped as stop:
         _write(stop.sentence)
         atexit.register(_close_standard_error)
         return int(str(stop.code))
     except BaseException as error:
         try:
-            release_frames(error)  # which may hold all the memory there was
+            release_frames(error)  # after a MemoryError, the frames may hold all memory
             return _conclude(error)
-        except BaseException:  # not even that can be said
+        except BaseException:  # the error cannot even be described
             _write_text("scorereport: internal error, please report it.\n")
             return ExitCode.INTERNAL
     return code
 
 
 def _conclude(error: BaseException) -> int:
-    """Say what went wrong; its exit code."""
+    """Print a sentence about an error and return its exit code."""
     if isinstance(error, KeyboardInterrupt):
         _write("interrupted.")
         return _INTERRUPTED
@@ -83,13 +83,13 @@ def _conclude(error: BaseException) -> int:
 
 
 def _is_broken_pipe(error: BaseException) -> bool:
-    """Whether nobody reads our output any more; libraries make an exit with code 1 of it."""
-    seen = error.__context__ if isinstance(error, SystemExit) else error
-    return isinstance(seen, BrokenPipeError)
+    """Whether the reader of the output has closed the pipe; some libraries turn that into exit code 1."""
+    original = error.__context__ if isinstance(error, SystemExit) else error
+    return isinstance(original, BrokenPipeError)
 
 
 def _drop_output() -> None:
-    """Send what is still to be written nowhere, so that Python has nothing to complain of at its end."""
+    """Discard buffered output, so that Python does not report the closed pipe when it exits."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
@@ -106,26 +106,27 @@ def _write_text(text: str) -> None:
 
 @contextmanager
 def _background_errors_shown() -> Iterator[None]:
-    """Say in one line what goes wrong in threads and finalizers, which no exit code shows."""
+    """Show errors in threads and finalizers, which do not change the exit code, in one line each."""
     before = threading.excepthook, sys.unraisablehook
-    is_ours = before == (threading.__excepthook__, sys.__unraisablehook__) and "--debug" not in sys.argv[1:]
-    if is_ours:  # and not one of a program that calls us
+    are_default = before == (threading.__excepthook__, sys.__unraisablehook__)
+    is_replaced = are_default and "--debug" not in sys.argv[1:]  # a calling program may have hooks of its own
+    if is_replaced:
         threading.excepthook = sys.unraisablehook = _show_background_error
     try:
         yield
     finally:
-        if is_ours:
+        if is_replaced:
             threading.excepthook, sys.unraisablehook = before
 
 
 def _show_background_error(problem: Any) -> None:
-    """Say what went wrong in a thread or a finalizer."""
+    """Print a sentence about an error in a thread or a finalizer."""
     error = problem.exc_value
     if error is not None and not isinstance(error, SystemExit):
         _write(f"in the background: {Redactor().redact(describe_error(error))}")
 
 
 def _close_standard_error() -> None:
-    """Close standard error at the very end: DuckDB complains there of what a signal left to Python."""
+    """Close standard error at exit, where DuckDB would print errors about objects left after a signal."""
     if "duckdb" in sys.modules:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

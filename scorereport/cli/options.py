@@ -1,6 +1,6 @@
-"""Options shared by the commands on predictions, and the evaluation that they request.
+"""Options shared by the commands that evaluate predictions, and the evaluation that they request.
 
-Options that were not given are None: the configuration fills them, or else `evaluate` does.
+An option that is not given is None: its value comes from the configuration or from the default of `evaluate`.
 """
 
 from __future__ import annotations
@@ -22,40 +22,42 @@ if TYPE_CHECKING:
     from scorereport.reference.reference_documents import Certificate
     from scorereport.results.evaluation import Evaluation
 
-#: Without these there is nothing to evaluate.
+#: Options without which nothing can be evaluated, as messages name them.
 _REQUIRED = {"file": "argument 'FILE'", "outcome": "option '--outcome'", "forecast": "option '--forecast'"}
-#: Options that `evaluate` takes by another name, or not at all.
+#: Options with another name in `evaluate`.
 _RENAMED = {"forecast": "forecasts", "threshold": "thresholds"}
+#: Options that are not passed to `evaluate`.
 _COMMAND_ONLY = ("file", "certify", "quiet")
-#: Columns beside those of the forecasts.
+#: Columns other than those of the forecasts.
 _ROLES = ("outcome", "weight", "group", "cluster", "grade", "time")
 Engine = Literal["auto", "memory", "duckdb", "spark"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationRequest:
-    """What a command line asks of an evaluation."""
+    """The evaluation that a command line requests."""
 
     file: Annotated[
         str | None,
         typer.Argument(
             help="Predictions: a .csv, .csv.gz or .parquet file, a folder or pattern of .parquet files, or, "
-            "with --table, a .duckdb file or the address of a database; ${NAME} in it is a variable."
+            "with --table, a .duckdb file or the address of a database, in which ${NAME} is the value of an "
+            "environment variable."
         ),
     ] = None
-    table: Annotated[str | None, typer.Option(help="Table or view of the database that FILE is.")] = None
+    table: Annotated[str | None, typer.Option(help="Table or view, if FILE is a database.")] = None
     outcome: Annotated[
-        str | None, typer.Option(help="Column of outcomes: 0/1, True/False, two labels or classes.")
+        str | None, typer.Option(help="Column of outcomes: 0/1, True/False, two labels, or classes.")
     ] = None
     forecast: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column of probabilities; repeat for more models. Of classes: a model with columns "
+            help="Column of probabilities; repeat for more models. With --classes: a model with columns "
             "MODEL_CLASS, or MODEL=COLUMN,COLUMN,... in the order of the classes."
         ),
     ] = None
     classes: Annotated[
-        str | None, typer.Option(help="Labels of the classes, with commas between them, e.g. low,mid,high.")
+        str | None, typer.Option(help="Labels of the classes, separated by commas, e.g. low,mid,high.")
     ] = None
     ordered: Annotated[
         bool | None, typer.Option("--ordered/--unordered", help="Whether the classes are ordered.")
@@ -63,81 +65,91 @@ class EvaluationRequest:
     normalize: Annotated[
         bool | None,
         typer.Option(
-            "--normalize/--no-normalize", help="Divide the probabilities of classes by their sum, row by row."
+            "--normalize/--no-normalize", help="Divide the class probabilities of each row by their sum."
         ),
     ] = None
     cost_matrix: Annotated[
         Path | None,
-        typer.Option(help="Costs: .csv without a header; rows are classes, columns decisions."),
+        typer.Option(help="Costs: a .csv file without a header; rows are classes, columns are decisions."),
     ] = None
-    weight: Annotated[str | None, typer.Option(help="Column of case weights.")] = None
+    weight: Annotated[str | None, typer.Option(help="Column of weights.")] = None
     weight_kind: Annotated[
         str | None,
-        typer.Option(help='What weights are: "sampling" (default) or "frequency", how often a row occurred.'),
+        typer.Option(
+            help='Kind of weights: "sampling" (default) or "frequency", the number of times a row occurred.'
+        ),
     ] = None
-    group: Annotated[list[str] | None, typer.Option(help="Column of subgroups; repeat for more.")] = None
-    cluster: Annotated[str | None, typer.Option(help="Column of clusters of dependent rows.")] = None
+    group: Annotated[list[str] | None, typer.Option(help="Column of groups; repeat for more.")] = None
+    cluster: Annotated[
+        str | None, typer.Option(help="Column of clusters; rows of one cluster are dependent.")
+    ] = None
     grade: Annotated[str | None, typer.Option(help="Column of rating grades.")] = None
     time: Annotated[str | None, typer.Option(help="Column of dates.")] = None
     window: Annotated[
-        str | None, typer.Option(help='Periods of time: "year", "quarter", "month", "week" or "day".')
+        str | None,
+        typer.Option(help='Length of the periods of --time: "year", "quarter", "month", "week" or "day".'),
     ] = None
     positive: Annotated[str | None, typer.Option(help="The label that counts as the event.")] = None
     missing: Annotated[
-        str | None, typer.Option(help='Rows with missing values: "refuse" (default) or "drop".')
+        str | None,
+        typer.Option(help='What to do with missing values: "refuse" (default) or "drop" the rows.'),
     ] = None
     cost_interval: Annotated[
         tuple[float, float] | None,
-        typer.Option(help="Cost ratios that matter, e.g. 0.05 0.2: adds bounded scores."),
+        typer.Option(help="Relevant range of cost ratios, e.g. 0.05 0.2: adds bounded scores."),
     ] = None
     threshold: Annotated[
-        list[float] | None, typer.Option(help="Threshold of decisions to be tabled; repeat for more.")
+        list[float] | None, typer.Option(help="Decision threshold to show in tables; repeat for more.")
     ] = None
-    level: Annotated[
-        float | None, typer.Option(help="Probability with which intervals cover (default 0.95).")
-    ] = None
+    level: Annotated[float | None, typer.Option(help="Confidence level of intervals (default 0.95).")] = None
     band_level: Annotated[
-        float | None, typer.Option(help="Probability with which bands cover (default 0.9).")
+        float | None, typer.Option(help="Level of consistency and confidence bands (default 0.9).")
     ] = None
     interval_method: Annotated[
-        str | None, typer.Option(help='Bootstrap of scores: "bca" (default) or "percentile".')
+        str | None, typer.Option(help='Bootstrap interval of scores: "bca" (default) or "percentile".')
     ] = None
     resamples: Annotated[
-        int | None, typer.Option(help="Samples to draw (default 1000); 0 for no intervals and tests.")
+        int | None, typer.Option(help="Number of resamples (default 1000); 0 for no intervals and tests.")
     ] = None
-    seed: Annotated[int | None, typer.Option(help="Where random numbers start.")] = None
+    seed: Annotated[int | None, typer.Option(help="Seed of the random numbers.")] = None
     smallest_group: Annotated[
-        int | None, typer.Option(help="Smaller groups are counted, not scored (default 10).")
+        int | None, typer.Option(help="Groups with fewer rows are counted but not scored (default 10).")
     ] = None
     scale_bins: Annotated[int | None, typer.Option(help="Bins of the probability scale (default 10).")] = None
     scale_limit: Annotated[
         float | None,
-        typer.Option(help="How near to 0 and 1 its probabilities may come (default 0)."),
+        typer.Option(
+            help="Smallest distance of probabilities from 0 and 1 on the probability scale (default 0)."
+        ),
     ] = None
     engine: Annotated[
         Engine | None,
-        typer.Option(help="What does the work: by size (auto, default), in memory, on disk, on a cluster."),
+        typer.Option(
+            help="Engine: in memory (memory), on disk (duckdb), on a cluster (spark), or chosen by the size "
+            "of the data (auto, default)."
+        ),
     ] = None
     memory_limit: Annotated[
         str | None,
-        typer.Option(help="Memory that the work may take, e.g. 1GB; beyond it the disk is used."),
+        typer.Option(help="Memory that the engine may use, e.g. 1GB; beyond it, the disk is used."),
     ] = None
     temporary_folder: Annotated[
-        Path | None, typer.Option(help="Folder for what does not fit into memory; emptied at the end.")
+        Path | None,
+        typer.Option(help="Folder for data that do not fit into memory; they are removed at the end."),
     ] = None
-    certify: Annotated[bool, typer.Option("--certify", help="Hold the numbers against R on these data.")] = (
-        False
-    )
+    certify: Annotated[
+        bool, typer.Option("--certify", help="Compare the numbers with those of R on the same data.")
+    ] = False
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False
 
     @property
     def given(self) -> dict[str, Any]:
-        """The options that were given, by the names that `evaluate` has for them."""
+        """The options that were given, by their names in `evaluate`."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _COMMAND_ONLY}
         return {_RENAMED.get(name, name): value for name, value in values.items() if value not in (None, [])}
 
     def evaluate(self, configuration: Configuration | None = None) -> tuple[Evaluation, Certificate | None]:
-        """The evaluation asked for, options before configuration, and its certificate if asked for."""
+        """Return the evaluation, and its certificate if requested; options override the configuration."""
         from scorereport.cli.progress_display import show_progress
         from scorereport.data.sources import open_command_source
         from scorereport.evaluation.dispatch import evaluate
@@ -151,15 +163,15 @@ class EvaluationRequest:
             except DataError as error:
                 if "classes" in chosen or not _is_about_columns(error, self.forecast or ()):
                     raise
-                raise DataError(f"{error} For columns of several classes give --classes as well.") from error
+                raise DataError(f"{error} For columns of several classes, give --classes as well.") from error
             return evaluation, _certify(evaluation) if self.certify else None
 
     def choose(self, configuration: Configuration | None) -> dict[str, Any]:
-        """What `evaluate` is asked for, options before configuration, checked before the work begins."""
+        """Return the checked arguments of `evaluate`; options override the configuration."""
         from scorereport.configuration import check_arguments
 
-        asked = {} if configuration is None else configuration.arguments
-        chosen = asked | self.given
+        configured = {} if configuration is None else configuration.arguments
+        chosen = configured | self.given
         for name, option in _REQUIRED.items():
             if not (self.file if name == "file" else chosen.get(_RENAMED.get(name, name))):
                 raise UsageError(f"Missing {option}.")
@@ -175,14 +187,14 @@ class EvaluationRequest:
 
 
 def _is_about_columns(error: DataError, forecasts: Sequence[str]) -> bool:
-    """Whether a forecast was taken for one column that may have been meant to be several."""
-    told = str(error)
-    absent = [forecast for forecast in forecasts if f"no column `{forecast}`" in told]
-    return any("=" in forecast or f"`{forecast}_" in told for forecast in absent)
+    """Whether a missing column may be a model of several classes, with a column for each class."""
+    message = str(error)
+    absent = [forecast for forecast in forecasts if f"no column `{forecast}`" in message]
+    return any("=" in forecast or f"`{forecast}_" in message for forecast in absent)
 
 
 def split_list(text: str, option: str) -> list[str]:
-    """The parts between the commas of an option.
+    """Split the value of an option at its commas.
 
     >>> split_list("low, mid,high", "classes")
     ['low', 'mid', 'high']
@@ -190,14 +202,14 @@ def split_list(text: str, option: str) -> list[str]:
     parts = [part.strip() for part in text.split(",")]
     if "" in parts:
         raise UsageError(
-            f"`--{option}` must be words with a comma between them; got an empty one in {text!r}. "
-            "What holds commas itself can be named in a configuration."
+            f"`--{option}` must be names separated by commas; got an empty one in {text!r}. "
+            "Names that contain commas can be given in a configuration."
         )
     return parts
 
 
 def find_columns(forecasts: Sequence[str], classes: Sequence[object]) -> list[str] | dict[str, list[str]]:
-    """The models or, if any is given as MODEL=COLUMN,COLUMN,..., the columns of each.
+    """Return the models or, if any is given as MODEL=COLUMN,COLUMN,..., the columns of each.
 
     >>> find_columns(["a", "b=x,y"], ["no", "yes"])
     {'a': ['a_no', 'a_yes'], 'b': ['x', 'y']}
@@ -219,7 +231,7 @@ def find_columns(forecasts: Sequence[str], classes: Sequence[object]) -> list[st
 
 
 def read_cost_file(path: Path) -> list[list[float]]:
-    """The numbers of a .csv file without a header."""
+    """Read the numbers of a .csv file without a header."""
     from scorereport.configuration.toml_reader import decode_text
 
     if not path.is_file():
@@ -231,14 +243,14 @@ def read_cost_file(path: Path) -> list[list[float]]:
             costs += [[float(cell) for cell in line.split(",")]] if line.strip() else []
         except ValueError as error:
             raise UsageError(
-                "`--cost-matrix` must be numbers with commas between them, without a header; "
+                "`--cost-matrix` must be numbers separated by commas, without a header; "
                 f"got {line!r} in line {number} of {path.name}."
             ) from error
     return costs
 
 
 def _check_certifiable(source: str, chosen: dict[str, Any]) -> None:
-    """Refuse, before the work, a certificate of more rows than R can hold."""
+    """Refuse, before the evaluation, a certificate of rows that are not in memory."""
     from scorereport.evaluation.engines.engine_choice import choose_engine
 
     engine = chosen.get("engine", "auto")
@@ -248,8 +260,8 @@ def _check_certifiable(source: str, chosen: dict[str, Any]) -> None:
         engine = choose_engine(source, columns=used, memory_limit=limit, table=table)
     if engine in ("duckdb", "spark"):
         raise UsageError(
-            f"`--certify` needs all rows in memory, for R has no other way, and they are left to {engine}: "
-            "leave it out, or give --engine memory if the machine has room for them."
+            f"`--certify` needs all rows in memory, because R does, but the engine is {engine}. To fix: "
+            "leave out --certify, or give --engine memory if the machine has enough memory."
         )
 
 
@@ -260,7 +272,7 @@ def _certify(evaluation: Evaluation) -> Certificate:
 
 
 def with_prediction_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of an evaluation, as a `Request`, beside its own."""
+    """Add the options of an evaluation to a command, which receives them as an `EvaluationRequest`."""
     shared = _list_options(EvaluationRequest)
     own = _list_options(command)
 
@@ -275,7 +287,7 @@ def with_prediction_options(command: Callable[..., None]) -> Callable[..., None]
 
 
 def _list_options(function: Callable[..., Any]) -> dict[str, Parameter]:
-    """The parameters that typer is to make options of: those with an annotation for it."""
+    """Return the parameters that become options: those with a typer annotation."""
     kinds = get_type_hints(function, include_extras=True)
     return {
         name: parameter.replace(annotation=kinds[name], kind=Parameter.KEYWORD_ONLY)

@@ -23,7 +23,7 @@ _SECONDS_BETWEEN_LINES, _SECONDS_BETWEEN_CHANGES = 30.0, 0.1
 
 @contextmanager
 def show_progress(*, quiet: bool = False, between: float = _SECONDS_BETWEEN_LINES) -> Iterator[None]:
-    """Show the progress of long work on standard error: a bar on a terminal, else a line every half minute.
+    """Show progress on standard error: a bar on a terminal, otherwise a line every `between` seconds.
 
     Work that takes less than `between` seconds writes no line.
     """
@@ -38,7 +38,7 @@ def show_progress(*, quiet: bool = False, between: float = _SECONDS_BETWEEN_LINE
 
 
 def describe_pace(pace: Pace) -> str:
-    """How fast work goes and when it will be done, as far as that is known.
+    """Describe the rate of the work and the time left, as far as they are known.
 
     >>> from scorereport._utils.progress import Step
     >>> ticks = iter([0.0, 10.0])
@@ -54,7 +54,7 @@ def describe_pace(pace: Pace) -> str:
 
 
 def describe_progress(pace: Pace, seconds: float) -> str:
-    """A line that tells what is being done, how far it is, how fast it goes, and how long it has taken."""
+    """Return a line with the present step, its share done, its rate, the time left, and the time so far."""
     what = "working" if pace.step is None else visible(pace.step.what)
     so_far = f"{format_duration(seconds)} so far"
     return PROGRESS_PREFIX + ", ".join(
@@ -63,24 +63,24 @@ def describe_progress(pace: Pace, seconds: float) -> str:
 
 
 def _describe_share(pace: Pace) -> str:
-    """How much is done, in percent, rounded down: 100 % is the end."""
+    """Format the share done in percent, rounded down: 100 % is shown at the end only."""
     return "" if pace.share is None else f"{format_number(math.floor(100 * pace.share), 0)} %"
 
 
 def throttle(
-    follower: Callable[[Step], None], between: float = _SECONDS_BETWEEN_CHANGES
+    callback: Callable[[Step], None], between: float = _SECONDS_BETWEEN_CHANGES
 ) -> Callable[[Step], None]:
-    """A follower that is told of a few steps a second at most, and of the first and last of all work."""
-    told, what = -between, ""
+    """Limit a callback to one call in `between` seconds, and the first and last call of each step."""
+    called, what = -between, ""
 
-    def follow(step: Step) -> None:
-        nonlocal told, what
+    def throttled(step: Step) -> None:
+        nonlocal called, what
         now = monotonic()
-        if now - told >= between or step.what != what or 0 < step.total <= step.done:
-            told, what = now, step.what
-            follower(step)
+        if now - called >= between or step.what != what or 0 < step.total <= step.done:
+            called, what = now, step.what
+            callback(step)
 
-    return follow
+    return throttled
 
 
 @contextmanager
@@ -89,20 +89,20 @@ def _show_bar() -> Iterator[None]:
     from rich.progress import BarColumn, Progress, TextColumn
 
     columns = (
-        TextColumn("{task.description}", markup=False),  # a name of a file may look like markup
+        TextColumn("{task.description}", markup=False),  # a file name may look like markup
         BarColumn(),
-        TextColumn("{task.fields[told]}", markup=False),
+        TextColumn("{task.fields[state]}", markup=False),
     )
     pace = Pace()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        number = bar.add_task("", total=None, told="")
+        number = bar.add_task("", total=None, state="")
         (task,) = bar.tasks
 
         def show(step: Step) -> None:
             pace.take(step)
-            task.total = None if pace.share is None else step.total  # `update` cannot take a total back
-            told = " ".join(filter(None, (_describe_share(pace), describe_pace(pace))))
-            bar.update(number, description=visible(step.what), completed=step.done, told=told)
+            task.total = None if pace.share is None else step.total  # `update` cannot reset a total to None
+            state = " ".join(filter(None, (_describe_share(pace), describe_pace(pace))))
+            bar.update(number, description=visible(step.what), completed=step.done, state=state)
 
         with progress_callback(throttle(show)):
             yield
@@ -110,7 +110,7 @@ def _show_bar() -> Iterator[None]:
 
 @contextmanager
 def _write_lines(stream: IO[str], between: float) -> Iterator[None]:
-    """Lines from a thread of their own: one step may take longer than the time between two lines."""
+    """Write lines from a separate thread, because a step may take longer than `between` seconds."""
     pace, began, is_over = Pace(), monotonic(), Event()
 
     def write() -> None:

@@ -1,4 +1,4 @@
-"""Commands `scorereport score` and `scorereport report`, and the command line as reports state it."""
+"""Commands `scorereport score` and `scorereport report`, and the command line that reports state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _PROGRAM_NAME = "scorereport"
-#: Options that say where and how to write, not what; with those that take a value.
+#: Options that do not change the results, with the number of values that each takes.
 _OUTPUT_OPTIONS = {
     "--output": 1,
     "-o": 1,
@@ -36,22 +36,26 @@ _OUTPUT_OPTIONS = {
 
 
 def describe_command() -> str:
-    """The command that was given, without what does not change the results, and without passwords."""
-    words, kept = iter(sys.argv[1:]), [_PROGRAM_NAME]
-    for word in words:
-        is_short = word.startswith("-o")  # which may have its value glued on
-        name = word[:2] if is_short else word.partition("=")[0]
+    """Return the command line without passwords and without options that do not change the results."""
+    arguments, kept = iter(sys.argv[1:]), [_PROGRAM_NAME]
+    for argument in arguments:
+        is_short = argument.startswith("-o")  # its value may follow without a space
+        name = argument[:2] if is_short else argument.partition("=")[0]
         if name not in _OUTPUT_OPTIONS:
-            kept.append(word)
-        elif _OUTPUT_OPTIONS[name] and word == name:
-            next(words, None)
+            kept.append(argument)
+        elif _OUTPUT_OPTIONS[name] and argument == name:
+            next(arguments, None)
     return shlex.join(
-        Redactor(find_passwords(word)).redact(word) if find_literal_secret(word) else word for word in kept
+        Redactor(find_passwords(argument)).redact(argument) if find_literal_secret(argument) else argument
+        for argument in kept
     )
 
 
 Config = Annotated[
-    Path | None, typer.Option("--config", help="What data cannot tell, and the limits: a .toml file.")
+    Path | None,
+    typer.Option(
+        "--config", help="Configuration, a .toml file: settings, limits, and facts about model and data."
+    ),
 ]
 
 
@@ -63,12 +67,12 @@ def score(
         bool,
         typer.Option(
             "--json",
-            help="Print the results document, with certificate and verdicts if any, instead of tables.",
+            help="Print the results document instead of tables, with certificate and verdicts if any.",
         ),
     ] = False,
     strict: Strict = False,
 ) -> None:
-    """Print scores, skills, decompositions and tests of the forecasts in FILE, with their uncertainty."""
+    """Print scores, skills, decompositions and tests of the forecasts in FILE, with intervals."""
     from scorereport.cli.terminal import print_evaluation
     from scorereport.configuration import read_configuration
     from scorereport.report.provenance import trace_provenance
@@ -76,7 +80,7 @@ def score(
 
     configuration = None if config is None else read_configuration(config)
     evaluation, certificate = request.evaluate(configuration)
-    made = build_report(
+    built = build_report(
         evaluation,
         trace_provenance(command=describe_command()),
         certificate=certificate,
@@ -85,74 +89,83 @@ def score(
     )
     is_bare = certificate is None and configuration is None
     if as_json:
-        typer.echo(evaluation.to_json() if is_bare else made.to_json(), nl=False)
+        typer.echo(evaluation.to_json() if is_bare else built.to_json(), nl=False)
     else:
         print_evaluation(evaluation)
-    conclude_report(made, strict=strict)
+    conclude_report(built, strict=strict)
 
 
 @with_prediction_options
-def report(  # a command takes as many options as it has
+def report(
     request: EvaluationRequest,
     output: Annotated[
         list[Path] | None,
-        typer.Option("--output", "-o", help="The report: .pdf, .html or .json; repeat for more forms."),
+        typer.Option(
+            "--output", "-o", help="File of the report: .pdf, .html or .json; repeat for more formats."
+        ),
     ] = None,
     config: Config = None,
     checkpoints: Annotated[
         Path | None,
         typer.Option(
-            help="Show the choice among checkpoints: a file of their scores, or as [checkpoints] says."
+            help="File of checkpoints, with their scores or with their predictions as set in [checkpoints]: "
+            "adds the choice among them to the report."
         ),
     ] = None,
     source: Annotated[
-        Path | None, typer.Option("--from", help="Render a results.json again, without the data.")
+        Path | None,
+        typer.Option("--from", help="Results document to render again, without the data: a .json file."),
     ] = None,
-    templates: Annotated[Path | None, typer.Option(help="Folder of templates of your own.")] = None,
+    templates: Annotated[Path | None, typer.Option(help="Folder with your own templates.")] = None,
     date: Annotated[
-        str | None, typer.Option(help="Date of the report; the same date, the same bytes.")
+        str | None,
+        typer.Option(help="Date of the report; the same input and date give the same bytes."),
     ] = None,
     sign: Annotated[
         Path | None,
-        typer.Option(help="Sign the PDF with this .p12 file; password in SCOREREPORT_SIGN_PASSWORD."),
+        typer.Option(
+            help="Certificate that signs the PDF, a .p12 file; its password is in SCOREREPORT_SIGN_PASSWORD."
+        ),
     ] = None,
     strict: Strict = False,
 ) -> None:
-    """Write a report on the forecasts in FILE, with the R certificate if asked for, and judge its limits."""
+    """Write a report on the forecasts in FILE and judge the limits of the configuration."""
     from scorereport._utils.clock import fixed_time, read_time
     from scorereport.cli.progress_display import show_progress
     from scorereport.configuration import read_configuration
     from scorereport.report.report_output import find_templates, write_pages
 
     if source is not None and checkpoints is not None:
-        raise UsageError("Give either --checkpoints or --from: results are rendered as they are.")
+        raise UsageError(
+            "Give either --checkpoints or --from: with --from, results are rendered as they are."
+        )
     outputs = _check_names(output or [Path("report.pdf")])
     signer = _open_signer(sign, outputs)
     time = None if date is None else read_time(date)
     with fixed_time(time):
         configuration = None if config is None else read_configuration(config)
         folder = find_templates(configuration, templates)
-        made = (
-            _report_on(request, configuration, folder, checkpoints)
+        prepared = (
+            _evaluate_and_prepare(request, configuration, folder, checkpoints)
             if source is None
             else _read_results(source, request, configuration, folder, time)
         )
     with show_progress(quiet=request.quiet):
-        pages = write_pages(made, outputs, templates=folder, sign=signer)
+        pages = write_pages(prepared, outputs, templates=folder, sign=signer)
     for written in pages:
-        echo(f"{written} written.{_print_unsigned_hash(written) if signer else ''}", err=True)
-    conclude_report(made, strict=strict)
+        echo(f"{written} written.{_describe_unsigned_hash(written) if signer else ''}", err=True)
+    conclude_report(prepared, strict=strict)
 
 
 def _check_names(outputs: list[Path]) -> list[Path]:
-    """Refuse names before the work, not after it."""
+    """Refuse invalid names before the evaluation, not after it."""
     from scorereport.report.report_output import check_name
 
     return [check_name(output) for output in outputs]
 
 
 def _open_signer(certificate: Path | None, outputs: list[Path]) -> Callable[[bytes], bytes] | None:
-    """What signs a PDF; it is tried before the work, not after it."""
+    """Return the function that signs a PDF; refuse a certificate that cannot sign before the evaluation."""
     if certificate is None:
         return None
     from scorereport.report.report_output import check_signed
@@ -161,7 +174,7 @@ def _open_signer(certificate: Path | None, outputs: list[Path]) -> Callable[[byt
     return open_signer(check_signed(certificate, outputs), password=read_password(certificate))
 
 
-def _report_on(
+def _evaluate_and_prepare(
     request: EvaluationRequest,
     configuration: Configuration | None,
     templates: Path | None,
@@ -170,10 +183,10 @@ def _report_on(
     from scorereport.report.report_output import prepare_report, select_checkpoint
     from scorereport.report.templates import hash_templates
 
-    hash_templates(templates)  # a folder that is not there is refused before the work
-    asked = request.choose(configuration)
+    hash_templates(templates)  # refuses a missing folder before the evaluation
+    chosen = request.choose(configuration)
     selection = select_checkpoint(
-        configuration, checkpoints, classes=asked.get("classes"), normalize=asked.get("normalize", False)
+        configuration, checkpoints, classes=chosen.get("classes"), normalize=chosen.get("normalize", False)
     )
     evaluation, certificate = request.evaluate(configuration)
     return prepare_report(
@@ -199,21 +212,25 @@ def _read_results(
     from scorereport.report.templates import hash_templates
 
     if request.file is not None or request.given or request.certify:
-        raise UsageError("Give either FILE with its options, or --from: results are rendered as they are.")
+        raise UsageError(
+            "Give either FILE with its options, or --from: with --from, results are rendered as they are."
+        )
     templates_sha256 = hash_templates(templates)
-    made = read_report(source, templates_sha256=templates_sha256)
+    recorded = read_report(source, templates_sha256=templates_sha256)
     if configuration is not None:
         provenance = trace_provenance(command=describe_command(), templates_sha256=templates_sha256)
-        return reconfigure_report(made, configuration, provenance)
-    if date is not None and made.provenance.time != date:
-        raise UsageError(f"These results have a date, {made.provenance.time}: --date cannot change it.")
-    if made.provenance.templates_sha256 not in ("", templates_sha256):
-        typer.echo("The templates are others than those of the results: the bytes will differ.", err=True)
-    return made
+        return reconfigure_report(recorded, configuration, provenance)
+    if date is not None and recorded.provenance.time != date:
+        raise UsageError(
+            f"These results have the date {recorded.provenance.time}, which --date cannot change."
+        )
+    if recorded.provenance.templates_sha256 not in ("", templates_sha256):
+        typer.echo("The templates differ from those of the results: the bytes will differ.", err=True)
+    return recorded
 
 
-def _print_unsigned_hash(written: Path) -> str:
-    """What somebody has to know to compare a signed document with an unsigned one."""
+def _describe_unsigned_hash(written: Path) -> str:
+    """State the hash of a PDF before it was signed, to compare it with an unsigned one."""
     from scorereport.report.signatures import unsigned_sha256
 
     if written.suffix.lower() != ".pdf":

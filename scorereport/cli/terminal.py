@@ -1,4 +1,4 @@
-"""Tables, verdicts and records printed on a terminal."""
+"""Printing of tables, verdicts and records on a terminal."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from scorereport.report.tables.table import Table
     from scorereport.results.evaluation import Evaluation
 
-#: Wider than any table: rich would rather cut a number than let the terminal wrap a line.
+#: Wider than any table: within a narrower width, rich would truncate numbers instead of wrapping lines.
 _WIDTH = 1000
 
 
@@ -43,15 +43,15 @@ def print_evaluation(evaluation: Evaluation, file: IO[str] | None = None) -> Non
     """Print data, tables and notes of an evaluation, to standard output unless a file is given."""
     out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
     out.print(_text(describe_data(evaluation)))
-    if how := describe_uncertainty(evaluation):
-        out.print(_text(how))
+    if uncertainty := describe_uncertainty(evaluation):
+        out.print(_text(uncertainty))
     for table in evaluation_tables(evaluation):
         _print_table(out, table)
-    verdicts = list(describe_all_bands(evaluation))
-    verdicts += [curve.sentence for curve in evaluation.comparisons.murphy]
-    if verdicts:
+    sentences = list(describe_all_bands(evaluation))
+    sentences += [curve.sentence for curve in evaluation.comparisons.murphy]
+    if sentences:
         out.print()
-    for sentence in verdicts:
+    for sentence in sentences:
         out.print(_text(sentence))
     for note in evaluation.notes:
         out.print(_text(f"Note. {note}"))
@@ -64,37 +64,37 @@ def _print_table(out: Console, table: Table) -> None:
 
 
 def print_certificate(certificate: Certificate, file: IO[str] | None = None) -> None:
-    """Print the verdict of a certificate, what stood in its way, and what differs."""
+    """Print the verdict of a certificate, the references that could not be used, and all differences."""
     out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
     out.print(_text(f"R certificate: {certificate.sentence}", style="bold"))
     for attempt in certificate.attempts:
-        mend = f" To mend it: {attempt.remedy}" if attempt.remedy else ""
-        out.print(_text(f"{attempt.reference}: {attempt.reason}{mend}"))
+        advice = f" To fix: {attempt.remedy}" if attempt.remedy else ""
+        out.print(_text(f"{attempt.reference}: {attempt.reason}{advice}"))
     if certificate.left_out:
         out.print(_text(f"Not compared: {'; '.join(certificate.left_out)}."))
     _print_unexpected(out, certificate.unexpected)
 
 
 def print_verdict(judgements: Sequence[Judgement], file: IO[str] | None = None) -> None:
-    """Print how many limits are met, and a sentence for each that is not."""
+    """Print the number of limits with each verdict, and a sentence for each limit that is not passed."""
     if not judgements:
         return
     out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
-    told = ", ".join(f"{n} {light}" for light, n in count_limit_verdicts(judgements).items() if n)
-    out.print(_text(f"Limits: {told}.", style="bold"))
+    counts = ", ".join(f"{n} {verdict}" for verdict, n in count_limit_verdicts(judgements).items() if n)
+    out.print(_text(f"Limits: {counts}.", style="bold"))
     for judgement in judgements:
         if judgement.verdict is not LimitVerdict.PASS:
             out.print(_text(f"{judgement.verdict.capitalize()}. {judgement.sentence}"))
 
 
 def print_history(records: Sequence[Record], file: IO[str] | None = None) -> None:
-    """Print a line for each audit."""
+    """Print a table with a line for each record."""
     out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
     out.print(_rich_table(history_table(records)))
 
 
 def print_record(record: Record, file: IO[str] | None = None) -> None:
-    """Print all that a record says."""
+    """Print the contents of a record."""
     out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
     for line in describe_audit_record(record):
         out.print(_text(line))
@@ -104,12 +104,12 @@ def print_record(record: Record, file: IO[str] | None = None) -> None:
 
 
 def print_study(study: Study, file: IO[str] | None = None) -> None:
-    """Print what a study came to: a line for each section, and what nobody expected."""
+    """Print the results of a validation study: a line for each section, and all unexpected differences."""
     out = Console(file=file, highlight=False, width=_WIDTH, soft_wrap=True)
     for section in study.sections:
         counts = Counter(line.verdict for line in section.comparisons)
-        told = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
-        out.print(_text(f"{section.title}: {told}"))
+        verdicts = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+        out.print(_text(f"{section.title}: {verdicts}"))
     _print_unexpected(out, study.unexpected)
 
 
@@ -123,7 +123,7 @@ def _print_unexpected(out: Console, lines: Sequence[Comparison]) -> None:
 def _describe_comparison(line: Comparison) -> str:
     if line.difference is None:
         return line.reason
-    return f"{line.engine} here, {line.reference} there. {line.reason}"
+    return f"{line.engine} in scorereport, {line.reference} in the reference. {line.reason}"
 
 
 def _rich_table(table: Table) -> RichTable:
@@ -137,5 +137,5 @@ def _rich_table(table: Table) -> RichTable:
 
 
 def _text(line: str, style: str = "") -> RichText:
-    """One line of text that cannot steer the terminal: names and labels come from the data."""
+    """Return one line of text without control characters, which names and labels from data may contain."""
     return RichText(visible(line), style=style)

@@ -1,1 +1,1 @@
-"""Examples on public data: models, their predictions, and the configuration of their reports."""
+"""Examples with public data: models, their predictions, and the configurations of their reports."""

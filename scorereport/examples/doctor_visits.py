@@ -1,6 +1,6 @@
-"""Example on a binary outcome: who visited a doctor in the RAND health insurance experiment.
+"""Example of a binary outcome: visits to a doctor in the RAND health insurance experiment.
 
-statsmodels carries the data (20,190 person-years; Newhouse, 1993). The models are fitted by
+The data are included in statsmodels (20,190 person-years; Newhouse, 1993). The models are fitted by
 statsmodels on two thirds of the rows and evaluated on the rest.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from scorereport.data.predictions import ClassPredictions, Predictions
 
-#: What the data cannot tell, as a configuration for reports.
+#: Configuration of the report: limits, and facts that are not in the data.
 CONFIGURATION = Path(__file__).with_name("doctor_visits.toml")
 REPORT_NAME = "demo-report"
 
@@ -34,10 +34,10 @@ _OVERCONFIDENCE = 2.0
 
 
 def make_demo_predictions() -> pd.DataFrame:
-    """Held-out rows with their outcome, three forecasts and the insurance plan.
+    """Return held-out rows with outcome, three forecasts and insurance plan.
 
     `logit` is a logistic regression; `poisson` a Poisson regression of the number of visits, whose
-    probability of at least one is too high; `overconfident` doubles the log-odds of `logit`.
+    probability of at least one visit is too high; `overconfident` doubles the log-odds of `logit`.
     """
     import pandas as pd
     import statsmodels.api as sm
@@ -64,10 +64,10 @@ def make_demo_predictions() -> pd.DataFrame:
 
 
 def read_demo_predictions(frame: pd.DataFrame) -> Predictions | ClassPredictions:
-    """The demonstration's rows as predictions, with their source."""
+    """Read the rows of the demonstration as predictions, with their source."""
     predictions = read_predictions(frame, outcome=OUTCOME, forecasts=FORECASTS, group=GROUP)
     return replace(predictions, source=SOURCE)
 
 
 def choose_checkpoint() -> None:
-    """Nothing was chosen among checkpoints here."""
+    """Return None: this example has no checkpoints to choose among."""

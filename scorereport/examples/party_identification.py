@@ -1,8 +1,8 @@
-"""Example on ordered classes: which party people identified with, in seven steps, in 1996.
+"""Example of ordered classes: party identification in seven steps, in 1996.
 
-statsmodels carries the data (944 respondents of the American National Election Study; Greene, 2012). Both
-models are fitted by statsmodels, an ordered logit and a multinomial one, on some respondents and evaluated
-on others; in between, a third part serves to choose how long the multinomial one is fitted.
+The data are included in statsmodels (944 respondents of the American National Election Study; Greene, 2012).
+An ordered and a multinomial logit are fitted by statsmodels on one part of the respondents and evaluated on
+another; a third part is used to choose the number of iterations of the multinomial model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scorereport.data.predictions import ClassPredictions, Predictions
     from scorereport.evaluation.selection.selection_records import Selection
 
-#: What the data cannot tell, as a configuration for reports.
+#: Configuration of the report: limits, and facts that are not in the data.
 CONFIGURATION = Path(__file__).with_name("party_identification.toml")
 REPORT_NAME = "demo-ordinal"
 
@@ -41,7 +41,7 @@ CLASSES = (
     "strong Republican",
 )
 GROUP = "education"
-SETTINGS: dict[str, Any] = {"resamples": 500}  # seven classes ask for many draws, and nobody likes to wait
+SETTINGS: dict[str, Any] = {"resamples": 500}  # half the default: draws for seven classes are slow
 SOURCE = "American National Election Study 1996, held-out respondents"
 _SEED = 1996
 _FEATURES = ["logpopul", "TVnews", "selfLR", "age", "educ", "income"]
@@ -52,7 +52,7 @@ _FIRST_DEGREE = 6
 
 
 class _Parts(NamedTuple):
-    """Respondents with their class: to fit on, to choose on, to evaluate on."""
+    """Features and classes of all respondents, and the rows to fit, to choose and to evaluate on."""
 
     features: pd.DataFrame
     party: IntArray
@@ -62,7 +62,7 @@ class _Parts(NamedTuple):
 
 
 def make_demo_predictions() -> pd.DataFrame:
-    """Held-out respondents with their party, the probabilities of both models, and their education."""
+    """Return held-out respondents with their party, the forecasts of both models, and their education."""
     import pandas as pd
     from statsmodels.miscmodels.ordinal_model import OrderedModel
 
@@ -84,7 +84,7 @@ def make_demo_predictions() -> pd.DataFrame:
 
 
 def read_demo_predictions(frame: pd.DataFrame) -> Predictions | ClassPredictions:
-    """The demonstration's rows as predictions, with their source."""
+    """Read the rows of the demonstration as predictions, with their source."""
     predictions = read_predictions(
         frame, outcome=OUTCOME, forecasts=FORECASTS, classes=CLASSES, ordered=True, group=GROUP
     )
@@ -93,7 +93,7 @@ def read_demo_predictions(frame: pd.DataFrame) -> Predictions | ClassPredictions
 
 @cache
 def choose_checkpoint() -> Selection:
-    """After how many steps to stop fitting the multinomial model, by respondents that it has not seen."""
+    """Choose the number of iterations of the multinomial model, on respondents not used for fitting."""
     import pandas as pd
 
     parts = _read_parts()
@@ -121,18 +121,18 @@ def _read_parts() -> _Parts:
     train, choose, test = np.split(order, [_TRAINED, _TRAINED + _CHOSEN_ON])
     features = data[_FEATURES]
     scaled = (features - features.iloc[train].mean()) / features.iloc[train].std()
-    scaled["educ"] = features["educ"]  # in its own steps, which subgroups are made of
+    scaled["educ"] = features["educ"]  # not scaled, because the groups are formed by its original steps
     return _Parts(scaled, data["PID"].to_numpy(dtype=np.int64), train, choose, np.sort(test))
 
 
 def _fit_multinomial(parts: _Parts, steps: int, rows: IntArray) -> FloatArray:
-    """Probabilities for some respondents, after so many steps of the optimiser."""
+    """Return the probabilities of some respondents after a number of steps of the optimiser."""
     import statsmodels.api as sm
     from statsmodels.tools.sm_exceptions import ConvergenceWarning
 
     features = sm.add_constant(parts.features)
     model = sm.MNLogit(parts.party[parts.train], features.iloc[parts.train])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # stopping early is what it is about
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the fit is stopped early on purpose
         fitted = model.fit(method="bfgs", maxiter=steps, disp=0)
     return np.asarray(fitted.predict(features.iloc[rows]))

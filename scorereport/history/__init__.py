@@ -1,1 +1,1 @@
-"""History of audits: records that are only added, each linked to the one before by its hash."""
+"""History of audits: an append-only chain of records, each linked to the one before by its hash."""

@@ -1,4 +1,4 @@
-"""Record of an audit: everything that the history keeps of it, as one document."""
+"""Record of an audit: everything that the history stores about it, as one document."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from scorereport.configuration.periods import Period
 from scorereport.history.trend.drift_records import Drift, Snapshot
 
 RECORD_VERSION: Literal[1] = 1
-#: What the first record has in place of the hash of the one before.
+#: Stands in the first record in place of the hash of the record before.
 CHAIN_START = "0" * 64
 
 
 class AuditStatus(StrEnum):
-    """What an audit came to; those but the last three are verdicts on limits."""
+    """Status of an audit; all but the last three are verdicts on limits."""
 
     PASS = "pass"
     WARN = "warn"
     INCONCLUSIVE = "inconclusive"
     FAIL = "fail"
-    DONE = "done"  # there are no limits to judge by
+    DONE = "done"  # no limits are set
     UNCERTIFIED = "certificate failed"
-    FAILED = "failed"  # the run itself, for the reason that the record gives
+    FAILED = "failed"  # the run itself failed, for the reason in the record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedFile:
-    """A file of a report: its name below the folder of reports, its hash and its size."""
+    """A file of a report: its name relative to the report folder, its hash and its size."""
 
     name: str
     sha256: str
@@ -39,20 +39,20 @@ class RecordedFile:
 
 
 class _AsWritten:
-    """Records that were read remember their text: later versions of us may write it otherwise."""
+    """Keeps the text that a record was read from: later versions may serialise the record differently."""
 
     __slots__ = ("_text",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record(_AsWritten):
-    """An audit, or the removal of files that were kept long enough, as it stands in the history.
+    """An audit, or the removal of expired files, as stored in the history.
 
-    `id` is the place in the chain, from 1, and `previous` the hash of the record before. `attempt` counts the
-    records of the same audit and period, from 1. `folder` is where the files lie, as
-    seen from the history, or, where a server has it, from the folder of the audit whose mark is `home`.
-    Hashes of what there is none of are empty. `documents` are the hashes of what the history keeps with it,
-    filled in when it is appended. Nothing in a record is secret.
+    `id` is the position in the chain, from 1, and `previous` the hash of the record before. `attempt` counts
+    the records of the same audit and period, from 1. `folder` is the report folder, relative to the history,
+    or, if the history is on a server, relative to the folder of the audit whose marker is `home`. A hash is
+    empty if there is nothing to hash. `documents` are the hashes of the documents that the history stores
+    with the record, filled in when it is appended. Nothing in a record is secret.
     """
 
     version: Literal[1] = RECORD_VERSION
@@ -90,7 +90,7 @@ class Record(_AsWritten):
     documents: tuple[str, ...] = ()
 
     def to_json(self) -> str:
-        """The record as one line of text, as it was written: what its hash is taken of."""
+        """Return the record as one line of text, as it was written; its hash is the hash of this text."""
         return getattr(self, "_text", None) or json_documents.dump(self)
 
     @property
@@ -100,7 +100,7 @@ class Record(_AsWritten):
 
 
 def read_audit_record(text: str | bytes, name: str) -> Record:
-    """Read a record back from its text, which it keeps."""
+    """Read a record from its text; `to_json` returns the same text again."""
     record = json_documents.load(Record, text, name)
     object.__setattr__(record, "_text", text if isinstance(text, str) else text.decode())
     return record

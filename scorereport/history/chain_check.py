@@ -1,7 +1,7 @@
-"""Check of the chain: whether the records are those that were written, all of them, in order.
+"""Check of the chain: whether all records are present, in order, and as they were written.
 
-The hash of a record is known in three ways: it can be computed from its text, it is filed in a column, and
-the next record carries it. Where these disagree, what is known of the neighbours tells which was changed.
+The hash of a record is available from three places: it is computed from the text, it is stored in a column,
+and the next record contains it. Where these disagree, the records before and after show which was changed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainLink:
-    """A record as it is stored: `sha256` is computed from its text, `filed` stands in the column.
+    """A record as it is stored: `sha256` is computed from its text, `filed` is the hash in the column.
 
-    `id` is what the text says if it is intact, else where it stands. There is no record if the text cannot
-    be read.
+    `id` is the number in the text if that is intact, otherwise the number in the column. `record` is None if
+    the text cannot be read.
     """
 
     id: int
@@ -38,27 +38,26 @@ class ChainLink:
 
     @property
     def filed(self) -> Any:
-        """The hash that the column says."""
+        """The hash stored in the column."""
         return self.columns["sha256"]
 
     @property
     def is_intact(self) -> bool:
-        """Whether the text has the hash that was filed with it."""
+        """Whether the text has the hash that is stored with it."""
         return self.sha256 == self.filed and isinstance(self.columns["body"], str)
 
     @property
     def previous(self) -> str | None:
-        """The hash of the record before, as the text says."""
+        """The hash of the record before, as the text states it; None if the text cannot be read."""
         return None if self.record is None else self.record.previous
 
 
 def read_chain_link(columns: Mapping[str, Any]) -> ChainLink:
-    """Take a stored row for a record."""
+    """Read a record, intact or not, from a stored row."""
     content = _read_bytes(columns["body"])
     sha256 = hashlib.sha256(content).hexdigest()
     record = _try_record(content)
-    is_sure = record is not None and sha256 == columns["sha256"]
-    number = record.id if record is not None and is_sure else columns["id"]
+    number = record.id if record is not None and sha256 == columns["sha256"] else columns["id"]
     return ChainLink(id=number, columns=columns, body=content, sha256=sha256, record=record)
 
 
@@ -82,20 +81,20 @@ def check_chain(
     kept: Collection[str] = (),
     unreadable: Collection[int] = (),
 ) -> list[IntegrityFinding]:
-    """All that is wrong with the records, each named once.
+    """Find everything that is wrong with the records, one finding for each record.
 
-    `kept` are hashes, or their beginnings, that somebody kept outside; `unreadable` are the numbers of
-    records that the database cannot read.
+    `kept` are hashes, or their first characters, that were kept outside of the database; `unreadable` are the
+    numbers of records that the database cannot read.
     """
     stored = list(links)
-    chain, strangers = _arrange(stored)
+    chain, duplicates = _arrange(stored)
     findings = {link.id: finding for link in chain.values() for finding in _check_link(link, chain)}
     trusted = _TrustedHashes(head, kept)
     for number, finding in _check_neighbours(chain, trusted):
         findings.setdefault(number, finding)
     return [
         *(findings[number] for number in sorted(findings)),
-        *(_describe_duplicate_number(link) for link in strangers),
+        *(_describe_duplicate_number(link) for link in duplicates),
         *_check_gaps(chain, head, unreadable),
         *_check_head(chain, head, findings),
         *_check_kept_hashes(stored, kept),
@@ -103,7 +102,7 @@ def check_chain(
 
 
 def name_record(number: int) -> str:
-    """How a record is called in findings."""
+    """Return the name of a record in findings."""
     return f"record {number}"
 
 
@@ -112,7 +111,7 @@ def _record_finding(kind: FindingKind, number: int, sentence: str) -> IntegrityF
 
 
 class _TrustedHashes:
-    """Hashes that are known from outside the database."""
+    """Hashes that were kept outside of the database."""
 
     def __init__(self, head: ChainHead | None, kept: Collection[str]) -> None:
         self.beginnings = (*kept, *([] if head is None else [head.sha256]))
@@ -122,20 +121,21 @@ class _TrustedHashes:
 
 
 def _arrange(links: list[ChainLink]) -> tuple[dict[int, ChainLink], list[ChainLink]]:
-    """Records by their numbers, and those that claim a number which another one has with more right."""
+    """Return the records by number, and those whose number is impossible or belongs to another record."""
     carried = {link.previous for link in links}
     chain: dict[int, ChainLink] = {}
-    strangers = []
+    duplicates = []
     for link in links:
         rival = chain.setdefault(link.id, link)
         if rival is not link:
             worse, chain[link.id] = sorted((rival, link), key=lambda one: _rank_claim(one, carried))
-            strangers.append(worse)
-    strangers += [chain.pop(number) for number in sorted(chain) if number < 1]
-    return chain, strangers
+            duplicates.append(worse)
+    duplicates += [chain.pop(number) for number in sorted(chain) if number < 1]
+    return chain, duplicates
 
 
 def _rank_claim(link: ChainLink, carried: Collection[str | None]) -> tuple[bool, bool]:
+    """Rank the claim to a number: records that another record links to first, then those in their place."""
     return link.sha256 in carried, link.columns["id"] == link.id
 
 
@@ -144,7 +144,7 @@ def _describe_duplicate_number(link: ChainLink) -> IntegrityFinding:
     return _record_finding(
         FindingKind.INSERTED,
         place,
-        f"The record in place {place} was inserted: it says that it is record {link.id}, which it is not.",
+        f"The record in place {place} was inserted: it claims to be record {link.id}, but it is not.",
     )
 
 
@@ -152,15 +152,17 @@ def _check_link(link: ChainLink, chain: Mapping[int, ChainLink]) -> Iterator[Int
     after = chain.get(link.id + 1)
     if not link.is_intact:
         if after is not None and after.previous == link.sha256:
-            sentence = f"The hash or the type filed with record {link.id} was changed; its text is as it was."
+            sentence = (
+                f"The hash or the type stored with record {link.id} was changed; its text is unchanged."
+            )
         else:
             sentence = (
-                f"Record {link.id} was changed: its text does not have the hash that was filed with it."
+                f"Record {link.id} was changed: its text does not have the hash that is stored with it."
             )
         yield _record_finding(FindingKind.CHANGED, link.id, sentence)
     elif link.record is None:
         yield _record_finding(
-            FindingKind.UNREADABLE, link.id, f"Record {link.id} is no record that this software can read."
+            FindingKind.UNREADABLE, link.id, f"Record {link.id} is not a record that this software can read."
         )
     else:
         yield from _check_columns(link, describe_columns(link.record))
@@ -172,7 +174,7 @@ def _check_columns(link: ChainLink, expected: Mapping[str, Any]) -> Iterator[Int
         yield _record_finding(
             FindingKind.REORDERED,
             link.id,
-            f"Record {link.id} was moved: it stands in place {link.columns['id']}.",
+            f"Record {link.id} was moved: it is now in place {link.columns['id']}.",
         )
     elif differing:
         named = ", ".join(
@@ -192,7 +194,7 @@ def _check_neighbours(
                 yield (
                     1,
                     _record_finding(
-                        FindingKind.CHANGED, 1, "Record 1 was changed: it is not the first of a history."
+                        FindingKind.CHANGED, 1, "Record 1 was changed: it links to a record before it."
                     ),
                 )
         elif before is not None and not _is_explained(before, link):
@@ -200,7 +202,7 @@ def _check_neighbours(
 
 
 def _is_explained(before: ChainLink, link: ChainLink) -> bool:
-    """Whether two records fit together, or would but for a change of one that is known already."""
+    """Whether two records link to each other, or would if one of them had not been found to be changed."""
     if link.previous in (None, before.sha256):
         return True
     if not before.is_intact and link.previous == before.filed:
@@ -211,9 +213,9 @@ def _is_explained(before: ChainLink, link: ChainLink) -> bool:
 def _find_changed_record(
     before: ChainLink, link: ChainLink, after: ChainLink | None, trusted: _TrustedHashes
 ) -> tuple[int, IntegrityFinding]:
-    """Say which of two records that do not fit was changed: the one that nobody else confirms."""
+    """Find which of two records that do not link was changed: the one that no third hash confirms."""
     is_confirmed = link.sha256 in trusted or (after is not None and after.previous == link.sha256)
-    pair = f"record {link.id} carries another hash of record {before.id} than that has"
+    pair = f"record {link.id} contains a hash that is not the hash of record {before.id}"
     if is_confirmed:
         return before.id, _record_finding(
             FindingKind.CHANGED,
@@ -227,7 +229,7 @@ def _find_changed_record(
     return before.id, _record_finding(
         FindingKind.CHANGED,
         before.id,
-        f"Record {before.id} was changed or replaced, or else record {link.id}, the last one, was: {pair}.",
+        f"Record {before.id}, or else record {link.id}, the last one, was changed or replaced: {pair}.",
     )
 
 
@@ -244,7 +246,7 @@ def _check_gaps(
             yield _describe_gap(FindingKind.MISSING, low + 1, high - 1, "")
     last = present[-1] if present else 0
     if head is not None and head.id > last:
-        reason = f" at the end: the file `head` remembers record {head.id}"
+        reason = f" at the end: the chain head file names record {head.id}"
         yield _describe_gap(FindingKind.CUT_OFF, last + 1, head.id, reason)
 
 
@@ -266,8 +268,8 @@ def _check_head(
     yield _record_finding(
         FindingKind.CHANGED,
         link.id,
-        f"Record {link.id} is not the one that the file `head` remembers, of the hash {head.sha256}: it or "
-        "records before it were written anew.",
+        f"Record {link.id} is not the one that the chain head file names, which has the hash {head.sha256}: "
+        "it or records before it were rewritten.",
     )
 
 
@@ -279,5 +281,5 @@ def _check_kept_hashes(links: Collection[ChainLink], kept: Collection[str]) -> I
                 kind=FindingKind.MISSING,
                 subject=f"hash {beginning}",
                 sentence=f"No record has the hash {beginning}, which was kept outside: its record was "
-                "removed or written anew.",
+                "removed or rewritten.",
             )

@@ -1,4 +1,4 @@
-"""Chain head: a file beside the database that states the last record and its hash, to detect lost records."""
+"""Chain head: a file beside the database with the last record and its hash, to detect lost records."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
-#: Seconds to wait for others who append and write the file.
+#: Seconds to wait for other processes that append a record and write the file.
 _LOCK_SECONDS = 60
 _LINE = re.compile(r"([1-9][0-9]{0,17}) ([0-9a-f]{64})\n?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainHead:
-    """The last record of a chain: its place and its hash."""
+    """The last record of a chain: its number and its hash."""
 
     id: int
     sha256: str
 
 
 def read_chain_head(path: Path) -> ChainHead | None:
-    """What the file says; None if there is none. A file that says something else is a ValueError."""
+    """Read the chain head file; None if it does not exist. A malformed file is a ValueError."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -41,10 +41,10 @@ def read_chain_head(path: Path) -> ChainHead | None:
 
 @contextmanager
 def hold_chain_head(path: Path | None) -> Iterator[str]:
-    """Keep others from writing the file inside the block, which is given "", or the reason if that failed.
+    """Lock the chain head file during the block; yield "", or the reason why it cannot be locked.
 
-    A record is appended and noted in the file inside one block, so that nobody takes it for one that was
-    never noted. The system releases the lock of a process that dies.
+    A record is appended and written to the file inside one block, so that no other process mistakes it for
+    one that is missing from the file. The operating system releases the lock of a process that dies.
     """
     from filelock import FileLock
 
@@ -54,7 +54,7 @@ def hold_chain_head(path: Path | None) -> Iterator[str]:
     lock = FileLock(path.with_name(f".{path.name}.lock"), mode=0o600)
     try:
         lock.acquire(timeout=_LOCK_SECONDS)
-    except OSError as error:  # a folder that cannot be written, or a time that has run out
+    except OSError as error:  # the folder is not writable, or the time ran out
         yield error.strerror or "another process keeps it locked"
         return
     try:
@@ -69,11 +69,12 @@ def advance_chain_head(
     find_hash: Callable[[int], str | None],
     list_missed: Callable[[int], Collection[int]] = lambda _: (),
 ) -> str:
-    """Write the file, unless it is further already; return why that was not done, or "".
+    """Write a newer chain head to the file; return the reason if that fails, otherwise "".
 
-    A file that remembers a record which the history does not have is the proof that records were cut off or
-    rewritten, which nobody may overwrite. `list_missed` gives the records after one, and before the new one,
-    that should have been noted here: the file does not pass over them. The record itself is safe in any case.
+    A file that names a record which the history does not have proves that records were cut off or rewritten:
+    it is never overwritten. `list_missed` returns the records after a given one, and before the new one, that
+    should have been written to this file: the file does not skip them. The record itself is stored in any
+    case.
     """
     try:
         old = read_chain_head(path)
@@ -81,8 +82,8 @@ def advance_chain_head(
             return ""
         if missed := sorted(list_missed(0 if old is None else old.id)):
             return (
-                f"The file {path} was not written, for it lacks record {missed[0]}, which was appended by no "
-                "run that ended; the next run verifies it."
+                f"The chain head file {path} was not written because it lacks record {missed[0]}, which was "
+                "not appended by a run that ended; the next run verifies it."
             )
         write_text(path, f"{head.id} {head.sha256}\n")
     except (OSError, ValueError) as error:
@@ -93,46 +94,46 @@ def advance_chain_head(
 
 
 def describe_unwritten_head(path: Path, reason: str) -> str:
-    """What is said of a file that could not be written."""
-    return f"The file {path}, which remembers the last record, could not be written: {reason}."
+    """Describe why the chain head file could not be written."""
+    return f"The chain head file {path}, which names the last record, could not be written: {reason}."
 
 
 class HistoryWithHead(Protocol):
-    """A history that knows the file that remembers its end, if there is one."""
+    """A history with the path of its chain head file, if it has one."""
 
     name: str
     head: Path | None
 
     def find_hash(self, number: int) -> str | None:
-        """The hash of the record with this number; None if there is none."""
+        """Return the hash of the record with this number; None if there is none."""
 
     def last(self) -> ChainHead | None:
-        """The last record; None if there is none."""
+        """Return the last record; None if there is none."""
 
 
 def check_chain_head(history: HistoryWithHead) -> None:
-    """Refuse a history that does not have the record which its file `head` remembers.
+    """Refuse a history that lacks the record named in its chain head file.
 
-    Whoever went on with it would bury what is left of the old one. A file that cannot be read is for
-    `verify_history` to name.
+    Appending to it would hide that records were removed. A file that cannot be read is left to
+    `verify_history`.
     """
     try:
-        remembered = None if history.head is None else read_chain_head(history.head)
+        head = None if history.head is None else read_chain_head(history.head)
     except (OSError, ValueError):
         return
-    if remembered is None:
+    if head is None:
         return
-    found = history.find_hash(remembered.id)
-    if found == remembered.sha256:
+    found = history.find_hash(head.id)
+    if found == head.sha256:
         return
     last = history.last()
     if found is not None:
-        instead = f"it has another one there, with the hash {found}"
+        instead = f"in the history this record has the hash {found}"
     else:
-        instead = "it has no records" if last is None else f"it ends with record {last.id}"
+        instead = "the history has no records" if last is None else f"the history ends with record {last.id}"
     raise UsageError(
-        f"The history {history.name} is not the one that the file {history.head} remembers, whose record "
-        f"{remembered.id} has the hash {remembered.sha256}: {instead}. Records were removed or written anew; "
-        "nothing was recorded. Restore the database from a copy. If the history was begun anew on purpose, "
-        f"put away the reports of the old one and remove the file {history.head}."
+        f"The history {history.name} does not match its chain head file {history.head}, whose record "
+        f"{head.id} has the hash {head.sha256}: {instead}. Records were removed or rewritten; nothing was "
+        "recorded. To fix: restore the database from a copy. If the history was started again on purpose, "
+        f"move the reports of the old one to another place and remove the file {history.head}."
     )

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 #: Seconds to wait for another process that writes.
 LOCK_SECONDS = 60
-#: What the lock of PostgreSQL is known by, for everybody who writes into a history.
+#: Key of the PostgreSQL advisory lock that every writer to a history takes.
 LOCK_KEY = 7_365_317_233
 _SECRET_WORDS = ("pass", "secret", "token", "key")
 
 
 class UnreachableError(UsageError):
-    """A history that cannot be looked at, though nothing is known to be wrong with it."""
+    """A history that cannot be read, though nothing is known to be wrong with it."""
 
 
 def read_url(url: str | URL) -> URL:
-    """The address of a database, checked; plain `postgresql://` means psycopg 3."""
+    """Parse and check the address of a database; plain `postgresql://` means psycopg 3."""
     from sqlalchemy import make_url
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -41,7 +41,7 @@ def read_url(url: str | URL) -> URL:
     except (SQLAlchemyError, ValueError):  # the message would repeat the address with its password
         raise UsageError(
             "The database of a history must be an address such as sqlite:///audits/history.db or "
-            "postgresql://user:password@host/database; what was given cannot be read as one."
+            "postgresql://user:password@host/database; the given value is not such an address."
         ) from None
     if address.drivername in ("sqlite", "sqlite+pysqlite"):
         return _check_file(address)
@@ -70,12 +70,12 @@ def _check_driver(address: URL) -> URL:
 
 
 def find_database_file(address: URL) -> Path | None:
-    """The file of a SQLite database; None for a server."""
+    """Return the file of a SQLite database; None for a server."""
     return Path(address.database or "") if address.get_backend_name() == "sqlite" else None
 
 
 def describe_url(address: URL) -> str:
-    """The name of a database for people: its file, or its address without password and options."""
+    """Return the displayed name of a database: its file, or its address without password and options."""
     file = find_database_file(address)
     return (
         str(file) if file is not None else address.set(drivername="postgresql", query={}).render_as_string()
@@ -84,18 +84,22 @@ def describe_url(address: URL) -> str:
 
 @contextmanager
 def translate_errors(address: URL) -> Iterator[None]:
-    """Turn whatever the database refuses into one sentence that holds no secret."""
+    """Turn an error of the database into a UsageError: one sentence without secrets."""
     import sqlite3
 
     from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
     try:
         yield
-    except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as error:  # the last if SQLite cites damage
+    except (
+        SQLAlchemyError,
+        sqlite3.Error,
+        UnicodeDecodeError,
+    ) as error:  # the last if SQLite quotes damaged text
         cause = error.orig if isinstance(error, DBAPIError) else error
-        said = getattr(getattr(cause, "diag", None), "message_primary", None) or str(cause)
-        reason = " ".join(said.split("\n[SQL")[0].split()) or type(cause).__name__
-        # Without the cause: its trace would show what the address holds.
+        message = getattr(getattr(cause, "diag", None), "message_primary", None) or str(cause)
+        reason = " ".join(message.split("\n[SQL")[0].split()) or type(cause).__name__
+        # Not chained to its cause: the traceback would show the address, with its password.
         raise UsageError(
             f"The history {describe_url(address)} cannot be used: {_redact(reason, address)}"
         ) from None
@@ -112,19 +116,19 @@ def _redact(reason: str, address: URL) -> str:
 
 
 def may_write(file: Path) -> bool:
-    """Whether this user may write a database of SQLite, which needs its folder as well."""
+    """Whether this user may write to a SQLite database, which requires write access to its folder too."""
     return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
 
 
 def open_history_engine(address: URL) -> Engine:
-    """An engine whose transactions begin as `reading` and `writing` say; nothing is touched yet."""
+    """Create the SQLAlchemy engine of a history, without connecting to the database yet."""
     from sqlalchemy import create_engine, event
 
     file = find_database_file(address)
     if file is None:
         return create_engine(
             address,
-            isolation_level="READ COMMITTED",  # what is read after waiting for the lock is of after waiting
+            isolation_level="READ COMMITTED",  # a writer that waited for the lock must see what was committed
             connect_args={"connect_timeout": 15},
             pool_pre_ping=True,
         )
@@ -132,16 +136,17 @@ def open_history_engine(address: URL) -> Engine:
         engine = create_engine("sqlite://", creator=partial(_connect_reader, file))
     else:
         engine = create_engine(address, connect_args={"timeout": LOCK_SECONDS})
-    event.listen(engine, "connect", _set_up)
+    event.listen(engine, "connect", _set_up_connection)
     event.listen(engine, "begin", _begin_transaction)
     return engine
 
 
 def _connect_reader(file: Path) -> sqlite3.Connection:
-    """A connection of somebody who may only read: an auditor, or whoever has a copy on a read-only disk.
+    """Connect without write access, for example as an auditor or on a read-only disk.
 
-    What stands in the log already can be read if its index is there too; without a log the file is all
-    there is. A log without its index is one that nobody but a writer can read.
+    Changes that are still in the write-ahead log can be read only if the index of the log exists. A log
+    without an index can be read by a writer only, because the index has to be created. Without a log the
+    database file is complete.
     """
     import sqlite3
 
@@ -149,8 +154,8 @@ def _connect_reader(file: Path) -> sqlite3.Connection:
     has_log = log.is_file() and log.stat().st_size > 0
     if has_log and not index.is_file():
         raise UnreachableError(
-            f"The history {file} has a log, {log.name}, that only somebody who may write to its folder can "
-            "read: open it as such a user once, or copy both files to a folder of your own."
+            f"The history {file} has a log, {log.name}, that only a user with write access to the folder can "
+            "read. To fix: open the history once as such a user, or copy both files to a folder of your own."
         )
     how = "mode=ro" if has_log else "mode=ro&immutable=1"
     return sqlite3.connect(
@@ -158,8 +163,8 @@ def _connect_reader(file: Path) -> sqlite3.Connection:
     )
 
 
-def _set_up(connection: Any, _: Any) -> None:
-    connection.isolation_level = None  # transactions begin where we say, not where the driver guesses
+def _set_up_connection(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # `_begin_transaction` begins transactions, not the driver
     connection.execute("PRAGMA synchronous = FULL")
 
 
@@ -170,16 +175,16 @@ def _begin_transaction(connection: Connection) -> None:
 
 @contextmanager
 def read_transaction(engine: Engine) -> Iterator[Connection]:
-    """A transaction that sees one state of the database and leaves it alone."""
+    """Begin a transaction that reads one state of the database and changes nothing."""
     level = {} if engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
     with engine.connect().execution_options(**level) as connection, connection.begin() as transaction:
         yield connection
-        transaction.rollback()  # there is nothing to keep, and a damaged file refuses to
+        transaction.rollback()  # nothing is to be committed, and a damaged file refuses a commit
 
 
 @contextmanager
 def write_transaction(engine: Engine) -> Iterator[Connection]:
-    """A transaction that nobody else writes beside, in this process or another."""
+    """Begin a transaction that is the only writer, in this process and all others."""
     from sqlalchemy import func, select
 
     with engine.connect().execution_options(writes=True) as connection, connection.begin():
@@ -190,7 +195,7 @@ def write_transaction(engine: Engine) -> Iterator[Connection]:
 
 
 class HistoryDatabase:
-    """Where a history is kept: `name` is for people, `file` is None if it is on a server."""
+    """Database of a history: `name` is for display, `file` is None if it is on a server."""
 
     def __init__(self, address: URL) -> None:
         self.address = address
@@ -212,12 +217,12 @@ class HistoryDatabase:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one state of the history."""
+        """Begin a transaction that reads one state of the history."""
         with translate_errors(self.address), read_transaction(self.engine) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that nobody else writes beside."""
+        """Begin a transaction that is the only writer."""
         with translate_errors(self.address), write_transaction(self.engine) as connection:
             yield connection

@@ -1,4 +1,4 @@
-"""Check of the database: its file, tables and triggers, and rows that are read even if damaged."""
+"""Check of the database: its file, tables and triggers. Rows are read one by one if the file is damaged."""
 
 from __future__ import annotations
 
@@ -21,35 +21,70 @@ if TYPE_CHECKING:
 
     from scorereport.history.store import History
 
+_OBJECTS = text("SELECT type, name, tbl_name, sql, rootpage > 0 FROM sqlite_master")
+_TRIGGERS = text(
+    """SELECT tgname::text, tgrelid::regclass::text, tgtype::integer, proname::text, prosrc,
+        tgenabled::text <> 'D' AND tgqual IS NULL
+    FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
+    WHERE NOT tgisinternal AND tgrelid IN (to_regclass('audits'), to_regclass('documents'))"""
+)
+#: Other objects that could change, hide or drop rows: rules, row policies, and inheriting tables.
+_FOREIGN_OBJECTS = text(
+    """SELECT 'rule', rulename::text, ev_class::regclass::text FROM pg_rewrite
+    WHERE ev_class IN (to_regclass('audits'), to_regclass('documents'))
+    UNION ALL SELECT 'policy', polname::text, polrelid::regclass::text FROM pg_policy
+    WHERE polrelid IN (to_regclass('audits'), to_regclass('documents'))
+    UNION ALL SELECT 'part', inhrelid::regclass::text, inhparent::regclass::text FROM pg_inherits
+    WHERE inhparent IN (to_regclass('audits'), to_regclass('documents'))
+    ORDER BY 1, 2, 3"""
+)
+_ROW_SECURITY = text(
+    """SELECT relname::text FROM pg_class WHERE relrowsecurity
+    AND oid IN (to_regclass('audits'), to_regclass('documents')) ORDER BY relname"""
+)
+#: Bytes of the header with the write and read version of the file format: 2 means a write-ahead log.
+_LOG_MODE_BYTES = slice(18, 20)
+_HEADER_SIZE = 100
+#: Constant bytes in the header of a SQLite file, by position: the write-ahead log and fixed parameters; the
+#: schema format and the encoding, UTF-8, of four bytes each; unused bytes.
+_HEADER = {
+    18: b"\2\2\0\x40\x20\x20",
+    44: bytes([0, 0, 0, 4]) + bytes(8) + bytes([0, 0, 0, 1]),
+    60: bytes(32),
+}
+#: Trigger types as PostgreSQL encodes them: FOR EACH ROW 1, BEFORE 2, DELETE 8, UPDATE 16, TRUNCATE 32.
+_CHANGED, _EMPTIED = 1 + 2 + 8 + 16, 2 + 32
+_REFUSAL = "BEGIN RAISE EXCEPTION 'rows of a history cannot be changed or removed'; END"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRows:
-    """Rows by the names of columns, keys of rows that cannot be read, and what the database says of it.
+    """Rows by column name, the keys of rows that cannot be read, and the error message of the database.
 
-    If no row can be read, there is no saying which there are, and no keys are given.
+    If no row can be read, the keys are not known either and `unreadable` is empty.
     """
 
     rows: tuple[dict[str, Any], ...]
     unreadable: tuple[Any, ...] = ()
-    trouble: str = ""
+    error: str = ""
 
 
 def run_query(history: History, connection: Connection, query: Any) -> list[Row[Any]]:
-    """All rows of an answer; a refusal is a UsageError, after which the transaction still works."""
+    """Return all rows of a query; an error is a UsageError, after which the transaction still works."""
     from scorereport.history.database import translate_errors
 
-    # SQLite goes on after a refusal, and cannot go back to a point in a damaged file.
-    point = nullcontext() if history.file is not None else connection.begin_nested()
-    with translate_errors(history.address), point:
+    # SQLite continues a transaction after an error, and cannot roll back to a savepoint in a damaged file.
+    savepoint = nullcontext() if history.file is not None else connection.begin_nested()
+    with translate_errors(history.address), savepoint:
         return list(connection.execute(query))
 
 
 def read_stored_rows(
     history: History, connection: Connection, table: Table, keys: Iterable[Any] = ()
 ) -> StoredRows:
-    """All rows; one by one if that fails, also those with the keys given."""
+    """Read all rows of a table; if that fails, one by one, among them those with the given keys."""
     key = table.primary_key.columns[0]
-    # In no order: for one, SQLite would read the copies in an index, which may be as they were.
+    # Without ORDER BY: SQLite would take values from an index, which may differ from those in the table.
     query = select(*_as_stored(table, connection))
     try:
         return StoredRows(rows=tuple(_decode(row, table) for row in run_query(history, connection, query)))
@@ -57,7 +92,7 @@ def read_stored_rows(
         rows, unreadable = _read_rows_singly(
             history, connection, table, {*keys, *_find_keys(history, connection, key)}
         )
-        return StoredRows(rows=rows, unreadable=unreadable if rows else (), trouble=str(error))
+        return StoredRows(rows=rows, unreadable=unreadable if rows else (), error=str(error))
 
 
 def _read_rows_singly(
@@ -74,7 +109,7 @@ def _read_rows_singly(
 
 
 def _find_keys(history: History, connection: Connection, key: Column[Any]) -> list[Any]:
-    """Keys that an index still knows of."""
+    """Return the keys that can still be read, for example from an index."""
     try:
         return [row[0] for row in run_query(history, connection, select(key))]
     except UsageError:
@@ -82,7 +117,10 @@ def _find_keys(history: History, connection: Connection, key: Column[Any]) -> li
 
 
 def _as_stored(table: Table, connection: Connection) -> list[ColumnElement[Any]]:
-    """SQLite keeps a type with every value, and text that may be none; a server checks both itself."""
+    """Return the columns as bytes, with the type of each value, for SQLite.
+
+    SQLite stores a type with every value and does not check that text is valid; a server checks both.
+    """
     if connection.dialect.name != "sqlite":
         return list(table.columns)
     bare = [cast(column, LargeBinary).label(column.name) for column in table.columns]
@@ -95,50 +133,14 @@ def _decode(row: Row[Any], table: Table) -> dict[str, Any]:
 
 
 def _decode_value(value: Any, kind: str | None) -> Any:
-    """Text as text, be it damaged, and integers as integers: a value of another type equals none expected."""
+    """Decode text, also if damaged, and integers; a value of another type differs from every expected one."""
     if kind == "text":
         return value.decode(errors="surrogateescape")
     return int(value) if kind == "integer" else value
 
 
-_OBJECTS = text("SELECT type, name, tbl_name, sql, rootpage > 0 FROM sqlite_master")
-_TRIGGERS = text(
-    """SELECT tgname::text, tgrelid::regclass::text, tgtype::integer, proname::text, prosrc,
-        tgenabled::text <> 'D' AND tgqual IS NULL
-    FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
-    WHERE NOT tgisinternal AND tgrelid IN (to_regclass('audits'), to_regclass('documents'))"""
-)
-#: What else could change, hide or swallow rows: rules, policies on rows, and tables that are part of another.
-_FOREIGN_OBJECTS = text(
-    """SELECT 'rule', rulename::text, ev_class::regclass::text FROM pg_rewrite
-    WHERE ev_class IN (to_regclass('audits'), to_regclass('documents'))
-    UNION ALL SELECT 'policy', polname::text, polrelid::regclass::text FROM pg_policy
-    WHERE polrelid IN (to_regclass('audits'), to_regclass('documents'))
-    UNION ALL SELECT 'part', inhrelid::regclass::text, inhparent::regclass::text FROM pg_inherits
-    WHERE inhparent IN (to_regclass('audits'), to_regclass('documents'))
-    ORDER BY 1, 2, 3"""
-)
-_ROW_SECURITY = text(
-    """SELECT relname::text FROM pg_class WHERE relrowsecurity
-    AND oid IN (to_regclass('audits'), to_regclass('documents')) ORDER BY relname"""
-)
-#: Where the header says how to write and how to read: 2 is ahead into a log.
-_LOG_MODE_BYTES = slice(18, 20)
-_HEADER_SIZE = 100
-#: Constants at the beginning of a SQLite file: it writes ahead; four bytes each for the format of the schema
-#: and for the encoding, which is UTF-8; the rest is not used.
-_HEADER = {
-    18: b"\2\2\0\x40\x20\x20",
-    44: bytes([0, 0, 0, 4]) + bytes(8) + bytes([0, 0, 0, 1]),
-    60: bytes(32),
-}
-#: As PostgreSQL counts: for each row 1, before 2, DELETE 8, UPDATE 16, TRUNCATE 32.
-_CHANGED, _EMPTIED = 1 + 2 + 8 + 16, 2 + 32
-_REFUSAL = "BEGIN RAISE EXCEPTION 'rows of a history cannot be changed or removed'; END"
-
-
 def check_database(history: History, connection: Connection) -> Iterator[IntegrityFinding]:
-    """What is wrong with the database itself, apart from what stands in it."""
+    """Find what is wrong with the database itself, apart from the rows stored in it."""
     checks = [
         _check_versions,
         *([_check_file, _check_objects, _check_header] if history.file else [_check_tables, _check_rules]),
@@ -161,12 +163,12 @@ def _check_versions(history: History, connection: Connection) -> Iterator[Integr
     expected = [(number, step) for number, (step, _) in enumerate(MIGRATIONS, start=1)]
     if not steps or steps != expected[: len(steps)]:
         yield _database_finding(
-            history, "The table `schema_versions` does not say what this software writes there."
+            history, "The table `schema_versions` does not contain what this software writes to it."
         )
 
 
 def _find_version(history: History, connection: Connection) -> int:
-    """How far the tables have been migrated, as far as that can be told."""
+    """Return the version of the tables; the current one if it is not known."""
     try:
         return min(len(run_query(history, connection, select(VERSIONS.c.version))), CURRENT) or CURRENT
     except UsageError:
@@ -174,29 +176,29 @@ def _find_version(history: History, connection: Connection) -> int:
 
 
 def _check_file(history: History, connection: Connection) -> Iterator[IntegrityFinding]:
-    said = [str(row[0]) for row in run_query(history, connection, text("PRAGMA integrity_check(20)"))]
-    if said != ["ok"]:
-        shown = "; ".join(" ".join(line.split()) for line in said[:3])
-        more = f"; and {len(said) - 3} more" if len(said) > 3 else ""
-        yield _database_finding(history, f"SQLite finds the file damaged: {shown}{more}.")
+    messages = [str(row[0]) for row in run_query(history, connection, text("PRAGMA integrity_check(20)"))]
+    if messages != ["ok"]:
+        shown = "; ".join(" ".join(message.split()) for message in messages[:3])
+        more = f"; and {len(messages) - 3} more" if len(messages) > 3 else ""
+        yield _database_finding(history, f"SQLite reports that the file is damaged: {shown}{more}.")
     if history.file is not None and not _has_log(history.file):
         yield _database_finding(
-            history, "The file is no longer set to write ahead into a log, as a history is."
+            history, "The file no longer uses a write-ahead log, which every history does."
         )
 
 
 def _has_log(file: Path) -> bool:
-    """Whether the file says that changes go into a log first; to those who may only read SQLite denies it."""
+    """Whether the header states a write-ahead log; SQLite itself does not report it to a read-only user."""
     with file.open("rb") as content:
         return content.read(_LOG_MODE_BYTES.stop)[_LOG_MODE_BYTES] == b"\x02\x02"
 
 
 def _check_header(history: History, connection: Connection) -> Iterator[IntegrityFinding]:
-    """What SQLite reads at the beginning of the file and does not check; in a shared file it may differ."""
+    """Compare header bytes that SQLite does not check; in a file with other tables they may differ."""
     is_shared = any(row.tbl_name not in METADATA.tables for row in run_query(history, connection, _OBJECTS))
     log = Path(f"{history.file}-wal")
     if history.file is None or is_shared or (log.exists() and log.stat().st_size):
-        return  # part of the beginning may still be in the log
+        return  # part of the header may still be in the log
     with history.file.open("rb") as file:
         found = file.read(_HEADER_SIZE)
     for place, expected in _HEADER.items():
@@ -218,8 +220,8 @@ def _expected_objects(version: int) -> frozenset[tuple[Any, ...]]:
     engine = create_engine("sqlite://")
     try:
         with engine.connect() as connection:
-            for _, take in MIGRATIONS[:version]:
-                take(connection)
+            for _, apply in MIGRATIONS[:version]:
+                apply(connection)
             return frozenset(tuple(row) for row in connection.execute(_OBJECTS))
     finally:
         engine.dispose()
@@ -236,7 +238,7 @@ def _compare_objects(
         if name not in found:
             yield _database_finding(history, f"The {name} is missing in the database.")
         elif name not in expected:
-            yield _database_finding(history, f"The {name} in the database is none of a history's.")
+            yield _database_finding(history, f"The {name} in the database does not belong to a history.")
         elif found[name] != expected[name]:
             yield _database_finding(history, f"The {name} in the database was changed.")
 
@@ -256,7 +258,7 @@ def _check_rules(history: History, connection: Connection) -> Iterator[Integrity
     for row in run_query(history, connection, _FOREIGN_OBJECTS):
         kind, name, table = tuple(row)
         yield _database_finding(
-            history, f"The {kind} `{name}` of the table `{table}` is none of a history's."
+            history, f"The {kind} `{name}` of the table `{table}` does not belong to a history."
         )
     for table in (row[0] for row in run_query(history, connection, _ROW_SECURITY)):
         yield _database_finding(

@@ -1,6 +1,6 @@
 """Tables of a history, and the migrations that bring an older database to the current version.
 
-Rows are only ever added: from version 2 on, the database itself refuses to change or to remove any.
+Rows are only ever added: from version 2 on, triggers of the database refuse to change or to remove a row.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ AUDITS = Table(
     UniqueConstraint("audit", "period", "kind", "attempt"),
     Index("audits_by_name", "audit", "id"),
 )
-#: `checksum` is of the compressed bytes, so that no bit of them can change unseen.
+#: `checksum` is the hash of the compressed bytes, so that a change of any bit of them is detected.
 DOCUMENTS = Table(
     "documents",
     METADATA,
@@ -61,7 +61,7 @@ VERSIONS = Table(
     Column("version", Integer, primary_key=True, autoincrement=False),
     Column("step", Text, nullable=False),
 )
-#: Tables whose rows stay as they are.
+#: Tables whose rows can be neither changed nor removed.
 GUARDED = (AUDITS, DOCUMENTS)
 
 
@@ -75,7 +75,7 @@ def _guard_tables(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
-#: SQLite replaces a row without asking the triggers on DELETE, hence those on INSERT.
+#: INSERT OR REPLACE in SQLite does not fire DELETE triggers, hence the triggers on INSERT.
 _SQLITE_GUARDS = (
     """CREATE TRIGGER audits_not_changed BEFORE UPDATE ON audits
     BEGIN SELECT RAISE(ABORT, 'records of a history cannot be changed'); END""",
@@ -106,7 +106,7 @@ _POSTGRESQL_GUARDS = (
     FOR EACH STATEMENT EXECUTE FUNCTION scorereport_refuse()""",
 )
 
-#: What leads from each version to the next, from none at all, and how that is noted.
+#: The migration to each version, beginning with an empty database, and its name in `schema_versions`.
 MIGRATIONS: tuple[tuple[str, Callable[[Connection], None]], ...] = (
     ("create tables", _create_tables),
     ("guard rows", _guard_tables),
@@ -116,7 +116,7 @@ CURRENT = len(MIGRATIONS)
 
 
 def read_version(connection: Connection, name: str) -> int:
-    """The version of a database, 0 if it has no history; a newer or a foreign one is refused by its name."""
+    """Return the version of a database, 0 if it has no history; refuse a newer or an unrelated one."""
     present = METADATA.tables.keys() & set(inspect(connection).get_table_names())
     if not present:
         return 0
@@ -124,8 +124,8 @@ def read_version(connection: Connection, name: str) -> int:
     version = connection.execute(select(func.max(VERSIONS.c.version))).scalar() or 0
     if version > CURRENT:
         raise UsageError(
-            f"The history {name} has version {version} of its tables; this scorereport knows versions up to "
-            f"{CURRENT}. Use the newer scorereport that wrote it."
+            f"The history {name} has version {version} of its tables; this scorereport supports versions up "
+            f"to {CURRENT}. To fix: use the newer scorereport that wrote it."
         )
     for table in GUARDED:
         _check_own(connection, table, name)
@@ -141,14 +141,14 @@ def _check_own(connection: Connection, table: Table, name: str) -> None:
         return
     found = f"has the columns {', '.join(columns)}" if columns else "is missing"
     raise UsageError(
-        f"The database {name} is no history of audits: its table `{table.name}` {found}, where a history has "
-        f"{', '.join(table.columns.keys())}. Nothing was changed; give another database for the history."
+        f"The database {name} is not a history of audits: its table `{table.name}` {found}, where a history "
+        f"has {', '.join(table.columns.keys())}. Nothing was changed; give another database for the history."
     )
 
 
 def migrate(connection: Connection, name: str) -> None:
-    """Bring a database to the current version; the caller holds the lock and ends the transaction."""
+    """Migrate a database to the current version; the caller holds the lock and ends the transaction."""
     version = read_version(connection, name)
-    for number, (step, take) in enumerate(MIGRATIONS[version:], start=version + 1):
-        take(connection)
+    for number, (step, apply) in enumerate(MIGRATIONS[version:], start=version + 1):
+        apply(connection)
         connection.execute(insert(VERSIONS).values(version=number, step=step))

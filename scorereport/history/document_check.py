@@ -1,7 +1,7 @@
 """Check of documents: whether they match their records, and whether the chain matches what reports state.
 
-A report names the last record of then and its hash. Whoever writes old records anew would have to render all
-later reports anew as well, and those that people have in their mailboxes still say what they said.
+A report states the number and the hash of the last record before its own. To rewrite old records unnoticed,
+one would have to rewrite all later reports as well, also the copies that were already sent to people.
 """
 
 from __future__ import annotations
@@ -25,16 +25,15 @@ if TYPE_CHECKING:
 
 
 _HASH_FIELD = b'"last_sha256"'
-#: How a report that was written by this software ends; nothing in a string looks so, for its quotes would
-#: have backslashes.
+#: The end of a report that this software wrote. A string cannot match, because its quotes are escaped.
 _ANCHOR = re.compile(rb'"last_id":([0-9]{1,18}),"last_sha256":"([0-9a-f]*)"\}\}\n?\Z')
 _MAX_ANCHOR_LENGTH = 150
 
 
 def find_anchor(results: bytes) -> ChainHead | None:
-    """The record that a results document names as the last before its own; None if it names none.
+    """Return the record that a results document names as the last before its own; None if it names none.
 
-    It stands at the end, where it is found without reading all of what may be megabytes.
+    It is at the end of the document, where it is found without parsing what may be megabytes.
     """
     end = _ANCHOR.search(results[-_MAX_ANCHOR_LENGTH:])
     if end is not None:
@@ -45,7 +44,7 @@ def find_anchor(results: bytes) -> ChainHead | None:
 
 
 def _read_trend(results: bytes) -> tuple[int, str]:
-    """The same by reading the document, whatever its form; nothing if it is not one of ours."""
+    """Read the anchor by parsing the document; (0, "") if this software did not write it."""
     try:
         trend = json.loads(results)["trend"]
         return int(trend["last_id"]), str(trend["last_sha256"])
@@ -56,9 +55,10 @@ def _read_trend(results: bytes) -> tuple[int, str]:
 def check_anchors(
     links: Sequence[ChainLink], anchors: Mapping[str, ChainHead], known: Collection[str] = ()
 ) -> Iterator[IntegrityFinding]:
-    """Records that are not those which reports name; `anchors` are by the hashes of results documents.
+    """Find records that differ from those that reports name.
 
-    What is wrong with records that are `known` is said already, and missing ones leave gaps.
+    `anchors` are the named records by the hash of the results document. Records in `known` already have a
+    finding, and missing records are found as gaps of the chain.
     """
     named = [
         (link.id, anchors[link.record.results_sha256])
@@ -71,44 +71,44 @@ def check_anchors(
     hashes = defaultdict(set)
     for link in links:
         hashes[link.id].add(link.sha256)
-    unlike = [
+    mismatches = [
         (number, anchor)
         for number, anchor in named
         if 0 < anchor.id < number
         and anchor.sha256 not in hashes.get(anchor.id, {anchor.sha256})
         and name_record(anchor.id) not in known
     ]
-    if unlike:
-        yield _describe_mismatches(sorted(unlike, key=lambda pair: (pair[1].id, pair[0])))
+    if mismatches:
+        yield _describe_mismatches(sorted(mismatches, key=lambda pair: (pair[1].id, pair[0])))
 
 
 def _describe_order(number: int, anchor: ChainHead) -> IntegrityFinding:
     sentence = (
-        f"The report of record {number} names record {anchor.id} as the last before it: it was changed, or "
-        "its record was moved."
+        f"The report of record {number} names record {anchor.id} as the last one before it: the report was "
+        "changed, or its record was moved."
     )
     return IntegrityFinding(kind=FindingKind.CHANGED, subject=name_record(number), sentence=sentence)
 
 
-def _describe_mismatches(unlike: Sequence[tuple[int, ChainHead]]) -> IntegrityFinding:
-    """One sentence for all: whoever rewrites a record has to rewrite those after it, too."""
-    (number, anchor), *more = unlike
+def _describe_mismatches(mismatches: Sequence[tuple[int, ChainHead]]) -> IntegrityFinding:
+    """Describe all mismatches in one finding: a rewritten record changes the hashes of all later ones."""
+    (number, anchor), *more = mismatches
     sentence = (
         f"Record {anchor.id} is not the one that the report of record {number} names as the last before it, "
-        f"of the hash {anchor.sha256}: it or records before it were written anew."
+        f"which has the hash {anchor.sha256}: it or records before it were rewritten."
     )
     if more:
         others = ", ".join(str(other) for other, _ in more[:5]) + (" and others" if more[5:] else "")
-        sentence += f" Reports of later records name such records, too: {others}."
+        sentence += f" The reports of these later records also name rewritten records: {others}."
     return IntegrityFinding(kind=FindingKind.CHANGED, subject=name_record(anchor.id), sentence=sentence)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredDocument:
-    """A document as it is stored: `key` is what it is filed under, `sha256` is computed from its content.
+    """A document as it is stored: `key` is the hash it is stored under, `sha256` that of its content.
 
-    There is no hash if it cannot be unpacked. `content` is kept of those that are asked for, and `anchor` of
-    results.
+    `sha256` is None if the document cannot be decompressed. `content` is set for requested documents only,
+    and `anchor` for results documents only.
     """
 
     key: Any
@@ -122,20 +122,20 @@ def read_documents(
     rows: Iterable[Mapping[str, Any]],
     *,
     results: Collection[str],
-    wanted: Collection[str],
+    requested: Collection[str],
     read: Callable[[str, bytes], None] | None = None,
 ) -> list[StoredDocument]:
-    """Unpack stored rows, each once; only the documents `wanted` are kept in memory.
+    """Decompress stored rows, each once; only the contents of `requested` documents are kept in memory.
 
-    `read` is given each document that is what it is filed under.
+    `read` is called with the hash and the content of each intact document.
     """
-    return [_read_document(row, results, wanted, read) for row in rows]
+    return [_read_document(row, results, requested, read) for row in rows]
 
 
 def _read_document(
     row: Mapping[str, Any],
     results: Collection[str],
-    wanted: Collection[str],
+    requested: Collection[str],
     read: Callable[[str, bytes], None] | None,
 ) -> StoredDocument:
     content = unpack_document(row["content"]) if isinstance(row["content"], bytes) else None
@@ -149,7 +149,7 @@ def _read_document(
         key=row["sha256"],
         sha256=sha256,
         is_intact=is_intact,
-        content=content if sha256 in wanted else None,
+        content=content if sha256 in requested else None,
         anchor=find_anchor(content) if sha256 in results else None,
     )
 
@@ -157,7 +157,7 @@ def _read_document(
 def check_documents(
     documents: Collection[StoredDocument], links: Collection[ChainLink], unreadable: Collection[str] = ()
 ) -> Iterator[IntegrityFinding]:
-    """What is wrong with the documents, for records given as they are stored."""
+    """Find documents that are changed, missing, unreadable or not named by any of the stored records."""
     named = _find_named(links)
     present: set[Any] = set(unreadable)
     for key in unreadable:
@@ -184,12 +184,12 @@ def _document_finding(kind: FindingKind, key: str, sentence: str) -> IntegrityFi
 
 
 def _name_document(key: Any) -> str:
-    """The hash that a document is filed under, or what has become of it, in letters that can be printed."""
+    """Return the hash that a document is stored under, escaped if it is damaged and cannot be printed."""
     return key if isinstance(key, str) and key.isascii() and key.isprintable() else ascii(key)
 
 
 def _find_named(links: Collection[ChainLink]) -> dict[str, int]:
-    """The documents that records name, with the first record to do so; a changed record proves nothing."""
+    """Return the documents that intact records name, each with the first record that names it."""
     named: dict[str, int] = {}
     for link in links:
         if link.record is not None and link.is_intact:
@@ -199,7 +199,7 @@ def _find_named(links: Collection[ChainLink]) -> dict[str, int]:
 
 
 def _is_mentioned(key: Any, links: Collection[ChainLink]) -> bool:
-    """Whether a record that was changed, and is named for it, may have named the document."""
+    """Whether a changed record, which has a finding of its own, may have named the document."""
     return any(str(key).encode() in link.body for link in links if not link.is_intact or link.record is None)
 
 
@@ -209,7 +209,10 @@ def _is_packed_alike(row: Mapping[str, Any]) -> bool:
 
 def _describe_change(key: Any, actual: str | None, named: Mapping[str, int]) -> IntegrityFinding:
     if actual is not None and actual in named and key not in named:
-        sentence = f"The document {actual} of record {named[actual]} is filed under another hash, {_name_document(key)}."
+        sentence = (
+            f"The document {actual} of record {named[actual]} is stored under another hash, "
+            f"{_name_document(key)}."
+        )
         return _document_finding(FindingKind.CHANGED, actual, sentence)
     owner = f" of record {named[key]}" if key in named else ""
     sentence = f"The document {_name_document(key)}{owner} was changed in the database."

@@ -1,6 +1,6 @@
 """Expiry of report files: the rule by which files are removed, and a check that removals followed it.
 
-Otherwise whoever may add a record could explain with it that a report is gone.
+Without the check, anyone who may add a record could use one to justify that a report is gone.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 
 
 _DAY_SECONDS = 86_400
-#: For a whole number in TOML.
-_TOO_LARGE = 2**63
+#: Whole numbers in TOML are smaller than this.
+_TOML_INTEGER_LIMIT = 2**63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpiryTerms:
-    """What `[audit.retention]` says: files go after so many `days`, never if None; the latest ones stay.
+    """Settings of `[audit.retention]`: files are removed after `days`, or never if None.
 
-    `keep` is how many audits keep theirs in any case.
+    The latest `keep` audits keep their files in any case.
     """
 
     days: int | None
     keep: int
 
     def allow(self, record: Record, *, later: int, now: str) -> bool:
-        """Whether the files of a record may go, after which so many records filed files up to now."""
+        """Whether the files of a record may be removed; `later` records filed files after it up to now."""
         if self.days is None or later < self.keep:
             return False
         age = datetime.fromisoformat(now) - datetime.fromisoformat(record.finished)
@@ -47,7 +47,7 @@ class ExpiryTerms:
 
 
 def find_expired(records: Sequence[Record], terms: ExpiryTerms, now: str) -> tuple[RecordedFile, ...]:
-    """Files that are to be gone by now; `records` are all of one audit, oldest first."""
+    """Return the files that have expired by now; `records` are all of one audit, oldest first."""
     filed = [record for record in records if record.files]
     return tuple(
         file
@@ -58,9 +58,9 @@ def find_expired(records: Sequence[Record], terms: ExpiryTerms, now: str) -> tup
 
 
 def read_expiry_terms(configuration: bytes) -> ExpiryTerms:
-    """What a configuration, a TOML text, says; a ValueError if it says nothing that can be read.
+    """Read `[audit.retention]` from a TOML configuration; raise ValueError if it cannot be read.
 
-    Only these numbers are looked at, for the rest may be of a version with other rules.
+    The rest is not checked, because it may be written for a version with other rules.
     """
     from scorereport.configuration.audit_tables import ExpiryTable
 
@@ -71,18 +71,19 @@ def read_expiry_terms(configuration: bytes) -> ExpiryTerms:
     for name in ("audit", "retention"):
         table = table.get(name, {})
         if not isinstance(table, dict):
-            raise ValueError(f"`{name}` is no table")
+            raise ValueError(f"`{name}` is not a table")
     days, keep = table.get("days"), table.get("keep", ExpiryTable().keep)
     if not all(
-        type(number) is int and 0 < number < _TOO_LARGE for number in (1 if days is None else days, keep)
+        type(number) is int and 0 < number < _TOML_INTEGER_LIMIT
+        for number in (1 if days is None else days, keep)
     ):
-        raise ValueError("`audit.retention` has no whole numbers")
+        raise ValueError("`audit.retention` has values that are not positive whole numbers")
     return ExpiryTerms(days=days, keep=keep)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """A file that was rightly removed: the record that filed it, and the one that says it was removed."""
+    """A justified removal of a file: the record that filed it, and the record of its removal."""
 
     name: str
     filed_by: int
@@ -92,10 +93,10 @@ class Removal:
 def check_removals(
     links: Sequence[ChainLink], configurations: Mapping[str, bytes], now: str
 ) -> tuple[list[Removal], list[IntegrityFinding]]:
-    """The removals that are right, and what is wrong with others.
+    """Return the justified removals, and a finding for each of the others.
 
-    `configurations` are documents of the history, by their hashes, that are as they were filed. Nothing was
-    due later than `now`.
+    `configurations` are intact documents of the history by their hashes. A file that expires after `now`
+    cannot have been removed with justification.
     """
     past = _ReliableRecords(links)
     removals: list[Removal] = []
@@ -117,16 +118,16 @@ def check_removals(
 
 
 def _describe_removal(record: Record, claim: str) -> IntegrityFinding:
-    sentence = f"Record {record.id} says that {claim}."
+    sentence = f"Record {record.id} states that {claim}."
     return IntegrityFinding(kind=FindingKind.CHANGED, subject=name_record(record.id), sentence=sentence)
 
 
 class _UnjustifiedError(Exception):
-    """A removal does not follow from the history; why, as the end of a sentence."""
+    """A removal that the history does not justify; the message is the end of a sentence."""
 
 
 class _FolderFilings:
-    """The records of an audit that filed files in one place, in their order, and where each file is from."""
+    """Records of one audit that filed files in one report folder, and the positions of each file."""
 
     def __init__(self) -> None:
         self.records: list[Record] = []
@@ -139,51 +140,51 @@ class _FolderFilings:
 
 
 class _ReliableRecords:
-    """The records that can be relied upon, what they filed, and how many others there are among them."""
+    """Intact records, the files that they filed, and the number of missing or changed records among them."""
 
     def __init__(self, links: Sequence[ChainLink]) -> None:
         self.records = [link.record for link in links if link.record is not None and link.is_intact]
         self._ids = [record.id for record in self.records]
-        self._shelves: dict[tuple[str, str], _FolderFilings] = {}
+        self._filings: dict[tuple[str, str], _FolderFilings] = {}
         self._runs: dict[tuple[str, str], int] = {}
         for record in self.records:
             if record.kind == "audit":
                 self._runs.setdefault((record.audit, record.configuration_sha256), record.id)
 
-    def find_shelf(self, removal: Record) -> _FolderFilings:
-        """What was filed by the same audit, in the place that the removal was made in."""
+    def find_filings(self, removal: Record) -> _FolderFilings:
+        """Return what the same audit filed in the report folder of the removal."""
         key = (removal.audit, removal.home)
-        if key not in self._shelves:
-            self._shelves[key] = _FolderFilings()
+        if key not in self._filings:
+            self._filings[key] = _FolderFilings()
             for record in self.records:
                 if record.files and record.audit == removal.audit and record.home in ("", removal.home):
-                    self._shelves[key].add(record)
-        return self._shelves[key]
+                    self._filings[key].add(record)
+        return self._filings[key]
 
     def has_run(self, removal: Record) -> bool:
-        """Whether the audit had been run with the configuration of a removal."""
+        """Whether the audit was run with the configuration of a removal before, or may have been."""
         first = self._runs.get((removal.audit, removal.configuration_sha256))
         return (first is not None and first < removal.id) or self.count_unknown(0, removal.id) > 0
 
     def count_unknown(self, low: int, high: int) -> int:
-        """How many records between two are missing or not to be relied upon; each of them is named."""
+        """Count the missing or changed records between two numbers; each has a finding of its own."""
         return high - low - 1 - (bisect_left(self._ids, high) - bisect_right(self._ids, low))
 
 
 def _find_terms(
     record: Record, configurations: Mapping[str, bytes], past: _ReliableRecords
 ) -> ExpiryTerms | None:
-    """The rule by which files were removed; None if its document was changed or lost, which is named."""
+    """Return the terms of a removal; None if their document was changed or lost, which is another finding."""
     key = record.configuration_sha256
     if record.kind != "retention":
-        raise _UnjustifiedError("and is the record of an audit, which removes none")
+        raise _UnjustifiedError("but it is the record of an audit, and audits remove no files")
     if key not in configurations and key in record.documents:
         return None
     if key not in configurations:
         raise _UnjustifiedError("by a configuration that the history does not have")
     if not past.has_run(record):
         raise _UnjustifiedError(
-            f"by a configuration with which the audit {record.audit} had never been run before"
+            f"by a configuration with which the audit {record.audit} was never run before"
         )
     try:
         return read_expiry_terms(configurations[key])
@@ -194,35 +195,38 @@ def _find_terms(
 def _justify_removal(
     removal: Record, file: RecordedFile, terms: ExpiryTerms | None, past: _ReliableRecords, now: str
 ) -> Iterator[Removal]:
-    """The removal of a file from each record that filed it; what is in doubt is taken for right."""
-    shelf = past.find_shelf(removal)
-    end = bisect_left(shelf.records, removal.id, key=lambda record: record.id)
-    places = [place for place in shelf.places.get(file, ()) if place < end]
+    """Yield the removal of a file for each record that filed it; a doubtful removal counts as justified."""
+    filings = past.find_filings(removal)
+    end = bisect_left(filings.records, removal.id, key=lambda record: record.id)
+    places = [place for place in filings.places.get(file, ()) if place < end]
     if not places and not past.count_unknown(0, removal.id):
-        raise _UnjustifiedError(f"which no record of the audit {removal.audit} before it has filed")
-    filings = [
+        raise _UnjustifiedError(f"which no earlier record of the audit {removal.audit} filed")
+    counted = [
         (record, end - 1 - place + past.count_unknown(record.id, removal.id))
         for place in places
-        for record in [shelf.records[place]]
+        for record in [filings.records[place]]
     ]
-    if filings and terms is not None:
-        _check_due(removal, filings, terms, now)
-    for record, _ in filings:
+    if counted and terms is not None:
+        _check_due(removal, counted, terms, now)
+    for record, _ in counted:
         yield Removal(name=file.name, filed_by=record.id, removed_by=removal.id)
 
 
-def _check_due(removal: Record, filings: Sequence[tuple[Record, int]], terms: ExpiryTerms, now: str) -> None:
-    """Refuse a removal that was not due for any of the records, given with how many came later."""
+def _check_due(removal: Record, counted: Sequence[tuple[Record, int]], terms: ExpiryTerms, now: str) -> None:
+    """Refuse a removal that was due for none of the records, each counted with the number of later ones."""
     try:
         moment = min(removal.started, now, key=datetime.fromisoformat)
-        is_due = any(terms.allow(record, later=later, now=moment) for record, later in filings)
+        is_due = any(terms.allow(record, later=later, now=moment) for record, later in counted)
     except (ValueError, TypeError):
-        raise _UnjustifiedError("and the times of records do not tell whether that was due") from None
+        raise _UnjustifiedError(
+            "but the times of the records do not show whether the removal was due"
+        ) from None
     if is_due:
         return
     if terms.days is None:
-        raise _UnjustifiedError("which was not due: its configuration removes none")
+        raise _UnjustifiedError("which was not due: its configuration removes no files")
+    days, audits = format_counted(terms.days, "day"), format_counted(terms.keep, "audit")
     raise _UnjustifiedError(
-        f"which was not due: its configuration keeps files for {format_counted(terms.days, 'day')}, and in any case "
-        f"those of the latest {format_counted(terms.keep, 'audit')}"
+        f"which was not due: its configuration keeps files for {days}, and in any case those of the latest "
+        f"{audits}"
     )

@@ -29,16 +29,10 @@ NUMBER_COLUMNS = (
     *("audit", "period", "start", "end", "attempt", "status", "finished"),
     *("model", "measure", "value", "lower", "upper", "verdict", "sha256"),
 )
-#: A spreadsheet takes text that begins like this for a formula, and computes it.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_ARCHIVE_TIME = (
-    1980,
-    1,
-    1,
-    0,
-    0,
-    0,
-)  # the first that an archive knows: its bytes shall not tell when it was made
+#: A spreadsheet evaluates text that begins with one of these as a formula.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+#: The earliest time that a ZIP archive can hold, so that its bytes do not depend on when it was written.
+_ARCHIVE_TIME = (1980, 1, 1, 0, 0, 0)
 _README = """\
 A history of audits, written by scorereport
 ===========================================
@@ -46,36 +40,37 @@ A history of audits, written by scorereport
 records.jsonl   the records of the audits, one on each line, the oldest first
 numbers.csv     their numbers as a table; a text that a spreadsheet would take for a formula, because it
                 begins with = + - or @, has an apostrophe before it
-documents/      what the history keeps with its records, results (.json) and configurations (.toml); each
-                named by its SHA-256
-reports/        the files of the reports, under the names that the records give
+documents/      documents that the history stores with its records: results (.json) and configurations
+                (.toml), each named by its SHA-256
+reports/        the files of the reports, under the names in the records
 
-A SHA-256 is a fingerprint of a file or a text: whoever changes a single letter gets another one. Every record
-carries the fingerprint of the record before it, under the name "previous"; the first one carries 64 zeros.
-So nobody can change, remove, insert or move a record without changing all records after it.
+A SHA-256 is a fingerprint of a file or a text: a change of a single character changes it. Every record
+contains the fingerprint of the record before it, under the name "previous"; the first one contains 64 zeros.
+A record therefore cannot be changed, removed, inserted or moved without changing all records after it.
 
-To check this yourself you need nothing of scorereport, only a shell and the program sha256sum:
+You can check this without scorereport, with a shell and the program sha256sum:
 
     expected={beginning}
     while IFS= read -r line; do
         case "$line" in
             *"\\"previous\\":\\"$expected\\""*) ;;
-            *) echo "This record does not follow on the one before: $line" ;;
+            *) echo "This record does not link to the one before: $line" ;;
         esac
         expected=$(printf '%s\\n' "$line" | sha256sum | cut -d ' ' -f 1)
     done < records.jsonl
     echo "$expected"
 
-If nothing but one fingerprint is printed, the chain is whole. That fingerprint is of the last record: compare
-it with the one that you have kept elsewhere, for somebody who rewrites the whole chain gets another.
+If only one fingerprint is printed, the chain is complete. It is the fingerprint of the last record: compare
+it with one that you have kept elsewhere, because rewriting the whole chain changes it.
 {part}
 The fingerprints of the documents are their names, and those of the reports are in the records, under "files":
 
     sha256sum documents/* reports/*/*
 {left_out}"""
 _PARTIAL_NOTE = """
-This archive has the records of one audit, {audit}, and the history has others between them: there the check
-above says so. Each record can still be looked up in the whole history by its fingerprint.
+This archive has the records of one audit, {audit}. The history has records of other audits between them;
+there the check above prints the record after the gap. Each record can be found in the whole history by its
+fingerprint.
 """
 
 
@@ -86,18 +81,18 @@ def export_history(
     find_folder: Callable[[Record], Path],
     audit: str | None = None,
 ) -> Path:
-    """Write a history into a file, whole or not at all, in the form that the ending of its name says.
+    """Write a history to a file, completely or not at all, in the format of the file name's ending.
 
-    `.jsonl` has the records, one on each line: exactly the bytes that their hashes are taken of. `.csv` has a
-    row for each number, and one without a number for an audit that has none; text that a spreadsheet would
-    take for a formula gets an apostrophe before it. `.zip` has both, the documents, the files of the reports
-    that are as they were recorded, and instructions to check the chain by hand; its bytes repeat.
+    `.jsonl` has the records, one on each line: exactly the bytes that are hashed. `.csv` has a row for each
+    number, and one without a number for an audit that has none; text that a spreadsheet would take for a
+    formula gets an apostrophe before it. `.zip` has both, the documents, the files of the reports that are as
+    recorded, and instructions to check the chain by hand; the same history gives the same bytes.
     """
     target = Path(path)
     ending = target.suffix.lower()
     if ending not in EXPORT_ENDINGS:
         raise UsageError(
-            f"A history is exported into a file that ends in {', '.join(EXPORT_ENDINGS)}; got {path}."
+            f"The name of an exported file must end in one of {', '.join(EXPORT_ENDINGS)}; got {path}."
         )
     bodies = history.bodies(audit)
     try:
@@ -109,7 +104,7 @@ def export_history(
 
 
 def render_numbers(bodies: Sequence[str]) -> str:
-    """The numbers of records as a table of comma-separated values."""
+    """Render the numbers of records as a table of comma-separated values."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(NUMBER_COLUMNS)
@@ -135,12 +130,12 @@ def _describe_number(number: Number, verdicts: dict[tuple[str, str], str]) -> li
 
 
 def _describe_value(value: float) -> float | str:
-    """Numbers are for programs to read here, in full; what is not defined is empty."""
+    """Return a number in full precision, for programs to read; "" if it is not defined."""
     return "" if math.isnan(value) else value
 
 
 def _escape_formula(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS) else cell
 
 
 def _write_archive(
@@ -150,18 +145,18 @@ def _write_archive(
     find_folder: Callable[[Record], Path],
     audit: str | None,
 ) -> Path:
-    """Write beside the target first and rename; file by file, for all reports together may be large."""
-    waiting = target.with_name(f".{target.name}.{token_hex(4)}")
+    """Write file by file, because all reports together may be large; rename to the target at the end."""
+    unfinished = target.with_name(f".{target.name}.{token_hex(4)}")
     try:
-        with open_beside(waiting, target) as file:
+        with open_beside(unfinished, target) as file:
             with zipfile.ZipFile(file, "w", compression=zipfile.ZIP_DEFLATED) as archive:
                 for name, content in _list_members(history, bodies, find_folder, audit):
                     _add_member(archive, name, content)
             file.flush()
             os.fsync(file.fileno())
-        return waiting.replace(target)
+        return unfinished.replace(target)
     finally:
-        waiting.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
 
 
 def _list_members(
@@ -193,7 +188,7 @@ def _describe_archive(left_out: Sequence[str], audit: str | None) -> str:
 
     listed = "".join(f"    {name}\n" for name in left_out)
     why = (
-        "\nNot here, because they were removed after the time they are kept for, or are not as recorded:\n\n"
+        "\nNot in this archive, because the files have expired and were removed, or are not as recorded:\n\n"
     )
     return _README.format(
         beginning=CHAIN_START,

@@ -16,14 +16,13 @@ if TYPE_CHECKING:
 
     from scorereport.history.expiry import Removal
 
-#: Where files wait, beside their place, until the record that names them is written.
-#: The hidden folder in which files wait for their record.
+#: Hidden folder, beside their final place, in which files wait until the record that names them is written.
 STAGING_FOLDER = ".staging"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiledReport:
-    """A file that a record names, and the folder below which it lies."""
+    """A file that a record names, and the report folder that its name is relative to."""
 
     record: Record
     file: RecordedFile
@@ -36,14 +35,14 @@ class FiledReport:
 
     @property
     def staged(self) -> Path:
-        """Where it lies if the run was killed before it came to its place."""
+        """Where the file is if the run was killed before it moved the file to its place."""
         return self.path.with_name(STAGING_FOLDER) / self.path.name
 
 
 def list_filed_reports(
     records: Sequence[Record], find_folder: Callable[[Record], Path]
 ) -> tuple[FiledReport, ...]:
-    """All files that records name, oldest first."""
+    """List all files that records name, oldest first."""
     return tuple(
         FiledReport(record=record, file=file, folder=find_folder(record))
         for record in records
@@ -52,10 +51,10 @@ def list_filed_reports(
 
 
 def find_filed_path(filing: FiledReport) -> Path | None:
-    """Where the file lies as it was recorded: in its place, or staged still; None if it does not.
+    """Return the path at which the file is as recorded: its place, or still staged; None if neither.
 
-    What is staged counts for nothing where another file has taken the place. The place is looked at again
-    at the end, for a run may bring the file there at this moment.
+    A staged file does not count if another file is in its place. The place is read last, because a run may
+    move the staged file there at this moment.
     """
     is_staged = hash_if_readable(filing.staged) == filing.file.sha256
     if is_staged and not os.path.lexists(filing.path):
@@ -64,7 +63,7 @@ def find_filed_path(filing: FiledReport) -> Path | None:
 
 
 def hash_if_readable(path: Path) -> str | None:
-    """The SHA-256 of a file; None if there is none or it cannot be read."""
+    """Return the SHA-256 of a file; None if it does not exist or cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -77,9 +76,9 @@ def check_files(
     removals: Sequence[Removal],
     look: Callable[[Record, Path], None] = lambda *_: None,
 ) -> Iterator[IntegrityFinding]:
-    """Files that are missing or changed; those that were rightly removed may be missing.
+    """Find files that are missing or changed; those with a justified removal may be missing.
 
-    `look` is given each file that is as it was recorded, with its record.
+    `look` is called with the record and the path of each file that is as recorded.
     """
     removed = _find_removed(removals)
     for filing in filings:
@@ -91,7 +90,7 @@ def check_files(
 
 
 def describe_leftovers(filings: Sequence[FiledReport], removals: Sequence[Removal]) -> Iterator[str]:
-    """Files that are there still though a record says that they were removed, and none filed them again."""
+    """Describe files that still exist though a record states their removal and no later one filed them."""
     removed = _find_removed(removals)
     last = {(filing.path, filing.file.sha256): filing for filing in filings}
     for filing in last.values():
@@ -99,8 +98,8 @@ def describe_leftovers(filings: Sequence[FiledReport], removals: Sequence[Remova
         place = find_filed_path(filing) if number is not None and is_below(filing.file.name) else None
         if place is not None:
             yield (
-                f"The file {place} is there still, though record {number} says that it was removed: the run "
-                "was killed, or could not do it, or somebody has put the file back."
+                f"The file {place} still exists, though record {number} states that it was removed: the run "
+                "was killed or could not remove it, or somebody has put the file back."
             )
 
 
@@ -115,7 +114,7 @@ def _filing_key(filing: FiledReport) -> tuple[int, str]:
 def _describe_filed_report(filing: FiledReport, *, may_be_missing: bool) -> Iterator[IntegrityFinding]:
     name, number = filing.file.name, filing.record.id
     if not is_below(name):
-        sentence = f"Record {number} names the file {name}, which is not below the folder of reports."
+        sentence = f"Record {number} names the file {name}, which is not below the report folder."
         yield IntegrityFinding(kind=FindingKind.CHANGED, subject=f"file {name}", sentence=sentence)
     elif os.path.lexists(filing.path):
         sentence = f"The file {filing.path} of record {number} was changed, or cannot be read."
@@ -126,7 +125,7 @@ def _describe_filed_report(filing: FiledReport, *, may_be_missing: bool) -> Iter
 
 
 def is_below(name: str) -> bool:
-    """Whether a name stays below the folder that it is put into."""
+    """Whether a relative name stays below the folder that it is joined to."""
     path = PurePosixPath(name)
     return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and "\0" not in name
 
@@ -134,13 +133,13 @@ def is_below(name: str) -> bool:
 def find_unrecorded_files(
     folders: Collection[tuple[Path, str]], known: Collection[Path]
 ) -> list[tuple[Path, str]]:
-    """Files below the folders of audits that are not known, with their names; hidden ones do not count."""
+    """Find files below the folders of audits that are not `known`, with their names; skip hidden files."""
     found = sorted((folder, path) for folder, audit in set(folders) for path in _list_files(folder / audit))
     return [(path, path.relative_to(folder).as_posix()) for folder, path in found if path not in known]
 
 
 def describe_unrecorded_file(path: Path, name: str) -> IntegrityFinding:
-    """What is said of a file that nobody has recorded."""
+    """Return the finding for a file that no record names."""
     sentence = f"The file {path} belongs to no record."
     return IntegrityFinding(kind=FindingKind.UNKNOWN, subject=f"file {name}", sentence=sentence)
 

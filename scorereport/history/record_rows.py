@@ -1,7 +1,8 @@
-"""Rows of a history: records and documents as they are inserted, found, and confirmed by their hashes.
+"""Rows of a history: records and documents are inserted, found, and confirmed by their hashes.
 
-Who builds upon a record that was changed passes the change on; and a database may be told to lose a row, or
-to write another one, and to say nothing.
+A record is confirmed when it is read, because results that build on a changed record would carry the change
+on. A row is confirmed when it is written, because a trigger or a rule of the database may drop it or write
+another one without an error.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordSummary:
-    """What the columns say of a record, without its body; `period` is the label, `sha256` the stored hash."""
+    """The columns of a record, without its body; `period` is the label, `sha256` the stored hash."""
 
     id: int
     audit: str
@@ -38,8 +39,12 @@ class RecordSummary:
     sha256: str
 
 
+#: Columns that `read_confirmed` needs.
+CONFIRMED_COLUMNS = (*(field.name for field in fields(RecordSummary)), "body")
+
+
 def describe_columns(record: Record) -> dict[str, Any]:
-    """What stands in columns beside the body, to find records by."""
+    """Return the values of a record that are stored in columns beside the body, to find records by."""
     return {
         "id": record.id,
         "audit": record.audit,
@@ -53,12 +58,12 @@ def describe_columns(record: Record) -> dict[str, Any]:
 
 
 def read_body(number: int, body: str) -> Record:
-    """The record whose text this is."""
+    """Read a record from its text."""
     return read_audit_record(body, f"Record {number} of the history")
 
 
 def list_summaries(connection: Connection, last: int | None) -> tuple[RecordSummary, ...]:
-    """What the columns say of all records, or of the last ones, oldest first."""
+    """List the columns of all records, or of the `last` ones, oldest first."""
     rows = list_record_rows(connection, [field.name for field in fields(RecordSummary)], last)
     return tuple(RecordSummary(**row._mapping) for row in rows)
 
@@ -66,7 +71,7 @@ def list_summaries(connection: Connection, last: int | None) -> tuple[RecordSumm
 def list_record_rows(
     connection: Connection, columns: Sequence[str], last: int | None = None, **equal: str | None
 ) -> list[Row[Any]]:
-    """Columns of the rows that are as asked for, oldest first; `last` of them at most."""
+    """List columns of the records whose columns `equal` the given values, oldest first; up to `last`."""
     from sqlalchemy import select
 
     from scorereport.history.database_schema import AUDITS
@@ -79,7 +84,7 @@ def list_record_rows(
 
 
 def list_home_records(connection: Connection, home: str, after: int) -> list[int]:
-    """The numbers of the records of a home after one, in order; those whose text cannot be read count."""
+    """List the numbers of records of a home `after` a number, in order; unreadable records are included."""
     from sqlalchemy import select
 
     from scorereport.history.database_schema import AUDITS
@@ -96,7 +101,7 @@ def _find_home(body: str) -> str | None:
 
 
 def find_column_value(connection: Connection, number: int, column: str) -> str | None:
-    """One column of the record with this number; None if there is none."""
+    """Return one column of the record with this number; None if there is no such record."""
     from sqlalchemy import select
 
     from scorereport.history.database_schema import AUDITS
@@ -105,7 +110,7 @@ def find_column_value(connection: Connection, number: int, column: str) -> str |
 
 
 def find_names(connection: Connection) -> tuple[str, ...]:
-    """The names of all audits, in order."""
+    """Return the names of all audits, sorted."""
     from sqlalchemy import select
 
     from scorereport.history.database_schema import AUDITS
@@ -114,7 +119,7 @@ def find_names(connection: Connection) -> tuple[str, ...]:
 
 
 def find_last(connection: Connection) -> ChainHead:
-    """The place and the hash of the last record; of the beginning, at 0, if there is none."""
+    """Return the number and the hash of the last record; 0 and the start of the chain if there is none."""
     from sqlalchemy import select
 
     from scorereport.history.database_schema import AUDITS
@@ -125,7 +130,7 @@ def find_last(connection: Connection) -> ChainHead:
 
 
 def next_attempt(connection: Connection, audit: str, period: str, kind: str) -> int:
-    """The number that the next record of this audit and period will have."""
+    """Return the attempt number that the next record of this audit and period will have."""
     from sqlalchemy import func, select
 
     from scorereport.history.database_schema import AUDITS
@@ -136,36 +141,36 @@ def next_attempt(connection: Connection, audit: str, period: str, kind: str) -> 
     return (connection.execute(query).scalar() or 0) + 1
 
 
-class AlreadyRecorded(ScoreReportError):  # noqa: N818 - it is news rather than an error
-    """Somebody else has recorded this attempt of the same audit and period in the meantime."""
+class AlreadyRecorded(ScoreReportError):  # noqa: N818 - the state of the history, not an error
+    """Another run has recorded this attempt of the same audit and period in the meantime."""
 
 
-def place_record(connection: Connection, draft: Record, documents: tuple[str, ...]) -> Record:
-    """The draft as the next record of the chain, with the values that it will be read back with.
+def place_record(connection: Connection, record: Record, documents: tuple[str, ...]) -> Record:
+    """Return the record with its place at the end of the chain, exactly as it will be read back.
 
-    A draft without a time of its end ends now, while nobody else can append: so these times never run
-    backwards by one clock, however many runs append at once.
+    If `finished` is empty, it is set to the present time. No other process can append at this moment, so the
+    times of one clock never run backwards, even if several runs append at once.
     """
-    expected = next_attempt(connection, draft.audit, draft.period.label, draft.kind)
-    if draft.attempt not in (0, expected):
+    expected = next_attempt(connection, record.audit, record.period.label, record.kind)
+    if record.attempt not in (0, expected):
         raise AlreadyRecorded(
-            f"Attempt {draft.attempt} of the audit {draft.audit} for {draft.period.label} cannot be "
+            f"Attempt {record.attempt} of the audit {record.audit} for {record.period.label} cannot be "
             f"recorded: the next one is attempt {expected}."
         )
     last = find_last(connection)
     placed = replace(
-        draft,
+        record,
         id=last.id + 1,
         previous=last.sha256,
         attempt=expected,
-        finished=draft.finished or read_clock(),
-        documents=tuple(sorted({*draft.documents, *documents})),
+        finished=record.finished or read_clock(),
+        documents=tuple(sorted({*record.documents, *documents})),
     )
     return read_body(placed.id, placed.to_json())
 
 
 def insert_record(connection: Connection, record: Record) -> None:
-    """Write a record that has its place."""
+    """Insert a record that has its place in the chain."""
     from sqlalchemy import insert
 
     from scorereport.history.database_schema import AUDITS
@@ -176,7 +181,7 @@ def insert_record(connection: Connection, record: Record) -> None:
 
 
 def check_document_hashes(documents: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The documents in the order of their names, if these are their hashes."""
+    """Return the documents sorted by name; refuse a name that is not the SHA-256 of the content."""
     for name, content in documents.items():
         if hashlib.sha256(content).hexdigest() != name:
             raise UsageError(f"`documents` must be named by the SHA-256 of their content; {name!r} is not.")
@@ -184,7 +189,7 @@ def check_document_hashes(documents: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def insert_documents(connection: Connection, contents: Mapping[str, bytes]) -> None:
-    """File documents, unless they are filed already."""
+    """Insert documents that are not stored yet."""
     from sqlalchemy import insert, select
 
     from scorereport.history.database_schema import DOCUMENTS
@@ -198,7 +203,7 @@ def insert_documents(connection: Connection, contents: Mapping[str, bytes]) -> N
 
 
 def find_packed_document(connection: Connection, sha256: str) -> bytes | None:
-    """The compressed bytes of a document; None if there is none."""
+    """Return the compressed bytes of a document; None if it is not stored."""
     from sqlalchemy import select
 
     from scorereport.history.database_schema import DOCUMENTS
@@ -207,34 +212,30 @@ def find_packed_document(connection: Connection, sha256: str) -> bytes | None:
 
 
 def unpack_document(packed: bytes) -> bytes | None:
-    """The content of compressed bytes; None if they are damaged or not all of one piece."""
-    engine = zlib.decompressobj()
+    """Decompress a document; None if the bytes are damaged, truncated, or followed by others."""
+    decompressor = zlib.decompressobj()
     try:
-        content = engine.decompress(packed) + engine.flush()
+        content = decompressor.decompress(packed) + decompressor.flush()
     except zlib.error:
         return None
-    return content if engine.eof and not engine.unused_data else None
-
-
-#: What has to be asked for so that a record can be held against it.
-CONFIRMED_COLUMNS = (*(field.name for field in fields(RecordSummary)), "body")
+    return content if decompressor.eof and not decompressor.unused_data else None
 
 
 def read_confirmed(row: Row[Any], name: str) -> Record:
-    """The record of a row with `COLUMNS`, if it is the one that was filed in the history of this name."""
+    """Read the record of a row with `CONFIRMED_COLUMNS`; refuse it if text, hash and columns disagree."""
     number, body = row.id, row.body
     if isinstance(body, str) and _hash_text(body) == row.sha256:
         record = read_body(number, body)
         if all(row._mapping[column] == value for column, value in describe_columns(record).items()):
             return record
     raise DataError(
-        f"Record {number} of the history {name} is not what was filed; `scorereport audit verify` tells what "
-        "was changed."
+        f"Record {number} of the history {name} is not as it was recorded; `scorereport audit verify` shows "
+        "what was changed."
     )
 
 
 def find_confirmed(connection: Connection, number: int, name: str) -> Record | None:
-    """The record with this number, as `read_confirmed` gives it; None if there is none."""
+    """Return the record with this number, confirmed by `read_confirmed`; None if there is no such record."""
     from sqlalchemy import select
 
     from scorereport.history.database_schema import AUDITS
@@ -248,7 +249,7 @@ def _hash_text(body: str) -> str:
 
 
 def check_written(connection: Connection, record: Record, contents: Mapping[str, bytes], name: str) -> None:
-    """Refuse to go on if the database has not kept a new record and new documents as they were given."""
+    """Raise an error if the database has not stored a record and its new documents as inserted."""
     from sqlalchemy import select
 
     from scorereport.history.database_schema import AUDITS, DOCUMENTS
@@ -262,6 +263,6 @@ def check_written(connection: Connection, record: Record, contents: Mapping[str,
             lost.append(f"the document {key}")
     if lost:
         raise UsageError(
-            f"The history {name} has not kept {lost[0]} as it was given, so nothing was recorded: a rule, a "
-            "trigger or a policy of the database is in the way. `scorereport audit verify` names it."
+            f"The history {name} did not store {lost[0]} as it was written, so nothing was recorded: a "
+            "rule, a trigger or a policy of the database prevents it. `scorereport audit verify` names it."
         )

@@ -1,4 +1,4 @@
-"""Store of audit records: a history is opened or created, and records are appended and read back."""
+"""Store of audit records: open or create a history, append records and read them back."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 def prepare_database(history: HistoryDatabase, *, create: bool) -> None:
-    """Refuse what is no history before anything is written; then make it one of today, under the lock."""
+    """Refuse a database that is not a history before anything is written; then migrate it under the lock."""
     from scorereport.history.database_schema import CURRENT, migrate, read_version
 
     if create:
@@ -70,15 +70,15 @@ def prepare_database(history: HistoryDatabase, *, create: bool) -> None:
 
 
 def _check_readable_version(history: HistoryDatabase, version: int, *, create: bool) -> None:
-    """Refuse what somebody who may only read cannot do."""
+    """Refuse what requires write access: creating or migrating a history."""
     from scorereport.history.database_schema import CURRENT
 
     if create:
-        raise UsageError(f"The history {history.name} cannot be written: you may only read it.")
+        raise UsageError(f"The history {history.name} cannot be written: you have read access only.")
     if version < CURRENT:
         raise UsageError(
-            f"The history {history.name} has version {version}; this scorereport reads version {CURRENT}: "
-            "somebody who may write to it has to open it first."
+            f"The history {history.name} has version {version}; this scorereport reads version {CURRENT}. "
+            "To fix: open it once as a user with write access."
         )
 
 
@@ -89,37 +89,42 @@ def _make_database_folder(history: HistoryDatabase) -> None:
         make_folder(history.file.parent)
     except OSError as error:
         raise UsageError(
-            f"The folder of the history {history.name} cannot be made: {error.strerror}."
+            f"The folder of the history {history.name} cannot be created: {error.strerror}."
         ) from error
-    # SQLite would make a file that others may read; to its logs it gives the permissions of the file. Where
-    # none can be made, it says why.
+    # SQLite would create a file that others may read; its logs get the permissions of the file. If the file
+    # cannot be created here, SQLite reports the reason later.
     with suppress(OSError):
         os.close(only_owner(str(history.file), os.O_CREAT | os.O_EXCL | os.O_WRONLY))
 
 
 def check_database_present(history: HistoryDatabase) -> None:
-    """Refuse a history that is not there or may not be read."""
+    """Refuse a history whose file does not exist or may not be read."""
     if history.file is not None and not history.file.is_file():
-        raise UsageError(f"There is no history {history.name}; `scorereport audit run` begins one.")
+        raise UsageError(f"There is no history {history.name}; `scorereport audit run` creates one.")
     if history.file is not None and not os.access(history.file, os.R_OK):
-        raise UsageError(f"The history {history.name} cannot be read: you may not.")
+        raise UsageError(f"The history {history.name} cannot be read: permission denied.")
 
 
 def _use_write_ahead_log(history: HistoryDatabase) -> None:
-    """Let others read while one writes; SQLite itself does not wait for those who ask for it just then."""
+    """Set SQLite to a write-ahead log, so that others can read while one process writes.
+
+    SQLite does not wait for the lock when several processes set the mode at once; this function does.
+    """
     if history.file is None:
         return
     end = time.monotonic() + LOCK_SECONDS
-    while (mode := _ask_for_log(history)) == "locked" and time.monotonic() < end:
+    while (mode := _set_log_mode(history)) == "locked" and time.monotonic() < end:
         time.sleep(0.05)
     if mode != "wal":
         raise UsageError(
-            f"The history {history.name} cannot be kept there: SQLite could not set it to write ahead into a "
-            f"log, it is {mode}. Several processes at once need that. Use a local disk, or PostgreSQL."
+            f"The history {history.name} cannot be stored there: SQLite could not enable its write-ahead "
+            f"log, which several processes at once need; the mode is {mode}. To fix: use a local disk, or "
+            "PostgreSQL."
         )
 
 
-def _ask_for_log(history: HistoryDatabase) -> str:
+def _set_log_mode(history: HistoryDatabase) -> str:
+    """Ask SQLite for a write-ahead log; return the resulting mode, or "locked"."""
     connection = None
     try:
         with translate_errors(history.address):
@@ -134,13 +139,11 @@ def _ask_for_log(history: HistoryDatabase) -> str:
             connection.close()
 
 
-_AUDIT = "audit"
-
-
 def open_history(url: str | URL, *, head: Path | None = None, create: bool = True) -> History:
-    """Open a history, made or brought to the version of today if needed; to be closed, or used by `with`.
+    """Open a history, and create or migrate it if needed; close it, or use it in a `with` statement.
 
-    `head` is a file that is told the last record. Without `create` a history must be there.
+    `head` is the chain head file, to which the last record is written. Without `create` the history must
+    exist.
     """
     history = History(read_url(url), head)
     try:
@@ -152,16 +155,17 @@ def open_history(url: str | URL, *, head: Path | None = None, create: bool = Tru
 
 
 def open_unchecked(url: str | URL, *, head: Path | None = None) -> History:
-    """Open a history as it is, without looking at it, so that `verify_history` can say what is wrong."""
+    """Open a history without checking or migrating it, so that `verify_history` can report what is wrong."""
     history = History(read_url(url), head)
     check_database_present(history)
     return history
 
 
 class History(HistoryDatabase):
-    """Records of audits, each bound to the one before by its hash; they are added, never changed.
+    """Append-only chain of audit records, each linked to the one before by its hash.
 
-    `problems` are sentences on what went wrong beside the records: a file `head` that could not be written.
+    `problems` are sentences on what went wrong besides the records: a chain head file that could not be
+    written.
     """
 
     def __init__(self, address: URL, head: Path | None = None) -> None:
@@ -169,28 +173,28 @@ class History(HistoryDatabase):
         self.head = head
         self.problems: list[str] = []
 
-    def append(self, draft: Record, documents: Mapping[str, bytes] | None = None) -> Record:
-        """Add a record as the last one, with the documents it names by their SHA-256, all or nothing.
+    def append(self, record: Record, documents: Mapping[str, bytes] | None = None) -> Record:
+        """Append a record with its documents, keyed by their SHA-256, completely or not at all.
 
-        It is given its `id`, `previous` and `documents`, its `attempt` if that is 0, and `finished` if that
-        is empty. An attempt that is taken raises `AlreadyRecorded`. Returned is the record as it will be read
+        Sets `id`, `previous` and `documents`, `attempt` if it is 0, and `finished` if it is empty. Raises
+        `AlreadyRecorded` if another record has the attempt number. Returns the record as it will be read
         back.
         """
         contents = check_document_hashes(documents or {})
-        with hold_chain_head(self.head) as trouble:
+        with hold_chain_head(self.head) as lock_error:
             with self.writing() as connection:
-                record = place_record(connection, draft, tuple(contents))
+                placed = place_record(connection, record, tuple(contents))
                 new = {
                     key: contents[key] for key in contents if find_packed_document(connection, key) is None
                 }
                 insert_documents(connection, new)
-                insert_record(connection, record)
-                check_written(connection, record, new, self.name)
-            self._note(record, trouble)
-        return record
+                insert_record(connection, placed)
+                check_written(connection, placed, new, self.name)
+            self._advance_head(placed, lock_error)
+        return placed
 
-    def _note(self, record: Record, trouble: str = "", *, is_verified: bool = False) -> None:
-        """Note a record in the file `head`; a reason why that cannot be done is one of the `problems`."""
+    def _advance_head(self, record: Record, lock_error: str = "", *, is_verified: bool = False) -> None:
+        """Write a record to the chain head file; if that fails, the reason is one of the `problems`."""
         if self.head is None:
             return
 
@@ -198,26 +202,26 @@ class History(HistoryDatabase):
             found = [] if is_verified else self._list_of_home(record.home, number)
             return [one for one in found if one < record.id]
 
-        if trouble:
-            problem = describe_unwritten_head(self.head, trouble)
+        if lock_error:
+            problem = describe_unwritten_head(self.head, lock_error)
         else:
             head = ChainHead(id=record.id, sha256=record.sha256)
             problem = advance_chain_head(self.head, head, self.find_hash, list_missed)
         self.problems = list(dict.fromkeys([*self.problems, *filter(None, [problem])]))
 
     def note(self, record: Record) -> None:
-        """Let the file `head` remember a verified record, up to which it has not remembered all."""
-        with hold_chain_head(self.head) as trouble:
-            self._note(record, trouble, is_verified=True)
+        """Write a verified record to the chain head file, though the file lacks records before it."""
+        with hold_chain_head(self.head) as lock_error:
+            self._advance_head(record, lock_error, is_verified=True)
 
     def find_unnoted(self, home: str) -> list[int]:
-        """The records of a home that the file `head` should remember and does not, in order.
+        """Return the numbers of the records of a home that the chain head file lacks, in order.
 
-        A file that cannot be read is left to `verify_history` to name.
+        A file that cannot be read is left to `verify_history`.
         """
         if not self._find_after_head(home):
             return []
-        with hold_chain_head(self.head):  # somebody may have been about to write the file
+        with hold_chain_head(self.head):  # another process may have been about to write the file
             return self._find_after_head(home)
 
     def _find_after_head(self, home: str) -> list[int]:
@@ -232,12 +236,12 @@ class History(HistoryDatabase):
             return list_home_records(connection, home, after)
 
     def find_hash(self, number: int) -> str | None:
-        """The hash of the record with this number; None if there is none."""
+        """Return the hash of the record with this number; None if there is no such record."""
         with self.reading() as connection:
             return find_column_value(connection, number, "sha256")
 
-    def next_attempt(self, audit: str, period: str, kind: str = _AUDIT) -> int:
-        """The number that the next record of this audit and period will have."""
+    def next_attempt(self, audit: str, period: str, kind: str = "audit") -> int:
+        """Return the attempt number that the next record of this audit and period will have."""
         with self.reading() as connection:
             return next_attempt(connection, audit, period, kind)
 
@@ -248,7 +252,7 @@ class History(HistoryDatabase):
         kind: str | None = None,
         period: str | None = None,
     ) -> tuple[Record, ...]:
-        """The records asked for, oldest first; `last` of them at most. One that was changed is refused."""
+        """Return the records that match, oldest first, up to `last` of them; refuse a changed record."""
         with self.reading() as connection:
             rows = list_record_rows(
                 connection, CONFIRMED_COLUMNS, last, audit=audit, kind=kind, period=period
@@ -256,43 +260,43 @@ class History(HistoryDatabase):
         return tuple(read_confirmed(row, self.name) for row in rows)
 
     def summaries(self, last: int | None = None) -> tuple[RecordSummary, ...]:
-        """What the columns say of all records, or of the `last` ones: much faster than `records`."""
+        """Return the columns of all records, or of the `last` ones: much faster than `records`."""
         with self.reading() as connection:
             return list_summaries(connection, last)
 
     def bodies(self, audit: str | None = None) -> tuple[str, ...]:
-        """The texts of records as they are stored, oldest first: what their hashes are taken of."""
+        """Return the texts of records as they are stored, oldest first; hashes are those of these texts."""
         with self.reading() as connection:
             return tuple(row.body for row in list_record_rows(connection, ["body"], audit=audit))
 
     def get(self, number: int) -> Record:
-        """The record with this number; one that was changed is refused."""
+        """Return the record with this number; refuse a changed record."""
         with self.reading() as connection:
             record = find_confirmed(connection, number, self.name)
             last = find_last(connection)
         if record is None:
-            has = f"its records are 1 to {last.id}" if last.id else "it has no records yet"
-            raise UsageError(f"There is no record {number} in the history {self.name}; {has}.")
+            numbers = f"its records are 1 to {last.id}" if last.id else "it has no records yet"
+            raise UsageError(f"There is no record {number} in the history {self.name}; {numbers}.")
         return record
 
     def find(self, audit: str, period: str) -> Record | None:
-        """The newest record of an audit on this period; None if there is none."""
-        found = self.records(audit, last=1, kind=_AUDIT, period=period)
+        """Return the newest record of an audit on this period; None if there is none."""
+        found = self.records(audit, last=1, kind="audit", period=period)
         return found[0] if found else None
 
     def names(self) -> tuple[str, ...]:
-        """The names of all audits, in order."""
+        """Return the names of all audits, sorted."""
         with self.reading() as connection:
             return find_names(connection)
 
     def last(self) -> ChainHead | None:
-        """The place and the hash of the last record; None if there is none."""
+        """Return the number and the hash of the last record; None if there is none."""
         with self.reading() as connection:
             last = find_last(connection)
         return last if last.id else None
 
     def document(self, sha256: str) -> bytes:
-        """The document with this SHA-256."""
+        """Return the document with this SHA-256."""
         with self.reading() as connection:
             packed = find_packed_document(connection, sha256)
         if packed is None:
@@ -300,7 +304,7 @@ class History(HistoryDatabase):
         content = unpack_document(packed)
         if content is None or hashlib.sha256(content).hexdigest() != sha256:
             raise DataError(
-                f"The document {sha256} of the history {self.name} is not what was filed; "
-                "`scorereport audit verify` tells what else was changed."
+                f"The document {sha256} of the history {self.name} is not as it was recorded; "
+                "`scorereport audit verify` shows what else was changed."
             )
         return content

@@ -1,4 +1,4 @@
-"""Verification of a history: its chain of records, its documents, its files and its database."""
+"""Verification of a history: its chain of records, documents, report files and database."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ if TYPE_CHECKING:
     from scorereport.history.database_check import StoredRows
     from scorereport.history.store import History
 
-#: So many records are looked for one by one if the database is damaged.
-_MANY_RECORDS = 100_000
+#: Up to this many records are read one by one if the database is damaged.
+_MAX_SINGLE_READS = 100_000
 _KEPT_HASH = re.compile(r"[0-9a-f]{12,64}")
 
 
 class Examiner(Protocol):
-    """Looks at what records say, which needs to know how runs make them; see `RecordExaminer`."""
+    """Checks the contents of records against the rules by which runs write them; see `RecordExaminer`."""
 
     findings: list[IntegrityFinding]
     notes: list[str]
 
     def start(self, records: Sequence[Record], *, is_complete: bool, now: str) -> None:
-        """Look at records whose texts are intact; all there ever were if `is_complete`."""
+        """Check records whose texts are intact; `is_complete` if none is missing or changed."""
 
     def read(self, sha256: str, content: bytes) -> None:
-        """Look at a document."""
+        """Check a document."""
 
     def look(self, record: Record, path: Path) -> None:
-        """Look at a file of a record."""
+        """Check a file of a record."""
 
 
 def verify_history(
@@ -67,21 +67,21 @@ def verify_history(
     is_here: Callable[[Record], bool] = lambda _: True,
     examiner: Examiner | None = None,
 ) -> Verification:
-    """Look for anything in a history that is not as it was recorded, and name all of it.
+    """Find everything in a history that is not as it was recorded.
 
     Parameters
     ----------
     history
-        Best opened by `open_unchecked`, which leaves a damaged database to be looked at here.
+        Best opened by `open_unchecked`, which does not refuse a damaged database.
     find_folder
-        Says of a record below which folder the files lie that it names.
+        Returns the report folder of a record: the names of its files are relative to it.
     heads
-        Hashes of records, or their first twelve letters or more, that somebody kept outside.
+        Hashes of records that were kept outside, or at least their first twelve characters.
     is_here
-        Says of a record whether its files are kept here, and not by somebody who shares the history.
-        The chain is one for all audits and always looked at.
+        Returns whether the files of a record are on this machine, and not on another one that shares the
+        history. The chain, which is one for all audits, is always checked.
     examiner
-        Holds what records say against their documents and files; nothing does unless given.
+        Compares records with their documents and files. Without it, the contents are not compared.
     """
     kept = _check_kept(heads)
     head, findings = _read_head(history)
@@ -92,7 +92,7 @@ def verify_history(
     except UnreachableError:
         raise
     except UsageError as error:
-        if history.file is None:  # a server that does not answer was not tampered with
+        if history.file is None:  # a server that does not respond is not a sign of tampering
             raise
         findings.append(_describe_unreadable(history, str(error)))
     links = stored.links
@@ -114,7 +114,7 @@ def verify_history(
 
 @dataclass(frozen=True, kw_only=True)
 class _StoredState:
-    """What stands in the database: the records, the removals that are right, and all that is wrong."""
+    """Contents of the database: its records, the justified removals, and all findings."""
 
     links: Sequence[ChainLink] = ()
     removals: Sequence[Removal] = ()
@@ -123,7 +123,7 @@ class _StoredState:
 
 @dataclass(frozen=True, kw_only=True)
 class _ReportCheck:
-    """How many files the records name, what is wrong with them, and what is worth a note."""
+    """Check of the report files: the number of files that records name, findings and notes."""
 
     count: int
     findings: Sequence[IntegrityFinding]
@@ -132,37 +132,38 @@ class _ReportCheck:
 
 def _check_kept(heads: Sequence[str]) -> tuple[str, ...]:
     kept = tuple(head.strip().lower() for head in heads)
-    for given, head in zip(heads, kept, strict=True):
-        if not _KEPT_HASH.fullmatch(head):
+    for head, lowered in zip(heads, kept, strict=True):
+        if not _KEPT_HASH.fullmatch(lowered):
             raise UsageError(
-                f"`head` must be the hash of a record, 12 to 64 letters 0-9 and a-f; got {given!r}."
+                f"`head` must be the hash of a record, 12 to 64 characters 0-9 and a-f; got {head!r}."
             )
     return kept
 
 
 def _read_head(history: History) -> tuple[ChainHead | None, list[IntegrityFinding]]:
-    """The file `head`, and what is wrong with it."""
+    """Read the chain head file; return the chain head and findings about the file."""
     if history.head is None:
         return None, []
     try:
         return read_chain_head(history.head), []
     except (ValueError, OSError) as error:
-        sentence = f"The file {history.head} cannot be read: {error}."
+        sentence = f"The chain head file {history.head} cannot be read: {error}."
         subject = f"file {history.head.name}"
         return None, [IntegrityFinding(kind=FindingKind.CHANGED, subject=subject, sentence=sentence)]
 
 
 def _describe_missing_head(history: History, records: int) -> tuple[list[IntegrityFinding], list[str]]:
-    """A history in a file has its head beside it, but for a run that was killed right after the first record.
+    """Return a finding or a note that the chain head file is missing.
 
-    Of a history on a server each machine has a head, and one that has not run an audit yet has none.
+    A history in a file has the chain head file beside it, unless a run was killed right after the first
+    record. For a history on a server, a machine has the file only once it has run an audit.
     """
     if history.head is None:
         return [], []
-    blind = "without it nobody sees whether records at the end were cut off"
+    effect = "without it, records cut off at the end cannot be detected"
     if history.file is None or records < 2:
-        return [], [f"There is no file {history.head}; {blind}."]
-    sentence = f"The file {history.head}, which every new record is noted in, is missing; {blind}."
+        return [], [f"There is no chain head file {history.head}; {effect}."]
+    sentence = f"The chain head file {history.head}, which names the last record, is missing; {effect}."
     return [
         IntegrityFinding(kind=FindingKind.MISSING, subject=f"file {history.head.name}", sentence=sentence)
     ], []
@@ -170,7 +171,7 @@ def _describe_missing_head(history: History, records: int) -> tuple[list[Integri
 
 @dataclass(frozen=True, kw_only=True)
 class _HeadLag:
-    """What is to be said of records that the file `head` does not remember."""
+    """Notes and warnings on records that the chain head file lacks."""
 
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -179,9 +180,9 @@ class _HeadLag:
 def _find_head_lag(
     history: History, links: Sequence[ChainLink], head: ChainHead | None, is_here: Callable[[Record], bool]
 ) -> _HeadLag:
-    """Records after the one that the file remembers: only those that are made here are noted in it.
+    """Describe records after the one in the chain head file, which names only records of this machine.
 
-    The file is read once more, for a run may have been about to write it.
+    The file is read a second time, because a run may have been about to write it.
     """
     if head is None:
         return _HeadLag()
@@ -189,11 +190,11 @@ def _find_head_lag(
     later = [link for link in links if link.id > max(head.id, again.id)]
     if not later:
         return _HeadLag()
-    remembers = f"The file `head` remembers record {head.id} and the history ends with record {later[-1].id}"
+    lag = f"The chain head file names record {head.id}, but the history ends with record {later[-1].id}"
     if any(link.record is None or is_here(link.record) for link in later):
         reason = "a run was killed before it wrote the file, or could not write it, or records were inserted"
-        return _HeadLag(warnings=(f"{remembers}: {reason}. The next run verifies them.",))
-    return _HeadLag(notes=(f"{remembers}: others write into the history as well.",))
+        return _HeadLag(warnings=(f"{lag}: {reason}. The next run verifies the later records.",))
+    return _HeadLag(notes=(f"{lag}: others write to the history as well.",))
 
 
 def _describe_unreadable(history: History, sentence: str) -> IntegrityFinding:
@@ -207,34 +208,35 @@ def _check_stored(
     kept: Collection[str],
     examiner: Examiner | None,
 ) -> _StoredState:
-    """The records as they are stored, and all that is wrong in the database, of one state of it."""
+    """Read and check records, documents and the database itself, in one state of the database."""
     from scorereport.history.database_check import check_database, read_stored_rows
     from scorereport.history.database_schema import AUDITS, DOCUMENTS
 
-    expected = range(1, min(head.id, _MANY_RECORDS) + 1) if head is not None else ()
+    expected = range(1, min(head.id, _MAX_SINGLE_READS) + 1) if head is not None else ()
     audits = read_stored_rows(history, connection, AUDITS, expected)
     links = sorted((read_chain_link(row) for row in audits.rows), key=lambda link: link.id)
     keys = {key for link in links if link.record is not None for key in link.record.documents}
     documents = read_stored_rows(history, connection, DOCUMENTS, keys)
-    chained = check_chain(links, head=head, kept=kept, unreadable=audits.unreadable)
+    chain_findings = check_chain(links, head=head, kept=kept, unreadable=audits.unreadable)
     if examiner is not None:
         _start_examiner(examiner, links)
-    known = {finding.subject for finding in chained}
-    removals, filed = _check_contents(links, documents, known, None if examiner is None else examiner.read)
+    known = {finding.subject for finding in chain_findings}
+    read = None if examiner is None else examiner.read
+    removals, document_findings = _check_contents(links, documents, known, read)
     return _StoredState(
         links=links,
         removals=removals,
         findings=[
             *_describe_read_errors(history, audits, documents),
-            *chained,
-            *filed,
+            *chain_findings,
+            *document_findings,
             *check_database(history, connection),
         ],
     )
 
 
 def _start_examiner(examiner: Examiner, links: Sequence[ChainLink]) -> None:
-    """Give the examiner all records whose texts are as they were filed, in their order."""
+    """Pass all intact records to the examiner, in order."""
     records = [link.record for link in links if link.record is not None and link.is_intact]
     is_complete = [record.id for record in records] == list(range(1, len(links) + 1))
     examiner.start(records, is_complete=is_complete, now=_read_latest_clock())
@@ -246,14 +248,14 @@ def _check_contents(
     known: Collection[str],
     read: Callable[[str, bytes], None] | None,
 ) -> tuple[Sequence[Removal], list[IntegrityFinding]]:
-    """What documents are, and what they say: the removals that are right by them, and all that is wrong."""
+    """Check the stored documents; return the removals that they justify, and all findings."""
     from scorereport.history.document_check import check_documents, read_documents
 
     records = [link.record for link in links if link.record is not None]
     documents = read_documents(
         rows.rows,
         results={record.results_sha256 for record in records},
-        wanted={record.configuration_sha256 for record in records if record.removed},
+        requested={record.configuration_sha256 for record in records if record.removed},
         read=read,
     )
     intact = [document for document in documents if document.is_intact]
@@ -268,13 +270,13 @@ def _check_contents(
 
 
 def _read_latest_clock() -> str:
-    """Now; a time that was set so that output repeats counts if it is later."""
+    """Return the present time, or the time set for reproducible output if that is later."""
     return max(read_clock(), datetime.now(UTC).isoformat(), key=datetime.fromisoformat)
 
 
 def _describe_read_errors(history: History, *tables: StoredRows) -> Iterator[IntegrityFinding]:
-    for trouble in dict.fromkeys(table.trouble for table in tables if table.trouble):
-        yield _describe_unreadable(history, trouble)
+    for error in dict.fromkeys(table.error for table in tables if table.error):
+        yield _describe_unreadable(history, error)
 
 
 def _check_reports(
@@ -284,18 +286,18 @@ def _check_reports(
     is_here: Callable[[Record], bool],
     examiner: Examiner | None,
 ) -> _ReportCheck:
-    """Compare the files with what records say; changed records prove nothing."""
+    """Compare the report files with intact records."""
     links = stored.links
     records = [
         link.record for link in links if link.record is not None and link.is_intact and is_here(link.record)
     ]
     filings = list_filed_reports(records, find_folder)
     folders = {(find_folder(record), record.audit) for record in records if _has_folder(record)}
-    strays = find_unrecorded_files(folders, {filing.path for filing in filings})
-    mentioned = _find_mentioned(history, links) if strays else ""
+    unrecorded = find_unrecorded_files(folders, {filing.path for filing in filings})
+    mentioned = _find_mentioned(history, links) if unrecorded else ""
     unknown = [
         describe_unrecorded_file(path, name)
-        for path, name in strays
+        for path, name in unrecorded
         if json.dumps(name, ensure_ascii=False) not in mentioned
     ]
     return _ReportCheck(
@@ -310,13 +312,13 @@ def _has_folder(record: Record) -> bool:
 
 
 def _find_mentioned(history: History, links: Sequence[ChainLink]) -> str:
-    """The texts of records that may name more files: of changed ones, and of those written since."""
+    """Return the texts of records that may name more files: changed ones, and those written since."""
     changed = [
         link.body.decode(errors="replace") for link in links if not link.is_intact or link.record is None
     ]
     last = max((link.id for link in links), default=0)
     try:
         since = [history.get(row.id).to_json() for row in history.summaries() if row.id > last]
-    except ScoreReportError:  # damaged, as other findings say
+    except ScoreReportError:  # damaged, which other findings report
         since = []
     return "\n".join([*changed, *since])

@@ -1,4 +1,4 @@
-"""Findings of a verification: each difference from what was recorded, with a sentence that names it."""
+"""Findings of a verification: each difference from what was recorded, described in a sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class FindingKind(StrEnum):
-    """What has happened to something."""
+    """What happened to the subject of a finding."""
 
     CHANGED = "changed"
     MISSING = "missing"
@@ -16,13 +16,13 @@ class FindingKind(StrEnum):
     CUT_OFF = "cut off"
     UNREADABLE = "unreadable"
     UNKNOWN = "unknown"  # it belongs to no record
-    CONTRADICTORY = "contradictory"  # a record that no run can have made
-    DATABASE = "database"  # the database itself, rather than what stands in it
+    CONTRADICTORY = "contradictory"  # a record that no run can have written
+    DATABASE = "database"  # the database itself, not the rows in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntegrityFinding:
-    """Something that is not as it was recorded: what has happened, to what, and a sentence that says it."""
+    """Something that is not as it was recorded: what happened, to what, and a sentence about it."""
 
     kind: FindingKind
     subject: str
@@ -31,10 +31,10 @@ class IntegrityFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """How many records and files were looked at, the hash of the last record, and all that was found.
+    """Numbers of checked records and files, hash of the last record, and all findings.
 
-    `warnings` say what a person has to look at: records that the file `head` should remember and does not.
-    `notes` say what could not be looked at, and what is worth a look. Neither says that anything was changed.
+    `warnings` are for a person to follow up: records that the chain head file lacks. `notes` state what could
+    not be checked, and what is unusual. Neither means that anything was changed.
     """
 
     records: int

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 from scorereport.configuration.periods import Period
 
-#: What a difference is called that hardly matters.
+#: Word for a difference that hardly matters.
 SMALL_DRIFT = "small"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
-    """A number of a model with its interval; of the sample, the model is "".
+    """A number of a model with its interval; for a number of the sample, the model is "".
 
-    `measure` is a name that limits have, such as `brier_miscalibration`. Of components `value` is the raw
-    one and `corrected` what is left without the overfit; of other numbers both are the same. `overfit` and
-    `overfit_closed` are the two estimates of it, resampled and in closed form. Where there is no interval,
+    `measure` is a name as in limits, such as `brier_miscalibration`. For components, `value` is the raw one
+    and `corrected` the overfit-corrected one; for other numbers both are the same. `overfit` and
+    `overfit_closed` are the two estimates of the overfit, resampled and in closed form. Without an interval,
     its ends and the standard error are NaN.
     """
 
@@ -34,10 +34,10 @@ class Number:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution:
-    """How much weight a model's forecasts have in each of those fixed bins that hold any.
+    """Distribution of a model's forecasts: the weight in each of the fixed bins that is not empty.
 
-    Of several classes there is one for each class; else the class is "". `mean` is the mean forecast, `size`
-    the number of independent rows that these weights are worth.
+    With several classes there is one distribution for each class; otherwise `label` is "". `mean` is the mean
+    forecast, `size` the effective number of independent rows.
     """
 
     model: str
@@ -50,11 +50,11 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """What is remembered of an audit: its period, its size, its main numbers and what was forecast.
+    """Summary of an audit for comparison with later ones: period, size, main numbers and forecasts.
 
     `size` is the effective number of independent rows; `classes` are the weights of the classes, if any, and
-    `labels` their names. Rows of `clusters`, if any, depend on each other. `configuration` is the SHA-256 of
-    the configuration that the audit was made by, if it is known.
+    `labels` their names. `clusters` is the number of clusters of dependent rows, if any. `configuration` is
+    the SHA-256 of the configuration of the audit, if it is known.
     """
 
     period: Period
@@ -73,12 +73,13 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
-    """A number of now against that of earlier audits, and whether the difference is more than chance.
+    """A number of this audit compared with that of earlier audits, with a test of the difference.
 
     `measure` is that of a `Number`, or `forecasts` for the distribution of forecasts, whose difference is
     the population stability index. `p_value_adjusted` allows for all tests of this audit and for all audits
     over which false alarms are to be rare. `size` is the word for the difference: small, moderate or large.
-    Where nothing can be tested the note says why. `caution` says what a reader must know of the test.
+    If nothing can be tested, `note` gives the reason. `caution` states what a reader must know about the
+    test.
     """
 
     model: str
@@ -102,13 +103,12 @@ class Drift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trend:
-    """An audit among those before it: their numbers, oldest first, the present ones last, and the drift.
+    """An audit with the audits before it: snapshots, oldest first and the present one last, and the drift.
 
-    `reference` are the labels of the earlier periods that the present one is tested against, `alpha` the
-    probability of any false alarm in `looks` audits in a row. `audit` is its name, and `as_of` the moment
-    that its period was counted from, whose days are those of `time_zone`. The history ended with the record
-    `last_id`, whose hash is `last_sha256`, when the audit was made: filed with a report, it binds all
-    records before.
+    `reference` are the period labels of the reference audits, `alpha` is the probability of any false alarm
+    in `looks` audits in a row. `audit` is the name of the audit, and `as_of` the moment that its period was
+    counted from, with days of `time_zone`. When the audit was made, the history ended with the record
+    `last_id`, whose hash is `last_sha256`: a filed report that states this hash fixes all records before it.
     """
 
     snapshots: tuple[Snapshot, ...]
@@ -130,10 +130,10 @@ class Trend:
 
     @property
     def has_drifted(self) -> bool:
-        """Whether anything differs from before by more than chance."""
+        """Whether anything differs from earlier audits by more than chance explains."""
         return any(drift.has_drifted for drift in self.drifts)
 
     @property
     def is_alarming(self) -> bool:
-        """Whether anything does so by more than a little: with many rows no two months are quite the same."""
+        """Whether any drift is more than small: with many rows, tests find differences that hardly matter."""
         return any(drift.has_drifted and drift.size != SMALL_DRIFT for drift in self.drifts)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FORECASTS, PREVALENCE, MISCALIBRATION = "forecasts", "prevalence", "miscalibration"
 _SIZE_WORDS = (SMALL_DRIFT, "moderate", "large")
-#: Up to which relative change a difference is called small, and up to which moderate.
+#: Relative changes below which a difference is small, and below which it is moderate.
 DRIFT_SIZES = {
     "score": (0.02, 0.1),
     MISCALIBRATION: (0.01, 0.05),
@@ -33,7 +33,7 @@ DRIFT_SIZES = {
 
 
 def find_drift_kind(measure: str) -> str:
-    """What a drift is of: score, miscalibration, prevalence or forecasts."""
+    """Return what kind of number a drift is about: score, miscalibration, prevalence or forecasts."""
     if measure.endswith(MISCALIBRATION):
         return MISCALIBRATION
     return measure if measure in DRIFT_SIZES else "score"
@@ -49,7 +49,7 @@ class DriftNumbers(NamedTuple):
 
 
 def describe_drift_numbers(drift: Drift) -> DriftNumbers:
-    """Value, reference, difference and interval as text; shares in percent, differences of them in points."""
+    """Format value, reference, difference and interval; shares in percent, their differences in points."""
     kind = find_drift_kind(drift.measure)
     is_share = kind in (PREVALENCE, FORECASTS)
     of_score = common_decimals([max(drift.value, drift.reference)])
@@ -67,9 +67,9 @@ def describe_drift_numbers(drift: Drift) -> DriftNumbers:
 
 
 def describe_drift(drift: Drift, whole: float) -> str:
-    """The sentence of a drift; how large it is called depends on the number that it is a change of."""
+    """Describe a drift in a sentence; `whole` is the number that its size is relative to."""
     if isnan(drift.p_value):
-        return f"{_name_drift(drift)}: nothing is tested. {drift.note}"
+        return f"{_name_drift(drift)}: not tested. {drift.note}"
     numbers = describe_drift_numbers(drift)
     if find_drift_kind(drift.measure) == FORECASTS:
         return _describe_forecasts(drift, numbers)
@@ -77,8 +77,8 @@ def describe_drift(drift: Drift, whole: float) -> str:
     shown = f"{numbers.difference}{points} {numbers.interval}"
     if not drift.has_drifted:
         return (
-            f"{_name_drift(drift)}: {numbers.value}, before {numbers.reference}. The difference of {shown} "
-            f"{_describe_chance(drift, whole)}"
+            f"{_name_drift(drift)}: {numbers.value}, in earlier audits {numbers.reference}. The difference "
+            f"of {shown} {_describe_chance(drift, whole)}"
         )
     rose = "rose" if drift.difference > 0 else "fell"
     return (
@@ -93,32 +93,33 @@ def _name_drift(drift: Drift) -> str:
 
 
 def _describe_forecasts(drift: Drift, numbers: DriftNumbers) -> str:
-    means = f"mean {numbers.value}, before {numbers.reference}"
+    name, means = _name_drift(drift), f"mean {numbers.value}, in earlier audits {numbers.reference}"
     index = f"stability index {numbers.difference} {numbers.interval}".rstrip()
     if drift.has_drifted:
-        return f"{_name_drift(drift)} are spread in another way than before ({index}; {means}): {_describe_size(drift)}."
-    return (
-        f"{_name_drift(drift)}: {means}. The difference of their spread ({index}) {_describe_chance(drift)}"
-    )
+        return (
+            f"{name} have another distribution than in earlier audits ({index}; {means}): "
+            f"{_describe_size(drift)}."
+        )
+    return f"{name}: {means}. The difference of the distributions ({index}) {_describe_chance(drift)}"
 
 
 def _describe_chance(drift: Drift, whole: float = nan) -> str:
-    """That chance may explain a difference, and how large a one the data leave open."""
+    """State that chance may explain a difference, and how large a change the interval does not exclude."""
     is_outside = drift.lower > 0 or drift.upper < 0
-    many = ", as many numbers are tested at many audits" if is_outside else ""
+    many = ", because many numbers are tested in many audits" if is_outside else ""
     largest = _size(drift, max(abs(drift.lower), abs(drift.upper)), whole)
     if not largest:
-        return f"can be chance{many}."
-    hidden = (
+        return f"can be due to chance{many}."
+    possible = (
         "if there is a change, it is small"
-        if largest == "small"
+        if largest == SMALL_DRIFT
         else f"a {largest} change cannot be ruled out"
     )
-    return f"can be chance{many}; {hidden}."
+    return f"can be due to chance{many}; {possible}."
 
 
 def _describe_share(drift: Drift, whole: float) -> str:
-    """A difference as a share of what it is a part of."""
+    """Format a difference as a percentage of the number that it is relative to."""
     share = _relative(drift, abs(drift.difference), whole)
     if isnan(share) or drift.measure == PREVALENCE:
         return ""
@@ -127,7 +128,7 @@ def _describe_share(drift: Drift, whole: float) -> str:
 
 
 def find_drift_size(drift: Drift, whole: float) -> str:
-    """How large a drift is called, held against a number; empty if there is nothing to hold it against."""
+    """Return the word for the size of a drift relative to `whole`; "" if that is not defined."""
     if isnan(drift.p_value):
         return ""
     size = _size(drift, abs(drift.difference), whole)
@@ -144,7 +145,7 @@ def _describe_size(drift: Drift, whole: float = nan) -> str:
 
 
 def _size(drift: Drift, difference: float, whole: float) -> str:
-    """How large a difference is called; empty if there is nothing to hold it against."""
+    """Return the word for the size of a difference relative to `whole`; "" if that is not defined."""
     relative = _relative(drift, difference, whole)
     return "" if isnan(relative) else _find_size_word(relative, find_drift_kind(drift.measure))
 
@@ -166,64 +167,64 @@ def _relative(drift: Drift, difference: float, whole: float) -> float:
 
 def _describe_direction(drift: Drift) -> str:
     if drift.measure == PREVALENCE:
-        return " Scores depend on it as well."
+        return " Scores depend on the prevalence as well."
     return " Higher is worse." if drift.difference > 0 else " Lower is better."
 
 
 def explain_untested(measure: str) -> str:
-    """Why a number has no test though it is there."""
+    """Explain why a number that both audits have is not tested."""
     kind = find_drift_kind(measure)
     if kind == FORECASTS:
-        return "All forecasts are too much alike, now and before."
+        return "The forecasts are too similar, in this audit and in earlier ones."
     if kind == PREVALENCE:
-        return "There was only one outcome, now and before."
+        return "Only one outcome was observed, in this audit and in earlier ones."
     if kind == MISCALIBRATION:
-        few = f"fewer than {FEW_EVENTS} cases had another outcome than the most frequent one"
-        return f"Here, or in every earlier audit, {few}."
-    return "It has no standard error here, or in no earlier audit."
+        few = f"fewer than {FEW_EVENTS} rows have an outcome other than the most frequent one"
+        return f"In this audit, or in every earlier one, {few}."
+    return "It has no standard error in this audit, or in any of the earlier ones."
 
 
 def explain_reference(
-    current: Snapshot, earlier: Sequence[Snapshot], alike: Sequence[Snapshot], *, is_tested: bool
+    current: Snapshot, earlier: Sequence[Snapshot], comparable: Sequence[Snapshot], *, is_tested: bool
 ) -> Iterator[str]:
-    """Earlier audits that cannot be compared with, and why nothing is tested if nothing is."""
-    others = len(earlier) - len(alike)
+    """Explain which earlier audits are left out and, if nothing is tested, why."""
+    others = len(earlier) - len(comparable)
     if others:
         yield (
-            f"{format_counted(others, 'earlier audit')} had another main score or other classes and "
-            f"{'is' if others == 1 else 'are'} not compared with."
+            f"{format_counted(others, 'earlier audit')} with another main score or other classes "
+            f"{'is' if others == 1 else 'are'} left out of the comparison."
         )
-    if is_tested or not alike:
+    if is_tested or not comparable:
         return
     if all(isnan(number.standard_error) for number in current.numbers):
-        yield "No intervals were asked for (`resamples = 0`), so nothing is tested."
+        yield "No intervals were requested (`resamples = 0`), so nothing is tested."
     elif current.period.start is None:
         yield (
-            "This audit is about all rows there are: earlier audits are about many of the same rows, and "
-            "nothing can be tested."
+            "This audit covers all rows: earlier audits cover many of the same rows, so nothing can be "
+            "tested."
         )
     else:
         yield (
-            "No earlier audit with intervals ends before this period begins. Others are about some of the "
+            "No earlier audit with intervals ends before this period begins. Other audits cover some of the "
             "same rows, so nothing can be tested yet."
         )
 
 
 def explain_configuration(current: Snapshot, reference: Sequence[Snapshot]) -> Iterator[str]:
-    """That audits compared with were made by another configuration, if both are known."""
+    """Explain that reference audits have another configuration, if both are known."""
     known = {"", current.configuration}
     others = [s.period.label for s in reference if current.configuration and s.configuration not in known]
     if others:
         yield (
-            f"The configuration was changed since {others[-1]}: what is compared may differ for that reason, "
-            "if other rows or columns are read, or they are evaluated in another way."
+            f"The configuration has changed since {others[-1]}: the numbers may differ for that reason, if "
+            "other rows or columns are read, or if they are evaluated in another way."
         )
 
 
 def explain_new_models(models: Sequence[str]) -> str:
-    """Which models no earlier audit has."""
+    """State which models no reference audit has."""
     is_one = len(models) == 1
     return (
-        f"{join_words(models)} {'is' if is_one else 'are'} in none of the audits compared with, so "
+        f"{join_words(models)} {'is' if is_one else 'are'} in none of the reference audits, so "
         f"{'its' if is_one else 'their'} numbers are not tested."
     )

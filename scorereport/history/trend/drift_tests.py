@@ -1,8 +1,9 @@
-"""Tests whether a sample and earlier samples come from the same process, and the bins that they compare.
+"""Tests whether a sample and earlier samples come from the same process, and the groups that they compare.
 
-False alarms are to be rare over many audits, so each test works far out in the tail of its statistic. Where
-events are few, usual tests fail there: a sample with hardly any events has too small a standard error, one
-with many too large a chi-square. So of two statistics that agree in large samples the smaller one counts.
+False alarms must be rare over many audits, so each test uses the far tail of its statistic. With few events
+the usual tests fail there: a sample with hardly any events has a standard error that is too small, and one
+with many events a chi-square that is too large. Each test therefore takes the smaller of two statistics that
+agree in large samples.
 
 References
 ----------
@@ -26,12 +27,16 @@ if TYPE_CHECKING:
     from scorereport._utils.arrays import FloatArray, IntArray
 
 
-#: Groups of an outcome that happens or not.
+#: Groups of a binary outcome: event and non-event.
 _TWO_GROUPS = 2
+#: Groups of forecasts that a test compares, unless forecasts are too few or too similar.
+_GROUP_COUNT = 10
+#: Smallest number of rows that a group is to have in the smaller sample.
+_MIN_GROUP_COUNT = 5.0
 
 
 class MeanEstimate(NamedTuple):
-    """A mean of one sample, without overfit by either estimate of it, with its error and size."""
+    """Mean of a sample with its error and size; `value` and `other` use the two estimates of the overfit."""
 
     value: float
     other: float
@@ -41,7 +46,7 @@ class MeanEstimate(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """How a sample differs from those before it, with interval and test; NaN for what is not known."""
+    """Difference between a sample and earlier ones, with interval and test; NaN for what is not known."""
 
     value: float = nan
     reference: float = nan
@@ -52,45 +57,50 @@ class Contrast:
     p_value: float = nan
 
 
-def find_distribution(now: int | None, before: Sequence[int | None]) -> ErrorDistribution:
-    """Normal for independent rows; of t with one degree of freedom less than clusters on the smaller side."""
+def find_error_distribution(now: int | None, before: Sequence[int | None]) -> ErrorDistribution:
+    """Return the distribution of the error of a difference.
+
+    It is normal for independent rows; with clusters it is t with one degree of freedom less than clusters in
+    the sample that has fewer of them.
+    """
     counts = [n for n in (now, sum(n or 0 for n in before) if any(before) else None) if n is not None]
     return ErrorDistribution(max(min(counts) - 1, 1) if counts else inf)
 
 
-def limit_distribution(law: ErrorDistribution, fewest: Sequence[float]) -> ErrorDistribution:
-    """The law where a mean rests on few events: of t with a quarter of the events of the smaller side.
+def limit_error_distribution(distribution: ErrorDistribution, fewest: Sequence[float]) -> ErrorDistribution:
+    """Limit the degrees of freedom to a quarter of the events in the sample that has fewer of them.
 
-    Simulation gave the quarter: with 40 to 100 events a side, the miscalibration of a rare event over its
-    error is that far from normal.
+    The quarter comes from simulation: with 40 to 100 events in each sample, the miscalibration of a rare
+    event over its standard error is that far from normal.
     """
-    return ErrorDistribution(min(law.degrees_of_freedom, max(min(fewest) / 4, 1.0)))
+    return ErrorDistribution(min(distribution.degrees_of_freedom, max(min(fewest) / 4, 1.0)))
 
 
 def spread_of_overfit(overfit: float, events: float) -> float:
-    """How much the overfit of isotonic regression varies by chance, which errors of case means leave out.
+    """Return the standard deviation of the overfit of isotonic regression.
 
-    It is like the mean of as many chi-squares of one degree of freedom as the fit has parameters, one and a
-    half in each block, and of blocks there are about 2.5 times the cube root of the events.
+    Standard errors of means over rows do not contain it. The overfit varies like the mean of chi-squares with
+    one degree of freedom, one for each parameter of the fit. The fit has about 2.5 times the cube root of the
+    events as blocks, and one and a half parameters in each block.
     """
     parameters = 1.5 * 2.5 * events ** (1 / 3)
     return overfit * sqrt(2 / parameters)
 
 
 def compare_means(
-    now: MeanEstimate, before: Sequence[MeanEstimate], law: ErrorDistribution, *, level: float
+    now: MeanEstimate, before: Sequence[MeanEstimate], distribution: ErrorDistribution, *, level: float
 ) -> Contrast:
     """Compare a mean with those of earlier samples, pooled by their sizes as if they were one sample.
 
-    Sizes, not estimated errors, are the weights: samples in which little happened by chance have small errors
-    and would count too much. Where overfit was taken off, the difference lies between two ends, one for each
-    estimate of it, and what is tested is how far both are from 0.
+    Sizes are the weights, not estimated errors: samples with few events by chance have small errors and would
+    count too much. With an overfit correction, the difference lies between two ends, one for each estimate of
+    the overfit, and the test uses the end nearer to 0, or 0 if the ends have different signs.
     """
     pooled = _pool(before)
     error = _larger_error(now, pooled, before)
     differences = list_differences(now, before)
     distance = max(min(differences), 0.0) + min(max(differences), 0.0)
-    reach = law.critical_value(level) * error
+    reach = distribution.critical_value(level) * error
     return Contrast(
         value=now.value,
         reference=pooled.value,
@@ -98,12 +108,12 @@ def compare_means(
         lower=min(differences) - reach,
         upper=max(differences) + reach,
         statistic=distance / error if error > 0 else nan,
-        p_value=law.p_value(distance / error) if error > 0 else nan,
+        p_value=distribution.p_value(distance / error) if error > 0 else nan,
     )
 
 
 def list_differences(now: MeanEstimate, before: Sequence[MeanEstimate]) -> tuple[float, float]:
-    """How far a mean is from the pooled one, by either estimate of the overfit."""
+    """Return the differences of a mean from the pooled mean, by each of the two estimates of the overfit."""
     pooled = _pool(before)
     return now.value - pooled.value, now.other - pooled.other
 
@@ -119,17 +129,23 @@ def _pool(samples: Sequence[MeanEstimate]) -> MeanEstimate:
 
 
 def _larger_error(now: MeanEstimate, pooled: MeanEstimate, before: Sequence[MeanEstimate]) -> float:
-    """The error of a difference: from the spread of each side, or from one for both, as without change."""
-    of_both = hypot(now.standard_error, pooled.standard_error)
+    """Return the larger standard error of a difference: from two variances, or from one in common.
+
+    Without a change, both samples have the same variance.
+    """
+    separate = hypot(now.standard_error, pooled.standard_error)
     spread = sum((sample.size * sample.standard_error) ** 2 for sample in (now, *before))
-    in_common = sqrt(spread / (now.size + pooled.size) * (1 / now.size + 1 / pooled.size))
-    return max(of_both, in_common)
+    common = sqrt(spread / (now.size + pooled.size) * (1 / now.size + 1 / pooled.size))
+    return max(separate, common)
 
 
-def homogeneity_test(now: FloatArray, before: FloatArray, law: ErrorDistribution) -> tuple[float, float]:
-    """Chi-square of homogeneity of two rows of counts, and its p-value; NaN if there is one group only.
+def homogeneity_test(
+    now: FloatArray, before: FloatArray, distribution: ErrorDistribution
+) -> tuple[float, float]:
+    """Return the chi-square of homogeneity of two rows of counts and its p-value; NaN with only one group.
 
-    It is the smaller one of Pearson's and the likelihood ratio. With clusters it is held to the law of F.
+    It is the smaller of Pearson's statistic and the likelihood ratio. With clusters, the p-value is that of
+    an F distribution.
     """
     counts = np.array([now, before])[:, now + before > 0]
     df = counts.shape[1] - 1
@@ -139,26 +155,26 @@ def homogeneity_test(now: FloatArray, before: FloatArray, law: ErrorDistribution
     pearson = float(((counts - expected) ** 2 / expected).sum())
     ratio = 2 * float(xlogy(counts, counts / expected).sum())
     statistic = max(min(pearson, ratio), 0.0)
-    return statistic, tail_probability(statistic, df, law)
+    return statistic, tail_probability(statistic, df, distribution)
 
 
-def tail_probability(statistic: float, df: int, law: ErrorDistribution) -> float:
-    """The p-value of chi-square; with clusters that of F."""
-    if isinf(law.degrees_of_freedom):
+def tail_probability(statistic: float, df: int, distribution: ErrorDistribution) -> float:
+    """Return the p-value of a chi-square statistic; with clusters, from an F distribution."""
+    if isinf(distribution.degrees_of_freedom):
         return float(chdtrc(df, statistic))
-    return float(fdtrc(df, law.degrees_of_freedom, statistic / df))
+    return float(fdtrc(df, distribution.degrees_of_freedom, statistic / df))
 
 
 def compare_shares(
-    now: FloatArray, before: FloatArray, law: ErrorDistribution, *, level: float
+    now: FloatArray, before: FloatArray, distribution: ErrorDistribution, *, level: float
 ) -> list[Contrast]:
-    """The share of each group in two rows of counts, with Newcombe's intervals and one test of them all.
+    """Compare the share of each group in two rows of counts, with Newcombe's intervals and one joint test.
 
-    Of two groups the statistic is the root of chi-square, with the sign of the difference.
+    With two groups, the statistic is the root of chi-square with the sign of the difference.
     """
-    statistic, p_value = homogeneity_test(now, before, law)
+    statistic, p_value = homogeneity_test(now, before, distribution)
     shares = zip((now / now.sum()).tolist(), (before / before.sum()).tolist(), strict=True)
-    sizes, z = (float(now.sum()), float(before.sum())), law.critical_value(level)
+    sizes, z = (float(now.sum()), float(before.sum())), distribution.critical_value(level)
     return [
         Contrast(
             value=share,
@@ -173,7 +189,7 @@ def compare_shares(
 
 
 def _newcombe(shares: tuple[float, float], sizes: tuple[float, float], z: float) -> tuple[float, float]:
-    """The interval of the difference of two shares, from Wilson's of each."""
+    """Return Newcombe's interval of the difference of two shares, from Wilson's interval of each."""
     (a, b), ((low, high), (old_low, old_high)) = shares, map(_wilson, shares, sizes, (z, z))
     return a - b - hypot(a - low, old_high - b), a - b + hypot(high - a, b - old_low)
 
@@ -185,39 +201,33 @@ def _wilson(share: float, size: float, z: float) -> tuple[float, float]:
 
 
 def stability_index(now: FloatArray, before: FloatArray) -> float:
-    """The population stability index Σ (a - b) log(a/b) of two rows of counts; half a case for none."""
+    """Return the population stability index Σ (a - b) log(a/b) of two rows of counts; 0 counts as 1/2."""
     filled = [np.where(counts > 0, counts, 0.5) for counts in (now, before)]
     a, b = (counts / counts.sum() for counts in filled)
     return float(((a - b) * np.log(a / b)).sum())
 
 
 def stability_index_interval(
-    index: float, statistic: float, df: int, law: ErrorDistribution, level: float
+    index: float, statistic: float, df: int, distribution: ErrorDistribution, level: float
 ) -> tuple[float, float]:
-    """What the index may be without chance, which alone makes it larger than 0.
+    """Return an interval for the stability index without the part that chance adds to it.
 
-    The index is nearly in proportion to chi-square, whose root has a spread of 1 around that of what chance
-    adds, df - 1 and more, and of the true part.
+    The index is nearly proportional to chi-square. The root of chi-square has a standard deviation of about 1
+    around the root of its true part plus the part due to chance, which is at least df - 1.
     """
     if not statistic > 0:
         return 0.0, nan
-    z = law.critical_value(level)
+    z = distribution.critical_value(level)
     lower, upper = max(sqrt(statistic) - z, 0.0) ** 2, (sqrt(statistic) + z) ** 2
     scale = index / statistic
     return scale * max(lower - (df - 1), 0.0), scale * max(upper - (df - 1), 0.0)
 
 
-#: Groups that a test compares, unless forecasts are too few or too much alike.
-_GROUP_COUNT = 10
-#: Fewest cases that a group is to have in the smaller sample.
-_MIN_GROUP_COUNT = 5.0
-
-
 def group_bins(counts: FloatArray, smaller: float) -> IntArray:
-    """The group of each bin: neighbours together, about a tenth of all cases in each.
+    """Return the group of each bin: neighbouring bins form groups of about a tenth of all rows.
 
-    `counts` are those of both samples together, `smaller` is the size of the smaller one, in which each
-    group is to have five cases or more.
+    `counts` are those of both samples together, `smaller` is the size of the smaller sample, in which each
+    group is to have five rows or more.
     """
     share = counts / counts.sum()
     tenth = np.minimum((_GROUP_COUNT * (np.cumsum(share) - share / 2)).astype(np.int64), _GROUP_COUNT - 1)

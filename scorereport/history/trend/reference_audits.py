@@ -1,9 +1,9 @@
-"""Earlier audits used as reference: which ones are compared, and how much they vary among themselves.
+"""Reference audits: which earlier audits are compared with, and how much they vary among themselves.
 
-Standard errors within an audit do not contain it. It is taken from the earlier audits themselves: under no
-change the present audit is one more draw from the same process, so that the difference to their mean, over
-their spread, has a t distribution with one degree of freedom less than audits. A change must be more than
-sampling explains and more than this spread explains.
+Standard errors within an audit do not contain the variance between audits, which is estimated from the
+earlier audits themselves: without a change, the present audit is one more draw from the same process, so that
+the difference from their mean, divided by their spread, has a t distribution with one degree of freedom less
+than audits. A drift is a difference that is larger than sampling explains and than this spread explains.
 
 References
 ----------
@@ -31,26 +31,29 @@ if TYPE_CHECKING:
     from scorereport.history.trend.drift_tests import MeanEstimate
 
 
-#: From this many earlier audits on, their spread says how much audits vary.
+#: From this many earlier audits on, their spread is used as the variance between audits.
 ENOUGH_AUDITS = 5
-#: With fewer, audits are taken to vary between each other as much as by sampling.
+#: With fewer, the variance between audits is assumed to equal the sampling variance.
 _FEW_FACTOR = 2.0
 
 
 class AuditSpread(NamedTuple):
-    """The error of a difference to earlier audits as their spread shows it, NaN for one; and their number."""
+    """Error of a difference from earlier audits, estimated from their spread (NaN for one); their number."""
 
     error: float
     audits: int
 
     @property
     def is_known(self) -> bool:
-        """Whether audits are enough to show how much they vary."""
+        """Whether there are enough audits to estimate how much they vary."""
         return self.audits >= ENOUGH_AUDITS
 
 
 def find_audit_spread(values: Sequence[float], sizes: Sequence[float]) -> AuditSpread:
-    """The error of one more audit less the mean of earlier ones by size, from their spread alone."""
+    """Return the standard error of one more audit minus the mean of earlier ones, from their spread alone.
+
+    The mean is weighted by size.
+    """
     if len(values) == 1:
         return AuditSpread(nan, 1)
     share = np.array(sizes) / sum(sizes)
@@ -59,7 +62,7 @@ def find_audit_spread(values: Sequence[float], sizes: Sequence[float]) -> AuditS
 
 
 def find_spread_of_means(samples: Sequence[MeanEstimate]) -> AuditSpread:
-    """The same for means, by the estimate of the overfit that makes it larger."""
+    """Return the spread of means over audits, by the estimate of the overfit that makes it larger."""
     sizes = [sample.size for sample in samples]
     both = [sample.value for sample in samples], [sample.other for sample in samples]
     return max(find_audit_spread(values, sizes) for values in both)
@@ -69,14 +72,15 @@ def allow_for_audits(
     contrast: Contrast,
     between: AuditSpread,
     ends: tuple[float, float],
-    law: ErrorDistribution,
+    distribution: ErrorDistribution,
     *,
     level: float,
 ) -> Contrast:
-    """Interval and test of a difference that allow for the variance between audits.
+    """Widen the interval and raise the p-value of a difference to allow for the variance between audits.
 
-    `ends` are those between which the estimate of the difference lies: what is tested is how far both are
-    from 0. With few audits the variance of sampling is doubled, and is no less than their spread shows.
+    `ends` are the two ends between which the estimate of the difference lies; the test uses the end nearer to
+    0, or 0 if the ends have different signs. With few audits the sampling variance is doubled, and it is
+    taken to be at least their spread.
     """
     if not isfinite(contrast.p_value):
         return contrast
@@ -86,20 +90,20 @@ def allow_for_audits(
         reach, p_value = spread.critical_value(level) * between.error, _p_value(distance, between, spread)
         return _widen_interval(contrast, ends, reach, max(contrast.p_value, p_value))
     doubled = _double_variance(contrast)
-    reach = law.critical_value(level) * (between.error if between.audits > 1 else 0.0)
-    p_value = law.p_value(contrast.statistic / sqrt(_FEW_FACTOR))
+    reach = distribution.critical_value(level) * (between.error if between.audits > 1 else 0.0)
+    p_value = distribution.p_value(contrast.statistic / sqrt(_FEW_FACTOR))
     if between.audits > 1:
-        p_value = max(p_value, _p_value(distance, between, law))
+        p_value = max(p_value, _p_value(distance, between, distribution))
     return _widen_interval(doubled, ends, reach, max(contrast.p_value, p_value))
 
 
-def _p_value(distance: float, between: AuditSpread, law: ErrorDistribution) -> float:
-    """The p-value by the spread of audits; that of audits that are all the same says nothing."""
-    return law.p_value(distance / between.error) if between.error > 0 else 0.0
+def _p_value(distance: float, between: AuditSpread, distribution: ErrorDistribution) -> float:
+    """Return the p-value by the spread of audits; 0, which has no effect, if all audits are the same."""
+    return distribution.p_value(distance / between.error) if between.error > 0 else 0.0
 
 
 def _double_variance(contrast: Contrast) -> Contrast:
-    """An interval whose variance is doubled, around the same difference."""
+    """Widen an interval around the same difference as if the variance were doubled."""
     factor, at = sqrt(_FEW_FACTOR), contrast.difference
     return replace(
         contrast, lower=at - factor * (at - contrast.lower), upper=at + factor * (contrast.upper - at)
@@ -120,24 +124,25 @@ def allow_for_shifts(
     chi_square: float,
     now: FloatArray,
     before: Sequence[FloatArray],
-    law: ErrorDistribution,
+    distribution: ErrorDistribution,
 ) -> Contrast:
-    """The same for how cases are spread over several groups, from the counts of each audit.
+    """Raise the p-value of a comparison of counts in several groups to allow for the variance between audits.
 
-    The root of the stability index is compared with that of each earlier audit against the others.
+    The root of the stability index of the present audit is compared with those of the earlier audits, each
+    against the others.
     """
     if not isfinite(contrast.p_value):
         return contrast
     if len(before) < ENOUGH_AUDITS:
         filled = np.count_nonzero(now + np.sum(before, axis=0))
-        p_value = tail_probability(chi_square / _FEW_FACTOR, int(filled) - 1, law)
+        p_value = tail_probability(chi_square / _FEW_FACTOR, int(filled) - 1, distribution)
     else:
         p_value = _rank_index(now, before)
     return replace(contrast, p_value=max(contrast.p_value, p_value))
 
 
 def _rank_index(now: FloatArray, before: Sequence[FloatArray]) -> float:
-    """How rarely an ordinary audit is as far from the others as the present one, by t."""
+    """Return the p-value of the present stability index among those of earlier audits, by t."""
     total = np.sum(before, axis=0)
     root = sqrt(max(stability_index(now, total), 0.0))
     roots = np.sqrt([max(stability_index(counts, total - counts), 0.0) for counts in before])
@@ -147,7 +152,7 @@ def _rank_index(now: FloatArray, before: Sequence[FloatArray]) -> float:
 
 
 def explain_few_audits(audits: int) -> str:
-    """What a reader must know of a test against few audits; empty if they are enough."""
+    """Explain the assumption of a test against few audits; "" if there are enough."""
     if audits >= ENOUGH_AUDITS:
         return ""
     spread = ", or for means the spread of these audits if that is larger" if audits > 1 else ""
@@ -158,7 +163,7 @@ def explain_few_audits(audits: int) -> str:
 
 
 def list_earlier(current: Snapshot, past: Sequence[Snapshot]) -> list[Snapshot]:
-    """Audits whose period ends before that of the present one, oldest first; the last of each period."""
+    """List audits whose period ends before that of the present one, oldest first; the last of each period."""
     latest: dict[str, Snapshot] = {}
     for snapshot in sorted(past, key=lambda snapshot: snapshot.time):
         if snapshot.period.day_after < current.period.day_after:
@@ -167,10 +172,11 @@ def list_earlier(current: Snapshot, past: Sequence[Snapshot]) -> list[Snapshot]:
 
 
 def choose_reference(current: Snapshot, earlier: Sequence[Snapshot], audits: int) -> list[Snapshot]:
-    """So many audits back from the present one that no two have days in common, oldest first.
+    """Choose up to `audits` earlier audits without a day in common, oldest first.
 
-    Rows that two audits share would make them look alike. The latest that ends at or before the start of the
-    present one is taken, then the latest that ends at or before the start of that one, and so on.
+    Rows that two audits share would make the audits look alike. The latest audit that ends at or before the
+    start of the present one is chosen, then the latest that ends at or before the start of that one, and so
+    on.
     """
     chosen: list[Snapshot] = []
     start = current.period.first_day
@@ -184,10 +190,10 @@ def choose_reference(current: Snapshot, earlier: Sequence[Snapshot], audits: int
 
 
 def has_standard_errors(snapshot: Snapshot) -> bool:
-    """Whether anything of an audit can be tested: without resamples there are no standard errors."""
+    """Whether any number of an audit has a standard error; without resamples none has one."""
     return any(isfinite(number.standard_error) for number in snapshot.numbers)
 
 
 def select_shown(current: Snapshot, earlier: Sequence[Snapshot], audits: int) -> tuple[Snapshot, ...]:
-    """The last audits and the present one, which alone keeps the distribution of its forecasts."""
+    """Return the last `audits` and the present one; only the present one keeps its forecast distributions."""
     return (*(replace(snapshot, distributions=()) for snapshot in earlier[-audits:]), current)

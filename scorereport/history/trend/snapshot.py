@@ -1,4 +1,4 @@
-"""Snapshot of an evaluation for later comparison, with the effective number of independent rows.
+"""Snapshot of an evaluation, with its effective number of independent rows, for later comparison.
 
 References
 ----------
@@ -35,13 +35,18 @@ if TYPE_CHECKING:
     from scorereport.results.tallies import Tallies
 
 
-def effective_size(units: SamplingUnits, group: IntArray) -> float:
-    """The number of independent rows that would tell the shares of some groups no better.
+_COMPONENTS = ("miscalibration", "discrimination")
 
-    Of repeated rows it is their number. Fractional weights make it Kish's, (Σw)²/Σw², and they and clusters
-    divide it by the largest design effect of any share: how much more it varies than that of independent
-    rows. Rao and Scott take the mean, with which a chi-square test of few clusters rejects too often. It is
-    never taken as less than 1; where all rows are in one group it is not known, and clusters are counted.
+
+def effective_size(units: SamplingUnits, group: IntArray) -> float:
+    """Return the number of independent rows that estimate the shares of some groups as precisely.
+
+    Without clusters, and without weights or with frequency weights, it is the number of rows. Sampling
+    weights make it Kish's effective size, (Σw)²/Σw². Weights and clusters divide it by the largest design
+    effect of any share, which is the variance of the share relative to that of independent rows. Rao and
+    Scott take the mean design effect, with which a chi-square test of few clusters rejects too often. A
+    design effect below 1 counts as 1. If all rows are in one group, the design effect is not known, and
+    the result is at most the number of sampling units.
     """
     rows = units.total / units.case_weight
     if units.cluster is None and units.are_repeated_rows:
@@ -53,10 +58,10 @@ def effective_size(units: SamplingUnits, group: IntArray) -> float:
 
 
 def effective_size_by_bucket(rows: float, sums: FloatArray) -> float:
-    """The same from the weights of some groups (columns) in buckets (rows), which are taken for clusters.
+    """Return the effective size from the weights of groups (columns) in buckets (rows), as if clusters.
 
-    `rows` is the number of independent rows if there were no clusters. Rows, or clusters, were dealt out to
-    buckets at random, so that what varies between buckets is what varies between them.
+    `rows` is the number of independent rows if there were no clusters. Rows, or clusters, are assigned to
+    buckets at random, so that the variance between buckets estimates the variance between them.
     """
     filled = sums[sums.sum(axis=1) > 0][:, sums.sum(axis=0) > 0]
     buckets, groups = filled.shape
@@ -70,22 +75,19 @@ def effective_size_by_bucket(rows: float, sums: FloatArray) -> float:
 
 
 def _divide(rows: float, shares: Sequence[tuple[float, float]]) -> float:
-    """Rows over the largest design effect of shares, each with its standard error."""
+    """Divide the rows by the largest design effect of the shares, which are given with standard errors."""
     return float(rows / max(1.0, *(rows * error**2 / (share * (1 - share)) for share, error in shares)))
 
 
-_COMPONENTS = ("miscalibration", "discrimination")
-
-
 def take_snapshot(evaluation: Evaluation, period: Period, *, time: str, configuration: str = "") -> Snapshot:
-    """The main numbers of an evaluation and the distribution of its forecasts, for comparison with others.
+    """Take the main numbers of an evaluation and its forecast distributions, for comparison with others.
 
     Parameters
     ----------
-    evaluation : of the rows of the period; one that was read from a document has no forecasts and is refused
-    period : the days that it is about
-    time : when it was made, in ISO format; the later of two snapshots of one period counts
-    configuration : the SHA-256 of the configuration that it was made by
+    evaluation : evaluation of the rows of the period; refused if read from a document, without forecasts
+    period : the days that the rows are from
+    time : when the evaluation was made, in ISO format; the later of two snapshots of one period counts
+    configuration : the SHA-256 of the configuration of the audit
     """
     data = evaluation.data
     size, distributions = _describe_rows(evaluation)
@@ -106,7 +108,7 @@ def take_snapshot(evaluation: Evaluation, period: Period, *, time: str, configur
 
 
 def _describe_rows(evaluation: Evaluation) -> tuple[float, tuple[Distribution, ...]]:
-    """How many independent rows there are, and how the forecasts of each model are distributed."""
+    """Return the effective number of independent rows, and the forecast distributions of each model."""
     tallies: Tallies | None = getattr(evaluation, "tallies", None)
     if tallies is not None:
         size = tallies.rows if tallies.are_rows else effective_size_by_bucket(tallies.rows, tallies.outcomes)
@@ -117,7 +119,7 @@ def _describe_rows(evaluation: Evaluation) -> tuple[float, tuple[Distribution, .
 
 
 def _describe_tallies(tallies: Tallies, model: str) -> Distribution:
-    """The same of rows that were never in memory together, from their counts by bucket."""
+    """Return the forecast distribution of a model from counts by bucket, without rows in memory."""
     by_bucket = tallies.forecasts[model]
     weights = by_bucket.sum(axis=0)
     held = np.flatnonzero(weights)
@@ -134,17 +136,17 @@ def _describe_tallies(tallies: Tallies, model: str) -> Distribution:
 
 
 def _find_panel(evaluation: Evaluation) -> PanelRows:
-    """The rows that were evaluated, without those of no weight."""
+    """Return the evaluated rows, without those of zero weight."""
     predictions = evaluation.predictions
     if predictions is None:
         raise UsageError(
-            "`evaluation` must have its predictions, which documents do not hold; evaluate the data again."
+            "`evaluation` must have its predictions, which documents do not contain; evaluate the data again."
         )
     return panel_of(predictions) if isinstance(predictions, Predictions) else class_panel_of(predictions)
 
 
 def list_numbers(evaluation: Evaluation) -> Iterator[Number]:
-    """The main score of each model with its components, the AUC of binary models, and the prevalence."""
+    """Yield the main score of each model, its components, the AUC of binary models, and the prevalence."""
     for result in evaluation.results:
         yield _mean_number(result.scores, evaluation.main_score)
         for component in _COMPONENTS:
@@ -175,7 +177,7 @@ def _interval_number(model: str, measure: str, value: float, interval: Estimate 
 
 
 def _component_number(scores: ModelScores, score: str, component: str) -> Number:
-    """A raw component; with what is known of the true one, if outcomes were drawn."""
+    """Return a raw component, with the estimate of the true one if outcomes were resampled."""
     raw = float(getattr(scores.decomposition(score), component))
     known: ComponentEstimate | None = scores.component(score, component)
     name = f"{score}_{component}"
@@ -204,7 +206,7 @@ def _list_distributions(panel: PanelRows, labels: tuple[str, ...]) -> Iterator[D
 
 
 def count_forecasts(model: str, label: str, forecast: FloatArray, units: SamplingUnits) -> Distribution:
-    """Weights of the bins that hold any forecast, and how many independent rows they are worth."""
+    """Return the weights of the non-empty bins of a model's forecasts, and their effective size."""
     place = find_bins(forecast)
     weights = np.bincount(place, weights=units.row_weight).astype(np.float64)
     group = group_bins(weights, units.total / units.case_weight)
