@@ -246,7 +246,7 @@ def test_recalibration_is_tried_for_each_model(frame, evaluation):
     is_isotonic = (table["method"] == "isotonic") & (table["model"] == "exact")
     assert table[is_isotonic]["note"].iloc[1] == (
         "The log score is infinite: 2 cases got a probability of 0 or 1 and turned out otherwise. "
-        "The log_loss is not finite: of recalibrated in 2 cases, so that there is no test."
+        "The log_loss is not finite: of recalibrated in 2 cases, so there is no test."
     )
 
 
