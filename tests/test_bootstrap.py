@@ -656,4 +656,4 @@ def test_one_cluster_has_no_interval_of_a_rate():
     happened = np.array([0.0, 1.0, 1.0])
     estimate = rate_interval("rate", happened, SamplingUnits(rows=3, cluster=np.zeros(3, dtype=int)), 0.9)
     assert np.isnan([estimate.standard_error, estimate.lower, estimate.upper]).all()
-    assert estimate.note == "One cluster cannot tell how much rates vary."
+    assert estimate.note == "One cluster does not show how much rates vary."

@@ -369,7 +369,9 @@ def test_certain_and_true_forecasts_do_not_count():
     test = hosmer_lemeshow_test([0, 0, 1, 0, 1, 1], [0.0, 0.0, 0.4, 0.4, 1.0, 1.0], groups=3)
     assert_agree(test.statistic, (1 - 0.8) ** 2 / (2 * 0.4 * 0.6))
     assert test.degrees_of_freedom == 1
-    assert test.note.startswith("2 groups of certain and true forecasts do not count. In 1 of 3 groups")
+    assert test.note.startswith(
+        "2 groups whose forecasts are certain and correct do not count. In 1 of 3 groups"
+    )
 
 
 def test_one_group_has_no_test_in_sample():
@@ -726,7 +728,7 @@ def test_errors_agree_with_r():
     errors = calibration_errors([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.8, 0.9])
     expected = [0.25296860, 0.11402160, 0.59011386, 0.6]
     np.testing.assert_allclose([errors.ici, errors.e50, errors.e90, errors.emax], expected, atol=1e-8)
-    assert errors.note == "A neighbourhood has 4 cases only; the curve follows single outcomes."
+    assert errors.note == "A neighbourhood has only 4 cases; the curve follows single outcomes."
 
 
 def test_ties_that_fill_a_neighbourhood_have_their_event_rate():

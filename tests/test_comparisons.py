@@ -153,7 +153,7 @@ def test_few_dates_are_taken_as_independent_and_told():
     assert by_date.standard_error == pytest.approx(d.standard_error, rel=0.01)  # 39 or 40 rows each
     assert d.p_value == pytest.approx(2 * t.sf(abs(d.statistic), 3), rel=TOLERANCE)
     assert d.method == "Diebold-Mariano, HAC errors (Bartlett, 0 lags, 4 times)"
-    assert d.note == "Only 4 times: with fewer than 30 they are taken as independent of each other."
+    assert d.note == "Only 4 times: with fewer than 30 they are treated as independent of each other."
     assert (
         by_date.note
         == "Only 4 clusters: with fewer than 30 intervals and tests rest on few independent clusters."

@@ -245,7 +245,7 @@ def test_recalibration_is_tried_for_each_model(frame, evaluation):
     assert trial.miscalibration_before == pytest.approx(raw, rel=1e-12)
     is_isotonic = (table["method"] == "isotonic") & (table["model"] == "exact")
     assert table[is_isotonic]["note"].iloc[1] == (
-        "The log score is infinite: 2 cases got a probability of 0 or 1 and turned out otherwise. "
+        "The log score is infinite: 2 cases got a probability of 0 or 1 that the outcome contradicts. "
         "The log_loss is not finite: of recalibrated in 2 cases, so there is no test."
     )
 
