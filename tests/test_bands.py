@@ -285,7 +285,7 @@ def test_a_simultaneous_band_has_one_method_only():
     with pytest.raises(sr.UsageError) as refusal:
         FIT.band(coverage="simultaneous", method="resampling")
     assert str(refusal.value) == (
-        "A simultaneous band has one method only; leave `method` \"auto\", not 'resampling'."
+        "A simultaneous band has only one method; leave `method` \"auto\", not 'resampling'."
     )
 
 

@@ -520,8 +520,8 @@ def test_murphy_components_are_those_of_corp_if_frequencies_rise(counts):
 @pytest.mark.parametrize(
     ("y", "p", "note"),
     [
-        ([1, 0, 1], [0.0, 0.2, 0.9], "1 case has an infinite log_loss: what was certain did not happen."),
-        ([1, 0, 0], [0.0, 1.0, 0.9], "2 cases have an infinite log_loss: what was certain did not happen."),
+        ([1, 0, 1], [0.0, 0.2, 0.9], "1 case has an infinite log_loss: the outcome had probability 0."),
+        ([1, 0, 0], [0.0, 1.0, 0.9], "2 cases have an infinite log_loss: the outcome had probability 0."),
         ([0, 1, 0], [0.0, 1.0, 0.9], ""),
     ],
 )
@@ -575,7 +575,7 @@ def test_weighted_infinities_are_counted_like_repeated_rows():
     weighted = sr.corp([1, 0, 1], [0.0, 0.2, 0.9], [2, 1, 1]).decompose("log")
     repeated = sr.corp([1, 1, 0, 1], [0.0, 0.0, 0.2, 0.9]).decompose("log")
     assert weighted == repeated
-    assert weighted.note == "2 cases have an infinite log_loss: what was certain did not happen."
+    assert weighted.note == "2 cases have an infinite log_loss: the outcome had probability 0."
 
 
 def test_only_the_isotonic_fit_passes_as_such():

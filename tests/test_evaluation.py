@@ -377,10 +377,10 @@ def test_the_document_names_components(evaluation):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("{}", "r.json is no evaluation document: data: Field required (2 problems)."),
+        ("{}", "r.json is not a valid evaluation document: data: Field required (2 problems)."),
         (
             "nonsense",
-            "r.json is no evaluation document: the document: "
+            "r.json is not a valid evaluation document: the document: "
             "Invalid JSON: expected ident at line 1 column 2.",
         ),
     ],

@@ -271,9 +271,8 @@ def _is_top(line: _Line, x: FloatArray, y: FloatArray, weight: FloatArray, equat
             furthest += float((of_slope * np.abs(z)).sum())
     scores, scale = sums[:, 0] + sums[:, 1], sums[:, 2]
     if equations == 2:
-        scale[1] *= (
-            sums[1, 2] / furthest
-        )  # over the mean distance from the centre, weighted by information on the slope
+        # divided by the mean distance from the centre, weighted by the information on the slope
+        scale[1] *= sums[1, 2] / furthest
     return bool((np.abs(scores) <= _BALANCE * scale)[:equations].all())
 
 

@@ -40,9 +40,8 @@ def expected_score(measure: Measure, prevalence: FloatArray, forecast: FloatArra
     ones, zeros = np.ones(len(prevalence)), np.zeros(len(prevalence))
     of_event = measure.score(ones, ones if forecast is None else forecast)
     of_none = measure.score(zeros, zeros if forecast is None else forecast)
-    events = prevalence * np.where(
-        prevalence == 0, 0.0, of_event
-    )  # an outcome that never occurs does not count
+    # an outcome that never occurs does not count, even if its score is infinite
+    events = prevalence * np.where(prevalence == 0, 0.0, of_event)
     return events + (1 - prevalence) * np.where(prevalence == 1, 0.0, of_none)
 
 

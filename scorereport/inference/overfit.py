@@ -143,9 +143,7 @@ def _score_outcomes(fixed: FloatArray, added: Sequence[NDArray[Any]], n: float, 
     for part in row_chunks(len(drawn.events)):
         events = drawn.events[part]
         if drawn.n is None:
-            happened = np.flatnonzero(
-                events
-            )  # computed once for all measures: a mask takes several times as long
+            happened = np.flatnonzero(events)  # once for all measures: a mask takes several times as long
             more += [score[part].take(happened).sum(dtype=np.float64) for score in added]
         else:
             more += [(score[part] * events).sum() for score in added]
