@@ -278,7 +278,7 @@ def test_a_band_is_labelled_as_what_it_is(options, label, resamples, note):
 
 def test_pointwise_bands_warn_that_they_are_no_more():
     assert POINTWISE_NOTE.startswith("Pointwise: ")
-    assert "calibrated forecast leaves it almost always" in POINTWISE_NOTE
+    assert "calibrated forecast leaves the band almost always" in POINTWISE_NOTE
 
 
 def test_a_simultaneous_band_has_one_method_only():

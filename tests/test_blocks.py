@@ -538,7 +538,7 @@ def test_infinite_log_scores_are_told(y, p, note):
         (
             "shifted_brier",
             {"mu": 0.2},
-            "`score` must be proper; the decomposition of 'shifted_brier' would mean nothing.",
+            "`score` must be proper; the decomposition of 'shifted_brier' would be meaningless.",
         ),
         (
             "rps",
@@ -567,7 +567,7 @@ def test_regret_at_another_threshold_is_not_decomposed():
     with pytest.raises(sr.UsageError) as refusal:
         fit.decompose("regret", cost=0.9, threshold=0.5)
     assert str(refusal.value) == (
-        "`score` must be proper; the decomposition of 'regret' with `threshold` would mean nothing."
+        "`score` must be proper; the decomposition of 'regret' with `threshold` would be meaningless."
     )
 
 

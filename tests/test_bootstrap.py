@@ -500,7 +500,7 @@ def test_clusters_are_named_in_the_method():
         ),
         (
             lambda y, f: bootstrap(y, f, scores=[("shifted_brier", {"mu": 0.3})], resamples=2),
-            "`score` must be proper; the decomposition of 'shifted_brier' would mean nothing.",
+            "`score` must be proper; the decomposition of 'shifted_brier' would be meaningless.",
         ),
         (
             lambda y, f: bootstrap(y, f, scores="brier", resamples=2),
